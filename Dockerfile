@@ -1,6 +1,6 @@
 # A server in a container: docker build -t orchd .
 #
-# It runs as user 65532 and writes to /var/lib/orchd alone, so that the root file system can be read-only:
+# It runs as user 65532 and writes only to /var/lib/orchd, so the root file system can be read-only:
 #   docker run --read-only --cap-drop=ALL -v orchd:/var/lib/orchd -p 6443:6443 orchd
 # Arguments are flags of the server. Other programs: --entrypoint=orch-scheduler, orch-controller-manager, orchd-store.
 
@@ -10,7 +10,7 @@ FROM python:${PYTHON} AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 RUN python -m venv /opt/orchd
 COPY . /src
-# The modules are compiled now, because the server may not write beside them; pip is of no use later.
+# Modules are compiled here, since the server cannot write beside them; pip is not needed at run time.
 RUN /opt/orchd/bin/pip install --quiet '/src[scheduler,etcd,secretbox,tracing]' \
     && /opt/orchd/bin/twistd --help > /dev/null \
     && /opt/orchd/bin/python -m compileall -q --invalidation-mode unchecked-hash /opt/orchd/lib \
@@ -25,7 +25,7 @@ USER 65532:65532
 WORKDIR /var/lib/orchd
 VOLUME /var/lib/orchd
 EXPOSE 6443
-# The server answers what is under way, then ends.
+# The server completes running requests, then exits.
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["orchd", "--data-dir=/var/lib/orchd"]
 CMD ["--bind-address=0.0.0.0"]

@@ -1,20 +1,20 @@
 # make run      a server with conf/orchd.flags; FLAGS='--secure-port=7443 ...' adds to them
-# make trio     three servers of one cluster on one etcd (Debian: etcd-server), on this machine; FLAGS as above
-# make test     all tests that can run anywhere; TESTS='tests/kinds ...' for a part, in one process
-# make fuzz     the properties again, with new random examples; EXAMPLES=5000 says how many
-# make rounds   servers are killed and clients checked for much longer than in `make test`: 100 kills; ROUNDS=1000 for more
+# make trio     three servers of one cluster with one etcd (Debian: etcd-server) on this machine; FLAGS as above
+# make test     all tests that need no recordings; TESTS='tests/kinds ...' runs some, in one process
+# make fuzz     the property tests with new random examples; EXAMPLES=5000 sets their number
+# make rounds   longer crash and linearizability tests than in `make test`: 100 kills; ROUNDS=1000 sets their number
 # make lint     ruff and mypy
-# make screenshots  the pictures of docs/ui.md, by the tests that look at the web page; needs chromium and chromedriver
-# make bench    figures of a server that is started for it; BENCH='--only GET' chooses rows, BENCH='--help' says more
-# make docs     docs/flags.md from the tables of flags
-# make site     the documentation as a site in build/site; `make site SERVE=1` shows it and follows changes
+# make screenshots  the pictures of docs/ui.md, taken by the tests of the web page; needs chromium and chromedriver
+# make bench    benchmarks of a server that it starts; BENCH='--only GET' selects rows, BENCH='--help' lists options
+# make docs     generates docs/flags.md from the flag tables
+# make site     the documentation as a web site in build/site; `make site SERVE=1` serves it and reloads changes
 # make man      manual pages in build/man, and make completion: scripts for bash, zsh and fish in build/completion
-# make dist     wheel and sdist in dist/, the same bytes for the same commit
-# make changelog  build/CHANGELOG.md from newsfragments/, as a preview; `towncrier build` at a release makes CHANGELOG.md of them
+# make dist     wheel and sdist in dist/, reproducible for a commit
+# make changelog  build/CHANGELOG.md from newsfragments/, as a preview; `towncrier build` at a release writes CHANGELOG.md
 # make deb      a Debian package in the folder above this one
 #
-# Requires Python 3.11 or newer: dependencies are installed into .venv, once per change of
-# setup.cfg. `make PYTHON=python3.12 run` chooses the interpreter that makes .venv.
+# Requires Python 3.11 or newer. Dependencies are installed into .venv, again after changes of setup.cfg.
+# `make PYTHON=python3.12 run` selects the interpreter of .venv.
 
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
@@ -28,8 +28,9 @@ EXAMPLES ?= 1000
 ROUNDS ?= 100
 TRIO ?= orchd-data-trio
 
-# The tests of a module stay together: they share servers. WORKERS= runs all of them in one process.
-WORKERS ?= --numprocesses=6 --dist=loadfile --no-loadscope-reorder
+# Tests of a module run in the same worker, since they share servers. WORKERS= runs all tests in one process. Each worker needs five
+# CPU seconds to collect the tests; four workers wait often enough to keep two processors busy.
+WORKERS ?= --numprocesses=4 --dist=loadfile --no-loadscope-reorder
 
 SERVE ?=
 
@@ -37,11 +38,11 @@ SERVE ?=
 .DEFAULT_GOAL := run
 
 $(BIN)/python:
-	@test -n "$(PYTHON)" || { echo "orchd needs Python 3.11 or newer; none was found. Say which: make PYTHON=..." >&2; exit 1; }
-	@echo "making $(VENV) with $(PYTHON)"
+	@test -n "$(PYTHON)" || { echo "orchd needs Python 3.11 or newer; none was found. Set one: make PYTHON=..." >&2; exit 1; }
+	@echo "creating $(VENV) with $(PYTHON)"
 	@$(PYTHON) -m venv $(VENV)
 
-# The second command lets twistd write its list of plugins now, where it may, instead of at every start.
+# The second command lets twistd cache its list of plugins, which a server may not be able to write.
 $(VENV)/.installed: setup.cfg pyproject.toml | $(BIN)/python
 	@echo "installing orchd into $(VENV)"
 	@$(PIP) --editable '.[scheduler,cli]'
@@ -49,11 +50,11 @@ $(VENV)/.installed: setup.cfg pyproject.toml | $(BIN)/python
 	@touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed
-	@echo "installing what the tests need"
+	@echo "installing the dependencies of the tests"
 	@$(PIP) --editable '.[test]'
 	@touch $@
 
-# mypy reads the tests as well, and what they import.
+# mypy checks the tests as well, and needs their dependencies.
 $(VENV)/.installed-lint: $(VENV)/.installed-test
 	@echo "installing ruff and mypy"
 	@$(PIP) --editable '.[lint]'
@@ -73,7 +74,7 @@ trio: $(VENV)/.installed
 test: $(VENV)/.installed-test
 	@$(BIN)/python -m pytest -q $(if $(TESTS),$(TESTS),$(WORKERS))
 
-# Where a test says how many examples it needs, it stays at those, but they are new ones.
+# Tests that set their own number of examples keep it, with new examples.
 fuzz: $(VENV)/.installed-test
 	@ORCHD_FUZZ=$(EXAMPLES) $(BIN)/python -m pytest -q $$(grep -rl --include='test_*.py' 'from hypothesis' tests)
 
@@ -106,7 +107,7 @@ site: $(VENV)/.installed-docs
 man completion: $(VENV)/.installed
 	@$(BIN)/python -m orchd.manuals $@ build/$@
 
-# SOURCE_DATE_EPOCH of the last commit, unless it is given.
+# SOURCE_DATE_EPOCH is the time of the last commit unless it is set.
 dist: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
 dist: $(BIN)/python
 	@$(PIP) build
@@ -116,6 +117,7 @@ changelog: $(VENV)/.installed-docs
 	@mkdir -p build
 	@$(BIN)/towncrier build --draft --version "$$($(BIN)/python -c 'from importlib.metadata import version; print(version("orchd"))')" \
 		> build/CHANGELOG.md
+	@echo "wrote build/CHANGELOG.md"
 
 deb:
 	@dpkg-buildpackage --build=binary --unsigned-changes

@@ -1,6 +1,7 @@
-"""Rows against a running API server: each a function of the bench that gives seconds of CPU per operation and a note.
+"""Benchmark rows for a running API server: each is a function of the bench that returns CPU seconds per operation and a
+note.
 
-They work in namespaces of their own, made when first needed. A new row is a function and a line in `API_ROWS`.
+They use namespaces of their own, created when first needed. A new row is a function and a line in `API_ROWS`.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ _made: set[str] = set()
 
 
 def _namespace(bench: Bench, name: str) -> None:
-    """`make_namespace`, once a run."""
+    """`make_namespace`, once per run."""
     if name in _made:
         return
     _made.add(name)
@@ -136,7 +137,7 @@ def list_by_label(bench: Bench) -> tuple[float, str]:
 
 def table(bench: Bench) -> tuple[float, str]:
     target, path = _target(bench), f"{_listed(bench)}?limit=500"
-    # The group of Table is spelled as the server's dialect does, which its own discovery tells.
+    # The group of Table is the dialect's, as in discovery.
     _, groups = Connection(target).ask(target.request("GET", "/apis"))
     spelled = next(
         group["name"].partition(".")[2]
@@ -175,7 +176,7 @@ def apply(bench: Bench) -> tuple[float, str]:
 
 
 def watch_fan_out(bench: Bench) -> tuple[float, str]:
-    """The difference that 500 watches make to a write, per watch."""
+    """The extra cost of a write with 500 watches, per watch."""
     target, count, watches = _target(bench), bench.times(100), 500
     namespace = f"{_RUN}-watch"
     _namespace(bench, namespace)
@@ -200,8 +201,8 @@ def watch_fan_out(bench: Bench) -> tuple[float, str]:
 
 
 def many_watchers(bench: Bench) -> tuple[float, str]:
-    """Memory with 5,000 watches of one resource, while a writer offers 100 changes a second for some seconds, and how many
-    of the watches were dropped as too slow."""
+    """Memory with 5,000 watches of one resource while a writer makes 100 changes a second for some seconds, and the
+    number of watches that were dropped as too slow."""
     target, watches = _target(bench), max(8, int(5000 * min(1.0, bench.scale)))
     namespace, offered = f"{_RUN}-many", bench.times(1000)
     _namespace(bench, namespace)

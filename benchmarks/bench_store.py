@@ -1,7 +1,7 @@
-"""Figures of the store and the watch cache.
+"""Benchmarks of the store and the watch cache.
 
-Run: python -m benchmarks.bench_store [DIRECTORY [SCALE]]   (the store's file goes there; it should be on the disk that
-counts. SCALE: how often things are written, as a factor)
+Run: python -m benchmarks.bench_store [DIRECTORY [SCALE]] (the store's file is created in DIRECTORY, which should be on
+the disk to measure; SCALE is a factor for the number of writes)
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from twisted.internet import reactor as installed
 from twisted.internet.defer import Deferred
 
 from orchd.cache.caches import Caches
-from orchd.cache.stored import encode, with_revision
+from orchd.cache.stored_encoding import encode, with_revision
 from orchd.store.etcd.servers import make_servers
 from orchd.store.etcd.store import EtcdStore
 from orchd.store.memory import MemoryStore
@@ -68,7 +68,7 @@ def timed(what: str, times: int, work: Callable[[], object]) -> None:
 
 
 def rss() -> float:
-    """Megabytes in memory now."""
+    """Resident memory in megabytes."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * resource.getpagesize() / 1e6
 
@@ -149,7 +149,7 @@ pod_1 = pod(1)
 
 
 async def fan_out(store: Any, cache: Any) -> None:
-    """What it costs to tell subscribers of one write, beyond the write."""
+    """The cost of notifying subscribers of one write, beyond the write."""
     value = encode(pod(3))
     revision = cache.get("ns-3/pod-00003").revision
 
@@ -164,21 +164,21 @@ async def fan_out(store: Any, cache: Any) -> None:
     show("cache: update in the memory store with no subscriber", f"{alone:10.1f} us")
     heard = [0]
 
-    def ended(error: Exception) -> None:
-        """The caches stop when the figures are there."""
+    def ignore_end(error: Exception) -> None:
+        """Subscriptions end when the caches stop after the measurement."""
 
     def hear(change: Any) -> None:
         heard[0] += 1
 
     subscriptions = [
-        cache.subscribe(after=cache.revision, prefix="", on_change=hear, on_end=ended) for _ in range(500)
+        cache.subscribe(after=cache.revision, prefix="", on_change=hear, on_end=ignore_end) for _ in range(500)
     ]
     show("cache: one event to 500 subscribers", f"{await updates(1000) - alone:10.1f} us")
     assert heard[0] == 500_000
     for subscription in subscriptions:
         subscription.cancel()
     for i in range(5000):
-        cache.subscribe(after=cache.revision, prefix=f"ns-4/pod-{i:05}", on_change=hear, on_end=ended)
+        cache.subscribe(after=cache.revision, prefix=f"ns-4/pod-{i:05}", on_change=hear, on_end=ignore_end)
     show("cache: one event, 5,000 subscribers to other objects", f"{await updates(1000) - alone:10.1f} us")
 
 
@@ -214,7 +214,7 @@ async def start_up(directory: str, count: int) -> None:
 
 
 async def etcd_figures(directory: str, value: bytes) -> None:
-    """With an etcd of its own, when the program is there. Its data lies in `directory` as well."""
+    """With a temporary etcd, if it is installed. Its data is in `directory` as well."""
     program = find_etcd()
     if program is None:
         show("etcd", "not found (Debian: etcd-server)")

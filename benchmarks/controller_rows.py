@@ -1,8 +1,8 @@
-"""Figures of the controllers: rollouts of many pods on simulated nodes, beside another client that reads.
+"""Benchmarks of the controllers: rollouts of many pods on simulated nodes, while another client reads.
 
-The server runs all controllers, the scheduler and the simulated nodes in one process. A pod change is one pod created and
-reported ready, or one deleted; the row has the process's CPU per pod change, everything that it causes included: the writes
-themselves, scheduling, the node's reports, replica sets, endpoints, garbage collection.
+The server runs all controllers, the scheduler and the simulated nodes in one process. A pod change is one pod created
+and reported ready, or one deleted; a row has the process's CPU per pod change, with everything that it causes: the
+writes themselves, scheduling, the node's reports, replica sets, endpoints, garbage collection.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def workload(kind: str, name: str, replicas: int, image: str) -> dict[str, Any]:
 
 
 class _Cluster:
-    """A server with simulated nodes for so many pods; a connection to it."""
+    """A server with enough simulated nodes for this many pods, and a connection to it."""
 
     def __init__(self, bench: Bench, name: str, pods: int) -> None:
         nodes = max(2, pods // 80)
@@ -119,7 +119,7 @@ def _guard(cluster: _Cluster, name: str) -> None:
 
 
 def rollout(bench: Bench, *, guarded: bool = False) -> None:
-    """All deployments get another image at once. `guarded`: each has a service and a budget, all share a quota."""
+    """All deployments get a new image at once. `guarded`: each has a service and a budget, all share a quota."""
     pods = max(_DEPLOYMENTS, bench.times(_PODS))
     each = pods // _DEPLOYMENTS
     cluster = _Cluster(bench, "guarded" if guarded else "rollout", pods)
@@ -151,7 +151,7 @@ def rollout(bench: Bench, *, guarded: bool = False) -> None:
 
 
 def large_set(bench: Bench, *, guarded: bool = False) -> None:
-    """One replica set grows from nothing, and shrinks again. `guarded`: it has a service and a budget."""
+    """One replica set is scaled up from 0, and down again. `guarded`: it has a service and a budget."""
     count = bench.times(_LARGE)
     cluster = _Cluster(bench, "guarded-large" if guarded else "large", count)
     more = " with a service and a budget" if guarded else ""

@@ -32,7 +32,7 @@ _HOST, _ZONE = "orch.io/hostname", "topology.orch.io/zone"
 
 
 class Bed:
-    """A scheduler that nobody started."""
+    """A scheduler that is not started, whose decisions the benchmark calls."""
 
     def __init__(self, nodes: int, cpu: str = "32") -> None:
         self.informers = MemoryInformers()
@@ -60,9 +60,9 @@ class Bed:
         return {"metadata": {"namespace": "n", "name": name, "uid": name, "labels": {"app": app}}, "spec": whole, "status": {}}
 
     def fill(self, pods: int, nodes: int) -> None:
-        """Pods of 50 applications, evenly over nodes."""
+        """Bind pods of 50 applications evenly to nodes."""
         for number in range(pods):
-            # Only the scheduler's memory is to be measured, so that the informer keeps nothing.
+            # Only the scheduler's memory is measured, so the informer keeps no objects.
             self.scheduler.event_handlers._on_pod("ADDED", None, self.pod(f"e{number}", on=f"n{number % nodes}", app=f"a{number % 50}"))
 
     def decide(self, pod: Pod, state: CycleState | None = None) -> Decision | UnfitError:
@@ -84,7 +84,7 @@ def _show(name: str, seconds: float, note: str = "") -> None:
 
 
 def _timed(count: int, work: Callable[[int], object]) -> float:
-    """CPU seconds of one call, after some that do not count."""
+    """CPU seconds of one call, after a few warm-up calls."""
     for number in range(count // 10):
         work(-1 - number)
     began = time.process_time()

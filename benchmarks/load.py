@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Target:
-    """A server; `token` is sent as bearer. `authority` is a PEM file, "" trusts anything."""
+    """A server; `token` is sent as a bearer token. `authority` is a PEM file, "" trusts any server."""
 
     host: str
     port: int
@@ -30,14 +30,14 @@ class Target:
             context = ssl.create_default_context(cafile=self.authority)
             context.check_hostname = False
             return context
-        # Without the system's authorities, which take longer to load than a connection to make.
+        # Without the system's authorities, which take longer to load than a connection to open.
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
         return context
 
     def connect(self, context: ssl.SSLContext | None = None) -> ssl.SSLSocket:
-        """A new connection; `context` saves making one for each of many."""
+        """A new connection; `context` may be shared by many."""
         context = context or self.context()
         raw = socket.create_connection((self.host, self.port), timeout=120)
         raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -63,7 +63,7 @@ class Connection:
         self._rest = b""
 
     def ask(self, request: bytes) -> tuple[int, bytes]:
-        """Send and wait for the answer: code and body."""
+        """Send and wait for the response: code and body."""
         self._socket.sendall(request)
         data = self._rest
         while (end := data.find(b"\r\n\r\n")) < 0:

@@ -33,7 +33,7 @@ from benchmarks.starting import Server, start_rows, wait_ready
 from orchd.dialect import ORCH
 from orchd.pki.bootstrap import Files, ensure
 
-#: How often bare is measured anew: the machine's speed changes with what else runs on it.
+#: How often bare is measured again: the machine's speed depends on its other load.
 _ROUNDS = 3
 
 
@@ -44,7 +44,7 @@ class Bench:
     files: Files
     scale: float
     pods: int
-    #: For whatever rows write.
+    #: For files of the rows.
     folder: Path
     bare: float = 0.0
     target: Target | None = None
@@ -63,7 +63,7 @@ class Bench:
 
 @contextmanager
 def program(module: str, files: Files, *more: str) -> Iterator[tuple[Target, int]]:
-    """A server of this folder, for as long as the block runs."""
+    """A server from this folder, while the block runs."""
     command = [sys.executable, "-m", module, str(files.serving_certificate), str(files.serving_key), *more]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -114,7 +114,7 @@ def fan_out(bench: Bench) -> None:
 
 Row = tuple[str, Callable[[Bench], None]]
 def store(bench: Bench) -> None:
-    """Figures of the store and the cache by themselves, in a process of their own."""
+    """Benchmarks of the store and the cache alone, in a separate process."""
     command = [sys.executable, "-m", "benchmarks.bench_store", str(bench.folder), str(bench.scale)]
     subprocess.run(command, check=True)
 
@@ -131,14 +131,14 @@ OWN_ROWS: tuple[Row, ...] = (
 
 
 def _start(command: str, target: Target) -> tuple[subprocess.Popen[bytes], float]:
-    """A server from its command, and the seconds until it says that it is ready."""
+    """Start a server by its command; returns it and the seconds until it is ready."""
     began = time.monotonic()
     process = subprocess.Popen(shlex.split(command))
     return process, wait_ready(process, target, began)
 
 
 def _api(bench: Bench, only: str) -> dict[str, float | None]:
-    """The rows that ask an API server; CPU seconds by row."""
+    """The rows for an API server; CPU seconds by row."""
     figures = {}
     for label, measure in API_ROWS:
         if only in ("", "api") or only in label:
@@ -168,7 +168,7 @@ def _given(bench: Bench, chosen: argparse.Namespace) -> dict[str, float | None]:
 
 
 def _own(bench: Bench, only: str) -> dict[str, float | None]:
-    """Measure a server that is started for it."""
+    """Measure a server that is started for the run."""
     if only not in ("", "api") and not any(only in label for label, _ in API_ROWS):
         return {}
     server = Server(bench.folder / "api")
@@ -200,7 +200,7 @@ def main() -> None:
         bench = Bench(files=files, scale=chosen.scale, pods=chosen.pods, folder=folder)
         groups = {group for group, _ in OWN_ROWS}
         for group, row in OWN_ROWS:
-            # Everything else is in units of bare, so that it is always measured.
+            # All figures are in units of bare, so it is always measured.
             if group == "bare" or (not chosen.url and chosen.only in ("", group)):
                 row(bench)
         figures = {}

@@ -1,8 +1,8 @@
-"""Figures of the scheduler: end to end in the one process, and of single decisions without a server.
+"""Benchmarks of the scheduler: end to end in a server, and of single decisions without one.
 
-End to end, pods are created by clients while the scheduler runs; the row has the process's CPU per pod from its creation to
-its binding, and beside it what creating alone costs (pods of a scheduler that does not exist). Decisions are measured in a
-process of their own (``python -m benchmarks.deciding``).
+End to end, clients create pods while the scheduler runs; the row has the process's CPU per pod from its creation to its
+binding, and next to it the cost of creation alone (pods of a scheduler that does not exist). Decisions are measured in
+a separate process (``python -m benchmarks.deciding``).
 """
 
 from __future__ import annotations
@@ -82,13 +82,13 @@ class Getter(threading.Thread):
             self.took.append(time.monotonic() - began)
 
     def percentile(self, part: float = 0.99) -> float:
-        """Seconds within which this part of the requests was answered."""
+        """Seconds within which this share of the requests was answered."""
         ordered = sorted(self.took) or [0.0]
         return ordered[min(int(len(ordered) * part), len(ordered) - 1)]
 
 
 def end_to_end(bench: Bench, nodes: int) -> None:
-    """2,000 plain pods onto so many nodes."""
+    """Schedule 2,000 plain pods onto this many nodes."""
     server = Server(bench.folder / f"scheduler-{nodes}", "--scheduler=true", "--disable-admission-plugins=TaintNodesByCondition")
     try:
         server.start()

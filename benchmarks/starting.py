@@ -1,4 +1,4 @@
-"""Servers that the benchmarks start: time until readiness, also with many objects on disk."""
+"""Servers that the benchmarks start: the time until they are ready, also with many stored objects."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TOKEN, _NODE_TOKEN, _NODE = "bench", "node", "n1"
 
 
 def wait_ready(process: subprocess.Popen[bytes], target: Target, began: float) -> float:
-    """The seconds since `began` when the server says that it is ready."""
+    """Wait until the server is ready; returns the seconds since `began`."""
     while time.monotonic() - began < 60:
         if process.poll() is not None:
             raise SystemExit(f"the server ended with {process.returncode}")
@@ -39,7 +39,8 @@ def wait_ready(process: subprocess.Popen[bytes], target: Target, began: float) -
 
 
 class Server:
-    """A server of this checkout on a folder of its own; `more` are further flags. Controllers run only if these name some."""
+    """A server of this checkout on its own folder; `more` are further flags. Controllers run only if these enable some.
+    """
 
     def __init__(self, folder: Path, *more: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -81,7 +82,7 @@ class Server:
 
 
 def _ask_as_node(bench: Bench, server: Server, count: int) -> None:
-    """How long the node of all pods waits for its first answer, for which its relations have to be found."""
+    """Seconds of the first request of the node of all pods, for which the node authorizer builds its graph."""
     node = replace(server.target, token=_NODE_TOKEN)
     connection, began = Connection(node), time.monotonic()
     code, answer = connection.ask(node.request("GET", "/api/v1/namespaces/data/configmaps/none"))
@@ -92,7 +93,7 @@ def _ask_as_node(bench: Bench, server: Server, count: int) -> None:
 
 
 def start_rows(bench: Bench) -> None:
-    """Start with nothing, with one pod, and with 5,000 and 50,000 pods on disk; the first question of their node."""
+    """Start empty, with one pod, and with 5,000 and 50,000 stored pods; and the first request of their node."""
     from benchmarks.api_rows import make_namespace, pod
 
     server = Server(bench.folder / "starts")

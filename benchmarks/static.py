@@ -56,7 +56,7 @@ class Static:
             for sink in self.watches.values():
                 sink.write(frame)
             spent += time.process_time() - before
-            # The readers share the machine: let them catch up, so that the socket and not the buffer is measured.
+            # The readers share the machine: wait for them, so that the socket and not the buffer is measured.
             await deferLater(reactor, 0.05)
         frames = count * max(1, len(self.watches))
         return Response(content_type="text/plain", body=f"{spent / frames * 1e6:.2f}".encode())

@@ -21,7 +21,7 @@ from typing import Final
 from orchd.assembly.certificates import certificate_files
 from orchd.assembly.files import prepare
 from orchd.config.settings import Settings
-from orchd.filecommands import NOTHING, Program, Report, Result
+from orchd.filecommands import NO_FILE, Program, Report, Result
 from orchd.pki import clientconfig
 from orchd.pki.bootstrap import Files
 from orchd.pki.expiry import Expiry, read_expiry
@@ -33,18 +33,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _show(settings: Settings, file: str, report: Report) -> Result:
-    return _shown(settings, _made(settings), time.time())
+    return _certificate_table(settings, _bootstrap_files(settings), time.time())
 
 
 def _renew(settings: Settings, file: str, report: Report) -> Result:
-    made, now = _made(settings), time.time()
+    made, now = _bootstrap_files(settings), time.time()
     # Flags that leave out the port are no reason to lead the administrator elsewhere.
     url = clientconfig.load(made.admin_config).server if made.admin_config.exists() else ""
     prepare(settings, port=settings.serving.port, now=now, renew=True, url=url)
-    return _shown(settings, made, now)
+    return _certificate_table(settings, made, now)
 
 
-def _made(settings: Settings) -> Files:
+def _bootstrap_files(settings: Settings) -> Files:
     """Raises ValueError where a server has made none."""
     made = Files.below(settings.storage.data_dir, settings.dialect, settings.serving.cert_dir)
     if not made.ca_certificate.exists():
@@ -52,7 +52,7 @@ def _made(settings: Settings) -> Files:
     return made
 
 
-def _shown(settings: Settings, made: Files, now: float) -> Result:
+def _certificate_table(settings: Settings, made: Files, now: float) -> Result:
     """The table; status 1 where a certificate has ended."""
     found = [read_expiry(*row[:2], renewed=row[2]) for row in certificate_files(settings, made)]
     moment = datetime.fromtimestamp(now, UTC)
@@ -72,7 +72,7 @@ def _table(found: Sequence[Expiry], now: datetime) -> str:
 PROGRAM: Final = Program(
     name="orchd-certs",
     text=__doc__,
-    commands={"show": (_show, NOTHING), "renew": (_renew, NOTHING)},
+    commands={"show": (_show, NO_FILE), "renew": (_renew, NO_FILE)},
     errors=(OSError, ValueError),
 )
 

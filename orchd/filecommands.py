@@ -18,7 +18,7 @@ from orchd.config.options import Options
 from orchd.config.settings import Settings
 
 #: Arguments of a command besides flags.
-NOTHING, PERHAPS, FILE = "", "[FILE]", "FILE"
+NO_FILE, OPTIONAL_FILE, FILE = "", "[FILE]", "FILE"
 
 
 class Report(Protocol):

@@ -29,7 +29,7 @@ _STATUS: Final = "0 after an orderly stop, SIGTERM included; 1 when the service 
 _SUMMARIES: Final = {
     "orchd": "control plane of a cluster in one process",
     "controller-manager": "controllers of a cluster in a process of their own",
-    "scheduler": "scheduler of a cluster in a process of its own",
+    "scheduler": "scheduler of a cluster as a separate process",
     "orchd-store": "backup, check and move what a server keeps",
     "orchd-certs": "show and renew the certificates that a server made for itself",
 }

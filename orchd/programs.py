@@ -6,6 +6,7 @@ its plugin cache and where only the programs of this distribution are on the pat
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
@@ -58,8 +59,15 @@ def _run(name: str, arguments: Sequence[str] | None) -> NoReturn:
     config = OneService(maker)
     try:
         words = sys.argv[1:] if arguments is None else arguments
-        config.parseOptions(["--nodaemon", "--pidfile=", maker.tapname, *words])
+        try:
+            config.parseOptions(["--nodaemon", "--pidfile=", maker.tapname, *words])
+        finally:
+            sys.stdout.flush()
     except usage.UsageError as error:
         raise SystemExit(f"{maker.tapname}: {error}") from None
+    except BrokenPipeError:
+        # The reader of --help, `head` or a pager, has ended. The flush at the end of the process must not fail again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(1) from None
     twistd.runApp(config)
     raise SystemExit(0)

@@ -26,7 +26,7 @@ from twisted.internet.task import react
 
 from orchd.assembly.storage import etcd_servers, store_file
 from orchd.config.settings import Settings
-from orchd.filecommands import FILE, NOTHING, PERHAPS, Command, Program, Report, Result
+from orchd.filecommands import FILE, NO_FILE, OPTIONAL_FILE, Command, Program, Report, Result
 from orchd.store.backup import Summary, back_up, check_copy, refuse_bad_values, restore
 from orchd.store.encryption_config import mark_of
 from orchd.store.export import export_content, import_content
@@ -107,10 +107,10 @@ def _from_etcd(settings: Settings, file: str, report: Report) -> Result:
 COMMANDS: Final[Mapping[str, tuple[Command, str]]] = {
     "backup": (_backup, FILE),
     "restore": (_restore, FILE),
-    "check": (_check, PERHAPS),
-    "salvage": (_salvage, NOTHING),
-    "to-etcd": (_to_etcd, NOTHING),
-    "from-etcd": (_from_etcd, NOTHING),
+    "check": (_check, OPTIONAL_FILE),
+    "salvage": (_salvage, NO_FILE),
+    "to-etcd": (_to_etcd, NO_FILE),
+    "from-etcd": (_from_etcd, NO_FILE),
 }
 
 

@@ -87,13 +87,13 @@ def inherited_socket(reactor: Any, port: int) -> IStreamServerEndpoint | None:
     except IndexError:
         pass
     else:
-        raise ValueError("the service manager handed over more than one socket: the server listens on one")
+        raise ValueError("the service manager passed more than one socket: the server listens on one")
     with socket.socket(fileno=os.dup(_FIRST_INHERITED)) as probe:
         family, name = probe.family, probe.getsockname()
     if family not in (socket.AF_INET, socket.AF_INET6):
-        raise ValueError("the service manager handed over a socket that is not of TCP")
+        raise ValueError("the service manager passed a socket that is not a TCP socket")
     if name[1] != port:
-        raise ValueError(f"the service manager handed over a socket of port {name[1]}, but --secure-port is {port}")
+        raise ValueError(f"the service manager passed a socket of port {name[1]}, but --secure-port is {port}")
     found: IStreamServerEndpoint = serverFromString(reactor, f"systemd:domain={family.name.removeprefix('AF_')}:index=0")
     return found
 
@@ -110,5 +110,5 @@ def announcement(server: ApiServer) -> str:
         f"client configuration of the administrator: {client}",
         f"try: {stock}={client} get namespaces",
         *([] if server.settings.serving.ui == "false" else [f"web page: {server.url}/ui"]),
-        f"try: curl --cacert {pki}/ca.crt --cert {pki}/admin.crt --key {pki}/admin.key {server.url}/readyz?verbose",
+        f"try: curl --cacert {pki}/ca.crt --cert {pki}/admin.crt --key {pki}/admin.key '{server.url}/readyz?verbose'",
     ))

@@ -40,18 +40,28 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Shells ignore SIGINT in background jobs, and processes that tests interrupt would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-#: Started first, so that parallel workers end together: files that take half a minute, then those that mostly wait for
-#: processes. The others are short.
+#: Started first, so that parallel workers end together: the tests in a browser, which share a worker; files that take half a minute; then
+#: files that mostly wait for processes. The others are short.
 _FIRST = (
-    *("tests/wire/test_controller_manager.py", "tests/wire/test_scheduler_process.py", "tests/store/etcd/test_trio.py"),
-    *("tests/wire/test_kubectl_writing.py", "tests/wire/test_node_fleet.py", "tests/wire/test_faults.py"),
-    *("tests/ui/test_screens.py", "tests/store/", "tests/test_packaging.py", "tests/wire/", "tests/ui/"),
-    *("tests/test_storecommands.py", "tests/test_tap.py", "tests/contracts/"),
+    *("tests/ui/", "tests/store/etcd/test_trio.py", "tests/wire/test_kubectl_writing.py", "tests/wire/test_controller_manager.py"),
+    *("tests/wire/test_scheduler_process.py", "tests/wire/test_faults.py", "tests/test_storecommands.py"),
+    *("tests/contracts/test_stores.py", "tests/store/", "tests/wire/", "tests/test_packaging.py", "tests/test_tap.py"),
 )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: next((at for at, start in enumerate(_FIRST) if item.nodeid.startswith(start)), len(_FIRST)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object | None:
+    """With ``--dist=loadfile``, the browser's files go to one worker, which starts one browser and one server for them."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    # pytest-xdist is optional.
+    from tests.scheduling import FileScheduling
+
+    return FileScheduling(config, log)
 
 
 def pytest_collection_finish() -> None:

@@ -43,6 +43,31 @@ def test_references_in_pages_exist(page: Path) -> None:
     assert not wrong
 
 
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+def test_every_page_is_found_from_the_first() -> None:
+    """Links from README.md lead to every page of docs/, directly or through other pages, and to headings that exist."""
+    seen: set[Path] = set()
+    wrong = []
+    waiting = [ROOT / "README.md"]
+    while waiting:
+        page = waiting.pop()
+        if page in seen or page.suffix != ".md":
+            continue
+        seen.add(page)
+        for link, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", page.read_text(encoding="utf-8")):
+            target = (page.parent / link).resolve() if link else page
+            waiting.append(target)
+            if anchor and anchor not in anchors(target):
+                wrong.append(f"{page.name}: {link}#{anchor}")
+    assert not wrong
+    assert not set(ROOT.glob("docs/**/*.md")) - seen
+
+
 def test_flags_page_is_that_of_the_tables() -> None:
     """docs/flags.md equals the output of `make docs`."""
     assert (ROOT / "docs/flags.md").read_text(encoding="utf-8") == flags_markdown(table())

@@ -70,7 +70,7 @@ LAYERS = {
     # Definitions of custom kinds. They are followed in the cache and not with a client, so that a kind is served in the
     # same turn in which its definition is; objects of an older schema are upgraded in their stored form.
     "server.customkinds": "client kinds txkit server.retrying_worker server.outbound.webhooks server.registry.interfaces"
-    " server.registry.operations cache.interfaces cache.stored",
+    " server.registry.operations cache.interfaces cache.stored_encoding",
     # Aggregated API groups.
     "server.aggregation": "client.interfaces kinds txkit server.retrying_worker server.pipeline",
     # The server's own components read its caches; custom kinds are read through a client.

@@ -9,8 +9,6 @@ import os
 import shutil
 import sqlite3
 import stat
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -22,10 +20,10 @@ import pytest
 from orchd.dialect import KUBERNETES, ORCH
 from orchd.storecommands import main
 from orchd.testing.etcd import Etcd
-from orchd.testing.process import PATIENCE, DaemonProcess
+from orchd.testing.process import DaemonProcess
 from tests.etcd import running_etcd
+from tests.programs import run_program
 
-ROOT = Path(__file__).resolve().parents[1]
 MAPS = "/api/v1/namespaces/default/configmaps"
 SECRET = "not to be read by anybody"
 
@@ -37,21 +35,18 @@ def command(*words: str | Path, outside: bool = False) -> tuple[int, str, str]:
         out, error = io.StringIO(), io.StringIO()
         with redirect_stdout(out), redirect_stderr(error):
             return main(arguments), out.getvalue(), error.getvalue()
-    done = subprocess.run(
-        [sys.executable, "-m", "orchd.storecommands", *arguments],
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=PATIENCE, check=False,
-    )  # fmt: skip
+    done = run_program("orchd.storecommands:main", "orchd-store", *arguments)
     assert "Traceback" not in done.stderr, done.stderr
     return done.returncode, done.stdout, done.stderr
 
 
-def well(*words: str | Path, outside: bool = False) -> str:
+def run_command(*words: str | Path, outside: bool = False) -> str:
     status, out, error = command(*words, outside=outside)
     assert (status, error) == (0, ""), error
     return out
 
 
-def refused(*words: str | Path, status: int = 1, outside: bool = False) -> str:
+def failing_command(*words: str | Path, status: int = 1, outside: bool = False) -> str:
     found, out, error = command(*words, outside=outside)
     assert (found, out) == (status, "")
     assert len(error.splitlines()) == 1
@@ -125,23 +120,23 @@ def test_backup_under_load_has_every_acknowledged_write(tmp_path: Path, encrypti
             while min(map(len, made)) < 20:
                 threading.Event().wait(0.05)
             before = [len(each) for each in made]
-            said = well("backup", f"--data-dir={server.data}", copy, outside=True)
+            said = run_command("backup", f"--data-dir={server.data}", copy, outside=True)
             assert said.startswith(f"{copy}: ")
             while min(map(len, made)) < max(before) + 20:
                 threading.Event().wait(0.05)
         version = server.request("GET", MAPS)[1]["metadata"]["resourceVersion"]
         # An existing file is never overwritten.
-        assert "exists" in refused("backup", f"--data-dir={server.data}", copy, outside=True)
-        assert "there is no folder" in refused("backup", f"--data-dir={server.data}", server.data / "none/copy", outside=True)
+        assert "exists" in failing_command("backup", f"--data-dir={server.data}", copy, outside=True)
+        assert "there is no folder" in failing_command("backup", f"--data-dir={server.data}", server.data / "none/copy", outside=True)
         # The store of a running server is never replaced; the server is not affected by the attempt.
-        assert "in use by another process" in refused("restore", f"--data-dir={server.data}", copy, outside=True)
+        assert "in use by another process" in failing_command("restore", f"--data-dir={server.data}", copy, outside=True)
         assert server.request("GET", "/readyz") == (200, "ok")
         server.terminate()
         assert stat.S_IMODE(copy.stat().st_mode) == 0o600
         assert [path.name for path in copy.parent.iterdir()] == ["monday"]
         assert base64.b64encode(SECRET.encode()) not in copy.read_bytes()
-        assert well("check", copy, outside=True) == said
-        assert f"{server.data}/store.sqlite.replaced" in well("restore", f"--data-dir={server.data}", copy, outside=True)
+        assert run_command("check", copy, outside=True) == said
+        assert f"{server.data}/store.sqlite.replaced" in run_command("restore", f"--data-dir={server.data}", copy, outside=True)
         server.start()
         found = names(server)
         for writer, (acknowledged, before_it) in enumerate(zip(made, before, strict=True)):
@@ -158,7 +153,7 @@ def test_backup_under_load_has_every_acknowledged_write(tmp_path: Path, encrypti
     # Without the keys the backup cannot be used.
     with DaemonProcess(tmp_path / "thief", "--controllers=-*") as thief:
         thief.terminate()
-        well("restore", f"--data-dir={thief.data}", copy)
+        run_command("restore", f"--data-dir={thief.data}", copy)
         thief.launch()
         assert thief.wait() == 1
         assert "secrets" in thief.log.rpartition("the server cannot continue")[2]
@@ -172,15 +167,15 @@ def test_stopped_store_can_be_backed_up(tmp_path: Path) -> None:
             assert one.request("POST", MAPS, config(f"m{number}"))[0] == 201
         found = names(one)
         one.kill()
-    well("backup", f"--data-dir={one.data}", tmp_path / "copy")
-    assert f"--dialect={KUBERNETES.name}" in well("check", f"--data-dir={one.data}")
+    run_command("backup", f"--data-dir={one.data}", tmp_path / "copy")
+    assert f"--dialect={KUBERNETES.name}" in run_command("check", f"--data-dir={one.data}")
     two = DaemonProcess(tmp_path / "two", "--controllers=-*", dialect=KUBERNETES)
-    well("restore", f"--data-dir={two.data}", tmp_path / "copy")
+    run_command("restore", f"--data-dir={two.data}", tmp_path / "copy")
     with two:
         assert names(two) == found
     # Restored over an existing store, twice.
     for _ in range(2):
-        well("restore", f"--data-dir={two.data}", tmp_path / "copy")
+        run_command("restore", f"--data-dir={two.data}", tmp_path / "copy")
     with two:
         assert names(two) == found
 
@@ -198,22 +193,22 @@ def test_commands_accept_the_servers_flag_file(kept: Path, tmp_path: Path) -> No
     """The commands accept the server's flags and flag file, to find its store."""
     flags = tmp_path / "orchd.flags"
     flags.write_text(f"--data-dir={kept}\n--secure-port=7443\n")
-    well("backup", f"--flagfile={flags}", tmp_path / "copy")
-    assert well("check", tmp_path / "copy").partition(":")[2] == well("check", f"--flagfile={flags}").partition(":")[2]
+    run_command("backup", f"--flagfile={flags}", tmp_path / "copy")
+    assert run_command("check", tmp_path / "copy").partition(":")[2] == run_command("check", f"--flagfile={flags}").partition(":")[2]
 
 
 def test_invalid_commands_are_refused(tmp_path: Path) -> None:
     """An error is one line; the status distinguishes an invalid command line from a failed command."""
-    assert "no store at" in refused("backup", f"--data-dir={tmp_path}", tmp_path / "copy")
-    assert "no store at" in refused("check", f"--data-dir={tmp_path}")
-    assert "no store at" in refused("restore", f"--data-dir={tmp_path}", tmp_path / "copy")
+    assert "no store at" in failing_command("backup", f"--data-dir={tmp_path}", tmp_path / "copy")
+    assert "no store at" in failing_command("check", f"--data-dir={tmp_path}")
+    assert "no store at" in failing_command("restore", f"--data-dir={tmp_path}", tmp_path / "copy")
     assert not list(tmp_path.iterdir()), "nothing was made"
-    assert "needs a file" in refused("backup", f"--data-dir={tmp_path}", status=2)
-    assert "one of backup, restore" in refused("bakcup", status=2)
-    assert "did you mean" in refused("backup", "--data-dri=x", "y", status=2)
-    assert "unexpected argument" in refused("check", "a", "b", status=2)
-    assert "--etcd-servers" in refused("to-etcd", f"--data-dir={tmp_path}")
-    assert "etcdctl snapshot save" in refused("backup", "--etcd-servers=http://127.0.0.1:1", "x")
+    assert "needs a file" in failing_command("backup", f"--data-dir={tmp_path}", status=2)
+    assert "one of backup, restore" in failing_command("bakcup", status=2)
+    assert "did you mean" in failing_command("backup", "--data-dri=x", "y", status=2)
+    assert "unexpected argument" in failing_command("check", "a", "b", status=2)
+    assert "--etcd-servers" in failing_command("to-etcd", f"--data-dir={tmp_path}")
+    assert "etcdctl snapshot save" in failing_command("backup", "--etcd-servers=http://127.0.0.1:1", "x")
     status, out, error = command()
     assert (status, out, "orchd-store backup" in error) == (2, "", True)
     status, out, error = command("--help")
@@ -235,8 +230,8 @@ def test_invalid_backups_are_refused(kept: Path, tmp_path: Path) -> None:
         connection.commit()
         connection.close()
     for file, why in ((broken, "is damaged"), (other, "another program"), (text, ""), (newer, "schema version 1000")):
-        assert why in refused("check", file)
-        assert why in refused("restore", f"--data-dir={data}", file)
+        assert why in failing_command("check", file)
+        assert why in failing_command("restore", f"--data-dir={data}", file)
     assert (data / "store.sqlite").read_bytes() == good
     assert not [path for path in data.iterdir() if path.suffix in (".partial", ".replaced")]
 
@@ -269,12 +264,12 @@ def test_migration_to_etcd_and_back(tmp_path: Path, etcd: Etcd, encryption: Path
             assert one.request("PUT", f"{MAPS}/m0", config("m0", v=str(_)))[0] == 200
         assert one.request("POST", secrets, {"metadata": {"name": "s"}, "stringData": {"v": SECRET}})[0] == 201
         assert one.request("POST", events, event("e"))[0] == 201
-        assert "in use by another process" in refused("to-etcd", f"--data-dir={one.data}", *shared, outside=True)
+        assert "in use by another process" in failing_command("to-etcd", f"--data-dir={one.data}", *shared, outside=True)
         first = one.request("GET", MAPS)[1]
     status, _, error = command("to-etcd", f"--data-dir={one.data}", *shared, outside=True)
     assert status == 0, error
     assert "raising it above" in error
-    assert "not empty" in refused("to-etcd", f"--data-dir={one.data}", *shared, outside=True)
+    assert "not empty" in failing_command("to-etcd", f"--data-dir={one.data}", *shared, outside=True)
     with DaemonProcess(tmp_path / "one", *own, *shared) as two:
         moved = two.request("GET", MAPS)[1]
         last_before = int(first["metadata"]["resourceVersion"])
@@ -288,9 +283,9 @@ def test_migration_to_etcd_and_back(tmp_path: Path, etcd: Etcd, encryption: Path
         assert set(names(two, events)) == {"e"}
         assert two.request("POST", MAPS, config("later"))[0] == 201
         last = names(two)
-    assert "there is a store at" in refused("from-etcd", f"--data-dir={two.data}", *shared, outside=True)
+    assert "there is a store at" in failing_command("from-etcd", f"--data-dir={two.data}", *shared, outside=True)
     back = DaemonProcess(tmp_path / "back", *own)
-    well("from-etcd", f"--data-dir={back.data}", *shared, outside=True)
+    run_command("from-etcd", f"--data-dir={back.data}", *shared, outside=True)
     with back:
         assert names(back) == last
         assert base64.b64decode(back.request("GET", f"{secrets}/s")[1]["data"]["v"]).decode() == SECRET
@@ -305,7 +300,7 @@ def test_migration_to_etcd_and_back(tmp_path: Path, etcd: Etcd, encryption: Path
 
 def test_unreachable_etcd_is_reported(tmp_path: Path, etcd: Etcd) -> None:
     """An etcd that does not answer, or has no data of the server, is reported, and nothing is created."""
-    assert "nothing of this program" in refused("from-etcd", f"--data-dir={tmp_path}/d", f"--etcd-servers={etcd.url}", outside=True)
+    assert "nothing of this program" in failing_command("from-etcd", f"--data-dir={tmp_path}/d", f"--etcd-servers={etcd.url}", outside=True)
     etcd.kill()
-    assert "etcd" in refused("from-etcd", f"--data-dir={tmp_path}/d", f"--etcd-servers={etcd.url}", outside=True)
+    assert "etcd" in failing_command("from-etcd", f"--data-dir={tmp_path}/d", f"--etcd-servers={etcd.url}", outside=True)
     assert not (tmp_path / "d").exists()

@@ -1,4 +1,4 @@
-"""The server as a process: exit status, service manager notifications, inherited sockets."""
+"""The server as a process: exit status, service manager notification, inherited sockets."""
 
 from __future__ import annotations
 
@@ -18,22 +18,28 @@ import pytest
 
 from orchd.dialect import KUBERNETES, ORCH
 from orchd.testing.process import PATIENCE
+from tests.programs import run_program
 
 ROOT = Path(__file__).resolve().parents[1]
 RUN = "import sys; from twisted.scripts.twistd import run; sys.exit(run())"
-#: The shell sets the variable to its own process id, as a service manager does, then executes the program.
+#: The shell gives the process its own number, as a service manager does, and becomes the process.
 AS_SERVICE = 'LISTEN_PID=$$ exec "$@"'
 
 
-def daemon(folder: Path, *flags: str, port: int = 0) -> list[str]:
-    """The command of a server on a data folder."""
+def arguments(folder: Path, *flags: str, port: int = 0) -> list[str]:
+    """What twistd takes for a server on a data folder."""
     own = (f"--data-dir={folder}/data", "--bind-address=127.0.0.1", f"--secure-port={port}", "--controllers=-*")
-    return [sys.executable, "-c", RUN, "-n", "--pidfile=", "orchd", *own, *flags]
+    return ["-n", "--pidfile=", "orchd", *own, *flags]
 
 
-def run_to_end(command: list[str]) -> tuple[int, str, str]:
-    """Status, standard output and standard error of a command that ends by itself."""
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=PATIENCE, check=False)
+def new_process(folder: Path, *flags: str, port: int = 0) -> list[str]:
+    """The command of a new process with `arguments`."""
+    return [sys.executable, "-c", RUN, *arguments(folder, *flags, port=port)]
+
+
+def run_to_end(arguments: list[str]) -> tuple[int, str, str]:
+    """Status, standard output, standard error of a server that ends by itself."""
+    done = run_program("twisted.scripts.twistd:run", "twistd", *arguments)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -43,7 +49,7 @@ def environment(**more: str) -> dict[str, str]:
 
 @contextmanager
 def listening_socket() -> Iterator[tuple[socket.socket, int]]:
-    """A listening socket on the loopback address, and its port."""
+    """A listening socket of this machine, and its port."""
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         bound.listen()
@@ -57,7 +63,7 @@ def listening_socket() -> Iterator[tuple[socket.socket, int]]:
 )
 def test_invalid_flag_ends_with_one_line(tmp_path: Path, flag: str, text: str) -> None:
     """Standard error has one line that names the flag, and the status is 1."""
-    status, _, error = run_to_end(daemon(tmp_path, flag))
+    status, _, error = run_to_end(arguments(tmp_path, flag))
     assert (status, len(error.splitlines())) == (1, 1)
     assert text in error
 
@@ -65,7 +71,7 @@ def test_invalid_flag_ends_with_one_line(tmp_path: Path, flag: str, text: str) -
 def test_failed_start_has_status_1(tmp_path: Path) -> None:
     """A server that cannot listen stops its members, logs the reason and exits with status 1."""
     with listening_socket() as (_, port):
-        status, log, _ = run_to_end(daemon(tmp_path, port=port))
+        status, log, _ = run_to_end(arguments(tmp_path, port=port))
     assert status == 1
     assert re.search(r"the server cannot continue: .*in use", log)
     assert "Server Shut Down" in log
@@ -74,8 +80,8 @@ def test_failed_start_has_status_1(tmp_path: Path) -> None:
 def test_store_of_the_other_dialect_is_refused(tmp_path: Path) -> None:
     """The error names both dialects, and the status is 1."""
     with listening_socket() as (_, port):
-        run_to_end(daemon(tmp_path, port=port))
-        status, log, _ = run_to_end(daemon(tmp_path, f"--dialect={KUBERNETES.name}", port=port))
+        run_to_end(arguments(tmp_path, port=port))
+        status, log, _ = run_to_end(arguments(tmp_path, f"--dialect={KUBERNETES.name}", port=port))
     assert status == 1
     assert re.search(rf"cannot continue: .*--dialect={ORCH.name} .*--dialect={KUBERNETES.name}", log)
 
@@ -87,7 +93,7 @@ def test_service_manager_notifications_and_socket(tmp_path: Path) -> None:
         manager.bind(str(told))
         manager.settimeout(PATIENCE)
         process = subprocess.Popen(
-            ["sh", "-c", AS_SERVICE, "sh", *daemon(tmp_path, port=port)],
+            ["sh", "-c", AS_SERVICE, "sh", *new_process(tmp_path, port=port)],
             env=environment(NOTIFY_SOCKET=str(told), WATCHDOG_USEC="60000000", LISTEN_FDS="1", LISTEN_FDNAMES="api"),
             preexec_fn=lambda: os.dup2(given.fileno(), 3, inheritable=True), pass_fds=(3, given.fileno()),
             stdout=subprocess.PIPE, text=True,
@@ -114,7 +120,7 @@ def test_inherited_socket_must_have_the_secure_port(tmp_path: Path) -> None:
     """An inherited socket must have the port of --secure-port, which clients are configured with."""
     with listening_socket() as (given, port):
         done = subprocess.run(
-            ["sh", "-c", AS_SERVICE, "sh", *daemon(tmp_path, port=1)],
+            ["sh", "-c", AS_SERVICE, "sh", *new_process(tmp_path, port=1)],
             env=environment(LISTEN_FDS="1", LISTEN_FDNAMES="api"), preexec_fn=lambda: os.dup2(given.fileno(), 3, inheritable=True),
             pass_fds=(3, given.fileno()), capture_output=True, text=True, timeout=PATIENCE, check=False,
         )
@@ -125,7 +131,7 @@ def test_inherited_socket_must_have_the_secure_port(tmp_path: Path) -> None:
 def test_keys_are_private_and_reused(tmp_path: Path) -> None:
     """Files in the data folder are private, and a second start reuses the keys."""
     with listening_socket() as (_, port):
-        command = daemon(tmp_path, port=port)
+        command = arguments(tmp_path, port=port)
         run_to_end(command)
         data = tmp_path / "data"
         kept = {p: p.read_bytes() for p in sorted((data / "pki").iterdir())}

@@ -1,7 +1,7 @@
-"""PEP 517 build backend: setuptools, whose archives are rewritten so that their bytes depend on the sources alone.
+"""PEP 517 build backend: setuptools, with archives that depend on nothing but the sources.
 
 With SOURCE_DATE_EPOCH (seconds since the epoch) in the environment every member of a wheel or an sdist has that time,
-mode 0644 or 0755, no owner, and a place in the order of names. Without it the archives stay as setuptools makes them.
+mode 0644 or 0755 and no owner, and members are sorted by name. Without it the archives are those of setuptools.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _ZIP_START = 315532800
 
 
 def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None) -> str:
-    """Build a wheel; its file name."""
+    """Build a wheel; returns its file name."""
     name: str = _build_wheel(wheel_directory, config_settings, metadata_directory)
     epoch = _epoch()
     if epoch is not None:
@@ -51,7 +51,7 @@ def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_dire
 
 
 def build_sdist(sdist_directory: str, config_settings: Any = None) -> str:
-    """Build an sdist; its file name."""
+    """Build an sdist; returns its file name."""
     name: str = _build_sdist(sdist_directory, config_settings)
     epoch = _epoch()
     if epoch is not None:

@@ -53,6 +53,7 @@ class Reports(Controller):
 class _Factory:
     name = Reports.name
     help = "Counts the ConfigMaps of each Report."
+    resources = (REPORTS, CONFIG_MAPS)
 
     def make(self, environment: Environment) -> IController:
         made: IController = Reports(environment)

@@ -9,7 +9,7 @@ from orchd.assembly.runtime import Runtime
 from orchd.client.interfaces import IClient, IInformers, ResourceRef
 from orchd.server.aggregation.addresses import ServiceAddresses
 from orchd.server.aggregation.availability import Availability
-from orchd.server.aggregation.discovered import ForeignDiscovery
+from orchd.server.aggregation.discovery import ForeignDiscovery
 from orchd.server.aggregation.foreign_servers import ForeignServers
 from orchd.server.aggregation.proxy import AggregationProxy
 from orchd.server.aggregation.specifications import ForeignSpecifications

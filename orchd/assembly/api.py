@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from orchd import errors
 from orchd.assembly import stages
 from orchd.assembly.aggregation import Aggregation
 from orchd.assembly.audit import make_trail
@@ -31,7 +31,6 @@ from orchd.kinds.release import VERSION
 from orchd.server.admission.chain import AdmissionChain
 from orchd.server.authn.impersonation import ImpersonationError, parse_impersonation
 from orchd.server.authn.loopback import LOOPBACK_USER
-from orchd.server.authz.interfaces import Decision
 from orchd.server.authz.messages import forbidden
 from orchd.server.customkinds.tracker import DefinitionTracker
 from orchd.server.pipeline.endpoints import metrics
@@ -42,9 +41,9 @@ from orchd.server.pipeline.endpoints.profiling import profiling_endpoints
 from orchd.server.pipeline.endpoints.request_families import limit_metrics, request_metrics, watch_metrics
 from orchd.server.pipeline.endpoints.routes import Endpoint, Routes
 from orchd.server.pipeline.endpoints.simple import root_endpoint, version_endpoint
+from orchd.server.pipeline.fairness.estimates import WorkEstimates
 from orchd.server.pipeline.fairness.samples import FairnessSamples
-from orchd.server.pipeline.fairness.stage import WorkEstimates
-from orchd.server.pipeline.interfaces import Request, RequestInfo, Stage
+from orchd.server.pipeline.interfaces import Stage
 from orchd.server.pipeline.pipeline import Pipeline
 from orchd.server.pipeline.representation import Presenter
 from orchd.server.pipeline.stages import identity as identity_stages
@@ -128,7 +127,7 @@ class Api:
             self.in_flight,
             subsystems.client,
             subsystems.objects.informers,
-            WorkEstimates(objects=self._count_objects, watches=self._count_watchers),
+            WorkEstimates(definitions.current, subsystems.storage.caches.caches),
         )
         self._samples = None
         if self.flow_control is not None:
@@ -216,32 +215,6 @@ class Api:
         settings = self._runtime.settings
         return f"{advertised_address(settings)}:{settings.serving.port}"
 
-    def _count_objects(self, info: RequestInfo) -> int:
-        """Number of objects that a list over all namespaces reads."""
-        cache = self._subsystems.storage.caches.caches.get(self._cache_key(info))
-        return 0 if cache is None else len(cache)
-
-    def _cache_key(self, info: RequestInfo) -> str:
-        """Key of the cache of a resource, "" for one that is not served."""
-        resource = self._subsystems.definitions.current().resource(info.group, info.version, info.resource)
-        return "" if resource is None else resource.key
-
-    def _count_watchers(self, info: RequestInfo) -> int:
-        """Number of watches of a resource."""
-        cache = self._subsystems.storage.caches.caches.get(self._cache_key(info))
-        return 0 if cache is None else cache.subscribers
-
-    async def _authorize(self, request: Request, verb: str) -> None:
-        """Raise ApiError 403 unless the user of `request` may also perform `verb`."""
-        verdict = await self._subsystems.identity.authorization.union.authorize(identity_stages.action_of(request, verb))
-        if verdict.decision is Decision.ALLOW:
-            return
-        info = request.info
-        assert info is not None
-        if verdict.error:
-            raise errors.internal(verdict.error)
-        raise errors.forbidden(info.group, info.resource, info.name, verdict.reason)
-
     def _dispatch(self) -> Dispatch:
         settings, parts = self._runtime.settings, self._subsystems
         context = VerbContext(
@@ -250,28 +223,24 @@ class Api:
             present=self._presenter,
             settings=self._runtime.objects,
             wall=self._runtime.wall,
-            authorize=self._authorize,
+            authorize=partial(identity_stages.require, parts.identity.authorization.union),
             delete_workers=settings.api.delete_collection_workers,
             aside=Aside(self._runtime.in_thread),
         )
         dependencies = VerbDependencies(
+            runtime=self._runtime,
             catalog=parts.definitions.current(),
             foreign=ForeignBodyContext(
                 registry=parts.registries.unreviewed, admission=parts.admission
             ),
             client=parts.client,
-            authentication=parts.identity.authentication,
-            authorizer=parts.identity.authorization.union,
+            identity=parts.identity,
+            outbound=parts.outbound,
             components={
                 "scheduler": (self.components.probe("scheduler"), "ok"),
                 "controller-manager": (self.components.probe("controller-manager"), "ok"),
                 "etcd-0": (parts.storage.store.healthy, '{"health":"true","reason":""}'),
             },
-            nodes=parts.outbound.nodes,
-            others=parts.outbound.pods,
-            preferred=settings.nodes.address_types,
-            random=self._runtime.random,
-            most_token_seconds=int(settings.authentication.service_accounts.max_expiration),
         )
         return Dispatch(
             context,

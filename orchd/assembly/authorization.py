@@ -33,8 +33,8 @@ _ALWAYS_ALLOW = "AlwaysAllow"
 
 
 class Authorization:
-    """`union` authorizes; `rbac` is its RBAC authorizer for escalation checks, None when RBAC is off; `file` follows the
-    configuration file, if any. `open_to_all`: everybody is allowed everything."""
+    """Authorization: `union` authorizes; `rbac` is its RBAC authorizer for escalation checks, None if RBAC is off;
+    `file` follows the configuration file, if any. `open_to_all`: all requests are allowed."""
 
     def __init__(self, settings: Settings, informers: IInformers, outbound: OutboundServices) -> None:
         """Raises ValueError naming the invalid flag, file and field."""

@@ -46,7 +46,7 @@ class Certificates:
         return [
             metrics.by_label(
                 "orchd_certificate_expiration_timestamp_seconds",
-                "When certificates of this server end, in seconds since the epoch.",
+                "Expiry of the server's certificates in seconds since the epoch.",
                 "certificate",
                 self.renewal.ends,
             )

@@ -89,7 +89,7 @@ class Connections:
         if chosen.master:
             return ClientConfig(server=chosen.master)
         flags = dialect("--{short}config"), "--master"
-        _log.info("neither {one} nor {other} was given: using in-cluster configuration", one=flags[0], other=flags[1])
+        _log.info("neither {one} nor {other} is set: using the in-cluster configuration", one=flags[0], other=flags[1])
         try:
             return clientconfig.in_cluster(dialect, self._environment)
         except (ClientConfigError, OSError) as error:
@@ -161,8 +161,8 @@ def without_credentials(config: ClientConfig) -> ClientConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServedByComponent:
-    """What a component serves at the paths that every component has, and `endpoints` beside them. `configuration` returns the body
-    of /configz."""
+    """The endpoints that every component serves, and `endpoints` in addition. `configuration` returns the body of
+    /configz."""
 
     checks: Iterable[Check]
     sources: Iterable[metrics.Source]

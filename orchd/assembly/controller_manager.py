@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from random import SystemRandom
-from socket import gethostname
 from typing import Any
 
 from twisted.internet.defer import CancelledError
 from twisted.internet.task import deferLater
 from twisted.python.failure import Failure
 
-from orchd.assembly.component import Connections, SecurePort, ServedByComponent, health_checks, without_credentials
+from orchd.assembly.component import without_credentials
+from orchd.assembly.component_process import ComponentProcess
 from orchd.assembly.controllers import account_token_issuer, controller_settings, root_authority
-from orchd.assembly.leadership import Leadership, candidate_identity
-from orchd.assembly.metrics import client_metrics, component_metrics, controller_metrics
-from orchd.assembly.runtime import ProcessRuntime
+from orchd.assembly.metrics import controller_metrics
 from orchd.assembly.signing_authorities import signing_authorities
 from orchd.client.account_tokens import AccountToken
 from orchd.client.discovery import DiscoveredCatalog
-from orchd.client.events import EventBroadcaster
 from orchd.client.fenced import FencedClient
 from orchd.client.informers import Informers
 from orchd.client.interfaces import IClient, IRawClient, ResourceRef
-from orchd.client.leader_election import Candidate
 from orchd.client.remote import RemoteClient
 from orchd.config.component import ComponentSettings
 from orchd.config.table import component_table
@@ -35,7 +30,6 @@ from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.jsonvalues import Object
 from orchd.pki.clientconfig import ClientConfigError
 from orchd.txkit.log import Logger
-from orchd.txkit.services import ServiceGroup, as_member
 
 #: Seconds to wait at the beginning of a term for an unreachable API server, and between attempts.
 _PATIENCE, _PAUSE = 30.0, 1.0
@@ -58,11 +52,11 @@ class ManagerTerm:
         self._catalog.start()
         for ref in self._shaping():
             self._informers.informer(ref).add_listener(lambda event, old, new: self._catalog.look_soon())
-        self.group = ControllerGroup(self._names, self._env, served=self._served)
+        self.group = ControllerGroup(self._names, self._env, served=self._is_served)
         self._informers.start()
         await self.group.start()
 
-    def _served(self, ref: ResourceRef) -> bool:
+    def _is_served(self, ref: ResourceRef) -> bool:
         """False for a built-in resource that discovery does not list. Custom resources may be defined later; a group version
         whose document could not be read is taken as served."""
         found = self._catalog()
@@ -122,54 +116,22 @@ class ControllerManager:
         release: str,
         failed: Callable[[Failure], object] | None = None,
     ) -> None:
-        self.settings = settings
         dialect = settings.dialect
-        runtime = self._runtime = ProcessRuntime(dialect=dialect, reactor=reactor, wall=wall, random=SystemRandom())
-        component = dialect("{short}-controller-manager")
-        self.connections = Connections(
-            settings, runtime, agent=f"{component}/{release}", environment=environment
-        )
-        self._root = self.connections.throttled()
+        self.settings = settings
+        process = ComponentProcess(settings, reactor, wall=wall, environment=environment, release=release)
+        self._runtime, self._connections, self._events = process.runtime, process.connections, process.events
+        self._root = self._connections.throttled()
         self._accounts: dict[str, RemoteClient] = {}
-        self._agent = f"{component}/{release}"
         self._issuer = account_token_issuer(dialect, settings.flags, wall)
         #: CA bundle published to pods: that of the flag, else of the client configuration.
-        self._authority = root_authority(settings.flags) or self.connections.config.authority
+        self._authority = root_authority(settings.flags) or self._connections.config.authority
         self._signing = signing_authorities(settings.flags, dialect, reactor, None)
         self.names = self._runnable()
-        events_client = self.connections.client()
-        self.events = EventBroadcaster(
-            events_client, wall, clock=reactor, random=runtime.random, dialect=dialect, host=gethostname()
+        self.leadership = process.compete(
+            "controllers", settings.election, self._term, dialect("{short}-controller-manager")
         )
-        chosen = settings.election
-        self.leadership = Leadership(
-            "controllers",
-            chosen,
-            self._term,
-            Candidate(identity=candidate_identity(b"", runtime.random), recorder=self.events.recorder(component), once=True),
-            self.connections.client("leader-election", timeout=max(1.0, chosen.renew_deadline / 2)),
-            runtime,
-        )
-        served = ServedByComponent(
-            checks=health_checks(self.leadership.check),
-            sources=[
-                *controller_metrics(lambda: self.group),
-                *component_metrics([self.leadership], {settings.name: self.events}),
-                client_metrics(self.connections.counts),
-            ],
-            configuration=self._configuration,
-        )
-        self.port = SecurePort(settings, self.connections, runtime, served)
-        self.service = ServiceGroup(
-            [
-                as_member("connections", stop=self.connections.close),
-                self.port,
-                as_member("events", stop=self.events.stop),
-                self.leadership,
-            ],
-            failed,
-            clock=reactor,
-            plain=(OSError, ValueError, ApiError),
+        self.service = process.service(
+            self.leadership, failed, sources=controller_metrics(lambda: self.group), configuration=self._configuration
         )
 
     @property
@@ -183,13 +145,13 @@ class ControllerManager:
     def _term(self, may_write: Callable[[], bool]) -> ManagerTerm:
         runtime, dialect = self._runtime, self.settings.dialect
         catalog = DiscoveredCatalog(self._root.document, dialect, runtime.reactor)
-        reader: IRawClient = self.connections.client("informers")
+        reader: IRawClient = self._connections.client("informers")
         informers = Informers(reader, runtime.reactor, runtime.random)
         env = Environment(
             dialect=dialect,
             client=lambda account: FencedClient(self._client(account), may_write),
             reader=reader,
-            recorder=self.events.recorder,
+            recorder=self._events.recorder,
             informers=informers,
             clock=runtime.reactor,
             wall=runtime.wall,
@@ -213,8 +175,8 @@ class ControllerManager:
             token = AccountToken(
                 self._root, dialect, namespace=dialect.system_namespace, account=account, wall=self._runtime.wall
             )
-            found = self._accounts[account] = self.connections.throttled(
-                bearer=token, config=without_credentials(self.connections.config)
+            found = self._accounts[account] = self._connections.throttled(
+                bearer=token, config=without_credentials(self._connections.config)
             )
         return found
 

@@ -113,14 +113,14 @@ class DelegatedChain:
             ):
                 if not given:
                     flag = self._dialect("--authentication-{short}config")
-                    self._log.warn("{what} rejected: no {flag} was given to look up their certificate authority", what=what, flag=flag)
+                    self._log.warn("{what} rejected: {flag}, which is needed to look up their CA, is not set", what=what, flag=flag)
         try:
-            await self._look()
+            await self._read_authorities()
         except ApiError as error:
             if not settings.tolerate_failure:
                 raise
             self._log.warn(
-                "authentication settings were not found in the cluster: {error}; continuing without them, so that requests may be anonymous (--authentication-tolerate-lookup-failure=false makes this a failure)",
+                "authentication settings were not found in the cluster: {error}; continuing without them, so requests may be anonymous (--authentication-tolerate-lookup-failure=false makes this a failure)",
                 error=error.message,
             )
         self._polling.start(_EVERY, now=False)
@@ -136,11 +136,11 @@ class DelegatedChain:
 
     async def _look_again(self) -> None:
         try:
-            await self._look()
+            await self._read_authorities()
         except (ApiError, ValueError, OSError) as error:
             self._log.warn("failed to reload authentication settings: {error}", error=str(error))
 
-    async def _look(self) -> None:
+    async def _read_authorities(self) -> None:
         """Read CA files and the cluster's settings. Raises ApiError, OSError, and ValueError naming the flag or
         member."""
         settings = self._settings
@@ -195,7 +195,7 @@ def _verifier(name: str, bundle: bytes) -> ClientVerifier:
 def _headers(data: Mapping[str, str]) -> FrontProxySettings:
     """The front-proxy settings published in the cluster. Raises ValueError naming the member."""
 
-    def listed(member: str) -> tuple[str, ...]:
+    def list_member(member: str) -> tuple[str, ...]:
         try:
             return tuple(map(str, json.loads(data.get(member) or "[]")))
         except (ValueError, TypeError) as error:
@@ -203,10 +203,10 @@ def _headers(data: Mapping[str, str]) -> FrontProxySettings:
 
     return replace(
         FrontProxySettings(),
-        names=listed("requestheader-allowed-names"),
-        username_headers=listed("requestheader-username-headers"),
-        group_headers=listed("requestheader-group-headers"),
-        extra_prefixes=listed("requestheader-extra-headers-prefix"),
+        names=list_member("requestheader-allowed-names"),
+        username_headers=list_member("requestheader-username-headers"),
+        group_headers=list_member("requestheader-group-headers"),
+        extra_prefixes=list_member("requestheader-extra-headers-prefix"),
     )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from orchd.assembly.runtime import Runtime
 from orchd.client.interfaces import IClient, IInformers
-from orchd.server.pipeline.fairness.stage import Fairness, WorkEstimates
+from orchd.server.pipeline.fairness.estimates import WorkEstimates
+from orchd.server.pipeline.fairness.stage import Fairness
 from orchd.server.pipeline.interfaces import Stage
 from orchd.server.pipeline.stages.limits import InFlight, InFlightCount
 from orchd.server.reconcilers.flow_control import FlowControlReconciler, mandatory

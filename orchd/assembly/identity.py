@@ -76,8 +76,8 @@ def authentication(
     *,
     open_to_all: bool = False,
 ) -> Authentication:
-    """All authenticators that the settings enable, in the reference's order. `open_to_all`: everybody is allowed
-    everything, so that anonymous requests are rejected. Raises ValueError and OSError for invalid files."""
+    """All authenticators that the settings enable, in the reference's order. With `open_to_all`, where all requests are
+    allowed, anonymous ones are rejected. Raises ValueError and OSError for invalid files."""
     chosen = settings.authentication
     audiences = chosen.audiences or chosen.service_accounts.issuers
     background = Background()
@@ -171,7 +171,7 @@ def _anonymous(settings: Settings, jwt: JwtConfiguration | None, open_to_all: bo
     else:
         wanted, paths = configured.enabled, configured.paths
     if wanted and open_to_all:
-        _log.warn("the authorizer AlwaysAllow turns anonymous requests off")
+        _log.warn("the authorizer AlwaysAllow disables anonymous requests")
         return None
     return Anonymous(paths) if wanted else None
 

@@ -23,7 +23,7 @@ def issuer_endpoints(settings: Settings, files: ServerFiles, address: str) -> di
     try:
         document = configuration(accounts.issuers[0], accounts.jwks_uri or f"https://{address}{KEYS_PATH}", keys)
     except ValueError as error:
-        _log.warn("no OpenID discovery for service-account tokens: {error}", error=error)
+        _log.warn("OpenID discovery of service account tokens is disabled: {error}", error=error)
         return {}
     return {
         CONFIGURATION_PATH: document_endpoint(document, content_type="application/json"),

@@ -23,7 +23,7 @@ from orchd.txkit.log import Logger
 FLAG = "--authentication-config"
 #: Seconds for which a verified token is cached.
 REMEMBERED = 10.0
-#: Seconds within which all issuers of a changed file must be reached, and between looks at them.
+#: Seconds within which all issuers of a changed file must be reached, and between checks of them.
 _PATIENCE, _PAUSE = 60.0, 0.25
 
 
@@ -92,11 +92,11 @@ class JwtConfiguration:
         reached in time."""
         configuration = self._parse(data)
         if configuration.anonymous != self.initial.anonymous:
-            self._log.warn("a change of anonymous requests in the authentication configuration needs a restart")
+            self._log.warn("changes of anonymous requests in the authentication configuration take effect after a restart")
         made = self._make(configuration)
         made.begin()
         try:
-            await self._reached(made)
+            await self._wait_reached(made)
         except BaseException:
             await made.background.stop()
             raise
@@ -105,7 +105,7 @@ class JwtConfiguration:
         self._services.metrics.keep([issuer.url for issuer in made.issuers])
         await previous.background.stop()
 
-    async def _reached(self, made: _IssuerSet) -> None:
+    async def _wait_reached(self, made: _IssuerSet) -> None:
         """Wait until all issuers were reached. Raises NotAppliedError."""
         clock = self._services.reactor
         end = clock.seconds() + _PATIENCE

@@ -135,7 +135,7 @@ def component_metrics(
     def recorded() -> Iterable[Metric]:
         family = GaugeMetricFamily(
             "orchd_recorded_events",
-            "Events that a component recorded, by what became of them.",
+            "Events that a component recorded, by result.",
             labels=("component", "outcome"),
         )
         for component, broadcaster in events.items():
@@ -180,7 +180,7 @@ def client_metrics(counts: RequestCounts, wall: Callable[[], float] = time.time)
         yield calls
         ttl = GaugeMetricFamily(
             "rest_client_exec_plugin_ttl_seconds",
-            "Seconds until the first certificate of an exec plugin ends, negative afterwards; +Inf without certificates.",
+            "Seconds until the first certificate of an exec plugin expires, negative afterwards; +Inf without certificates.",
         )
         ttl.add_metric([], min(counts.plugin_expiries.values(), default=math.inf) - wall())
         yield ttl

@@ -19,11 +19,11 @@ class Outbound:
     def __init__(self, runtime: Runtime, client: IClient, upstream: IUpstream | None, egress: EgressSelector) -> None:
         """Raises ValueError naming the invalid flag and file."""
         reactor, dialect = runtime.reactor, runtime.dialect
-        beside, cluster = egress.dial(Egress.CONTROL_PLANE), egress.dial(Egress.CLUSTER)
-        self.webhooks = WebhookClient(reactor, dialect, client, to_urls=beside, to_services=cluster)
+        control_plane, cluster = egress.dial(Egress.CONTROL_PLANE), egress.dial(Egress.CLUSTER)
+        self.webhooks = WebhookClient(reactor, dialect, client, to_urls=control_plane, to_services=cluster)
         self.images = WebhookClient(reactor, dialect, client)
         self.reviews, in_cluster, direct = (
-            WebhookClient(reactor, dialect, client, agent="{short}-apiserver", to_urls=dial) for dial in (beside, cluster, None)
+            WebhookClient(reactor, dialect, client, agent="{short}-apiserver", to_urls=dial) for dial in (control_plane, cluster, None)
         )
         self.issuers = {"": direct, Egress.CONTROL_PLANE.value: self.reviews, Egress.CLUSTER.value: in_cluster}
         self.nodes = node_upstreams(runtime.settings, reactor, cluster) if upstream is None else NodeUpstreams(upstream, upstream)

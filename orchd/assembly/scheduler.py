@@ -151,10 +151,8 @@ class SchedulerTerms:
 
 
 class LocalScheduler:
-    """The scheduler inside an API server, while that is elected leader: a client of its own pipeline.
-
-    The first term's scheduler is made at once, so that its informers load together with the server's.
-    """
+    """The scheduler inside an API server, while that is elected leader: a client of the server's own pipeline. The
+    first term's scheduler is created at once, so that its informers load together with the server's."""
 
     def __init__(
         self,

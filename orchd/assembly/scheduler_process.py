@@ -5,29 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from random import SystemRandom
-from socket import gethostname
 from typing import Any
 
 from twisted.python.failure import Failure
 
-from orchd.assembly.component import Connections, SecurePort, ServedByComponent, health_checks
-from orchd.assembly.leadership import Leadership, candidate_identity
-from orchd.assembly.metrics import client_metrics, component_metrics
-from orchd.assembly.runtime import EXPLAIN, ProcessRuntime
+from orchd.assembly.component_process import ComponentProcess
+from orchd.assembly.runtime import EXPLAIN
 from orchd.assembly.scheduler import SchedulerTerms, TermClients, read_configuration, scheduler_election
-from orchd.client.events import EventBroadcaster
 from orchd.client.fenced import FencedClient
 from orchd.client.informers import Informers
-from orchd.client.leader_election import Candidate
 from orchd.config.component import ComponentSettings
 from orchd.dialect import Dialect
-from orchd.errors import ApiError
 from orchd.scheduler.config.encoding import as_json, as_yaml
 from orchd.scheduler.config.model import ConfigError, SchedulerConfiguration
 from orchd.scheduler.service import DEFAULT_NAME
 from orchd.txkit.log import Logger
-from orchd.txkit.services import ServiceGroup, as_member
 
 _log = Logger(namespace="orchd.scheduler")
 _JSON = "application/json"
@@ -138,17 +130,9 @@ class SchedulerProcess:
     ) -> None:
         configuration = effective_configuration(settings)
         settings = _by_configuration(settings, configuration)
-        dialect = settings.dialect
-        runtime = ProcessRuntime(dialect=dialect, reactor=reactor, wall=wall, random=SystemRandom())
-        component = dialect("{short}-scheduler")
-        self.connections = Connections(
-            settings, runtime, agent=f"{component}/{release}", environment=environment
-        )
-        client = self.connections.throttled("scheduler")
-        reader = self.connections.client("informers")
-        events = EventBroadcaster(
-            self.connections.client(), wall, clock=reactor, random=runtime.random, dialect=dialect, host=gethostname()
-        )
+        process = ComponentProcess(settings, reactor, wall=wall, environment=environment, release=release)
+        runtime, connections = process.runtime, process.connections
+        client, reader = connections.throttled("scheduler"), connections.client("informers")
 
         def clients(may_write: Callable[[], bool]) -> TermClients:
             # Without budgets or storage objects of a server of an older release there is still something to schedule.
@@ -156,35 +140,13 @@ class SchedulerProcess:
             fenced: Any = FencedClient(client, may_write)
             return TermClients(client=fenced, informers=informers, begin=informers.start, end=informers.stop)
 
-        self.terms = SchedulerTerms(configuration, events, clients, runtime)
+        self.terms = SchedulerTerms(configuration, process.events, clients, runtime)
         election = scheduler_election(configuration, settings.flags, settings.given)
-        self.leadership = self.terms.leadership = Leadership(
-            "scheduler",
-            election,
-            self.terms.make,
-            Candidate(identity=candidate_identity(b"", runtime.random), recorder=events.recorder(DEFAULT_NAME), once=True),
-            self.connections.client("leader-election", timeout=max(1.0, election.renew_deadline / 2)),
-            runtime,
-        )
-        served = ServedByComponent(
-            checks=health_checks(self.leadership.check),
-            sources=[
-                self.terms.families,
-                *component_metrics([self.leadership], {settings.name: events}),
-                client_metrics(self.connections.counts),
-            ],
-            configuration=lambda: {"componentconfig": as_json(configuration, dialect)},
-            endpoints={EXPLAIN: self.terms.explain},
-        )
-        self.port = SecurePort(settings, self.connections, runtime, served)
-        self.service = ServiceGroup(
-            [
-                as_member("connections", stop=self.connections.close),
-                self.port,
-                as_member("events", stop=events.stop),
-                self.leadership,
-            ],
+        leadership = self.terms.leadership = process.compete("scheduler", election, self.terms.make, DEFAULT_NAME)
+        self.service = process.service(
+            leadership,
             failed,
-            clock=reactor,
-            plain=(OSError, ValueError, ApiError),
+            sources=[self.terms.families],
+            configuration=lambda: {"componentconfig": as_json(configuration, settings.dialect)},
+            endpoints={EXPLAIN: self.terms.explain},
         )

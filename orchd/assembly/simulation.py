@@ -1,4 +1,4 @@
-"""The simulated nodes of one server, where it is elected to run them: a client of its own pipeline."""
+"""The simulated nodes of one server, which run on the elected server: a client of the server's own pipeline."""
 
 from __future__ import annotations
 
@@ -84,11 +84,11 @@ class Simulation:
         if self.leadership is None:
             return []
         return [
-            metrics.gauge("orchd_simulated_nodes", "Nodes that this process simulates.", self._nodes),
-            metrics.counter("orchd_simulated_lease_renewals", "Leases of simulated nodes that were renewed.", self._renewals),
+            metrics.gauge("orchd_simulated_nodes", "Simulated nodes of this process.", self._nodes),
+            metrics.counter("orchd_simulated_lease_renewals", "Lease renewals of simulated nodes.", self._renewals),
             metrics.by_label(
                 "orchd_simulation_keys",
-                "Simulated nodes and pods that were looked at.",
+                "Simulated nodes and pods that were processed.",
                 "kind",
                 lambda: {name: float(done.worked) for name, done in self._counts()},
             ),

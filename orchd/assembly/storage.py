@@ -212,7 +212,7 @@ def list_families(caches: Caches) -> Iterable[Metric]:
     """Lists of the watch caches, by the path of the resource in the store."""
     total = Counter("apiserver_cache_list_total", "Lists served from the watch cache.", ("resource_prefix", "index"))
     fetched = Counter(
-        "apiserver_cache_list_fetched_objects_total", "Objects of the watch cache that lists looked at.", ("resource_prefix", "index")
+        "apiserver_cache_list_fetched_objects_total", "Objects of the watch cache that lists read.", ("resource_prefix", "index")
     )
     returned = Counter(
         "apiserver_cache_list_returned_objects_total", "Objects that lists returned from the watch cache.", ("resource_prefix",)

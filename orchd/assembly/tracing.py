@@ -33,7 +33,7 @@ _FLAG = "--tracing-config-file"
 
 
 class Traces:
-    """Wraps the parts of a server whose work is to be seen in traces, if traces are configured."""
+    """Wraps the parts of a server that have spans, if tracing is configured."""
 
     def __init__(self, runtime: Runtime) -> None:
         """Raises ValueError naming the flag, the file and the field, or the library that is missing."""
@@ -79,7 +79,7 @@ class Traces:
             delivery = found.delivery
             return {} if delivery is None else {"sent": float(delivery.sent), "failed": float(delivery.failed)}
 
-        return [metrics.by_label("orchd_trace_spans", "Spans for the collector, by what became of them.", "outcome", spans)]
+        return [metrics.by_label("orchd_trace_spans", "Spans for the collector, by result.", "outcome", spans)]
 
 
 def _telemetry(runtime: Runtime) -> Telemetry | None:

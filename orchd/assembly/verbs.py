@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from random import Random
 
-from orchd.assembly.identity import Authentication
-from orchd.assembly.nodes import NodeUpstreams
+from orchd.assembly.identity import Identity
+from orchd.assembly.outbound import Outbound
+from orchd.assembly.runtime import Runtime
 from orchd.client.interfaces import IClient, ResourceRef
 from orchd.kinds.catalog import Catalog
 from orchd.kinds.jsonvalues import Object
-from orchd.server.authz.interfaces import IAuthorizer
 from orchd.server.pipeline.verbs.dispatch import OF_OBJECT, Verb
 from orchd.server.pipeline.verbs.reviews import access, tokens
 from orchd.server.pipeline.verbs.reviews.components import Components, Probe
@@ -24,27 +23,20 @@ from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext
 from orchd.server.pipeline.verbs.subresources.proxy import Proxies
 from orchd.server.pipeline.verbs.subresources.scale import Scales
 from orchd.server.pipeline.verbs.subresources.token import Tokens
-from orchd.server.pipeline.verbs.subresources.upstream import IUpstream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerbDependencies:
     """Collaborators of the verbs. `client` acts as the server itself, `components` are the probes of componentstatuses
-    with the message for healthy ones, `most_token_seconds` limits token lifetimes (0: no limit). `nodes` are the
-    transports to kubelets, whose address types are tried in the order of `preferred`; `others` connects to pods and
-    services."""
+    with the message for healthy ones."""
 
+    runtime: Runtime
     catalog: Catalog
     foreign: ForeignBodyContext
     client: IClient
-    authentication: Authentication
-    authorizer: IAuthorizer
+    identity: Identity
+    outbound: Outbound
     components: Mapping[str, tuple[Probe, str]]
-    nodes: NodeUpstreams
-    others: IUpstream
-    preferred: Sequence[str]
-    random: Random
-    most_token_seconds: int = 0
 
 
 class ClientBudgets:
@@ -75,14 +67,17 @@ class ClientBudgets:
 def named_verbs(parts: VerbDependencies) -> dict[str, Mapping[str, Verb]]:
     """Verbs of subresources and of kinds that are not stored, by the name that rows give in `served_by`
     (`orchd.kinds.rows`)."""
-    catalog, foreign, authentication, authorizer = parts.catalog, parts.foreign, parts.authentication, parts.authorizer
+    catalog, foreign, outbound = parts.catalog, parts.foreign, parts.outbound
+    authentication, authorizer = parts.identity.authentication, parts.identity.authorization.union
+    settings, random = parts.runtime.settings, parts.runtime.random
+    preferred = settings.nodes.address_types
     requests = Tokens(
-        catalog, foreign, authentication.issuer,
-        audiences=authentication.audiences, most_seconds=parts.most_token_seconds,
+        catalog, foreign, authentication.issuer, audiences=authentication.audiences,
+        most_seconds=int(settings.authentication.service_accounts.max_expiration),
     )  # fmt: skip
-    streams = Streams(foreign, parts.nodes.agents, preferred=parts.preferred)
-    to_nodes = Proxies(foreign, parts.nodes.proxied, parts.random, preferred=parts.preferred)
-    proxies = Proxies(foreign, parts.others, parts.random)
+    streams = Streams(foreign, outbound.nodes.agents, preferred=preferred)
+    to_nodes = Proxies(foreign, outbound.nodes.proxied, random, preferred=preferred)
+    proxies = Proxies(foreign, outbound.pods, random)
     bindings = Bindings(catalog, foreign)
     return {
         "object": OF_OBJECT,
@@ -90,7 +85,7 @@ def named_verbs(parts: VerbDependencies) -> dict[str, Mapping[str, Verb]]:
         "pod binding": {"create": bindings.create},
         "eviction": {"create": Evictions(catalog, foreign, ClientBudgets(parts.client)).create},
         "token request": {"create": requests.create},
-        "log": Logs(parts.nodes.agents, preferred=parts.preferred).verbs,
+        "log": Logs(outbound.nodes.agents, preferred=preferred).verbs,
         "attach": streams.verbs("attach"),
         "exec": streams.verbs("exec"),
         "port forward": streams.verbs("portforward"),

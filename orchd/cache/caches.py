@@ -17,11 +17,11 @@ from twisted.internet.task import LoopingCall, deferLater
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from orchd.cache.announced import Announced
 from orchd.cache.derived import DerivedBudget
 from orchd.cache.interfaces import ICaches, Index
 from orchd.cache.progress import Progress
 from orchd.cache.resource import CacheEnvironment, ResourceCache
+from orchd.cache.written_objects import Announced
 from orchd.errors import ApiError, unavailable
 from orchd.store.interfaces import CompactedError, Event, IStore, IWatch, KeyValue, Range, StoreError
 from orchd.txkit.log import Logger
@@ -304,7 +304,7 @@ class Caches:
         self._released = forgotten
 
     def _log_expiry_failure(self, failure: Failure) -> None:
-        _log.failure("the expiry of old changes failed and has stopped", failure)
+        _log.failure("the expiry of old changes stopped with an error", failure)
 
     def figures(self) -> Mapping[str, tuple[int, int, int, int]]:
         """By key: number of entries, changes in the window, subscribers, and applied events."""

@@ -1,4 +1,4 @@
-"""Derived representations of entries and changes, cached beside them within one limit for the whole server."""
+"""Derived representations of entries and changes, cached within one limit for the whole server."""
 
 from __future__ import annotations
 

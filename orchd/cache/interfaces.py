@@ -13,9 +13,9 @@ from typing import Any
 
 from zope.interface import Attribute, Interface
 
-from orchd.cache.announced import Announced
 from orchd.cache.derived import DerivedBudget, DerivedHolder
-from orchd.cache.stored import at_revision
+from orchd.cache.stored_encoding import at_revision
+from orchd.cache.written_objects import Announced
 from orchd.errors import ApiError, internal
 
 

@@ -110,10 +110,10 @@ class RevisionView:
         low, high = self._low, self._high
         chosen = [path for path in candidates if path >= low and (high is None or path < high)]
         if self._differs:
-            return self._present({*chosen, *self._revived})
+            return self._existing_entries({*chosen, *self._revived})
         return map(self._entries.__getitem__, sorted(chosen))
 
-    def _present(self, paths: Iterable[str]) -> Iterator[Entry]:
+    def _existing_entries(self, paths: Iterable[str]) -> Iterator[Entry]:
         for path in sorted(paths):
             entry = self.get(path)
             if entry is not None:

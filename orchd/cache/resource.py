@@ -11,15 +11,15 @@ from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime
 from zope.interface import implementer
 
-from orchd.cache.announced import Announced
 from orchd.cache.derived import DerivedBudget
 from orchd.cache.indexes import Indexes
 from orchd.cache.interfaces import Change, ChangeType, Damaged, Entry, ICache, Index, Match, Page, under
 from orchd.cache.listing import NAME, NAMESPACE, Requirements, Snapshot, list_page
 from orchd.cache.progress import Progress
-from orchd.cache.stored import at_revision, with_revision
+from orchd.cache.stored_encoding import at_revision, with_revision
 from orchd.cache.subscriptions import Subscription, Subscriptions
 from orchd.cache.window import Window
+from orchd.cache.written_objects import Announced
 from orchd.errors import ApiError, expired, resource_version_too_large, unavailable
 from orchd.store.interfaces import DamagedValue, Event, EventType, IStore, KeyValue, StoreError
 from orchd.txkit.log import Logger

@@ -74,7 +74,7 @@ class DiscoveredCatalog:
 
     async def load(self) -> None:
         """Discover now. Raises ApiError if the server does not respond."""
-        groups = [await self._core(), *await self._named()]
+        groups = [await self._core(), *await self._named_groups()]
         lines: list[_Line] = []
         for group in groups:
             for version in group.versions:
@@ -110,7 +110,7 @@ class DiscoveredCatalog:
                 self.log.failure("discovery")
 
     async def _rest(self) -> None:
-        """Wait for the next discovery, which `look_soon` brings forward."""
+        """Wait for the next discovery, which `look_soon` hastens."""
         self._pause = deferLater(self._clock, _PERIOD)
         try:
             await self._pause
@@ -130,7 +130,7 @@ class DiscoveredCatalog:
         versions = tuple((await self._fetch("/api")).get("versions") or ())
         return Group(name="", versions=versions, preferred=versions[0] if versions else "")
 
-    async def _named(self) -> Iterable[Group]:
+    async def _named_groups(self) -> Iterable[Group]:
         out, count = [], 0
         for group in (await self._fetch("/apis")).get("groups") or ():
             versions = tuple(each["version"] for each in group.get("versions") or ())

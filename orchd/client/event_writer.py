@@ -83,7 +83,7 @@ class EventWriter:
             self._background.add(self._empty(lane), "event recorder")
 
     async def stop(self, seconds: float) -> None:
-        """Accept no more events and write the queued ones within `seconds`; the rest is dropped."""
+        """Accept no more events and write the queued ones within `seconds`; drop the others."""
         self._stopping = True
         await self._background.finish(seconds, self._clock)
         self.counts.dropped += self.waiting

@@ -108,7 +108,7 @@ class ExecCredentials:
         self._terminal = terminal
         self._counts = counts or RequestCounts()
         self._calls = self._counts.plugin_calls
-        #: The last certificate that the program gave.
+        #: The last certificate that the program returned.
         self._certificate = b""
         self._found: ExecCredential | None = None
         self._running: SharedCall[ExecCredential] | None = None

@@ -138,14 +138,14 @@ class Informer:
                     self._be_without()
                     pause = min(pause, _PAUSE_WITHOUT)
                 elif error.code != 410:
-                    self.log.warn("informer of {ref}: {error}; listing again", ref=self._shown, error=error.message)
+                    self.log.warn("informer of {ref}: {error}; listing again", ref=self._resource_name, error=error.message)
             except Exception:  # logged; an informer must survive any single failure
-                self.log.failure("informer of {ref} failed; listing again", ref=self._shown)
+                self.log.failure("informer of {ref} failed: listing again", ref=self._resource_name)
             await self._rest(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
 
     @property
-    def _shown(self) -> str:
+    def _resource_name(self) -> str:
         """The resource in messages: "pods", "poddisruptionbudgets.v1.policy"."""
         ref = self.ref
         return f"{ref.plural}.{ref.version}.{ref.group}" if ref.group else ref.plural
@@ -153,7 +153,7 @@ class Informer:
     def _be_without(self) -> None:
         """Count a resource that is not served as listed, without objects."""
         if not self.synced:
-            self.log.error("the server does not serve {ref}: going on as if there were none", ref=self._shown)
+            self.log.error("the server does not serve {ref}: continuing without its objects", ref=self._resource_name)
             self._be_synced()
 
     def _be_synced(self) -> None:

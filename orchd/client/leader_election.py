@@ -219,7 +219,7 @@ class LeaderElection:
         except CancelledError:
             raise
         except TimeoutError:
-            self.log.warn("lock {name}: no answer within {seconds} s", name=self.name, seconds=seconds)
+            self.log.warn("lock {name}: no response within {seconds} s", name=self.name, seconds=seconds)
             return False
         except ApiError as error:
             # A conflict: another candidate wrote at the same time.

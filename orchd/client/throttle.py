@@ -17,7 +17,7 @@ class Throttle:
         self._bucket = TokenBucket(qps, max(1, burst), clock.seconds()) if qps > 0 else None
 
     async def wait(self) -> float:
-        """Wait until one request may be sent. Returns the seconds waited. Cancelling gives the token back."""
+        """Wait until one request may be sent. Returns the seconds waited. Cancelling returns the token."""
         if self._bucket is None:
             return 0.0
         pause = self._bucket.reserve(self._clock.seconds())

@@ -114,7 +114,7 @@ class Transport:
         return config
 
     def connect(self, factory: IProtocolFactory, pair: tuple[bytes, bytes]) -> Deferred[Any]:
-        """A connection of its own to the server, not one of those that are kept; it shows the certificate of `pair`."""
+        """A new connection to the server, outside the pool; it presents the certificate of `pair`."""
         self._present(pair)
         connecting: Deferred[Any] = self._endpoints.endpointForURI(URI.fromBytes(self.config.server.encode())).connect(factory)
         return connecting

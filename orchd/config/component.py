@@ -1,7 +1,5 @@
-"""Settings of the controllers and the scheduler in processes of their own.
-
-Durations are seconds. A file name is "" when the flag was not given.
-"""
+"""Settings of the controllers and the scheduler as separate processes. Durations are seconds. A file name is "" when
+the flag was not given."""
 
 from __future__ import annotations
 

@@ -65,9 +65,9 @@ def flags_markdown(table: FlagTable) -> str:
         "",
         "Generated from the tables in `orchd/config`. Names that contain the product word follow the default dialect; the",
         "spelling of the chosen `--dialect` is accepted as well. `--name=value`, `--name value` and, for booleans,",
-        "`--name` alone are accepted, on the command line and in flag files (one flag per line, `#` comments). A later",
-        "one wins. A flag marked *not built yet* or *can have no effect* is refused when it is given another value than its default; one marked",
-        ORCH("*only in a process of its own* is for `twistd {short}-controller-manager` and `twistd {short}-scheduler`, which"),
+        "`--name` alone are accepted, on the command line and in flag files (one flag per line, `#` comments); later flags",
+        "override earlier ones. A flag marked *not built yet* or *can have no effect* accepts only its default value; one marked",
+        ORCH("*only in a separate process* is for `twistd {short}-controller-manager` and `twistd {short}-scheduler`, which"),
         "take the flags of the controllers and of the scheduler.",
     ]
     for component, flags in _parts(table).items():
@@ -77,7 +77,7 @@ def flags_markdown(table: FlagTable) -> str:
             if flag.deprecated:
                 notes.append("Deprecated.")
             if flag.own and not flag.built:
-                notes.append("*Only in a process of its own.*")
+                notes.append("*Only in a separate process.*")
             elif flag.void:
                 notes.append(f"*Can have no effect: {flag.void}.*")
             elif not flag.built:

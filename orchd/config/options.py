@@ -152,7 +152,7 @@ class Options(usage.Options):
             flag = flags[name]
             usual = default(flag.type, self.dialect(flag.default))
             if flag.own and not flag.built and values[name] != usual:
-                raise mention.error("is for a process of its own: this one has the server's own way to it")
+                raise mention.error("is for a separate process: here the component uses the server's own client")
             if flag.void and values[name] != usual:
                 raise mention.error(f"can have no effect: {flag.void}; only the default {show(flag.type, usual)!r} is accepted")
             if not flag.built and values[name] != usual:

@@ -13,7 +13,7 @@ from orchd.kinds.builtin.groups import GROUPS
 from orchd.kinds.catalog import builtin_catalog, group_version, split_group_version
 
 #: Keys that match several versions, in order of application. A version's own key takes precedence.
-_SWEEPING: Final = (
+_PATTERNS: Final = (
     ("api/all", re.compile(r".")),
     ("api/ga", re.compile(r"v\d+$")),
     ("api/beta", re.compile(r"v\d+beta\d+$")),
@@ -28,9 +28,9 @@ _BY_NAME: Final = frozenset((("apiextensions", "v1beta1"),))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuntimeConfig:
-    """Parsed values: `sweeping` by key (``api/beta``), `versions` by apiVersion, `resources` by (apiVersion, plural)."""
+    """Parsed values: `by_pattern` by key (``api/beta``), `versions` by apiVersion, `resources` by (apiVersion, plural)."""
 
-    sweeping: Mapping[str, bool] = field(default_factory=dict)
+    by_pattern: Mapping[str, bool] = field(default_factory=dict)
     versions: Mapping[str, bool] = field(default_factory=dict)
     resources: Mapping[tuple[str, str], bool] = field(default_factory=dict)
 
@@ -55,16 +55,16 @@ class RuntimeConfig:
         decided = default
         if group.startswith(_INTERNAL) or (group.partition(".")[0], version) in _BY_NAME:
             return decided
-        for key, pattern in _SWEEPING:
-            if key in self.sweeping and pattern.match(version):
-                decided = self.sweeping[key]
+        for key, pattern in _PATTERNS:
+            if key in self.by_pattern and pattern.match(version):
+                decided = self.by_pattern[key]
         return decided
 
 
 def parse_runtime_config(dialect: Dialect, given: Mapping[str, str]) -> RuntimeConfig:
     """Parse the flag's pairs. Raises ValueError for an unknown group, version or resource, and for a non-boolean value."""
     known = [group_version(dialect(name), v) for name, versions, _, _ in GROUPS for v in versions.split()]
-    sweeping: dict[str, bool] = {}
+    by_pattern: dict[str, bool] = {}
     versions: dict[str, bool] = {}
     resources: dict[tuple[str, str], bool] = {}
     for key, text in given.items():
@@ -74,19 +74,19 @@ def parse_runtime_config(dialect: Dialect, given: Mapping[str, str]) -> RuntimeC
         if on and key.startswith(_INTERNAL):
             raise ValueError(f'API version "{key}": not built yet')
         parts = ["", *key.split("/")[1:]] if key.startswith("api/v") else key.split("/")
-        if key in dict(_SWEEPING):
-            sweeping[key] = on
-        elif group_version(*_two(parts)) in known and len(parts) <= 2:
-            versions[group_version(*_two(parts))] = on
+        if key in dict(_PATTERNS):
+            by_pattern[key] = on
+        elif group_version(*_group_and_version(parts)) in known and len(parts) <= 2:
+            versions[group_version(*_group_and_version(parts))] = on
         elif len(parts) == 3 and group_version(parts[0], parts[1]) in known:
             _check_resource(dialect, parts)
             resources[group_version(parts[0], parts[1]), parts[2]] = on
         else:
-            raise ValueError(unknown("API version", key, [*known, *(k for k, _ in _SWEEPING)]))
-    return RuntimeConfig(sweeping=sweeping, versions=versions, resources=resources)
+            raise ValueError(unknown("API version", key, [*known, *(k for k, _ in _PATTERNS)]))
+    return RuntimeConfig(by_pattern=by_pattern, versions=versions, resources=resources)
 
 
-def _two(parts: list[str]) -> tuple[str, str]:
+def _group_and_version(parts: list[str]) -> tuple[str, str]:
     return split_group_version("/".join(parts)) if len(parts) == 1 else (parts[0], parts[1])
 
 

@@ -223,10 +223,10 @@ class SettingsBuilder:
         if not modes and not self._values["authorization-config"]:
             raise self._error("authorization-mode", "at least one authorization-mode must be passed")
         for mode in modes:
-            self._known("authorization-mode", "mode", mode, choices.AUTHORIZERS, self._can.authorizers)
+            self._check_built("authorization-mode", "mode", mode, choices.AUTHORIZERS, self._can.authorizers)
         return identity.authorization(self._values, self._given, self._error)
 
-    def _known(self, flag: str, what: str, name: str, known: Collection[str], built: Collection[str]) -> None:
+    def _check_built(self, flag: str, what: str, name: str, known: Collection[str], built: Collection[str]) -> None:
         if name in built:
             return
         if name in known:
@@ -248,14 +248,14 @@ class SettingsBuilder:
         if alone and (on or off):
             raise self._error("admission-control", "excludes --enable-admission-plugins and --disable-admission-plugins")
         for name in alone:
-            self._known("admission-control", "plugin", name, choices.ADMISSION_PLUGINS, self._can.admission_plugins)
+            self._check_built("admission-control", "plugin", name, choices.ADMISSION_PLUGINS, self._can.admission_plugins)
         for name in on:
-            self._known("enable-admission-plugins", "plugin", name, choices.ADMISSION_PLUGINS, self._can.admission_plugins)
+            self._check_built("enable-admission-plugins", "plugin", name, choices.ADMISSION_PLUGINS, self._can.admission_plugins)
         for name in off:
             if name in on:
                 raise self._error("disable-admission-plugins", f"plugin {name} is also in --enable-admission-plugins")
             if name not in choices.ADMISSION_PLUGINS:
-                self._known("disable-admission-plugins", "plugin", name, (), {*choices.ADMISSION_PLUGINS, *self._can.admission_plugins})
+                self._check_built("disable-admission-plugins", "plugin", name, (), {*choices.ADMISSION_PLUGINS, *self._can.admission_plugins})
         wanted = ((choices.DEFAULT_ADMISSION_PLUGINS & self._can.admission_plugins) | set(on)) - set(off)
         if alone:
             wanted = frozenset(alone)
@@ -426,9 +426,9 @@ class SettingsBuilder:
                 continue
             if item.startswith("-"):
                 if name not in choices.CONTROLLERS:
-                    self._known("controllers", "controller", name, (), {*choices.CONTROLLERS, *self._can.controllers})
+                    self._check_built("controllers", "controller", name, (), {*choices.CONTROLLERS, *self._can.controllers})
             else:
-                self._known("controllers", "controller", name, choices.CONTROLLERS, self._can.controllers)
+                self._check_built("controllers", "controller", name, choices.CONTROLLERS, self._can.controllers)
             chosen.setdefault(name, not item.startswith("-"))
         everything = "*" in items and "-*" not in items
         # Drop-ins run when they are named, like other drop-ins.

@@ -56,9 +56,9 @@ SHARED: Final[tuple[Row, ...]] = (
     ("log-flush-frequency", "duration", "5s", "void=unbuffered",
      "Maximum time between flushes of the log."),
     ("logging-format", "string", "text", "built choices=text|json",
-     "Form of the log: text, or one JSON object per line on standard output."),
+     "Format of the log: text, or one JSON object per line on standard output."),
     ("v", "int", "", "built",
-     "Log verbosity: from 3 every request is logged, from 4 debug lines are."),
+     "Log verbosity: from 3 on every request is logged, from 4 on debug lines."),
     ("vmodule", "strings", "", "built",
      "pattern=N, separated by commas: log verbosity of the modules that match, instead of --v. The pattern (with * and ?)"
      " is compared to the last part of a module's name and to the whole, as in leader_election=4 or orchd.store.*=4."),

@@ -27,9 +27,9 @@ OWN: Final[tuple[Row, ...]] = (
     ("flagfile", "stringArray", "", "built",
      "File with one flag per line and # comments; may be repeated. Its flags apply in place of this one."),
     ("controller-manager-flagfile", "string", "", "built",
-     "Flag file for the controllers of this process alone: their own flags, and those of leader election."),
+     "Flag file that overrides flags for the controllers of this process only: their own flags, and those of leader election."),
     ("scheduler-flagfile", "string", "", "built",
-     "Flag file for the scheduler of this process alone: its own flags, and those of leader election."),
+     "Flag file that overrides flags for the scheduler of this process only: its own flags, and those of leader election."),
     ("history-duration", "duration", "5m0s", "built",
      "Retention of past revisions, for watches, lists at a past resourceVersion and continue tokens."),
     ("scheduler", "bool", "true", "built",
@@ -46,35 +46,35 @@ OWN: Final[tuple[Row, ...]] = (
      "AuthorizationConfiguration file: the ordered list of authorizers, with any number of webhooks. Reloaded when it changes."
      " Excludes --authorization-mode and the --authorization-webhook-* flags."),
     ("simulated-nodes", "int", "", "built",
-     "Nodes to simulate: they are Ready, and pods on them run without running anything. 0 for none."),
+     "Number of simulated nodes, which are Ready and run no containers, while their pods become Running and Ready. 0 for none."),
     ("simulate-annotated-nodes", "bool", "", "built",
      "Simulate nodes with the annotation kwok.x-{abbr}.io/node=fake too; implied by --simulated-nodes."),
     ("simulated-node-capacity", "mapStringString", "cpu=8,memory=32Gi,ephemeral-storage=100Gi,pods=110", "built",
-     "What a simulated node has; a map that is given replaces all of it."),
+     "Capacity of a simulated node; a given map replaces the whole default."),
     ("simulated-node-zones", "strings", "", "built",
-     "Zones over which simulated nodes are spread in turn."),
+     "Zones among which simulated nodes are distributed."),
     ("simulated-node-startup-delay", "duration", "", "built",
      "Time from the registration of a simulated node until it is Ready."),
     ("simulated-pod-startup-delay", "duration", "", "built",
      "Time from the binding of a pod to a simulated node until its containers run."),
     ("simulated-pod-run-duration", "duration", "5s", "built",
-     "Time for which containers run on simulated nodes when the restart policy lets them end."),
+     "Run time of containers on simulated nodes whose restart policy lets them end."),
 )
 
 
 #: Why flags of the reference can have no effect here: the reasons that the mark ``void=`` names.
 VOID: Final = {
-    "cloud": "there is no cloud provider, whose resources it is about",
-    "migration": "it divides the controllers of a cloud between two processes, and there are none",
-    "plugins": "volume plugins are external drivers, and none runs in this process",
-    "logfiles": "the log goes to one place, standard output or the daemon's log file",
-    "locks": "everything runs in one thread, which waits for no locks",
-    "secrets": "lines of the log have no values of secrets, tokens or keys",
-    "unbuffered": "each line of the log is written at once",
+    "cloud": "there is no cloud provider",
+    "migration": "it is for controllers of cloud providers, and there are none",
+    "plugins": "volumes are handled by external drivers only",
+    "logfiles": "the log has one destination, standard output or the daemon's log file",
+    "locks": "the server runs in one thread without locks",
+    "secrets": "log lines contain no secrets, tokens or keys",
+    "unbuffered": "each log line is written at once",
     "unused": "the reference ignores it too",
-    "bytes": "objects are stored as JSON, which reads and watches pass on as it is",
-    "revision": "all resources share the revisions of one store, which several etcd clusters could not give",
-    "gate": "it belongs to the feature gate APIServerIdentity, which does not exist here: servers find each other by keys in the store",
+    "bytes": "objects are stored as JSON, which reads and watches send unchanged",
+    "revision": "all resources share the revisions of one store",
+    "gate": "servers find each other by keys in the store, without the feature gate APIServerIdentity",
     "approval": "the reference ignores it too; bind the approval role of node requests to the group instead",
 }
 
@@ -152,13 +152,13 @@ def table() -> FlagTable:
 #: Flags that mean something else to each component: in the one process they are given in the components' flag files.
 AMBIGUOUS: Final = frozenset(("leader-elect-resource-name",))
 
-#: Components that may run in a process of their own, and their modules' names.
+#: Components that can run as separate processes, and their modules' names.
 COMPONENTS: Final = ("controller-manager", "scheduler")
 
 
 @cache
 def component_table(component: str) -> FlagTable:
-    """The flags of one of `COMPONENTS` in a process of its own, where those marked ``own`` are built, too."""
+    """The flags of one of `COMPONENTS` as a separate process, where those marked ``own`` are built, too."""
     from orchd.config import controller_manager, scheduler, shared
 
     module = {"controller-manager": controller_manager, "scheduler": scheduler}[component]

@@ -39,7 +39,7 @@ class Controller:
     account: ClassVar[str]
     component: ClassVar[str] = ""
     subject: ClassVar[tuple[str, str]] = ("", "")
-    #: Metrics beside those of the queue.
+    #: Metrics in addition to those of the queue.
     instruments: Sequence[Instrument] = ()
 
     def __init__(self, env: Environment, *, workers: int = 5) -> None:

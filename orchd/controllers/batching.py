@@ -19,7 +19,7 @@ _EACH: Final = 0.0002
 
 
 def batch_seconds(objects: int) -> float:
-    """Delay in seconds between a change and the pass over so many objects."""
+    """Delay in seconds between a change and the pass, for an owner of this many objects."""
     return objects * _EACH if objects >= _LARGE else 0.0
 
 
@@ -42,5 +42,5 @@ class WriteShare:
         self._bucket = TokenBucket(_SHARE, _BURST, clock.seconds())
 
     def spend(self, objects: int) -> float:
-        """Take note of a write about so many objects. Returns the seconds for which the queue is to be on hold."""
+        """Account for a write that covers this many objects. Returns the seconds for which the queue is to be held."""
         return self._bucket.reserve(self._clock.seconds(), _WRITE + _LISTED * objects)

@@ -37,7 +37,7 @@ class ControllerGroup:
         self._started: list[IController] = []
 
     def _can_run(self, row: ControllerRow) -> bool:
-        """True if all resources of a controller are served; logs the first one that is not."""
+        """True if all resources of a controller are served; logs the first that is not."""
         for each in row.resources:
             ref = replace(each, group=self._env.dialect(each.group))
             if not self._served(ref):

@@ -10,7 +10,6 @@ from typing import Any
 
 from twisted.python.failure import Failure
 
-from orchd.controllers import pods as podfacts
 from orchd.controllers.adoption import claim
 from orchd.controllers.base import Key, terminating_namespace
 from orchd.controllers.event_objects import NORMAL, WARNING
@@ -30,6 +29,7 @@ from orchd.controllers.objects import (
     status,
     uid,
 )
+from orchd.controllers.pods import deletion_order, is_active, pod_from_template, slow_start
 from orchd.controllers.ttl_after_finished import finish_time
 from orchd.controllers.workload import PodViewController
 from orchd.errors import ApiError
@@ -88,15 +88,15 @@ class JobController(PodViewController):
         self._index_key = env.dialect("batch.{long}.io/job-completion-index")
         super().__init__(env, annotation=self._index_key)
         self._failures: dict[Key, int] = {}
-        self._syncs = Counter("job_controller_job_sync_total", "Jobs that were looked at, by what was done.", _SYNC)
+        self._syncs = Counter("job_controller_job_sync_total", "Syncs of jobs, by action.", _SYNC)
         self._seconds = Distribution(
-            "job_controller_job_sync_duration_seconds", "Seconds to look at a job, by what was done.", exponential(0.004, 2, 15), _SYNC
+            "job_controller_job_sync_duration_seconds", "Duration of a sync of a job in seconds, by action.", exponential(0.004, 2, 15), _SYNC
         )
-        self._ended = Counter("job_controller_job_finished_total", "Jobs that ended, by result.", ("completion_mode", "result"))
-        self._ended_pods = Counter("job_controller_job_pods_finished_total", "Pods of jobs that ended, by result.", ("completion_mode", "result"))
+        self._ended = Counter("job_controller_job_finished_total", "Finished jobs, by result.", ("completion_mode", "result"))
+        self._ended_pods = Counter("job_controller_job_pods_finished_total", "Finished pods of jobs, by result.", ("completion_mode", "result"))
         self.instruments = (self._syncs, self._seconds, self._ended, self._ended_pods)
 
-    # -- what makes work
+# -- event handlers
 
     def forget(self, key: Key) -> None:
         super().forget(key)
@@ -112,7 +112,7 @@ class JobController(PodViewController):
         failures = self._failures.get(key, 0)
         return float(min(_BACKOFF * 2 ** (failures - 1), _LONGEST_BACKOFF)) if failures else 0.0
 
-    # -- the work
+# -- reconciliation
 
     async def reconcile(self, key: Key) -> float | None:
         job = self._owners.get(*key)
@@ -136,7 +136,7 @@ class JobController(PodViewController):
         fresh = {k: v for k, v in status(job).items() if k not in ("active", "succeeded", "failed")}
         if not fresh.get("startTime") and not suspended:
             fresh["startTime"] = timestamp(now)
-        active = [pod for pod in mine if podfacts.active(pod)]
+        active = [pod for pod in mine if is_active(pod)]
         succeeded, done = self._succeeded(job, mine)
         failed = sum(1 for pod in mine if status(pod).get("phase") == "Failed")
         new_failure = failed > int(status(job).get("failed") or 0)
@@ -296,14 +296,14 @@ class JobController(PodViewController):
         if more <= 0:
             return first
         chosen = {uid(pod) for pod in first}
-        rest = nsmallest(more, (p for p in active if uid(p) not in chosen), key=podfacts.deletion_order("", {}))
+        rest = nsmallest(more, (p for p in active if uid(p) not in chosen), key=deletion_order("", {}))
         return [*first, *rest]
 
     async def _create(
         self, key: Key, job: Object, active: list[Object], missing: int, done: set[int] | None
     ) -> tuple[int, Failure | None]:
         reference = owner_reference(job, "batch/v1", "Job")
-        pod = podfacts.from_template(spec(job)["template"], name(job), reference)
+        pod = pod_from_template(spec(job)["template"], name(job), reference)
         indexes: list[int] = []
         if done is not None:
             taken = done | {i for i in (self._index(p) for p in active) if i is not None}
@@ -315,7 +315,7 @@ class JobController(PodViewController):
             one = pod if done is None else self._indexed(job, pod, indexes[number])
             self._expected.expect_creation(key, await self._control.create(job, one))
 
-        made, problem = await podfacts.slow_start(missing, make)
+        made, problem = await slow_start(missing, make)
         if problem is not None and problem.check(ApiError) and terminating_namespace(problem.value):  # type: ignore[arg-type]  # checked just before
             return made, None
         return made, problem

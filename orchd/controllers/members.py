@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from heapq import nsmallest
 from typing import Any, Final
 
-from orchd.controllers import pods as podfacts
 from orchd.controllers.objects import condition, deleting, labels, name, namespace, owner, seconds_of, spec, status, uid
+from orchd.controllers.pods import deletion_rank, is_active, is_ready
 from orchd.kinds.jsonvalues import Object
 
 #: A set of labels as a hashable value.
@@ -45,14 +45,14 @@ class Member:
 
 def describe(pod: Object, cost_annotation: str) -> Member:
     """The member for a pod."""
-    ready = podfacts.ready(pod)
-    urgency, age = podfacts.deletion_rank(pod, cost_annotation)
+    ready = is_ready(pod)
+    urgency, age = deletion_rank(pod, cost_annotation)
     return Member(
         namespace=namespace(pod),
         name=name(pod),
         uid=uid(pod),
         labels=frozenset(labels(pod).items()),
-        active=podfacts.active(pod),
+        active=is_active(pod),
         deleting=deleting(pod),
         ready=ready,
         since=str((condition(status(pod), "Ready") or {}).get("lastTransitionTime") or "") if ready else "",

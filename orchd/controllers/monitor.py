@@ -79,7 +79,7 @@ class Monitor:
             except CancelledError:
                 raise
             except ApiError as error:
-                # 404: a custom kind that is going away; the collector closes this monitor when the catalog says so.
+                # 404: a custom kind that is being removed; the collector closes this monitor when the catalog changes.
                 if error.code not in (404, 410):
                     self.failed += 1
                     self.log.warn("{ref}: {error}; listing again", ref=self.ref.plural, error=error.message)

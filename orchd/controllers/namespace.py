@@ -24,7 +24,7 @@ from orchd.kinds.objects.scalars import timestamp
 
 #: Seconds between checks of remaining objects with finalizers.
 _FINALIZER_PAUSE = 15
-#: Seconds in which other servers are expected to learn of a deletion, as in the reference.
+#: Seconds within which other servers are expected to observe a deletion, as in the reference.
 _GRACE = 5.0
 
 #: Type, reason and message of each condition while all is well, in the order in which they are written.
@@ -121,9 +121,9 @@ def _discovery_message(undiscovered: Mapping[str, str]) -> str:
 
 
 class NamespaceController(Controller):
-    """Deletes the contents of terminating namespaces. Where several servers can be on the store, the first pass begins `_GRACE`
-    after the deletion of a namespace: the admission of another server may learn of it later, and what it admits until then
-    would outlive the namespace."""
+    """Deletes the contents of terminating namespaces. If several servers use the store, the first pass begins `_GRACE`
+    after the deletion of a namespace: another server may observe the deletion later, and objects that it admits until
+    then would outlive the namespace."""
 
     name = "namespace"
     account = "namespace-controller"

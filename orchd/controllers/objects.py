@@ -55,7 +55,7 @@ def seconds_of(text: str | None) -> float | None:
 
 
 def small_number(text: str) -> int | None:
-    """The number below 10^9 that plain digits in a name or an annotation stand for; None for any other text."""
+    """The value of a text of ASCII digits below 10^9 in a name or an annotation; None for any other text."""
     return int(text) if _DIGITS.fullmatch(text) else None
 
 

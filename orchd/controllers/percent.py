@@ -7,7 +7,8 @@ from typing import Any
 
 
 def scale_percent(value: Any, whole: int, *, up: bool) -> int:
-    """The number that a field stands for: itself, or a percentage of `whole`, rounded `up` or down. None counts as 0."""
+    """The absolute number for a field: a number itself, or a percentage of `whole`, rounded `up` or down. None counts
+    as 0."""
     if isinstance(value, str) and value.endswith("%"):
         part = int(value[:-1]) * whole / 100
         return ceil(part) if up else floor(part)

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from typing import Final
 
 from orchd.client.informers import key_of
-from orchd.controllers import pods as podfacts
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import BY_NODE, NODES, PODS, deleting, name, namespace, pods_node, spec, uid
+from orchd.controllers.pods import is_finished
 from orchd.kinds.jsonvalues import Object
 
 #: Seconds for which a node may be missing, since it may be registering again.
@@ -23,7 +23,7 @@ _COUNT: Final[Key] = ("", "")
 
 
 def _finished(pod: Object) -> Iterable[str]:
-    return ("yes",) if podfacts.finished(pod) else ()
+    return ("yes",) if is_finished(pod) else ()
 
 
 class PodGarbageCollector(Controller):
@@ -48,7 +48,7 @@ class PodGarbageCollector(Controller):
             self.queue.add_after(key_of(new), _PATIENCE)
         elif node and self._nodes.get("", node) is None:
             self.queue.add_after(key_of(new), _QUARANTINE)
-        if self._threshold and podfacts.finished(new) and (old is None or not podfacts.finished(old)):
+        if self._threshold and is_finished(new) and (old is None or not is_finished(old)):
             self.queue.add_after(_COUNT, 1.0)
 
     def _node_changed(self, event: str, old: Object | None, new: Object | None) -> None:

@@ -14,23 +14,23 @@ from orchd.txkit.for_each import side_by_side
 _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
 
 
-def finished(pod: Mapping[str, Any]) -> bool:
+def is_finished(pod: Mapping[str, Any]) -> bool:
     return status(pod).get("phase") in ("Succeeded", "Failed")
 
 
-def active(pod: Mapping[str, Any]) -> bool:
+def is_active(pod: Mapping[str, Any]) -> bool:
     """True for a pod that is neither finished nor being deleted."""
-    return not finished(pod) and not deleting(pod)
+    return not is_finished(pod) and not deleting(pod)
 
 
-def ready(pod: Mapping[str, Any]) -> bool:
+def is_ready(pod: Mapping[str, Any]) -> bool:
     found = condition(status(pod), "Ready")
     return found is not None and found.get("status") == "True"
 
 
-def available(pod: Mapping[str, Any], min_ready_seconds: int, now: float) -> bool:
+def is_available(pod: Mapping[str, Any], min_ready_seconds: int, now: float) -> bool:
     """True if the pod has been ready for the minimum time."""
-    if not ready(pod):
+    if not is_ready(pod):
         return False
     if not min_ready_seconds:
         return True
@@ -39,7 +39,7 @@ def available(pod: Mapping[str, Any], min_ready_seconds: int, now: float) -> boo
     return since is not None and since + min_ready_seconds <= now
 
 
-def from_template(template: Mapping[str, Any], name: str, owner: Mapping[str, Any]) -> Object:
+def pod_from_template(template: Mapping[str, Any], name: str, owner: Mapping[str, Any]) -> Object:
     """A new pod of a template, with a name made from `name`, owned by `owner` (an owner reference)."""
     wanted = template.get("metadata") or {}
     metadata: dict[str, Any] = {"generateName": f"{name}-", "ownerReferences": [dict(owner)]}
@@ -61,11 +61,11 @@ def deletion_order(cost_annotation: str, per_node: Mapping[str, int]) -> Callabl
 
 def deletion_rank(pod: Object, cost_annotation: str) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """The parts of the sort key before and after the number of related pods on the pod's node."""
-    is_ready = ready(pod)
-    since = seconds_of((condition(status(pod), "Ready") or {}).get("lastTransitionTime")) if is_ready else None
+    usable = is_ready(pod)
+    since = seconds_of((condition(status(pod), "Ready") or {}).get("lastTransitionTime")) if usable else None
     created = seconds_of(pod["metadata"].get("creationTimestamp")) or 0.0
     cost = _cost(annotations_of(pod).get(cost_annotation, ""))
-    urgency = (bool(spec(pod).get("nodeName")), _PHASES.get(status(pod).get("phase", ""), 0), is_ready, cost)
+    urgency = (bool(spec(pod).get("nodeName")), _PHASES.get(status(pod).get("phase", ""), 0), usable, cost)
     return urgency, (-(since or 0.0), -_restarts(pod), -created)
 
 

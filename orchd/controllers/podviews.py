@@ -24,18 +24,18 @@ _CONTAINERS: Final = ("initContainerStatuses", "containerStatuses")
 def view(pod: Object, annotation: str = "") -> Object:
     """The properties of a pod that controllers read: identity, labels, owners, node, ports, phase, addresses, readiness and
     restarts; of its annotations only the one of that name."""
-    metadata = _chosen(pod["metadata"], _METADATA)
+    metadata = _select_members(pod["metadata"], _METADATA)
     value = annotations_of(pod).get(annotation)
     if value is not None:
         metadata["annotations"] = {annotation: value}
-    within = _chosen(spec(pod), _SPEC)
+    within = _select_members(spec(pod), _SPEC)
     if "nodeName" not in within and spec(pod).get("affinity"):
         # Holds the intended node of a daemon.
         within["affinity"] = spec(pod)["affinity"]
     ports = [{"ports": each["ports"]} for each in spec(pod).get("containers") or () if each.get("ports")]
     if ports:
         within["containers"] = ports
-    now = _chosen(status(pod), _STATUS)
+    now = _select_members(status(pod), _STATUS)
     ready = condition(status(pod), "Ready")
     if ready is not None:
         now["conditions"] = [ready]
@@ -46,7 +46,7 @@ def view(pod: Object, annotation: str = "") -> Object:
     return {"metadata": metadata, "spec": within, "status": now}
 
 
-def _chosen(found: Object, names: Iterable[str]) -> dict[str, Any]:
+def _select_members(found: Object, names: Iterable[str]) -> dict[str, Any]:
     return {name: value for name in names if (value := found.get(name)) is not None}
 
 

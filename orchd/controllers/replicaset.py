@@ -7,7 +7,6 @@ from typing import Any
 
 from twisted.python.failure import Failure
 
-from orchd.controllers import pods as podfacts
 from orchd.controllers.adoption import claim_members
 from orchd.controllers.base import Key, terminating_namespace
 from orchd.controllers.interfaces import Environment
@@ -27,6 +26,7 @@ from orchd.controllers.objects import (
     status,
     uid,
 )
+from orchd.controllers.pods import pod_from_template, slow_start
 from orchd.controllers.workload import WorkloadController
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
@@ -40,8 +40,8 @@ _BURST = 500
 
 
 class ReplicaSetController(WorkloadController):
-    """`ref`, `subject` and `selector` make the same controller one of replication controllers. A pass costs the same for any
-    number of pods, but for the pods that it makes or deletes."""
+    """Subclasses override `ref`, `subject` and `selector` for replication controllers. The cost of a reconciliation does not depend on
+    the number of pods, only on that of the pods that it creates or deletes."""
 
     name = "replicaset"
     account = "replicaset-controller"
@@ -52,7 +52,7 @@ class ReplicaSetController(WorkloadController):
         super().__init__(env, workers=workers or env.settings.concurrent_replicaset_syncs)
         self._age_ratio = Distribution(
             "replicaset_controller_sorting_deletion_age_ratio",
-            "Time for which a pod that is deleted was ready, relative to that of the youngest ready pod.",
+            "Ready time of a deleted pod relative to that of the youngest ready pod.",
             exponential(0.25, 2, 6),
         )
         self.instruments = (self._age_ratio,)
@@ -92,12 +92,12 @@ class ReplicaSetController(WorkloadController):
         missing = min(wanted - mine.active, _BURST)
         if missing > 0:
             reference = owner_reference(parent, *self.subject)
-            pod = podfacts.from_template(spec(parent)["template"], name(parent), reference)
+            pod = pod_from_template(spec(parent)["template"], name(parent), reference)
 
             async def make(_: int) -> None:
                 self._expected.expect_creation(key, await self._control.create(parent, pod))
 
-            _, failure = await podfacts.slow_start(missing, make)
+            _, failure = await slow_start(missing, make)
             if failure is None or (failure.check(ApiError) and terminating_namespace(failure.value)):  # type: ignore[arg-type]  # checked just before
                 return None, None
             return ("FailedCreate", failure.getErrorMessage()), failure

@@ -67,11 +67,9 @@ class _Group:
 
 
 class SelectedPods:
-    """The pods that objects select, as views. Call `observe` for every event of the informer of pods, and `forget` when an
-    object's selector changed or the object went away.
-
-    A group is made when it is first asked for, from all pods of the namespace, and follows changes from then on.
-    """
+    """The pods that objects select, as views. Call `observe` for every event of the informer of pods, and `forget` when
+    an object's selector changed or the object was deleted. A group is built at its first use, from all pods of the
+    namespace, and updated from then on."""
 
     def __init__(self, pods: IInformer, select: Select, clock: IReactorTime) -> None:
         self._pods = pods

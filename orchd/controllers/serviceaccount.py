@@ -12,7 +12,7 @@ DEFAULT = "default"
 
 
 class ServiceAccountController(Controller):
-    """Creates what is missing; what is there belongs to its users."""
+    """Creates missing service accounts; existing ones belong to their users."""
 
     name = "serviceaccount"
     account = "service-account-controller"

@@ -97,7 +97,7 @@ class TokensController(Controller):
             return None
         live = await self.live(SERVICE_ACCOUNTS, within, called)
         if live is None or live["metadata"]["resourceVersion"] != account["metadata"]["resourceVersion"]:
-            # The informer is behind; its news will bring the key back.
+            # The informer is behind; its next event queues the key again.
             return None
         await self._give_token(live, named)
         return None
@@ -176,7 +176,7 @@ class TokensController(Controller):
         return None
 
     async def _fill(self, secret: Object, account: Object) -> None:
-        """Bring a secret's data to where it should be; what its users put beside it stays."""
+        """Set the members of a secret that the controller owns; others stay."""
         data = secret.get("data") or {}
         wanted: dict[str, str] = {}
         if data.get("ca.crt") != _b64(self.env.authority):
@@ -198,7 +198,7 @@ class TokensController(Controller):
         await self.client.update(SECRETS, namespace(secret), name(secret), changed)
 
     async def _forget(self, within: str, secret_name: str) -> None:
-        """A token secret has gone: accounts do not refer to it any more."""
+        """Remove a deleted token secret from the service accounts that refer to it."""
         for account in self._accounts.list(within):
             if all(r.get("name") != secret_name for r in account.get("secrets") or ()):
                 continue

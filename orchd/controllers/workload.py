@@ -50,7 +50,7 @@ class WorkloadController(Controller):
         """True if the owner may adopt a pod that its selector matches."""
         return True
 
-    # -- what makes work
+# -- event handlers
 
     def _owner_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         if new is None and old is not None:
@@ -82,7 +82,7 @@ class WorkloadController(Controller):
         self.queue.add_after(key, self.batch_seconds(key[0], str(reference.get("uid", ""))))
 
     def observe_pod(self, old: Object | None, new: Object | None) -> None:
-        """Follow one change of a pod, of whatever owner."""
+        """Process a change of a pod of any owner."""
         raise NotImplementedError
 
     def batch_seconds(self, within: str, owner_uid: str) -> float:

@@ -44,29 +44,29 @@ def check_namespace(api: Api, session: Session, target: Target) -> None:
 
 @click.group(cls=Group, invoke_without_command=True)
 @files_option
-@click.option("-l", "--selector", default="", metavar="SELECTOR", help="Only objects of the files with these labels; with --prune also only those are deleted.")
+@click.option("-l", "--selector", default="", metavar="SELECTOR", help="Only objects in the files with these labels; --prune deletes only such objects.")
 @dry_run_option
 @click.option("--force-conflicts", is_flag=True, help="Take over fields that other managers own.")
 @field_manager_option
-@click.option("--prune", "pruning", is_flag=True, help="Delete objects applied before under this manager's name that the files no longer have.")
+@click.option("--prune", "pruning", is_flag=True, help="Delete objects that this manager applied before and that the files no longer contain.")
 @click.option("--prune-allowlist", "--prune-whitelist", "allowlist", multiple=True, metavar="GROUP/VERSION/KIND", help="With --prune: only these kinds; may be repeated.")
-@click.option("--all", "every", is_flag=True, help="With --prune: without a selector.")
+@click.option("--all", "every", is_flag=True, help="With --prune: consider all objects, without a selector.")
 @click.option("--force", is_flag=True, help="Delete and create an object whose changed fields are immutable.")
-@click.option("--cascade", type=CASCADE, default="background", show_default=True, help="What happens to dependents of deleted objects.")
-@click.option("--grace-period", type=int, default=-1, help="Seconds for deleted pods to end.")
+@click.option("--cascade", type=CASCADE, default="background", show_default=True, help="Deletion of dependents of deleted objects.")
+@click.option("--grace-period", type=int, default=-1, help="Grace period of deleted pods in seconds.")
 @click.option("--wait/--no-wait", default=False, show_default=True, help="With --prune: wait until deleted objects are gone.")
-@click.option("--timeout", type=DURATION, default=300.0, help="Longest wait for the end of deleted objects; default 5m.")
+@click.option("--timeout", type=DURATION, default=300.0, help="Maximum wait for the deletion; default 5m.")
 @validate_option
 @click.option("--server-side", is_flag=True, default=True, hidden=True, expose_value=False, help="Always on.")
-@click.option("--overwrite", is_flag=True, hidden=True, expose_value=False, help="Of client-side apply: without effect.")
-@click.option("--openapi-patch", is_flag=True, hidden=True, expose_value=False, help="Of client-side apply: without effect.")
+@click.option("--overwrite", is_flag=True, hidden=True, expose_value=False, help="No effect: an option of client-side apply.")
+@click.option("--openapi-patch", is_flag=True, hidden=True, expose_value=False, help="No effect: an option of client-side apply.")
 @form_option
 @click.pass_context
 def apply(
     context: click.Context, /, files: tuple[str, ...], recursive: bool, selector: str, dry_run: str, force_conflicts: bool, pruning: bool,
     allowlist: tuple[str, ...], every: bool, form: str, **deleting: Any,
 ) -> None:
-    """Make objects as files say (server-side apply): creates what is missing, owns the fields that the files have."""  # fmt: skip
+    """Create or update objects from files with server-side apply, which owns the fields in the files."""  # fmt: skip
     if context.invoked_subcommand is not None:
         if files:
             raise CommandError(f"give -f behind apply {context.invoked_subcommand}")
@@ -170,7 +170,7 @@ async def _current(api: Api, target: Target) -> Object | None:
 def diff(
     session: Session, files: tuple[str, ...], recursive: bool, force_conflicts: bool, selector: str, managed: bool
 ) -> None:
-    """Print what apply would change. Exit status 0 without differences, 1 with some, 2 when it cannot be told."""
+    """Print what apply would change. Exit status 0 without differences, 1 with some, 2 after an error."""
     try:
         different = _differs(session, files, recursive=recursive, force_conflicts=force_conflicts, selector=selector, managed=managed)
     except ApiError as error:

@@ -79,9 +79,9 @@ def patch(
 
 @click.command(cls=Command)
 @click.argument("words", nargs=-1, metavar="TYPE NAME... | TYPE/NAME...")
-@click.option("--replicas", type=click.IntRange(min=0), required=True, help="The number of pods that is wanted.")
-@click.option("--current-replicas", type=int, default=-1, help="Only if the number is this now.")
-@click.option("--resource-version", default="", help="Only if the object has this version.")
+@click.option("--replicas", type=click.IntRange(min=0), required=True, help="Number of pods.")
+@click.option("--current-replicas", type=int, default=-1, help="Only if the current number is this.")
+@click.option("--resource-version", default="", help="Only if the object has this resourceVersion.")
 @click.option("--timeout", type=DURATION, default=0.0, help="Longest wait until as many pods are there; default: none is waited for.")
 @selection_options
 @write_options

@@ -15,7 +15,7 @@ from orchd.errors import ApiError
 @click.group("cluster-info", cls=Group, invoke_without_command=True)
 @click.pass_context
 def cluster_info(context: click.Context) -> None:
-    """Print the address of the server and of cluster services."""
+    """Print the addresses of the server and of cluster services."""
     if context.invoked_subcommand is not None:
         return
     session = context.find_object(Session)

@@ -21,7 +21,7 @@ _GLOBAL = "global_"
 
 
 def _remember(context: click.Context, parameter: click.Parameter, value: Any) -> None:
-    """Put a global flag that was given into the session."""
+    """Store the value of a global flag in the session."""
     session = context.find_object(Session)
     if session is not None and parameter.name and value not in (None, (), False):
         setattr(session.flags, parameter.name.removeprefix(_GLOBAL), value)
@@ -67,15 +67,15 @@ def global_options(*, hidden: bool) -> list[click.Option]:
         option("--token", help="Bearer token instead of the configured credentials."),
         option("--client-certificate", "certificate", metavar="FILE", help="Client certificate instead of the configured one."),
         option("--client-key", "key", metavar="FILE", help="Key of --client-certificate."),
-        option("--certificate-authority", "authority", metavar="FILE", help="Certificates that the server's is checked against."),
+        option("--certificate-authority", "authority", metavar="FILE", help="CA certificates (PEM) that verify the server's certificate."),
         option("--tls-server-name", "server_name", metavar="NAME", help="Name that the server's certificate must have."),
         option("--as", "as_user", metavar="USER", help="Impersonate a user."),
         option("--as-group", "as_groups", metavar="GROUP", multiple=True, help="Impersonate a group; may be repeated."),
         option("--as-uid", metavar="UID", help="Impersonate a user with this uid."),
         option(
-            "--insecure-skip-tls-verify", "insecure", is_flag=True, help="Do not check the server's certificate: not safe."
+            "--insecure-skip-tls-verify", "insecure", is_flag=True, help="Do not verify the server's certificate. Insecure."
         ),
-        option("--request-timeout", type=DURATION, help="Longest wait for an answer, and longest watch; default 30s, and no limit."),
+        option("--request-timeout", type=DURATION, help="Maximum wait for a response; default 30s."),
         option("--username", default="", help="User name for basic authentication instead of the configured credentials."),
         option("--password", default="", help="Password for basic authentication."),
         option("-v", "--v", "verbosity", type=int, default=0, help="6 prints every request and its status, 8 their bodies as well."),
@@ -87,8 +87,8 @@ _BOOLEANS = {"true": True, "1": True, "t": True, "false": False, "0": False, "f"
 
 
 def _with_boolean_values(command: click.Command, words: list[str]) -> list[str]:
-    """Arguments in which ``--flag=true`` and ``--flag=false`` of switches, and ``-f=value``, are written as click knows them. The
-    last one of a switch counts."""
+    """Arguments with ``--flag=true`` and ``--flag=false`` of boolean flags, and ``-f=value``, converted to click's form. The last
+    value of a boolean flag counts."""
     valued = {name for option in command.params if isinstance(option, click.Option) and not option.is_flag for name in option.opts}
     switches = {name: option for option in command.params if isinstance(option, click.Option) and option.is_bool_flag for name in option.opts}
     out: list[str] = []
@@ -115,7 +115,7 @@ def _with_boolean_values(command: click.Command, words: list[str]) -> list[str]:
 
 
 class Command(click.Command):
-    """A command that takes the global flags as well, and its switches with a value too: ``--wait=false``."""
+    """A command that also takes the global flags, and values of boolean flags: ``--wait=false``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         rest = super().parse_args(ctx, _with_boolean_values(self, args))
@@ -136,21 +136,21 @@ ALIASES = {
 }  # fmt: skip
 #: Commands that users of similar programs look for, and what does the same here.
 _INSTEAD = {
-    "kustomize": "kustomize is a program of its own: kustomize build DIR | apply -f -",
-    "debug": "describe and logs show what there is, exec runs commands",
-    "plugin": "plugins are not built here: call the program itself",
-    "alpha": "no command is in trial here",
+    "kustomize": "kustomize is a separate program: kustomize build DIR | apply -f -",
+    "debug": "describe and logs show objects and output, exec runs commands",
+    "plugin": "plugins are not supported: run the plugin's program directly",
+    "alpha": "there are no alpha commands",
 }
 
 
 class Group(click.Group):
-    """A group of commands, which takes the global flags as well."""
+    """A group of commands that also takes the global flags."""
 
     command_class = Command
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        # The help of the program itself has them, and the command `options`.
+        # They are shown in the help of the program itself, and by the command `options`.
         self.params += global_options(hidden=self.name != COMMAND_LINE)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -191,7 +191,7 @@ selector_options: Callable[[F], F] = stacked(
     click.option("--field-selector", default="", metavar="SELECTOR", help="Field selector: metadata.name=a."),
 )
 everywhere_option: Callable[[F], F] = click.option(
-    "-A", "--all-namespaces", "everywhere", is_flag=True, help="Objects of all namespaces."
+    "-A", "--all-namespaces", "everywhere", is_flag=True, help="Select objects of all namespaces."
 )
 def _refuse_kustomization(context: click.Context, parameter: click.Parameter, value: str) -> None:
     if value:
@@ -203,11 +203,11 @@ files_option: Callable[[F], F] = stacked(
     click.option(
         "-k", "--kustomize", default="", hidden=True, expose_value=False, callback=_refuse_kustomization, help="Refused: not built here."
     ),
-    click.option("-R", "--recursive", is_flag=True, help="Look into folders of folders as well."),
+    click.option("-R", "--recursive", is_flag=True, help="Include subfolders."),
 )
 dry_run_option: Callable[[F], F] = click.option(
     "--dry-run", type=click.Choice(["none", "server", "client"]), default="none", show_default=True, is_flag=False,
-    flag_value="server", help="Check without keeping: by the server, or here without asking it.",
+    flag_value="server", help="Check without storing: by the server, or locally without a request.",
 )  # fmt: skip
 
 
@@ -223,7 +223,7 @@ field_manager_option: Callable[[F], F] = click.option(
 )  # fmt: skip
 save_config_option: Callable[[F], F] = click.option(
     "--save-config", is_flag=True, expose_value=False, callback=_remember_writing,
-    help="Keep the object in the annotation that apply view-last-applied prints.",
+    help="Store the object in the annotation that apply view-last-applied prints.",
 )  # fmt: skip
 write_options: Callable[[F], F] = stacked(dry_run_option, field_manager_option)
 
@@ -234,16 +234,16 @@ def dry_query(dry_run: str) -> dict[str, str]:
 
 
 def done_suffix(dry_run: str) -> str:
-    """What follows a message about a write that was not kept."""
+    """The suffix of messages about a dry run."""
     return {"server": " (server dry run)", "client": " (dry run)"}.get(dry_run, "")
 
 
-#: Words for field validation, and what the server calls it.
+#: Value of --validate -> value of the query parameter.
 _VALIDATION = {"strict": "Strict", "true": "Strict", "warn": "Warn", "ignore": "Ignore", "false": "Ignore"}
 validate_option: Callable[[F], F] = click.option(
     "--validate", "validation", type=click.Choice(list(_VALIDATION)), default="strict", show_default=True, is_flag=False,
     flag_value="strict", expose_value=False, callback=_remember_writing,
-    help="Fields that the server does not know are refused (strict), warned of (warn) or left out (ignore).",
+    help="Unknown fields are rejected (strict), cause warnings (warn) or are dropped (ignore).",
 )  # fmt: skip
 
 

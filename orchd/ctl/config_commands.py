@@ -41,7 +41,7 @@ def _redacted(value: Any, key: str = "") -> Any:
 @form_options("yaml")
 @pass_session
 def view(session: Session, raw: bool, minify: bool, flatten: bool, form: str) -> None:
-    """Print the configuration as it is used, merged from all files."""
+    """Print the effective configuration, merged from all files."""
     document = configuration.read_document(session.flags, session.environment)
     if minify:
         name = session.flags.context or document.get("current-context", "")
@@ -90,7 +90,7 @@ def current_context(session: Session) -> None:
 @config.command("get-contexts")
 @click.argument("names", nargs=-1, metavar="[NAME...]")
 @click.option("-o", "--output", "form", type=click.Choice(["", "name"]), default="", help="name: print names only.")
-@click.option("--no-headers", is_flag=True, help="Leave out the headings of columns.")
+@click.option("--no-headers", is_flag=True, help="Omit the column headings.")
 @pass_session
 def get_contexts(session: Session, names: tuple[str, ...], form: str, no_headers: bool) -> None:
     """Print contexts, all without a name; * marks the current one."""
@@ -131,7 +131,7 @@ def use_context(session: Session, name: str) -> None:
 @click.option("--user", default="", help="The user of the context.")
 @pass_session
 def set_context(session: Session, name: str, current: bool, cluster: str, user: str) -> None:
-    """Change a context, or add one: --namespace, --cluster and --user say what it has."""
+    """Change or add a context with the values of --namespace, --cluster and --user."""
     if bool(name) == current:
         raise CommandError("which context? Give its name, or --current")
     name = name or str(configuration.read_document(session.flags, session.environment).get("current-context") or "")
@@ -147,7 +147,7 @@ def set_context(session: Session, name: str, current: bool, cluster: str, user: 
 @click.argument("new")
 @pass_session
 def rename_context(session: Session, name: str, new: str) -> None:
-    """Give a context another name."""
+    """Rename a context."""
     files = ConfigFiles(session)
     if files.holder("contexts", new) is not None:
         raise CommandError(f"there is a context {new!r} already: choose another name")
@@ -192,18 +192,18 @@ def _file_values(given: dict[str, str], *, embed: bool) -> tuple[Object, tuple[s
     return out, tuple(without)
 
 
-_embed = click.option("--embed-certs", "embed", is_flag=True, help="Keep the text of the files instead of their paths.")
+_embed = click.option("--embed-certs", "embed", is_flag=True, help="Embed the contents of the files instead of their paths.")
 
 
 @config.command("set-cluster")
 @click.argument("name")
-@click.option("--certificate-authority", "authority", default="", metavar="FILE", help="Certificates of the authority.")
+@click.option("--certificate-authority", "authority", default="", metavar="FILE", help="CA certificates.")
 @click.option("--tls-server-name", default="", help="Name that the server's certificate must have.")
-@click.option("--proxy-url", default="", help="HTTP proxy on the way to the server.")
+@click.option("--proxy-url", default="", help="HTTP proxy for connections to the server.")
 @_embed
 @pass_session
 def set_cluster(session: Session, name: str, authority: str, tls_server_name: str, proxy_url: str, embed: bool) -> None:
-    """Change a cluster, or add one: --server and the flags below say what it has."""
+    """Change or add a cluster with the values of --server and the flags below."""
     values, without = _file_values({"certificate-authority": authority}, embed=embed)
     plain = {"server": session.flags.server, "tls-server-name": tls_server_name, "proxy-url": proxy_url}
     values |= {key: value for key, value in plain.items() if value}
@@ -234,7 +234,7 @@ def set_credentials(
     session: Session, name: str, certificate: str, key: str, username: str, password: str, exec_command: str, exec_api_version: str,
     exec_args: tuple[str, ...], exec_env: tuple[str, ...], auth_provider: str, embed: bool,
 ) -> None:
-    """Change a user, or add one: --token and the flags below say what it has."""
+    """Change or add a user with the values of --token and the flags below."""
     values, without = _file_values({"client-certificate": certificate, "client-key": key}, embed=embed)
     plain = {"token": session.flags.token, "username": username, "password": password}
     values |= {each: value for each, value in plain.items() if value}

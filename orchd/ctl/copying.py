@@ -51,7 +51,7 @@ def parse_place(text: str) -> Place:
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO")
 @click.option("-c", "--container", default="", help="Container; default: the only one, or the pod's default.")
-@click.option("--no-preserve", is_flag=True, help="Do not keep the owners of files in the container.")
+@click.option("--no-preserve", is_flag=True, help="Do not preserve the owners of files in the container.")
 @click.option("--retries", type=int, hidden=True, expose_value=False, help="Without effect: a copy that breaks off is an error.")
 @pass_session
 def cp(session: Session, source: str, target: str, container: str, no_preserve: bool) -> None:

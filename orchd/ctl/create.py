@@ -37,8 +37,8 @@ create_options: Callable[[F], F] = stacked(write_options, save_config_option, va
 
 @click.group(cls=Group, invoke_without_command=True)
 @files_option
-@click.option("-l", "--selector", default="", metavar="SELECTOR", help="Only objects of the files that this label selector chooses.")
-@click.option("--raw", default="", metavar="PATH", help="Send the file as it is to this path of the server.")
+@click.option("-l", "--selector", default="", metavar="SELECTOR", help="Only objects in the files that match this label selector.")
+@click.option("--raw", default="", metavar="PATH", help="Send the file unchanged to this path of the server.")
 @click.option("--windows-line-endings", is_flag=True, expose_value=False, hidden=True, help="Without effect: editors keep their own.")
 @click.option("--edit", "edited", is_flag=True, help="Edit the objects before they are created.")
 @create_options
@@ -46,7 +46,7 @@ create_options: Callable[[F], F] = stacked(write_options, save_config_option, va
 def create(
     context: click.Context, files: tuple[str, ...], recursive: bool, selector: str, raw: str, edited: bool, dry_run: str, form: str
 ) -> None:
-    """Create objects of files, or one of the kinds below from arguments."""
+    """Create objects from files, or an object of one of the kinds below from arguments."""
     if context.invoked_subcommand is not None:
         if files or raw or edited:
             raise CommandError(f"create {context.invoked_subcommand} takes no -f, --raw or --edit: leave them out")
@@ -63,7 +63,7 @@ def create(
 
 
 def _edited(session: Session, objects: list[Object]) -> list[Object]:
-    """The objects as they are after the user's editor. Raises CommandError when nothing was saved."""
+    """The objects after editing. Raises CommandError if nothing was saved."""
     text = session.edit("---\n".join(map(output.yaml_text, objects)))
     if text is None or not text.strip():
         raise CommandError("edit cancelled: nothing was created")
@@ -93,7 +93,7 @@ def create_made(session: Session, make: Callable[[Api], Awaitable[list[Object]]]
 async def create_one(
     api: Api, session: Session, obj: Object, *, dry_run: str, form: str, word: str = "created", label: str = ""
 ) -> tuple[Target, Object]:
-    """Create an object and report it, under `label` instead of its name if given; what the server made of it."""
+    """Create an object and report it, under `label` instead of its name if given; returns the target and the created object."""
     target = await target_of(api, obj)
     check_namespace(api, session, target)
     if session.writing.save_config:
@@ -147,15 +147,15 @@ def create_service_account(session: Session, name: str, dry_run: str, form: str)
 @click.argument("words", nargs=-1, metavar="[-- COMMAND [ARG...]]")
 @click.option("--image", "images", multiple=True, required=True, help="Image of a container; may be repeated.")
 @click.option("-r", "--replicas", type=click.IntRange(min=0), default=1, show_default=True, help="Number of pods.")
-@click.option("--port", type=click.IntRange(1, 65535), help="Port on which the first container serves.")
+@click.option("--port", type=click.IntRange(1, 65535), help="Port of the first container.")
 @create_options
 @pass_session
 def create_deployment(
     session: Session, name: str, words: tuple[str, ...], images: tuple[str, ...], replicas: int, port: int | None, dry_run: str, form: str
 ) -> None:
-    """Create a deployment of containers with these images; words behind -- are the command of the only one."""
+    """Create a deployment of containers with these images; arguments after -- are the command of a single container."""
     if words and len(images) > 1:
-        raise CommandError("a command behind -- goes with one --image: make others with set or edit")
+        raise CommandError("a command after -- requires a single --image: add other containers with set or edit")
     labels_ = {"app": name}
     containers: list[Object] = [{"name": _container_name(image), "image": image} for image in images]
     if words:
@@ -178,15 +178,15 @@ def _container_name(image: str) -> str:
 @click.argument("name")
 @click.argument("words", nargs=-1, metavar="[-- COMMAND [ARG...]]")
 @click.option("--image", default="", help="Image of the container.")
-@click.option("--from", "source", default="", metavar="cronjob/NAME", help="Run a cron job now.")
+@click.option("--from", "source", default="", metavar="cronjob/NAME", help="Create the job from this cron job's template.")
 @create_options
 @pass_session
 def create_job(
     session: Session, name: str, words: tuple[str, ...], image: str, source: str, dry_run: str, form: str
 ) -> None:
-    """Create a job of one container, or of a cron job's template."""
+    """Create a job with one container, or from a cron job's template."""
     if bool(image) == bool(source):
-        raise CommandError("give --image, or --from=cronjob/NAME, and not both")
+        raise CommandError("give either --image or --from=cronjob/NAME")
     if source:
         kind, _, cron_job = source.partition("/")
         if kind not in ("cronjob", "cronjobs", "cj", "cronjob.batch", "cronjobs.batch") or not cron_job:

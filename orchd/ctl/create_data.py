@@ -63,7 +63,7 @@ def _only_variables(env_files: tuple[str, ...], others: tuple[str, ...]) -> None
         raise CommandError("--from-env-file cannot be combined with --from-file or --from-literal: leave out one of them")
 
 
-_env_file = click.option("--from-env-file", "env_files", multiple=True, metavar="FILE", help="Values of a file with KEY=VALUE lines.")
+_env_file = click.option("--from-env-file", "env_files", multiple=True, metavar="FILE", help="Values from a file of KEY=VALUE lines.")
 _literal = click.option("--from-literal", "literals", multiple=True, metavar="KEY=VALUE", help="A value; may be repeated.")
 _from_file = click.option("--from-file", "sources", multiple=True, metavar="[KEY=]FILE", help="A value from a file or folder.")
 _data_options: Callable[[F], F] = stacked(
@@ -102,7 +102,7 @@ def create_config_map(
     session: Session, name: str, literals: tuple[str, ...], sources: tuple[str, ...], env_files: tuple[str, ...], append_hash: bool,
     dry_run: str, form: str,
 ) -> None:
-    """Create a config map of literals and files."""  # fmt: skip
+    """Create a config map from literals and files."""  # fmt: skip
     _only_variables(env_files, (*literals, *sources))
     data: dict[str, str] = {}
     binary: dict[str, str] = {}
@@ -160,7 +160,7 @@ def create_secret(
     session: Session, name: str, type_: str, literals: tuple[str, ...], sources: tuple[str, ...], env_files: tuple[str, ...],
     append_hash: bool, dry_run: str, form: str,
 ) -> None:
-    """Create a secret of literals and files."""  # fmt: skip
+    """Create a secret from literals and files."""  # fmt: skip
     _only_variables(env_files, (*literals, *sources))
     texts = _joined(pairs(literals, "--from-literal"), _variables(env_files, session.environment))
     values = _joined({key: value.encode() for key, value in texts.items()}, _file_values(sources))

@@ -54,7 +54,7 @@ _tcp = click.option("--tcp", "tcp", multiple=True, metavar="PORT[:TARGETPORT]", 
 @create_options
 @pass_session
 def cluster_ip(session: Session, name: str, tcp: tuple[str, ...], clusterip: str, dry_run: str, form: str) -> None:
-    """Create a service with an address in the cluster."""
+    """Create a service with a cluster IP."""
     if not tcp and clusterip != "None":
         raise CommandError("which ports? Give --tcp=PORT:TARGETPORT; only a headless service (--clusterip=None) has none")
     more = {"clusterIP": clusterip} if clusterip else {}
@@ -64,7 +64,7 @@ def cluster_ip(session: Session, name: str, tcp: tuple[str, ...], clusterip: str
 @service.command("nodeport")
 @click.argument("name")
 @_tcp
-@click.option("--node-port", type=click.IntRange(0, 65535), default=0, help="Port of the nodes; default: a free one.")
+@click.option("--node-port", type=click.IntRange(0, 65535), default=0, help="Node port; default: a free one.")
 @create_options
 @pass_session
 def node_port(session: Session, name: str, tcp: tuple[str, ...], node_port: int, dry_run: str, form: str) -> None:
@@ -86,12 +86,12 @@ def load_balancer(session: Session, name: str, tcp: tuple[str, ...], dry_run: st
 
 @service.command("externalname")
 @click.argument("name")
-@click.option("--external-name", required=True, help="The name that the service stands for.")
+@click.option("--external-name", required=True, help="DNS name that the service is an alias of.")
 @_tcp
 @create_options
 @pass_session
 def external_name(session: Session, name: str, external_name: str, tcp: tuple[str, ...], dry_run: str, form: str) -> None:
-    """Create a service that stands for a name outside the cluster."""
+    """Create a service that is an alias of an external DNS name."""
     spec = {"type": "ExternalName", "externalName": external_name, **({"ports": _tcp_ports(tcp)} if tcp else {})}
     _create_service(session, name, spec, dry_run, form)
 
@@ -108,14 +108,14 @@ def _needs_ports(tcp: tuple[str, ...]) -> None:
 @click.argument("name")
 @click.argument("words", nargs=-1, metavar="[-- COMMAND [ARG...]]")
 @click.option("--image", required=True, help="Image of the container.")
-@click.option("--schedule", required=True, help="When it runs: minute, hour, day, month, day of the week.")
-@click.option("--restart", type=click.Choice(["OnFailure", "Never"]), default="OnFailure", show_default=True, help="When the container is started again.")
+@click.option("--schedule", required=True, help="Schedule: minute, hour, day, month, day of the week.")
+@click.option("--restart", type=click.Choice(["OnFailure", "Never"]), default="OnFailure", show_default=True, help="Restart policy of the container.")
 @create_options
 @pass_session
 def create_cron_job(
     session: Session, name: str, words: tuple[str, ...], image: str, schedule: str, restart: str, dry_run: str, form: str
 ) -> None:
-    """Create a cron job of one container."""
+    """Create a cron job with one container."""
     container = {"name": name, "image": image, **({"command": list(words)} if words else {})}
     template = {"spec": {"template": {"spec": {"containers": [container], "restartPolicy": restart}}}}
     spec = {"schedule": schedule, "jobTemplate": {"metadata": {"name": name}, **template}}
@@ -132,16 +132,16 @@ def _backend(service: str, port: str) -> Object:
 
 @create.command("ingress")
 @click.argument("name")
-@click.option("--rule", "rules", multiple=True, metavar="HOST/PATH=SERVICE:PORT[,tls[=SECRET]]", help="A rule; PATH* is all below; may be repeated.")
+@click.option("--rule", "rules", multiple=True, metavar="HOST/PATH=SERVICE:PORT[,tls[=SECRET]]", help="A rule; PATH* matches all paths below; may be repeated.")
 @click.option("--class", "class_", default="", help="The ingress class.")
-@click.option("--default-backend", default="", metavar="SERVICE:PORT", help="Where all else goes.")
+@click.option("--default-backend", default="", metavar="SERVICE:PORT", help="Backend for requests that no rule matches.")
 @click.option("--annotation", "notes", multiple=True, metavar="KEY=VALUE", help="An annotation; may be repeated.")
 @create_options
 @pass_session
 def create_ingress(
     session: Session, name: str, rules: tuple[str, ...], class_: str, default_backend: str, notes: tuple[str, ...], dry_run: str, form: str
 ) -> None:
-    """Create an ingress of rules."""
+    """Create an ingress from rules."""
     spec: Object = {"ingressClassName": class_} if class_ else {}
     if default_backend:
         target, colon, port = default_backend.partition(":")
@@ -184,7 +184,7 @@ def create_ingress(
 @create.command("quota")
 @click.argument("name")
 @click.option("--hard", default="", metavar="RESOURCE=QUANTITY,...", help="Limits such as pods=10,requests.cpu=4.")
-@click.option("--scopes", default="", metavar="SCOPE,...", help="Objects that count, such as BestEffort.")
+@click.option("--scopes", default="", metavar="SCOPE,...", help="Scopes of the quota, such as BestEffort.")
 @create_options
 @pass_session
 def create_quota(session: Session, name: str, hard: str, scopes: str, dry_run: str, form: str) -> None:
@@ -201,9 +201,9 @@ def _number(text: str) -> int | str:
 
 @create.command("poddisruptionbudget")
 @click.argument("name")
-@click.option("--selector", required=True, metavar="KEY=VALUE,...", help="Labels of the pods.")
-@click.option("--min-available", default="", metavar="NUMBER|PERCENT", help="Pods that must stay.")
-@click.option("--max-unavailable", default="", metavar="NUMBER|PERCENT", help="Pods that may be missing.")
+@click.option("--selector", required=True, metavar="KEY=VALUE,...", help="Label selector of the pods.")
+@click.option("--min-available", default="", metavar="NUMBER|PERCENT", help="Minimum number or percentage of available pods.")
+@click.option("--max-unavailable", default="", metavar="NUMBER|PERCENT", help="Maximum number or percentage of unavailable pods.")
 @create_options
 @pass_session
 def create_budget(
@@ -220,10 +220,10 @@ def create_budget(
 
 @create.command("priorityclass")
 @click.argument("name")
-@click.option("--value", type=int, default=0, show_default=True, help="The priority; higher goes first.")
-@click.option("--global-default", is_flag=True, help="For pods that name none.")
-@click.option("--preemption-policy", type=click.Choice(["PreemptLowerPriority", "Never"]), default="PreemptLowerPriority", show_default=True, help="Whether pods of lower priority make room.")
-@click.option("--description", default="", help="When to use it.")
+@click.option("--value", type=int, default=0, show_default=True, help="The priority; a higher number is scheduled first.")
+@click.option("--global-default", is_flag=True, help="Use it for pods without a priority class.")
+@click.option("--preemption-policy", type=click.Choice(["PreemptLowerPriority", "Never"]), default="PreemptLowerPriority", show_default=True, help="Preemption policy: whether pods of lower priority may be preempted.")
+@click.option("--description", default="", help="Description of the class.")
 @create_options
 @pass_session
 def create_priority_class(

@@ -67,7 +67,7 @@ def _with_group(reference: Object, group: str) -> Object:
 def create_role(
     session: Session, name: str, verbs: tuple[str, ...], resources: tuple[str, ...], names: tuple[str, ...], dry_run: str, form: str
 ) -> None:
-    """Create a role of verbs on types."""
+    """Create a role that allows verbs on types."""
     if not resources or not verbs:
         raise CommandError("a role needs --verb and --resource")
     _create_rbac(session, "Role", name, dry_run, form, lambda api: _rules(api, verbs, resources, names))
@@ -83,7 +83,7 @@ def create_cluster_role(
     session: Session, name: str, aggregated: str, urls: tuple[str, ...], verbs: tuple[str, ...], resources: tuple[str, ...],
     names: tuple[str, ...], dry_run: str, form: str,
 ) -> None:
-    """Create a cluster role of verbs on types or paths."""  # fmt: skip
+    """Create a cluster role that allows verbs on types or paths."""  # fmt: skip
     if aggregated:
         if verbs or resources or urls or names:
             raise CommandError("--aggregation-rule takes the rules of other roles: leave out --verb, --resource and --non-resource-url")
@@ -120,7 +120,7 @@ def subjects_of(users: tuple[str, ...], groups: tuple[str, ...], accounts: tuple
 
 @create.command("rolebinding")
 @click.argument("name")
-@click.option("--role", default="", help="The role of the namespace.")
+@click.option("--role", default="", help="A role of the namespace.")
 @click.option("--clusterrole", default="", help="A cluster role, for this namespace.")
 @_binding_options
 @pass_session

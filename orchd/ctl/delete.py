@@ -52,16 +52,16 @@ _LOOK, _LONGEST = 0.5, 7 * 24 * 3600.0
 @files_option
 @selector_options
 @everywhere_option
-@click.option("--raw", default="", metavar="PATH", help="Send a DELETE to this path of the server, with the file of -f if there is one.")
+@click.option("--raw", default="", metavar="PATH", help="Send a DELETE request to this path, with the file of -f as its body.")
 @click.option("--all", "every", is_flag=True, help="All objects of the type (in the namespace).")
 @click.option("--cascade", type=CASCADE, default="background", show_default=True, is_flag=False, flag_value="background", help="What happens to dependents: background, foreground or orphan.")
 @click.option("--grace-period", type=int, default=-1, help="Seconds for pods to end; 0 with --force deletes at once.")
-@click.option("--force", is_flag=True, help="With --grace-period=0 (its default then): remove without confirmation of nodes.")
-@click.option("--now", is_flag=True, help="As --grace-period=1.")
+@click.option("--force", is_flag=True, help="Delete pods without waiting for their nodes; implies --grace-period=0.")
+@click.option("--now", is_flag=True, help="Same as --grace-period=1.")
 @click.option("--wait/--no-wait", default=True, show_default=True, help="Wait until the objects are gone.")
-@click.option("--timeout", type=DURATION, default=_LONGEST, help="Longest wait; default: a week.")
-@click.option("--ignore-not-found", is_flag=True, help="A missing object is no error.")
-@click.option("-i", "--interactive", is_flag=True, help="Ask before anything is deleted.")
+@click.option("--timeout", type=DURATION, default=_LONGEST, help="Maximum wait; default: a week.")
+@click.option("--ignore-not-found", is_flag=True, help="A missing object is not an error.")
+@click.option("-i", "--interactive", is_flag=True, help="Ask for confirmation.")
 @click.option("-o", "--output", "form", type=click.Choice(["", "name"]), default="", help="name: print names only.")
 @dry_run_option
 @pass_session

@@ -165,13 +165,13 @@ def align_columns(rows: Iterable[list[str]]) -> list[str]:
 @everywhere_option
 @click.option("--for", "about", default="", metavar="TYPE/NAME", help="Only events about this object.")
 @click.option("--types", default="", metavar="TYPE,...", help="Only events of these types: Normal, Warning.")
-@click.option("-w", "--watch", is_flag=True, help="Then print every new event until interrupted.")
-@click.option("--no-headers", is_flag=True, help="Leave out the headings of columns.")
+@click.option("-w", "--watch", is_flag=True, help="Print the events, then every new one until interrupted.")
+@click.option("--no-headers", is_flag=True, help="Omit the column headings.")
 @click.option("--chunk-size", type=int, hidden=True, expose_value=False, help="Lists are always read in pages.")
 @form_option
 @pass_session
 def events(session: Session, everywhere: bool, about: str, types: str, watch: bool, no_headers: bool, form: str) -> None:
-    """Print events, the latest last."""
+    """Print events, oldest first."""
     wanted = {each.lower() for each in types.split(",") if each}
     if wanted - {"normal", "warning"}:
         raise CommandError(f"--types={types}: types of events are Normal and Warning")

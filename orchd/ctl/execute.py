@@ -21,8 +21,8 @@ from orchd.txkit.coroutines import start
 
 _stream_options: Callable[[F], F] = stacked(
     click.option("-c", "--container", default="", help="Container; default: the only one, or the pod's default."),
-    click.option("-i", "--stdin", "stdin", is_flag=True, help="Pass standard input on."),
-    click.option("-t", "--tty", is_flag=True, help="The process gets a terminal."),
+    click.option("-i", "--stdin", "stdin", is_flag=True, help="Pass standard input to the process."),
+    click.option("-t", "--tty", is_flag=True, help="Allocate a terminal."),
     click.option("-q", "--quiet", is_flag=True, help="Print nothing but what the process prints."),
     pod_wait_option,
 )
@@ -36,7 +36,7 @@ _stream_options: Callable[[F], F] = stacked(
 def execute(
     session: Session, words: tuple[str, ...], file: str, container: str, stdin: bool, tty: bool, quiet: bool, pod_wait: float
 ) -> int:
-    """Run a command in a container; its exit status is this program's. Write -- in front of the command."""
+    """Run a command in a container; its exit status is this program's. Put -- before the command."""
     if file:
         [obj, *others] = read_objects(session, (file,))
         if others:
@@ -52,7 +52,7 @@ def execute(
 @_stream_options
 @pass_session
 def attach(session: Session, pod: str, container: str, stdin: bool, tty: bool, quiet: bool, pod_wait: float) -> int:
-    """Follow the output of a container's own process, and with -i give it input."""
+    """Attach to a container's main process: print its output, and with -i send it input."""
     return _run(session, pod, container, (), stdin=stdin, tty=tty, quiet=quiet, seconds=pod_wait)
 
 

@@ -41,10 +41,10 @@ def form_options(default: str = "", *, text: str = f"Print the object in a form:
     """The flags of a command that prints objects; the command gets a `Form` as ``form``."""
     options = (
         click.option("-o", "--output", "form", default=default, show_default=bool(default), metavar="FORM", help=text),
-        click.option("--template", default="", metavar="TEMPLATE", help="Template of the form, or a file of one; alone: a Go template."),
+        click.option("--template", default="", metavar="TEMPLATE", help="Template for -o, or its file; without -o a Go template."),
         click.option(
             "--allow-missing-template-keys/--no-allow-missing-template-keys", "missing_keys", default=True, show_default=True,
-            help="Keys that a template names may be missing.",
+            help="Allow missing keys in templates.",
         ),
         click.option("--show-managed-fields", "managed", is_flag=True, help="Keep metadata.managedFields in yaml and json."),
     )  # fmt: skip

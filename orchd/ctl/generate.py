@@ -65,21 +65,21 @@ def _overridden(obj: Object, text: str, type_: str) -> Object:
 @click.option("--env", "variables", multiple=True, metavar="KEY=VALUE", help="A variable of the container; may be repeated.")
 @click.option("-l", "--labels", default="", metavar="KEY=VALUE,...", help="Labels of the pod; default: run=NAME.")
 @click.option("--annotations", "notes", multiple=True, metavar="KEY=VALUE", help="An annotation of the pod; may be repeated.")
-@click.option("--port", type=click.IntRange(1, 65535), help="Port on which the container serves.")
+@click.option("--port", type=click.IntRange(1, 65535), help="Port of the container.")
 @click.option("--expose", is_flag=True, help="Create a service for --port as well.")
-@click.option("--restart", type=click.Choice(["Always", "OnFailure", "Never"]), default="Always", show_default=True, help="When the container is started again.")
-@click.option("--image-pull-policy", type=click.Choice(["", "Always", "IfNotPresent", "Never"]), default="", help="When the image is fetched.")
-@click.option("--command", "is_command", is_flag=True, help="The words after -- are the command, not its arguments.")
+@click.option("--restart", type=click.Choice(["Always", "OnFailure", "Never"]), default="Always", show_default=True, help="Restart policy of the container.")
+@click.option("--image-pull-policy", type=click.Choice(["", "Always", "IfNotPresent", "Never"]), default="", help="Image pull policy.")
+@click.option("--command", "is_command", is_flag=True, help="The arguments after -- are the command instead of its arguments.")
 @click.option("--privileged", is_flag=True, help="Run the container in privileged mode.")
 @click.option("--overrides", default="", metavar="JSON", help="Fields of the pod, as a patch.")
 @_override_type
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but what the container prints.")
 @click.option("--leave-stdin-open", is_flag=True, help="The container's input stays open when the first one attached leaves.")
 @click.option("-i", "--stdin", "stdin", is_flag=True, help="Keep standard input open, and attach.")
-@click.option("-t", "--tty", is_flag=True, help="The container gets a terminal.")
-@click.option("--attach", is_flag=True, default=None, help="Follow the container; default with -i.")
-@click.option("--rm", "remove", is_flag=True, help="Delete the pod when the container followed has ended.")
-@click.option("--pod-running-timeout", type=DURATION, default=60.0, help="Longest wait for the pod before it is attached to; default 1m.")
+@click.option("-t", "--tty", is_flag=True, help="Allocate a terminal.")
+@click.option("--attach", is_flag=True, default=None, help="Attach to the container; default with -i.")
+@click.option("--rm", "remove", is_flag=True, help="Delete the pod when the attached container has ended.")
+@click.option("--pod-running-timeout", type=DURATION, default=60.0, help="Maximum wait for the pod before attaching; default 1m.")
 @write_options
 @save_config_option
 @form_option
@@ -88,7 +88,7 @@ def run(
     session: Session, /, name: str, words: tuple[str, ...], image: str, stdin: bool, tty: bool, attach: bool | None, remove: bool,
     dry_run: str, form: str, **given: Any,
 ) -> int:
-    """Create a pod of one container, and with -i or --attach follow it."""  # fmt: skip
+    """Create a pod with one container, and with -i or --attach attach to it."""  # fmt: skip
     follow = stdin if attach is None else attach
     if remove and not follow:
         raise CommandError("--rm needs -i or --attach: nothing is followed whose end could be waited for")
@@ -195,10 +195,10 @@ async def _one(api: Api, session: Session, words: tuple[str, ...], selection: Se
 @click.option("-l", "--labels", default="", metavar="KEY=VALUE,...", help="Labels of the service; default: those of the object.")
 @click.option("--cluster-ip", default="", help="Address of the service; None for a headless one.")
 @click.option("--external-ip", default="", help="An address outside the cluster.")
-@click.option("--external-name", default="", help="Name that a service of type ExternalName stands for.")
+@click.option("--external-name", default="", help="DNS name of a service of type ExternalName.")
 @click.option("--load-balancer-ip", default="", help="Address of a load balancer.")
-@click.option("--session-affinity", default="", help="None or ClientIP.")
-@click.option("--overrides", default="", metavar="JSON", help="Fields of the service, as a patch.")
+@click.option("--session-affinity", default="", help="Session affinity: None or ClientIP.")
+@click.option("--overrides", default="", metavar="JSON", help="Fields of the service, as a merge patch.")
 @_override_type
 @files_option
 @write_options
@@ -285,9 +285,9 @@ def _ports(obj: Object, target: Target, given: str, target_port: str, protocol: 
 
 @click.command(cls=Command)
 @click.argument("words", nargs=-1, metavar="TYPE NAME | TYPE/NAME")
-@click.option("--min", "least", type=click.IntRange(min=1), help="Smallest number of pods.")
-@click.option("--max", "most", type=click.IntRange(min=1), required=True, help="Largest number of pods.")
-@click.option("--cpu-percent", type=click.IntRange(min=1), help="Use of CPU that is aimed at, in percent of the requests.")
+@click.option("--min", "least", type=click.IntRange(min=1), help="Minimum number of pods.")
+@click.option("--max", "most", type=click.IntRange(min=1), required=True, help="Maximum number of pods.")
+@click.option("--cpu-percent", type=click.IntRange(min=1), help="Target CPU utilization in percent of the requests.")
 @click.option("--name", default="", help="Name of the autoscaler; default: that of the object.")
 @files_option
 @write_options

@@ -65,26 +65,26 @@ class View:
 @selector_options
 @everywhere_option
 @files_option
-@click.option("-w", "--watch", is_flag=True, help="Then print every change until interrupted.")
+@click.option("-w", "--watch", is_flag=True, help="Print the objects, then every change until interrupted.")
 @click.option("--watch-only", is_flag=True, help="Print changes only.")
-@click.option("--no-headers", is_flag=True, help="Leave out the headings of columns.")
+@click.option("--no-headers", is_flag=True, help="Omit the column headings.")
 @click.option("--show-labels", is_flag=True, help="Add a column with all labels.")
 @click.option("-L", "--label-columns", multiple=True, metavar="KEY,...", help="Add a column per label; may be repeated.")
 @click.option("--sort-by", default="", metavar="PATH", help="Sort by the value at a JSONPath such as .metadata.name.")
-@click.option("--ignore-not-found", is_flag=True, help="A missing object is no error.")
-@click.option("--show-kind", is_flag=True, help="Put the type in front of names.")
-@click.option("--subresource", default="", metavar="NAME", help="A subresource such as status or scale, of objects by name.")
-@click.option("--output-watch-events", "events", is_flag=True, help="With -w: print what happened (ADDED, MODIFIED, DELETED) as well.")
-@click.option("--raw", "raw", default="", metavar="PATH", help="Print what the server answers at a path such as /healthz.")
+@click.option("--ignore-not-found", is_flag=True, help="A missing object is not an error.")
+@click.option("--show-kind", is_flag=True, help="Prefix names with the type.")
+@click.option("--subresource", default="", metavar="NAME", help="Read a subresource, such as status or scale, of named objects.")
+@click.option("--output-watch-events", "events", is_flag=True, help="With -w: also print the type of each event (ADDED, MODIFIED, DELETED).")
+@click.option("--raw", "raw", default="", metavar="PATH", help="Print the server's response at a path such as /healthz.")
 @click.option("--server-print/--no-server-print", hidden=True, expose_value=False, default=True, help="Tables are always the server's.")
-@click.option("--chunk-size", type=int, default=0, hidden=True, expose_value=False, help="Lists are always read in pages.")
+@click.option("--chunk-size", type=int, default=0, hidden=True, expose_value=False, help="No effect: lists are always read in pages.")
 @pass_session
 def get(
     session: Session, /, raw: str, words: tuple[str, ...], files: tuple[str, ...], recursive: bool, no_headers: bool,
     label_columns: tuple[str, ...],
     **flags: Any,
 ) -> None:
-    """Print objects: tables made by the server, yaml, json, names, paths."""  # fmt: skip
+    """Print objects as the server's tables, yaml, json, names or templates."""  # fmt: skip
     if raw:
         if words or files:
             raise CommandError("--raw takes a path alone: leave out types and files")

@@ -35,9 +35,9 @@ def auth() -> None:
 @click.argument("words", nargs=-1, metavar="VERB TYPE[/NAME] | VERB /PATH")
 @click.option("--subresource", default="", help="A subresource such as log or scale.")
 @everywhere_option
-@click.option("-q", "--quiet", is_flag=True, help="Print nothing: the exit status says it.")
-@click.option("--list", "list_", is_flag=True, help="Print all that is allowed in the namespace.")
-@click.option("--no-headers", is_flag=True, help="With --list: leave out the headings of columns.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing; the exit status is the result.")
+@click.option("--list", "list_", is_flag=True, help="List all permissions in the namespace.")
+@click.option("--no-headers", is_flag=True, help="With --list: omit the column headings.")
 @pass_session
 def can_i(
     session: Session, words: tuple[str, ...], subresource: str, everywhere: bool, quiet: bool, list_: bool, no_headers: bool
@@ -114,14 +114,14 @@ def whoami(session: Session, form: str) -> None:
     """Print the user as which the server authenticates the request."""
 
     async def work(api: Api) -> Object:
-        # Not looked for in discovery: servers of release 1.23 list it to newer clients only.
+        # Not looked up in discovery: servers of release 1.23 list it for newer clients only.
         for version in ("v1", "v1beta1", "v1alpha1"):
             try:
                 return await api.review(_AUTHENTICATION, "SelfSubjectReview", "selfsubjectreviews", {}, version=version)
             except ApiError as error:
                 if error.code != 404:
                     raise
-        raise CommandError("the server has no SelfSubjectReview: see the user with config view, and test with auth can-i")
+        raise CommandError("the server has no SelfSubjectReview: config view shows the user, auth can-i tests permissions")
 
     answer = session.run(work)
     if form:
@@ -147,13 +147,13 @@ def certificate() -> None:
 def _verdict(name: str, type_: str, word: str, text: str) -> None:
     @certificate.command(name, help=text)
     @click.argument("names", nargs=-1, metavar="NAME...")
-    @click.option("--force", is_flag=True, help="Decide again on a request that is decided in the same way.")
+    @click.option("--force", is_flag=True, help="Set the condition again if the request already has it.")
     @files_option
     @form_option
     @pass_session
     def command(session: Session, names: tuple[str, ...], files: tuple[str, ...], recursive: bool, force: bool, form: str) -> None:
         if bool(names) == bool(files):
-            raise CommandError("which requests? Give names, or files with -f")
+            raise CommandError("name requests, or give files with -f")
 
         async def work(api: Api) -> None:
             dialect = await api.dialect()
@@ -202,11 +202,11 @@ def token() -> None:
 
 @token.command("create")
 @click.argument("account", metavar="SERVICEACCOUNT")
-@click.option("--duration", type=DURATION, help="How long it is good, such as 10m; the server may give less or more.")
-@click.option("--audience", "audiences", multiple=True, help="For whom it is; may be repeated. Default: the server.")
+@click.option("--duration", type=DURATION, help="Lifetime such as 10m; the server may issue a different one.")
+@click.option("--audience", "audiences", multiple=True, help="Audience of the token; may be repeated. Default: the server.")
 @click.option("--bound-object-kind", type=click.Choice(["Pod", "Secret"]), help="Bind it to an object of this kind.")
 @click.option("--bound-object-name", default="", help="The name of that object.")
-@click.option("--bound-object-uid", default="", help="The uid of that object; default: its present one.")
+@click.option("--bound-object-uid", default="", help="The uid of that object; default: its current one.")
 @form_option
 @pass_session
 def create_token(
@@ -219,7 +219,7 @@ def create_token(
     if bound_object_uid and not bound_object_kind:
         raise CommandError("--bound-object-uid needs --bound-object-kind and --bound-object-name: give them too")
     if duration is not None and duration < 0:
-        raise CommandError("--duration is not negative: leave it out for the default")
+        raise CommandError("--duration must not be negative: omit it for the default")
     spec: Object = {}
     if duration:
         spec["expirationSeconds"] = int(duration)

@@ -82,7 +82,7 @@ _INDEX: Final = re.compile(r"\[(-?\d{1,9})\]")
 _SEARCH: Final = re.compile(r"\*|\?\(|\.\.|:")
 
 
-def _found(path: JsonPath, value: Any, missing_is_error: bool) -> list[Any]:
+def _find_all(path: JsonPath, value: Any, missing_is_error: bool) -> list[Any]:
     found = path.find(value)
     if found:
         return found
@@ -101,9 +101,9 @@ def _render(parts: list[Any], value: Any, missing_is_error: bool) -> str:
         if isinstance(part, str):
             out.append(part)
         elif isinstance(part, _Range):
-            out += [_render(part.parts, each, missing_is_error) for each in _found(part.path, value, missing_is_error)]
+            out += [_render(part.parts, each, missing_is_error) for each in _find_all(part.path, value, missing_is_error)]
         else:
-            out.append(" ".join(map(plain_text, _found(part, value, missing_is_error))))
+            out.append(" ".join(map(plain_text, _find_all(part, value, missing_is_error))))
     return "".join(out)
 
 

@@ -26,7 +26,7 @@ from orchd.kinds.objects.shape import canonical
 @form_options("yaml")
 @pass_session
 def convert(session: Session, files: tuple[str, ...], recursive: bool, output_version: str, form: str) -> None:
-    """Print objects of files in another version of their group. No server is asked."""
+    """Convert objects in files to another version of their group, without a server."""
     catalogs = [builtin_catalog(dialect, enabled=lambda group, version, default: True) for dialect in DIALECTS.values()]
     objects = read_objects(session, files, recursive=recursive)
     done = [convert_one(catalogs, obj, output_version) for obj in objects]

@@ -37,7 +37,7 @@ _TIMEOUT = 30.0
 
 @click.group(cls=Group, name=COMMAND_LINE, context_settings={"help_option_names": ["-h", "--help"]})
 def cli() -> None:
-    """Control a cluster: read, change and follow the objects of its API, in either dialect."""
+    """Control a cluster: read, change and watch the objects of its API, in either dialect."""
 
 
 for _command in COMMANDS:
@@ -52,9 +52,10 @@ def main(arguments: Sequence[str] | None = None, session: Session | None = None)
     except click.Abort:
         return _INTERRUPTED
     except click.exceptions.NoArgsIsHelpError as error:
-        of_root = error.ctx is None or error.ctx.parent is None
-        click.echo(error.format_message(), err=not of_root)
-        return 0 if of_root else 1
+        click.echo(error.format_message())
+        if error.ctx is None or error.ctx.parent is None:
+            return 0
+        return _fail(f"which command? See {error.ctx.command_path} --help")
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx is not None else COMMAND_LINE
         return _fail(f"{error.format_message().rstrip('.')}: see {where} --help")

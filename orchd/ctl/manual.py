@@ -65,13 +65,13 @@ def _text(command: click.Command) -> str:
 def _options(command: click.Command) -> Iterator[Entry]:
     """Options that are not hidden, in the order of the help text."""
     context = click.Context(command)
-    for parameter in _shown(command.params):
+    for parameter in _visible_options(command.params):
         record = parameter.get_help_record(context)
         if record is not None:
             yield record[0], " ".join(record[1].split())
 
 
-def _shown(parameters: Sequence[click.Parameter]) -> Iterator[click.Option]:
+def _visible_options(parameters: Sequence[click.Parameter]) -> Iterator[click.Option]:
     for parameter in parameters:
         if isinstance(parameter, click.Option) and not parameter.hidden:
             yield parameter

@@ -21,7 +21,7 @@ from orchd.kinds.jsonvalues import Object
 def _mark_command(name: str, field: str, word: str) -> click.Command:
     @click.command(name, cls=Command, help=f"Set (KEY=VALUE) or remove (KEY-) {field} of objects.")
     @click.argument("words", nargs=-1, metavar=f"TYPE NAME... KEY=VALUE... KEY-... ({field})")
-    @click.option("--overwrite", is_flag=True, help="Change values that are there already.")
+    @click.option("--overwrite", is_flag=True, help="Change existing values.")
     @click.option("--list", "list_", is_flag=True, help=f"Print the {field} instead.")
     @click.option("--resource-version", "version", default="", help="Only if the object has this version; one object.")
     @local_option
@@ -114,7 +114,7 @@ def split_changes(words: tuple[str, ...], *, of_files: bool = False) -> tuple[li
         if "=" in word:
             key, _, value = word.partition("=")
             if not key:
-                raise CommandError(f"{word!r}: a key is missing in front of =")
+                raise CommandError(f"{word!r}: a key is missing before =")
             _add_change(changes, key, value)
         elif word.endswith("-") and len(word) > 1 and (objects or changes or of_files):
             _add_change(changes, word[:-1], None)

@@ -65,7 +65,7 @@ async def prune(
 
 
 def was_applied(obj: Object, manager: str) -> bool:
-    """Did this manager apply the object?"""
+    """True if this manager applied the object."""
     entries = obj["metadata"].get("managedFields") or ()
     return any(each.get("manager") == manager and each.get("operation") == "Apply" for each in entries)
 

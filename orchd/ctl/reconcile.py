@@ -37,8 +37,8 @@ class Outcome:
 
 @auth.command("reconcile")
 @files_option
-@click.option("--remove-extra-permissions", "fewer_rules", is_flag=True, help="Take away rules that the file does not have.")
-@click.option("--remove-extra-subjects", "fewer_subjects", is_flag=True, help="Take away subjects that the file does not have.")
+@click.option("--remove-extra-permissions", "fewer_rules", is_flag=True, help="Remove rules that the file does not have.")
+@click.option("--remove-extra-subjects", "fewer_subjects", is_flag=True, help="Remove subjects that the file does not have.")
 @dry_run_option
 @field_manager_option
 @form_option
@@ -46,7 +46,7 @@ class Outcome:
 def reconcile(
     session: Session, files: tuple[str, ...], recursive: bool, fewer_rules: bool, fewer_subjects: bool, dry_run: str, form: str
 ) -> None:
-    """Make roles and bindings of files: missing ones are created, missing rules and subjects are added. A binding of another role
+    """Create or update roles and bindings from files: missing rules and subjects are added. A binding of another role
     is deleted and created again."""
     objects = read_objects(session, files, recursive=recursive)
 
@@ -213,7 +213,7 @@ def _single(rule: Object) -> Iterator[Object]:
 
 
 def _covers(rule: Object, one: Object) -> bool:
-    """Does a rule grant a permission of `_single`?"""
+    """True if a rule grants a permission of `_single`."""
     if "nonResourceURLs" in one:
         return _any(rule.get("verbs"), lambda verb: verb in ("*", one["verbs"][0])) and _any(
             rule.get("nonResourceURLs"), lambda url: _covers_path(url, one["nonResourceURLs"][0])

@@ -37,7 +37,7 @@ from orchd.kinds.jsonvalues import Object
 @click.option("--cascade", type=CASCADE, default="background", show_default=True, help="With --force: what happens to dependents.")
 @click.option("--grace-period", type=int, default=-1, help="With --force: seconds for pods to end.")
 @click.option("--timeout", type=DURATION, default=300.0, help="With --force: longest wait for the end of an object; default 5m.")
-@click.option("--raw", default="", metavar="PATH", help="Send the file as it is to this path of the server.")
+@click.option("--raw", default="", metavar="PATH", help="Send the file unchanged to this path of the server.")
 @click.option("--wait", is_flag=True, expose_value=False, hidden=True, help="Always on with --force.")
 @click.option("--subresource", type=click.Choice(["", "status", "scale"]), default="", help="Replace a subresource: status or scale.")
 @validate_option

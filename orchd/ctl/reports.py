@@ -1,4 +1,4 @@
-"""What a command that writes says of each object."""
+"""Messages of writing commands about each object."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from orchd.kinds.jsonvalues import Object
 
 
 def report(target: Target, obj: Object, done: str, *, form: str, dry_run: str) -> None:
-    """Say what was done, or print the object in the form that was asked for."""
+    """Print what was done, or the object in the requested format."""
     if form:
         printer(form)([obj], True)
     else:

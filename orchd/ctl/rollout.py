@@ -178,17 +178,17 @@ async def revisions(api: Api, target: Target, owner: Object) -> dict[int, Object
 @form_option
 @pass_session
 def history(session: Session, /, words: tuple[str, ...], revision: int, form: str, **given: Any) -> None:
-    """Print the revisions of objects; in a form such as yaml the object that keeps each revision."""
+    """Print the revisions of objects; with -o the object that stores each revision."""
 
     async def work(api: Api) -> None:
         for target in await _targets(api, session, words, given):
             owner = await api.get(target.resource, target.name, target.namespace)
             found = await revisions(api, target, owner)
             if form:
-                kept = [_chosen(found, revision)] if revision else list(found.values())
+                kept = [_find_revision(found, revision)] if revision else list(found.values())
                 printer(form)([each["object"] for each in kept], bool(revision) or len(kept) == 1)
             elif revision:
-                template = _chosen(found, revision)["template"]
+                template = _find_revision(found, revision)["template"]
                 output.line(f"{target.label} with revision #{revision}")
                 output.document(output.yaml_text(template), "yaml")
             else:
@@ -205,7 +205,7 @@ async def _print_history(api: Api, target: Target, found: dict[int, Object]) -> 
     output.line()
 
 
-def _chosen(found: dict[int, Object], revision: int) -> Object:
+def _find_revision(found: dict[int, Object], revision: int) -> Object:
     if revision not in found:
         raise CommandError(f"no revision {revision}: those that are kept are {', '.join(map(str, found)) or 'none'}")
     return found[revision]
@@ -233,7 +233,7 @@ def undo(session: Session, /, words: tuple[str, ...], to_revision: int, dry_run:
         if owner["spec"].get("paused"):
             raise CommandError(f"{target.label} is paused: resume it first (rollout resume)")
         found = await revisions(api, target, owner)
-        template = _chosen(found, to_revision or _previous(found, target))["template"]
+        template = _find_revision(found, to_revision or _previous(found, target))["template"]
         template = _without_label(template, "pod-template-hash")
         if not template:
             raise CommandError(f"the revision of {target.label} keeps no pod template: see rollout history")
@@ -267,7 +267,7 @@ def _without_label(template: Object, label: str) -> Object:
 @form_option
 @pass_session
 def restart(session: Session, /, words: tuple[str, ...], form: str, **given: Any) -> None:
-    """Replace all pods by new ones, as the update strategy says."""
+    """Replace all pods, following the update strategy."""
 
     async def work(api: Api) -> None:
         key = (await api.dialect())("{short}ctl.{long}.io/restartedAt")

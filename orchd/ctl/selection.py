@@ -1,4 +1,4 @@
-"""Objects that a command changes: by name, of files, by selector, or all of a type; with ``--local`` without a server."""
+"""Selection of the objects that a command changes: by name, from files, by selector, or all of a type; with ``--local`` without a server."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from orchd.kinds.jsonvalues import Object
 
 every_option: Callable[[F], F] = click.option("--all", "every", is_flag=True, help="All objects of the type.")
 selection_options: Callable[[F], F] = stacked(files_option, selector_options, everywhere_option, every_option)
-local_option: Callable[[F], F] = click.option("--local", is_flag=True, help="Change the objects of -f and print them: no server is asked.")
+local_option: Callable[[F], F] = click.option("--local", is_flag=True, help="Change the objects of -f locally and print them.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """What the flags of `selection_options` say."""
+    """The values of `selection_options`."""
 
     files: tuple[str, ...] = ()
     recursive: bool = False
@@ -80,7 +80,7 @@ class Selection:
 
 
 def local_target(obj: Object) -> Target:
-    """What can be said of an object's resource without a server: enough for messages."""
+    """The resource of an object as far as it is known without a server: enough for messages."""
     group, _, version = str(obj["apiVersion"]).rpartition("/")
     word = str(obj["kind"]).lower()
     resource = Resource(

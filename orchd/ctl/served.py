@@ -25,7 +25,7 @@ from orchd.kinds.jsonvalues import Object
 @click.option("--verbs", default="", metavar="VERB,...", help="Only resources with all of these verbs.")
 @click.option("--categories", default="", metavar="NAME,...", help="Only resources of all of these categories, such as all.")
 @click.option("--sort-by", type=click.Choice(["", "name", "kind"]), default="", help="Sort by name or kind; default: by group.")
-@click.option("--no-headers", is_flag=True, help="Leave out the headings of columns.")
+@click.option("--no-headers", is_flag=True, help="Omit the column headings.")
 @click.option("--cached/--no-cached", hidden=True, expose_value=False, help="Without effect: nothing is cached.")
 @pass_session
 def api_resources(
@@ -118,7 +118,7 @@ def version(session: Session, client_only: bool, form: str) -> None:
 @click.option("--api-version", default="", help="Version of the API, such as apps/v1; default: the preferred one.")
 @pass_session
 def explain(session: Session, path: str, recursive: bool, api_version: str) -> None:
-    """Print what a type or a field is, from the server's OpenAPI document."""
+    """Describe a type or a field from the server's OpenAPI document."""
 
     async def work(api: Api) -> None:
         word, *fields = path.split(".")

@@ -84,7 +84,7 @@ def image(session: Session, /, words: tuple[str, ...], **given: Any) -> None:
     def edit(target: Target) -> Edit:
         def work(obj: Object) -> None:
             for name, value in images.items():
-                for container in _named(obj, name, target):
+                for container in _matching_containers(obj, name, target):
                     container["image"] = value
 
         return work
@@ -92,7 +92,7 @@ def image(session: Session, /, words: tuple[str, ...], **given: Any) -> None:
     _run(session, objects, given, edit, "image")
 
 
-def _named(obj: Object, pattern: str, target: Target) -> list[Object]:
+def _matching_containers(obj: Object, pattern: str, target: Target) -> list[Object]:
     """The containers whose names match. Raises CommandError if no name matches."""
     found = [each for each in containers(obj) if fnmatch.fnmatchcase(each["name"], pattern)]
     if not found:
@@ -112,7 +112,7 @@ def _named(obj: Object, pattern: str, target: Target) -> list[Object]:
 @click.option("--keys", default="", metavar="KEY,...", help="Only these keys of --from.")
 @click.option("--prefix", default="", help="In front of the names of --from.")
 @click.option("--list", "list_", is_flag=True, help="Print the variables.")
-@click.option("--resolve", is_flag=True, help="With --list: print the values of config maps and secrets, not their names.")
+@click.option("--resolve", is_flag=True, help="With --list: print the values from config maps and secrets instead of their names.")
 @click.option("--overwrite/--no-overwrite", default=True, show_default=True, help="Change variables that are there already.")
 @_selection
 @pass_session
@@ -277,7 +277,7 @@ def resources(session: Session, /, words: tuple[str, ...], pattern: str, limits:
 
     def edit(target: Target) -> Edit:
         def work(obj: Object) -> None:
-            for container in _named(obj, pattern, target):
+            for container in _matching_containers(obj, pattern, target):
                 now = container.setdefault("resources", {})
                 for field, values in wanted.items():
                     if values:
@@ -318,7 +318,7 @@ def service_account(session: Session, /, words: tuple[str, ...], **given: Any) -
 @_selection
 @pass_session
 def selector(session: Session, /, words: tuple[str, ...], version: str, **given: Any) -> None:
-    """Set the selector of a service, in place of the one that it has."""
+    """Replace the selector of a service."""
     if not words or (len(words) < 2 and not given["files"]):
         raise CommandError("which selector? Write service NAME KEY=VALUE,KEY=VALUE")
     wanted = {}

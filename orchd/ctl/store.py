@@ -22,7 +22,7 @@ _TEXTS = {
 
 @click.group(cls=Group)
 def store() -> None:
-    """Copy, check and move the data of a server from outside the server. Flags are the server's."""
+    """Back up, restore, check and migrate the data of a server. Takes the server's flags."""
 
 
 def _add(name: str) -> None:

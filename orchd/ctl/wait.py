@@ -35,7 +35,7 @@ Test = Callable[[Object], bool]
 @form_option
 @pass_session
 def wait(session: Session, /, words: tuple[str, ...], wanted: str, timeout: float, form: str, **given: Any) -> None:
-    """Wait for a condition of objects; exit status 1 when the time is over first."""
+    """Wait for a condition of objects; exit status 1 at the timeout."""
     selection = Selection.take(given)
     selector, field_selector, every, everywhere = selection.selector, selection.field_selector, selection.every, selection.everywhere
     gone = wanted == "delete"
@@ -45,7 +45,7 @@ def wait(session: Session, /, words: tuple[str, ...], wanted: str, timeout: floa
         end = api.clock.seconds() + (timeout if timeout >= 0 else 7 * 24 * 3600.0)
         targets = await selection.targets(api, session, words) if selection.files else await parse_targets(api, words)
         if gone:
-            for target, uid in await _present(
+            for target, uid in await _existing_objects(
                 api, targets, selector=selector, field_selector=field_selector, every=every, everywhere=everywhere
             ):
                 await wait_gone(api, target, uid, end)
@@ -66,7 +66,7 @@ def wait(session: Session, /, words: tuple[str, ...], wanted: str, timeout: floa
     session.run(work)
 
 
-async def _present(api: Api, targets: list[Target], **selection: Any) -> list[tuple[Target, str]]:
+async def _existing_objects(api: Api, targets: list[Target], **selection: Any) -> list[tuple[Target, str]]:
     """The objects that are there, with their uids."""
     out = []
     for target in targets:

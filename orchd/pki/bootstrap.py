@@ -116,25 +116,11 @@ def ensure(
     authority = _authority(files, dialect, now, durable)
     own = [*("localhost", "127.0.0.1", "::1"), socket.gethostname() if hostname is None else hostname, *names]
     serving_names = [*(dialect(name) for name in IN_CLUSTER_NAMES), *(name for name in own if _nameable(name))]
-    _leaf(
-        (files.serving_certificate, files.serving_key),
-        authority,
-        subject(dialect("{short}-apiserver")),
-        usages=[SERVER],
-        names=serving_names,
-        now=now,
-        renew=renew,
-        durable=durable,
-    )
-    admin = _leaf(
-        (files.admin_certificate, files.admin_key),
-        authority,
-        subject(dialect("{long}-admin"), [MASTERS]),
-        usages=[CLIENT],
-        names=[],
-        now=now,
-        renew=renew,
-        durable=durable,
+    issuer = _Issuer(authority=authority, now=now, renew=renew, durable=durable)
+    serving = files.serving_certificate, files.serving_key
+    issuer.issue(serving, subject(dialect("{short}-apiserver")), [SERVER], serving_names)
+    admin = issuer.issue(
+        (files.admin_certificate, files.admin_key), subject(dialect("{long}-admin"), [MASTERS]), [CLIENT], []
     )
     _signing_key(files, durable)
     config = ClientConfig(
@@ -194,26 +180,27 @@ def _authority(files: Files, dialect: Dialect, now: datetime, durable: bool) -> 
     return authority
 
 
-def _leaf(
-    pair: tuple[Path, Path],
-    authority: Signed,
-    holder: x509.Name,
-    *,
-    usages: Iterable[x509.ObjectIdentifier],
-    names: list[str],
-    now: datetime,
-    renew: bool,
-    durable: bool,
-) -> Signed:
-    """The certificate and key in the files `pair` if they are usable and not to be renewed, else new ones."""
-    certificate, key = pair
-    if not renew and certificate.exists() and key.exists():
-        present = _load(certificate, key)
-        if _is_usable(present, authority, holder, names, now):
-            return present
-    made = issue_pair(authority, holder, usages=usages, names=names, now=now)
-    _store(certificate, key, made, durable)
-    return made
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Issuer:
+    """Issues certificates of an authority at the time `now`: with `renew` also those that are not due."""
+
+    authority: Signed
+    now: datetime
+    renew: bool
+    durable: bool
+
+    def issue(
+        self, pair: tuple[Path, Path], holder: x509.Name, usages: Iterable[x509.ObjectIdentifier], names: list[str]
+    ) -> Signed:
+        """The certificate and key in the files `pair` if they are usable and not to be renewed, else new ones."""
+        certificate, key = pair
+        if not self.renew and certificate.exists() and key.exists():
+            present = _load(certificate, key)
+            if _is_usable(present, self.authority, holder, names, self.now):
+                return present
+        made = issue_pair(self.authority, holder, usages=usages, names=names, now=self.now)
+        _store(certificate, key, made, self.durable)
+        return made
 
 
 def _is_usable(pair: Signed, authority: Signed, holder: x509.Name, names: list[str], now: datetime) -> bool:

@@ -97,7 +97,7 @@ class ClientConfig:
 
     def render(self) -> str:
         """The file's text, with certificates inside (``...-data``). Exec plugins and impersonation are not written."""
-        cluster = _present(
+        cluster = _without_empty(
             {
                 "server": self.server,
                 "certificate-authority-data": _encode(self.authority),
@@ -106,7 +106,7 @@ class ClientConfig:
                 "proxy-url": self.proxy,
             }
         )
-        user = _present(
+        user = _without_empty(
             {
                 "client-certificate-data": _encode(self.certificate),
                 "client-key-data": _encode(self.key),
@@ -116,7 +116,7 @@ class ClientConfig:
                 "password": self.password,
             }
         )
-        context = _present({"cluster": self.cluster, "user": self.user, "namespace": self.namespace})
+        context = _without_empty({"cluster": self.cluster, "user": self.user, "namespace": self.namespace})
         name = f"{self.user}@{self.cluster}"
         return yaml.dump(
             {
@@ -342,7 +342,7 @@ def _proxy(cluster: dict[str, Any], name: str) -> str:
     return url
 
 
-def _present(mapping: dict[str, Any]) -> dict[str, Any]:
+def _without_empty(mapping: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in mapping.items() if value}
 
 

@@ -17,7 +17,7 @@ from orchd.scheduler.remedies import remedy
 from orchd.scheduler.service import Scheduler
 from orchd.scheduler.values import Code, CycleState
 
-#: Most nodes for which remedies are computed: the computation runs on the reactor thread.
+#: Maximum number of nodes for which remedies are computed: that runs on the reactor thread.
 _MOST_REMEDIES = 100
 
 
@@ -27,12 +27,12 @@ async def explain(scheduler: Scheduler, namespace: str, name: str) -> dict[str, 
     if obj is None:
         raise errors.not_found("", "pods", name)
     pod = scheduler.templates.pod(obj)
-    kept = scheduler.history.get(pod.uid)
-    if kept is not None and (pod.node_name or scheduler.cluster.is_assumed(pod.uid)):
-        return describe(kept)
+    recorded = scheduler.history.get(pod.uid)
+    if recorded is not None and (pod.node_name or scheduler.cluster.is_assumed(pod.uid)):
+        return describe(recorded)
     if pod.node_name:
-        return {"node": pod.node_name, "feasible": {}, "filtered": {}, "message": "the decision is not remembered"}
-    return await _now(scheduler, pod, obj)
+        return {"node": pod.node_name, "feasible": {}, "filtered": {}, "message": "the decision is no longer recorded"}
+    return await _decide_now(scheduler, pod, obj)
 
 
 async def dry_run(scheduler: Scheduler, obj: Object) -> dict[str, Any]:
@@ -43,10 +43,11 @@ async def dry_run(scheduler: Scheduler, obj: Object) -> dict[str, Any]:
         raise errors.bad_request(f"the pod cannot be read: {error} is missing") from None
     except (AttributeError, TypeError, ValueError) as error:
         raise errors.bad_request(f"the pod cannot be read: {error}") from None
-    return await _now(scheduler, pod, obj)
+    return await _decide_now(scheduler, pod, obj)
 
 
-async def _now(scheduler: Scheduler, pod: Pod, obj: Object) -> dict[str, Any]:
+async def _decide_now(scheduler: Scheduler, pod: Pod, obj: Object) -> dict[str, Any]:
+    """The explanation of the decision as it would be made now."""
     lane = scheduler.lanes.get(pod.template.scheduler_name or scheduler.default_name)
     if lane is None:
         return {
@@ -67,7 +68,7 @@ async def _now(scheduler: Scheduler, pod: Pod, obj: Object) -> dict[str, Any]:
     except CycleError as error:
         return {"node": "", "feasible": {}, "filtered": {}, "message": str(error)}
     finally:
-        # Pods that are really scheduled go on where the last of them stopped.
+        # The next search for a real pod starts where the last one stopped.
         scheduler.sampling.position = position
     return describe(decision)
 
@@ -95,7 +96,7 @@ def _filtered(names: tuple[str, ...], refusals: Refusals) -> dict[str, Any]:
 
 
 def _with_remedies(scheduler: Scheduler, pod: Pod, refusals: Refusals) -> dict[str, Any]:
-    """Refused nodes; the first ones with what would have to change there."""
+    """The nodes that were filtered out; the first ones with what would have to change there."""
     filtered = _filtered(scheduler.snapshot.names(), refusals)
     for name in list(filtered)[:_MOST_REMEDIES]:
         row = scheduler.snapshot.row_of(name)

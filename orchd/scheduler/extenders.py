@@ -1,6 +1,6 @@
 """Extenders: external services that take part in filtering, scoring, preemption and binding.
 
-Members of messages are called as the reference's fields are; in answers their case does not matter.
+Members of messages have the names of the reference's fields; the case of members of responses does not matter.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PODS: Final = ResourceRef("", "v1", "pods")
 def make_extenders(
     configs: Iterable[ExtenderConfig], *, reactor: Any, dialect: Dialect, informers: IInformers, snapshot: ISnapshot
 ) -> tuple[HttpExtender, ...]:
-    """The extenders of a configuration in the order in which they are asked: those whose failures are ignored come last.
+    """The extenders of a configuration in the order in which they are called: those whose failures are ignored come last.
     Raises ConfigError for TLS settings that cannot be used."""
     ordered = sorted(configs, key=lambda config: config.ignorable)
     nodes, pods = informers.informer(NODES), informers.informer(PODS)
@@ -39,7 +39,7 @@ def make_extenders(
 
 @implementer(IExtender)
 class HttpExtender:
-    """An extender that is asked over HTTP. `nodes` and `pods` give the objects that are sent along."""
+    """An extender that is called over HTTP. `nodes` and `pods` are the informers of the objects in requests."""
 
     def __init__(
         self, config: ExtenderConfig, connection: ExtenderConnection, nodes: IInformer, pods: IInformer, snapshot: ISnapshot
@@ -116,17 +116,17 @@ class HttpExtender:
         if not self._config.preempt_verb:
             raise ExtenderError(f"preempt verb is not defined for extender {self.name} but run into ProcessPreemption")
         capable = self._config.node_cache_capable
-        told = {name: self._described(each, whole=not capable) for name, each in victims.items()}
+        described = {name: self._describe(each, whole=not capable) for name, each in victims.items()}
         document = {
             "Pod": pod,
-            "NodeNameToVictims": None if capable else told,
-            "NodeNameToMetaVictims": told if capable else None,
+            "NodeNameToVictims": None if capable else described,
+            "NodeNameToMetaVictims": described if capable else None,
         }
         answer = await self._ask(self._config.preempt_verb, document, "v1.ExtenderPreemptionResult")
         remaining = _member(answer, "NodeNameToMetaVictims", dict) or {}
-        return {name: self._found(name, each) for name, each in remaining.items()}
+        return {name: self._read_victims(name, each) for name, each in remaining.items()}
 
-    def _described(self, victims: ExtenderVictims, *, whole: bool) -> dict[str, Any]:
+    def _describe(self, victims: ExtenderVictims, *, whole: bool) -> dict[str, Any]:
         if whole:
             found = (self._pods.get(each.namespace, each.name) for each in victims.pods)
             pods = [each for each in found if each is not None]
@@ -134,7 +134,7 @@ class HttpExtender:
             pods = [{"UID": each.uid} for each in victims.pods]
         return {"Pods": pods, "NumPDBViolations": victims.violations}
 
-    def _found(self, node: str, answered: Any) -> ExtenderVictims:
+    def _read_victims(self, node: str, answered: Any) -> ExtenderVictims:
         """The pods on a node that an answer names by uid."""
         if not isinstance(answered, dict | None):
             raise _mismatch(answered, "v1.MetaVictims")
@@ -161,7 +161,7 @@ class HttpExtender:
         await self._ask(self._config.bind_verb, document, "v1.ExtenderBindingResult", again=False)
 
     async def _ask(self, verb: str, document: Any, wanted: str, *, again: bool = True) -> Mapping[str, Any]:
-        """An object that is the answer. Raises ExtenderError, also for one that it holds."""
+        """The response to a call, an object. Raises ExtenderError, also for an error in the response."""
         answer = await self._connection.post(verb, document, again=again)
         if not isinstance(answer, dict | None):
             raise _mismatch(answer, wanted)
@@ -173,7 +173,8 @@ class HttpExtender:
 
 
 def _member(answer: Mapping[str, Any], name: str, kind: type) -> Any:
-    """A member of an answer, found whatever its case; None without one. Raises ExtenderError for one of another type."""
+    """A member of a response, matched without regard to case; None if it is missing. Raises ExtenderError for one of
+    another type."""
     value = answer.get(name)
     if value is None:
         value = next((item for key, item in answer.items() if key.casefold() == name.casefold()), None)

@@ -21,7 +21,7 @@ def _doubling(first: float, count: int) -> tuple[float, ...]:
 
 #: Bucket bounds in seconds: repeated multiplication by 1.5, which rounds as the reference's bounds do.
 _PLUGIN_SECONDS = tuple(accumulate(repeat(1.5, 19), mul, initial=0.00001))
-#: One of so many cycles records the duration of each plugin.
+#: The duration of each plugin is recorded in one of this many cycles.
 _PLUGIN_SAMPLING = 10
 _SECONDS = _doubling(0.001, 15)
 _LONG = _doubling(0.01, 20)
@@ -89,7 +89,8 @@ class SchedulerMetrics:
         self.points.observe(self._clock.seconds() - started, name, profile, status)
 
     def begin_cycle(self) -> bool:
-        """Count a scheduling cycle. True if its plugins are to be timed one by one: the first cycle and every tenth after it."""
+        """Count a scheduling cycle. True if its plugins are timed individually: the first cycle and every tenth after
+        it."""
         self.cycles += 1
         return self.cycles % _PLUGIN_SAMPLING == 1
 

@@ -1,4 +1,4 @@
-"""What would have to change for a pod to fit a node, in words: one function per plugin that can say it."""
+"""Remedies: what would have to change for a pod to fit a node, as text. One function per plugin."""
 
 from __future__ import annotations
 
@@ -64,6 +64,6 @@ REMEDIES: Mapping[str, Remedy] = {
 
 
 def remedy(plugin: str, pod: Pod, node: NodeView) -> str:
-    """What the plugin that refused a node would need; "" when nothing can be said."""
+    """The remedy for a plugin's rejection of a node; "" if there is none."""
     found = REMEDIES.get(plugin)
     return "" if found is None else found(pod, node)

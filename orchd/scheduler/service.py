@@ -63,7 +63,7 @@ class AskedInformers:
 
 
 def check_configuration(configuration: SchedulerConfiguration) -> None:
-    """Check the plugins and extenders that a configuration names, before a scheduler is made of it. Raises ConfigError."""
+    """Check the plugins and extenders of a configuration before a scheduler is created. Raises ConfigError."""
     expand_all(configuration, _implemented(plugin_factories()))
     for each in configuration.extenders:
         check_extender(each)
@@ -218,7 +218,7 @@ class Scheduler:
             try:
                 await within(start(informer.wait_delivered()), _SYNC_TIMEOUT, self._environment.clock)
             except TimeoutError:
-                self.log.warn("no {plural} after {seconds:g} s: scheduling without", plural=ref.plural, seconds=_SYNC_TIMEOUT)
+                self.log.warn("{plural} not synced after {seconds:g} s: scheduling without them", plural=ref.plural, seconds=_SYNC_TIMEOUT)
 
     async def stop(self) -> None:
         """Stop taking pods, then wait for bindings in flight."""

@@ -151,7 +151,7 @@ def _run(
     if behaviour.run_duration is not None:
         end = since + behaviour.run_duration
         if now >= end:
-            return _ended(pod, container, _end(status, behaviour.exit_code, now), behaviour, now)
+            return _terminated_status(pod, container, _end(status, behaviour.exit_code, now), behaviour, now)
     else:
         end = None
     ready_at = None if behaviour.ready_delay is None else since + behaviour.ready_delay
@@ -160,7 +160,7 @@ def _run(
     return status, min((at for at in (due, end) if at is not None), default=None)
 
 
-def _ended(
+def _terminated_status(
     pod: Object, container: Mapping[str, Any], status: Status, behaviour: PodBehaviour, now: float
 ) -> tuple[Status, float | None]:
     """The status of a container that has ended: it is restarted at once the first time, later with backoff, or not at all."""

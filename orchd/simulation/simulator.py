@@ -192,7 +192,7 @@ class Simulator:
             return None
         host = next((a["address"] for a in (node.get("status") or {}).get("addresses") or () if a["type"] == "InternalIP"), "")
         if not host:
-            # Not reported yet; the node's first report is a change, after which its pods are looked at again.
+            # Not reported yet; the node's first report is a change, after which its pods are processed again.
             return 1.0
         now = self._wall()
         step = advance(pod, self._behaviour(pod), host=host, addresses=self._addresses(pod, node), now=now)

@@ -20,7 +20,8 @@ _log = Logger()
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryLimits:
     """How much of its history a store on disk keeps. It is compacted every `compaction_interval` seconds (0: never) to the last `seconds`,
-    where that is implemented also to the last `events`. Up to `recent_events` of `recent_bytes` are held in memory for watches."""
+    in the embedded store also to the last `events`. The last `recent_events`, of at most `recent_bytes`, are held in memory for
+    watches."""
 
     compaction_interval: float = 300.0
     seconds: float = 300.0
@@ -29,6 +30,7 @@ class HistoryLimits:
     recent_bytes: int = 8 * 1024 * 1024
 
 
+#: The limits of a store that is given none.
 USUAL_HISTORY: Final = HistoryLimits()
 
 

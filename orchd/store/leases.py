@@ -77,16 +77,16 @@ class Leases:
             except RevisionConflictError:
                 continue
             except StoreError:
-                self._again(key, revision)
+                self._retry_later(key, revision)
                 break
             deleting.addErrback(self._failed, key, revision)
         self._schedule()
 
-    def _again(self, key: str, revision: int) -> None:
+    def _retry_later(self, key: str, revision: int) -> None:
         if not self._stopped:
             self.add(self._reactor.seconds() + _RETRY, key, revision)
 
     def _failed(self, failure: Failure, key: str, revision: int) -> None:
         if not isinstance(failure.value, RevisionConflictError):
             # The store is unavailable; guarded deletions fail for no other reason.
-            self._again(key, revision)
+            self._retry_later(key, revision)

@@ -229,7 +229,7 @@ class SqliteStore(SingleProcessStore):
         self.batch_sizes.observe(BATCH_BUCKETS, count)
         self._concurrent = len(batch) > 1 or len(self._pending) > 1
         if count and self._trouble:
-            self._well()
+            self._recovered()
         self._committed(batch)
         self._compaction.wrote()
 
@@ -257,7 +257,7 @@ class SqliteStore(SingleProcessStore):
             self._probing = self._reactor.callLater(_PROBE, self._probe)
         return trouble
 
-    def _well(self) -> None:
+    def _recovered(self) -> None:
         self._log.info("the store is writable again")
         self._trouble = ""
         if self._probing is not None and self._probing.active():
@@ -288,7 +288,7 @@ class SqliteStore(SingleProcessStore):
                 write.deferred.errback(UnavailableError(self._trouble))
         self._uncertain = False
         if self._trouble:
-            self._well()
+            self._recovered()
 
     def _probe_failed(self, failure: Failure) -> None:
         if failure.check(sqlite3.Error, OSError) is None:

@@ -1,4 +1,4 @@
-"""For tests of programs that use the API: `Cluster`, a true server in a process of its own. Also doubles and contract suites
+"""For tests of programs that use the API: `Cluster`, a real server as a separate process. Also doubles and contract suites
 for tests of this product.
 
 May import anything; nothing but tests imports it. This module imports the standard library alone, so that a test's process

@@ -1,4 +1,4 @@
-"""`Cluster`: a real API server for one test, in a process of its own, with time and faults under the test's control.
+"""`Cluster`: a real API server for one test, as a separate process, with time and faults under the test's control.
 
     with Cluster() as cluster:
         status, pods = cluster.request("GET", "/api/v1/pods")
@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 #: Default time limit of starts, requests and waits in seconds: enough for machines under load.
 LIMIT = 60.0
-#: Seconds by which one command advances time; longer times take several commands, each with a limit of its own.
+#: Seconds by which one command advances time; longer times take several commands, each with its own time limit.
 _MAX_STEP = 600.0
 #: Limit of an object's text in errors, in characters.
 _MAX_OBJECT_TEXT = 1500
@@ -104,7 +104,7 @@ class Cluster:
     `dialect` is "kubernetes" for stock clients, or "orch". `nodes` is the number of simulated nodes, on which pods run.
     `controllers` is True for all, False for none, or names as for --controllers (an iterable, or one text with commas).
     `scheduler` None runs a scheduler if there are nodes. `gates` are feature gates, `flags` further flags of the server by name
-    (without dashes); a list is written with commas. `folder` keeps the store on disk, for a later cluster to continue; without it,
+    (without dashes), such as text, a number, True, False or a list. `folder` keeps the store on disk, for a later cluster to continue; without it,
     the store is in memory. `port` 0 takes a free port. Raises ValueError for invalid arguments, such as flags that the cluster
     sets itself.
     """
@@ -127,9 +127,10 @@ class Cluster:
             raise ValueError(f"port: {port!r} is not a port from 0 to 65535")
         self.dialect: Dialect = DIALECTS[dialect]
         self._port = port
-        given = {} if flags is None else flags
-        line = list(command_line(nodes, controllers, scheduler, {} if gates is None else gates, given))
-        self._controllers = controller_names(str(given["controllers"]) if "controllers" in given else controllers)
+        named = {} if gates is None else gates, {} if flags is None else flags
+        line = list(command_line(nodes, controllers, scheduler, *named))
+        written = [text.partition("=")[2] for text in line if text.startswith("--controllers=")]
+        self._controllers = controller_names(written[0] if written else True)
         self._spec = {
             "dialect": dialect,
             "flags": line,

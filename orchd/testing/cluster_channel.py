@@ -35,7 +35,7 @@ class ClusterChannel:
         self._process: int | None = None
 
     def wait_ready(self, timeout: float) -> dict[str, Any]:
-        """What the server says of itself once it serves. Raises ClusterError."""
+        """Wait until the server is ready; returns its ready message. Raises ClusterError."""
         message = self._receive(time.monotonic() + timeout)
         if "failed" in message:
             raise ClusterError(f"the cluster does not start: {message['failed']}")
@@ -44,7 +44,7 @@ class ClusterChannel:
         return ready
 
     def command(self, name: str, **arguments: Any) -> Any:
-        """The result of a command. Raises ClusterError with what the server says is wrong."""
+        """Send a command and return its result. Raises ClusterError with the server's error."""
         with self._lock:
             self._number += 1
             line = json.dumps({"id": self._number, "do": name, **arguments}).encode() + b"\n"
@@ -55,7 +55,7 @@ class ClusterChannel:
             end = time.monotonic() + _COMMAND_LIMIT
             answer = self._receive(end)
             while answer.get("id") != self._number:
-                # Of an earlier command that took too long.
+                # The answer to an earlier command, which took too long.
                 answer = self._receive(end)
         if "error" in answer:
             raise ClusterError(answer["error"])
@@ -86,13 +86,13 @@ class ClusterChannel:
                 self._channel.shutdown(socket.SHUT_WR)
                 self._channel.settimeout(_STOP_LIMIT)
                 while self._channel.recv(65536):
-                    """Answers that no test waits for."""
+                    pass  # Answers that no test waits for.
             except TimeoutError:
                 if self._process is not None:
                     with contextlib.suppress(ProcessLookupError):
                         signal.pidfd_send_signal(self._process, signal.SIGKILL)
             except OSError:
-                """It had ended before."""
+                pass  # It had ended before.
             self._channel.close()
             if self._process is not None:
                 # The channel ends a moment before the process does.

@@ -116,7 +116,7 @@ class Control:
         self._transport.write(json.dumps(message).encode() + b"\n")
 
     def _end(self) -> None:
-        """A memory store has nothing to lose; one on disk is closed in good order."""
+        """A memory store needs no stop; one on disk is closed orderly."""
         if self._ended:
             return
         self._ended = True

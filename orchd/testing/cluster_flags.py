@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 
 #: Flags that a cluster sets itself.
@@ -34,7 +35,7 @@ def command_line(
     for name, mapping in (("gates", gates), ("flags", flags)):
         if not isinstance(mapping, Mapping):
             raise ValueError(f"{name}: {mapping!r} is not a dict of names and values")
-    named = {name.lstrip("-"): _text(value) for name, value in flags.items()}
+    named = {name.lstrip("-"): _flag_text(name, value) for name, value in flags.items()}
     if own := [name for name in named if name in _OWN_FLAGS]:
         raise ValueError(f"flags that a cluster sets itself: {', '.join(own)}")
     both = {
@@ -65,6 +66,15 @@ def _lines(
         yield "--feature-gates=" + ",".join(f"{name}={_text(on)}" for name, on in sorted(gates.items()))
     for name, value in named.items():
         yield f"--{name}={value}"
+
+
+def _flag_text(name: str, value: object) -> str:
+    """The value of a flag as text; a list or tuple with commas. Raises ValueError that names the flag."""
+    if isinstance(value, list | tuple):
+        return ",".join(_flag_text(name, each) for each in value)
+    if not isinstance(value, str | int | float | os.PathLike):
+        raise ValueError(f"flags: {name}: {value!r} is neither text, a number, True, False nor a list of these")
+    return _text(value)
 
 
 def _text(value: object) -> str:

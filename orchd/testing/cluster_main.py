@@ -16,6 +16,8 @@ from twisted.internet.main import installReactor
 from twisted.logger import globalLogBeginner, textFileLogObserver
 
 import orchd.assembly.controllers  # noqa: F401
+from orchd.dialect import KUBERNETES
+from orchd.kinds.catalog import builtin_catalog
 from orchd.testing.cluster_control import Control
 from orchd.testing.cluster_server import ClusterServer, ServerSpec
 from orchd.testing.fork_server import fork_child, serve, wait_children
@@ -32,6 +34,11 @@ class NoReactor:
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"{name}: a template has no reactor")
+
+
+def prepare() -> None:
+    """Build what all servers of the dialect that clusters have by default share, before any fork."""
+    builtin_catalog(KUBERNETES)
 
 
 def run_template(channel: socket.socket, spec: Any, folder: Path, owner: int) -> None:
@@ -62,7 +69,7 @@ def run_template(channel: socket.socket, spec: Any, folder: Path, owner: int) ->
         gc.freeze()
 
     serve(channel, owner, fork, complete)
-    # Clusters end with the process that forked them, and no further ones are made of this one.
+    # Clusters end with the process that forked them, which creates no further ones.
     wait_children()
 
 

@@ -75,7 +75,7 @@ _PROVISIONAL_HOST = _Host()
 
 @implementer(IStreamServerEndpoint)
 class LateEndpoint:
-    """Listens when `open` is called, maybe long after the server asked for it."""
+    """Listens when `open` is called, which may be long after the server's own call."""
 
     def __init__(self) -> None:
         self._port: LatePort | None = None
@@ -206,13 +206,13 @@ class ClusterServer:
         certificate, key = folder / "expired.crt", folder / "expired.key"
         write_private(key, private_pem(pair.key), durable=False)
         write_private(certificate, chain_pem(pair.certificate), durable=False)
-        self._present(replace(self.server.files.tls, serving=KeyPairFiles(certificate=str(certificate), key=str(key))))
+        self._present_certificates(replace(self.server.files.tls, serving=KeyPairFiles(certificate=str(certificate), key=str(key))))
 
     def restore_serving_certificate(self) -> None:
         """Present the server's own certificate again."""
-        self._present(self.server.files.tls)
+        self._present_certificates(self.server.files.tls)
 
-    def _present(self, settings: TlsSettings) -> None:
+    def _present_certificates(self, settings: TlsSettings) -> None:
         contexts = self.server.frontend.contexts
         contexts.settings = settings
         contexts.reload()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-import tempfile
 import urllib.request
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -27,6 +26,7 @@ from orchd.config.options import Options
 from orchd.dialect import KUBERNETES
 from orchd.store.memory import MemoryStore
 from orchd.testing.envtest_etcd import MARK
+from orchd.testing.run_folder import run_folder
 
 #: Flags of former releases of the reference that frameworks pass, with the values that mean "off".
 _FORMER = {"insecure-port": ("0",), "insecure-bind-address": ("127.0.0.1", "localhost", "")}
@@ -91,7 +91,7 @@ def make_server(reactor: Any, arguments: list[str], folder: Path, failed: Callab
     """The server for a framework's flags. Raises usage.UsageError, OSError and ValueError that name the flag or file."""
     settings = read_settings(arguments, folder)
     store = MemoryStore(reactor) if settings.storage.etcd is None else None
-    return ApiServer(settings, reactor, store=store, failed=failed)
+    return ApiServer(settings, reactor, store=store, failed=failed, durable_files=store is None)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -117,9 +117,9 @@ def main(arguments: list[str] | None = None) -> None:
         with contextlib.suppress(Exception):
             reactor.stop()
 
-    with tempfile.TemporaryDirectory(prefix="orchd-envtest-") as folder:
+    with run_folder("orchd-envtest-") as folder:
         try:
-            server = make_server(reactor, arguments, Path(folder), failed)
+            server = make_server(reactor, arguments, folder, failed)
         except (OSError, ValueError, usage.UsageError) as error:
             sys.exit(f"{program}: {error}")
 

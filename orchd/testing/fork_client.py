@@ -35,7 +35,7 @@ class ForkClient:
         self._count = 0
         self._channel, theirs = socket.socketpair()
         path = os.pathsep.join(filter(None, [str(_TREE), os.environ.get("PYTHONPATH")]))
-        # -P: what lies in the current folder must not be taken for modules of the server.
+        # -P: files in the current folder must not be imported instead of the server's modules.
         command = ["-P", "-m", "orchd.testing.fork_server", str(theirs.fileno()), str(self.owner), str(self.folder)]
         with theirs, self.log_file.open("ab") as log:
             self._process = subprocess.Popen(
@@ -91,8 +91,8 @@ class ForkClient:
 
 
 def _with_bytecode(environment: dict[str, str]) -> dict[str, str]:
-    """Let the process cache bytecode in the user's cache folder if it cannot be cached beside the sources: otherwise
-    compiling would take longer than the rest of the start."""
+    """Let the process cache bytecode in the user's cache folder if it cannot write beside the sources: otherwise
+    compilation would take most of the start."""
     beside = Path(importlib.util.cache_from_source(fork_channel.__file__))
     if not sys.dont_write_bytecode or sys.pycache_prefix is not None or beside.exists():
         return environment

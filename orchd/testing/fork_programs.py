@@ -32,6 +32,7 @@ _SPREAD = ("twisted.plugins", "orchd.plugins")
 _IMPORTED_LATER = {
     "twisted.scripts.twistd:run": ("orchd.assembly.scheduler", "orchd.component_tap", "orchd.tap"),
     "orchd.ctl.main:run": ("orchd.client.remote",),
+    "orchd.storecommands:main": ("orchd.store.etcd.copying",),
 }
 
 
@@ -71,8 +72,8 @@ def _run(message: Any) -> int:
     _become(message)
     module, _, function = message["entry"].partition(":")
     try:
-        getattr(import_module(module), function)()
-        status = 0
+        # As installed scripts do.
+        status = _status(getattr(import_module(module), function)())
     except SystemExit as end:
         status = _status(end.code)
     except BaseException:

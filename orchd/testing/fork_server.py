@@ -50,7 +50,9 @@ def main(arguments: list[str]) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     keeps = not sys.dont_write_bytecode
     with kept_modules(code_file("modules")) as modules, kept_code(code_file("dataclasses"), write=keeps):
-        import orchd.testing.cluster_main  # noqa: F401  # what every template needs
+        from orchd.testing.cluster_main import prepare  # imports what every template needs
+
+        prepare()
 
     gc.freeze()
 
@@ -114,7 +116,7 @@ def fork_child(run: Callable[[], None]) -> None:
 
 
 def wait_children() -> None:
-    """Return once every child of this process has ended. Each ends by itself with its channel or the owner."""
+    """Return once every child of this process has ended. Each ends with its channel or the owner."""
     # With SIGCHLD ignored, this waits for all of them.
     with contextlib.suppress(ChildProcessError):
         while True:

@@ -75,10 +75,10 @@ class ForkedProcess:
         self.pid = int(told["pid"])
 
     def poll(self) -> int | None:
-        return self._look(0.0)
+        return self._read_status(0.0)
 
     def wait(self, timeout: float | None = None) -> int:
-        status = self._look(timeout)
+        status = self._read_status(timeout)
         if status is None:
             raise subprocess.TimeoutExpired(self._arguments, timeout or 0.0)
         return status
@@ -90,7 +90,7 @@ class ForkedProcess:
     def kill(self) -> None:
         self.send_signal(9)
 
-    def _look(self, timeout: float | None) -> int | None:
+    def _read_status(self, timeout: float | None) -> int | None:
         """The status, waiting up to `timeout` seconds for it (None: for as long as it takes)."""
         if self._status is None:
             told = self._receive(timeout)

@@ -9,7 +9,7 @@ from orchd.testing.cluster_channel import ClusterError
 
 
 def create_namespace(cluster: Cluster, prefix: str = "test-") -> str:
-    """Create a namespace with a name of its own; with controllers, its default service account exists on return. Raises
+    """Create a namespace with a unique name; with controllers, its default service account exists on return. Raises
     ClusterError."""
     name = prefix + secrets.token_hex(5)
     code, answer = cluster.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})

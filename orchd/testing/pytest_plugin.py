@@ -58,7 +58,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Begin to import the server, in its own process, once a test needs one: the rest of the collection goes on meanwhile."""
+    """Start to import the server, in a separate process, once a test needs one, while the collection continues."""
     if not item.config.option.collectonly and _SERVERS.intersection(getattr(item, "fixturenames", ())):
         fork_client()
 

@@ -8,7 +8,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _LOCK = "lock"
@@ -36,6 +36,18 @@ def remove_abandoned(prefix: str) -> None:
                 shutil.rmtree(folder)
             finally:
                 os.close(handle)
+
+
+@contextmanager
+def run_folder(prefix: str) -> Iterator[Path]:
+    """A folder for as long as this process needs it. Those that killed processes left are removed first."""
+    remove_abandoned(prefix)
+    folder, handle = make_folder(prefix)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(handle)
 
 
 def _folders(parent: Path, prefix: str) -> Iterator[Path]:

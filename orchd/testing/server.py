@@ -37,6 +37,8 @@ from orchd.server.local import LocalClient
 from orchd.server.pipeline.interfaces import IBody, Request, Response, whole
 from orchd.server.pipeline.query import Query
 from orchd.server.pipeline.verbs.subresources.upstream import IUpstream
+from orchd.store.interfaces import KeyValue
+from orchd.store.memory import MemoryStore
 from orchd.testing.server_templates import StoreTemplate, keep_keys, provide_keys
 from orchd.testing.virtual_time import InlineThreads
 from orchd.txkit.coroutines import start
@@ -139,11 +141,12 @@ class Answer:
 
 
 class InProcessServer:
-    """A started `ApiServer` and its clients."""
+    """A started `ApiServer` on `store`, and its clients."""
 
-    def __init__(self, server: ApiServer, clock: StillReactor) -> None:
+    def __init__(self, server: ApiServer, clock: StillReactor, store: MemoryStore) -> None:
         self.server = server
         self.clock = clock
+        self.store = store
 
     @property
     def dialect(self) -> Any:
@@ -183,6 +186,24 @@ class InProcessServer:
         response = await self.server.pipeline.handle(request)
         return Answer(response.code, dict(response.headers), whole(response.body), response)
 
+    def contents(self) -> Mapping[str, KeyValue]:
+        """What the store has now, for `restore`."""
+        return {item.key: item for item in run(self.store.range("")).items}
+
+    def restore(self, contents: Mapping[str, KeyValue]) -> None:
+        """Undo in the store what was written since `contents`, the last first, and let the server follow. It is told of the changes
+        as of those of another server; its clock goes on."""
+        present = self.contents()
+        for item in sorted(present.values(), key=lambda each: -each.revision):
+            before = contents.get(item.key)
+            if before is None:
+                run(self.store.delete(item.key, expected=item.revision))
+            elif before.value != item.value:
+                run(self.store.update(item.key, before.value, expected=item.revision))
+        for key in contents.keys() - present.keys():
+            run(self.store.create(key, contents[key].value))
+        self.clock.pump([1, 1])
+
     def stop(self) -> None:
         """Stop the server, and run its pending calls."""
         stopped = self.server.service.stopService()
@@ -199,10 +220,15 @@ def user(name: str, *groups: str) -> User:
 
 
 def make_server(
-    folder: Path, *flags: str, wall: Callable[[], float] = lambda: NOW, upstream: IUpstream | None = None
+    folder: Path,
+    *flags: str,
+    wall: Callable[[], float] = lambda: NOW,
+    upstream: IUpstream | None = None,
+    store: MemoryStore | None = None,
 ) -> InProcessServer:
     """A started server with its files (keys, certificates) in `folder`. `flags` are those of the command line;
-    controllers and scheduler are disabled by default. `upstream` replaces nodes, pods and services.
+    controllers and scheduler are disabled by default. `upstream` replaces nodes, pods and services. With `store` the server starts
+    on a copy of it.
 
     Keys and the store of the bootstrapped cluster are copies of those of earlier servers (`orchd.testing.server_templates`).
     The OpenAPI document is built when it is asked for."""
@@ -215,14 +241,25 @@ def make_server(
     clock.advance(NOW)
     now = wall()
     provide_keys(settings, now)
-    template = StoreTemplate(flags, now)
-    if template.needs_server:
-        with TemporaryDirectory() as other:
-            make_server(Path(other), *template.flags, wall=lambda: now).stop()
-    store = template.make(clock)
+    template: StoreTemplate | None = None
+    if store is not None:
+        own = store.copy(clock)
+    else:
+        template = StoreTemplate(flags, now)
+        if template.needs_server:
+            with TemporaryDirectory() as other:
+                make_server(Path(other), *template.flags, wall=lambda: now).stop()
+        own = template.make(clock)
     failures: list[Failure] = []
     server = ApiServer(
-        settings, clock, endpoint=_Nowhere(), store=store, upstream=upstream, failed=failures.append, wall=wall
+        settings,
+        clock,
+        endpoint=_Nowhere(),
+        store=own,
+        upstream=upstream,
+        failed=failures.append,
+        wall=wall,
+        durable_files=False,
     )
     server.api.documents.specification.build.in_background = False
     server.service.startService()
@@ -234,5 +271,6 @@ def make_server(
         failures[0].raiseException()
     assert server.service.ready.called, "the server does not start"
     keep_keys(settings, now)
-    template.keep(store, clock)
-    return InProcessServer(server, clock)
+    if template is not None:
+        template.keep(own, clock)
+    return InProcessServer(server, clock, own)

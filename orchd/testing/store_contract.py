@@ -298,7 +298,7 @@ async def check_range(subject: Subject) -> None:
 
 
 async def check_reads_at_a_revision(subject: Subject) -> None:
-    """Every revision since the compacted one can be read, whatever was written later."""
+    """Every revision since the compacted one can be read, regardless of later writes."""
     store = subject.store
     states: dict[int, dict[str, bytes]] = {1: {}}
     state: dict[str, bytes] = {}

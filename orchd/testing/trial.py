@@ -81,9 +81,10 @@ class InProcessCluster:
         """Faults, the record of requests, and the server itself."""
         return self._inner
 
-    def client(self, user: str = "admin", *groups: str) -> IClient:
-        """A client without a socket; without groups it is an administrator's."""
-        who = User(name=user, groups=(*(groups or (MASTERS_GROUP,)), AUTHENTICATED_GROUP))
+    def client(self, user: str = "", *groups: str) -> IClient:
+        """A client without a socket, of `user` in `groups`, or of the administrator if `user` is "" and there are no groups."""
+        own = groups if user or groups else (MASTERS_GROUP,)
+        who = User(name=user or self._inner.dialect("{long}-admin"), groups=(*own, AUTHENTICATED_GROUP))
         made: IClient = LocalClient(self._inner.server.pipeline, who, agent="test", clock=self.clock.seconds)
         return made
 

@@ -1,6 +1,9 @@
-"""Connections of `twisted.web.client.Agent` with a limit on the size of response heads.
+"""Connections of `twisted.web.client.Agent` with a limit on the size of response heads, that are used again only if the server keeps
+them open.
 
-Twisted limits the length of a header line but not the number of lines, so that a peer could exhaust memory.
+Twisted limits the length of a header line but not the number of lines, so that a peer could exhaust memory. It takes connections of
+HTTP/1.0 servers, which close them after a response, for persistent ones: the next request would fail if it were sent before the end
+of the connection arrives.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from typing import Any, cast
 
 from twisted.internet.interfaces import ITCPTransport
 from twisted.python.failure import Failure
-from twisted.web._newclient import HEADER, STATUS, HTTP11ClientProtocol
+from twisted.web._newclient import HEADER, STATUS, HTTP11ClientProtocol, HTTPClientParser
 from twisted.web.client import HTTPConnectionPool, _HTTP11ClientFactory
 
 #: Maximum bytes of a response head, including preceding interim responses.
@@ -23,6 +26,15 @@ class HeadTooLargeError(Exception):
 
     def __init__(self) -> None:
         super().__init__(f"net/http: server response headers exceeded {MOST_HEAD} bytes; aborted")
+
+
+def _keeps_open(answer: HTTPClientParser) -> bool:
+    """True if the server of a response takes further requests on the connection (RFC 9112, 9.3)."""
+    values = answer.connHeaders.getRawHeaders(b"connection", [])
+    options = {option.strip().lower() for value in values for option in value.split(b",")}
+    if b"close" in options:
+        return False
+    return answer.response.version >= (b"HTTP", 1, 1) or b"keep-alive" in options
 
 
 class _Protocol(HTTP11ClientProtocol):
@@ -42,6 +54,13 @@ class _Protocol(HTTP11ClientProtocol):
             fail: Callable[[Failure], None] = self._giveUp
             fail(Failure(HeadTooLargeError()))
             cast(ITCPTransport, self.transport).abortConnection()
+
+    def _finishResponse_WAITING(self, rest: builtins.bytes) -> None:
+        parser, request = self._parser, self._currentRequest
+        if parser is not None and request is not None and not _keeps_open(parser):
+            request.persistent = False
+        finish: Callable[[builtins.bytes], None] = super()._finishResponse_WAITING
+        finish(rest)
 
 
 class _Factory(_HTTP11ClientFactory):

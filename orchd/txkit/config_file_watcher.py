@@ -55,7 +55,7 @@ def digest(data: bytes) -> str:
 class ConfigFileWatcher:
     """Applies the contents of a file whenever they change. `path` was read before, as `data`, which is in use.
 
-    `apply` raises ValueError for contents that are wrong, which are not tried again, and NotAppliedError for contents
+    `apply` raises ValueError for invalid contents, which are not tried again, and NotAppliedError for contents
     that are tried again at the next check. After a failure the previous contents stay in use. `what` names the configuration in the
     log; `clock` is the reactor, `wall` returns epoch seconds.
     """

@@ -43,7 +43,7 @@ class LruCache(Generic[K, V]):
         return found
 
     def remove(self, key: K) -> None:
-        """Drop `key` if it is there."""
+        """Remove `key` if it exists."""
         self._entries.pop(key, None)
 
     def items(self) -> Iterator[tuple[K, V]]:

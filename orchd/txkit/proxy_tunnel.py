@@ -40,7 +40,7 @@ class ProxyError(ConnectError, OSError):
         return str(self.args[0])
 
 
-def _why(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     """Why the proxy was not reached."""
     return str(error).rstrip(".") if isinstance(error, ConnectError | DNSLookupError) else describe(error, ("the proxy", 0))
 
@@ -104,7 +104,7 @@ class _Tunnel(Protocol):
         if len(words) < 2 or not words[0].startswith("HTTP/1.") or words[1] != "200":
             self._refuse(f"answered {line[:200]!r} to CONNECT")
         elif rest:
-            # In a tunnel the client speaks first, so these bytes are not the server's.
+            # In a tunnel the client sends first, so these bytes are not the server's.
             self._refuse(f"sent {len(rest)} bytes after its answer to CONNECT")
         else:
             transport: Any = self.transport
@@ -121,7 +121,7 @@ class _Tunnel(Protocol):
         if self._inner is not None:
             self._inner.connectionLost(reason)
         elif isinstance(reason.value, SSL.Error | VerificationError):
-            self._refuse(_why(reason.value), connected=False)
+            self._refuse(_error_text(reason.value), connected=False)
         else:
             self._refuse("the connection was closed before an answer to CONNECT")
 
@@ -158,5 +158,5 @@ class TunnelEndpoint:
             raise
         except Exception as error:
             # Every failure of the network becomes an error that names the proxy.
-            raise ProxyError(f"proxy {self._proxy}: {_why(error)}", connected=False) from error
+            raise ProxyError(f"proxy {self._proxy}: {_error_text(error)}", connected=False) from error
         return await tunnel.opened

@@ -1,4 +1,4 @@
-"""A token bucket: so many at once, and so many per second after that."""
+"""A token bucket: a burst, and a rate per second after it."""
 
 from __future__ import annotations
 

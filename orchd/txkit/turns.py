@@ -49,7 +49,7 @@ class TurnBudget:
             self._clock.callLater(0, self._resume)
 
     def _resume(self) -> None:
-        """A new turn: wake those who wait until its budget is spent."""
+        """A new turn: resume waiters until its budget is spent."""
         self._scheduled = False
         self._began = self._clock.seconds() if self._waiting else None
         if not self._waiting:

@@ -62,7 +62,7 @@ class World:
         given: Any = self.server if client else None
         self.chain = DelegatedChain(settings, given, ORCH, self.clock, wall=NOW.timestamp)
 
-    def who(self, *, certificate: bytes = b"", **headers: str) -> str:
+    def user_name(self, *, certificate: bytes = b"", **headers: str) -> str:
         """The name of the authenticated user, or the code of the error."""
         named = {name.replace("_", "-"): (value,) for name, value in headers.items()}
         credentials = Credentials(headers=named, certificates=(certificate,) if certificate else ())
@@ -98,11 +98,11 @@ def test_authentication_follows_the_clusters_config_map() -> None:
     world = World()
     world.server.data = published()
     run(world.chain.start())
-    assert world.who() == "system:anonymous"
-    assert world.who(certificate=certificate(AUTHORITY, "jane")) == "jane"
-    assert world.who(certificate=certificate(PROXIES, "front"), x_remote_user="joe") == "joe"
-    assert world.who(certificate=certificate(PROXIES, "other"), x_remote_user="joe") == "401"
-    assert world.who(x_remote_user="joe") == "system:anonymous"
+    assert world.user_name() == "system:anonymous"
+    assert world.user_name(certificate=certificate(AUTHORITY, "jane")) == "jane"
+    assert world.user_name(certificate=certificate(PROXIES, "front"), x_remote_user="joe") == "joe"
+    assert world.user_name(certificate=certificate(PROXIES, "other"), x_remote_user="joe") == "401"
+    assert world.user_name(x_remote_user="joe") == "system:anonymous"
     run(world.chain.stop())
 
 
@@ -112,16 +112,16 @@ def test_changed_authorities_take_effect_within_a_minute() -> None:
     world.server.data = {}
     run(world.chain.start())
     jane = certificate(AUTHORITY, "jane")
-    assert world.who(certificate=jane) == "system:anonymous"
+    assert world.user_name(certificate=jane) == "system:anonymous"
     world.server.data = published()
     world.clock.advance(60)
-    assert world.who(certificate=jane) == "jane"
+    assert world.user_name(certificate=jane) == "jane"
     world.server.data = {**published(), "requestheader-allowed-names": "{"}
     world.clock.advance(60)
-    assert world.who(certificate=jane) == "jane"
+    assert world.user_name(certificate=jane) == "jane"
     world.server.error = unavailable("away")
     world.clock.advance(60)
-    assert world.who(certificate=jane) == "jane"
+    assert world.user_name(certificate=jane) == "jane"
     run(world.chain.stop())
 
 
@@ -134,7 +134,7 @@ def test_failing_lookup_fails_the_start_unless_tolerated() -> None:
     tolerant = World(tolerate_failure=True)
     tolerant.server.error = not_found("", "configmaps", "x")
     run(tolerant.chain.start())
-    assert tolerant.who() == "system:anonymous"
+    assert tolerant.user_name() == "system:anonymous"
     run(tolerant.chain.stop())
 
 
@@ -145,9 +145,9 @@ def test_flags_override_the_clusters_authorities(tmp_path: Path) -> None:
     world = World(client_ca_file=str(path))
     world.server.data = published()
     run(world.chain.start())
-    assert world.who(certificate=certificate(PROXIES, "jim")) == "jim"
-    assert world.who(certificate=certificate(AUTHORITY, "jane")) == "401"
-    assert world.who(certificate=certificate(PROXIES, "front"), x_remote_user="joe") == "joe"
+    assert world.user_name(certificate=certificate(PROXIES, "jim")) == "jim"
+    assert world.user_name(certificate=certificate(AUTHORITY, "jane")) == "401"
+    assert world.user_name(certificate=certificate(PROXIES, "front"), x_remote_user="joe") == "joe"
     run(world.chain.stop())
     alone = World(skip_lookup=True)
     alone.server.error = AssertionError()  # type: ignore[assignment]  # must not be raised
@@ -160,12 +160,12 @@ def test_token_reviews_are_cached() -> None:
     world = World(skip_lookup=True)
     run(world.chain.start())
     world.server.status = {"authenticated": True, "user": {"username": "bob"}}
-    assert [world.who(authorization="Bearer t") for _ in range(2)] == ["bob", "bob"]
+    assert [world.user_name(authorization="Bearer t") for _ in range(2)] == ["bob", "bob"]
     ((group, plural, review),) = world.server.reviews
     assert (group, plural, review["spec"]) == ("authentication.orch.io", "tokenreviews", {"token": "t"})
     world.clock.advance(10)
     world.server.status = {"authenticated": False}
-    assert world.who(authorization="Bearer t") == "401"
+    assert world.user_name(authorization="Bearer t") == "401"
     run(world.chain.stop())
 
 
@@ -173,7 +173,7 @@ def test_without_a_client_tokens_are_not_reviewed() -> None:
     """Without a kubeconfig tokens are rejected and nothing is looked up."""
     world = World(client=False)
     run(world.chain.start())
-    assert world.who(authorization="Bearer t") == "system:anonymous"
+    assert world.user_name(authorization="Bearer t") == "system:anonymous"
     run(world.chain.stop())
 
 

@@ -20,7 +20,8 @@ from orchd.server.pipeline.endpoints.jwt_metrics import JwtMetrics
 from orchd.testing.results import result_of
 from orchd.testing.server import make_server, run
 from orchd.txkit.config_file_watcher import digest
-from tests.server.authn.test_oidc import NOW, RSA, jwk, signed
+from tests.server.authn.rsa_keys import RSA
+from tests.server.authn.test_oidc import NOW, jwk, sign
 
 ONE, TWO = "https://one.example", "https://two.example"
 
@@ -69,8 +70,8 @@ class Configured:
         result_of(self.jwt.file.stop())
         result_of(self.jwt.stop())
 
-    def who(self, issuer: str) -> str | None:
-        token = signed({"iss": issuer, "aud": "c", "sub": "ann", "exp": NOW + 600})
+    def user_name(self, issuer: str) -> str | None:
+        token = sign({"iss": issuer, "aud": "c", "sub": "ann", "exp": NOW + 600})
         found = result_of(self.jwt.tokens.authenticate_token(token, ("api",)))
         return None if found is None else found.user.name
 
@@ -95,21 +96,21 @@ def configured(tmp_path: Path) -> Any:
 
 def test_tokens_of_every_configured_issuer_are_accepted(configured: Configured) -> None:
     """Tokens of all configured issuers are accepted; those of another issuer are rejected."""
-    assert (configured.who(ONE), configured.who(TWO)) == ("ann", None)
+    assert (configured.user_name(ONE), configured.user_name(TWO)) == ("ann", None)
     configured.replace(text(ONE, TWO))
-    assert (configured.who(ONE), configured.who(TWO)) == ("ann", "ann")
+    assert (configured.user_name(ONE), configured.user_name(TWO)) == ("ann", "ann")
     assert configured.counts == (1, 0)
-    for rubbish in ("", "a.b.c", signed({"sub": "x"})):
+    for rubbish in ("", "a.b.c", sign({"sub": "x"})):
         assert result_of(configured.jwt.tokens.authenticate_token(rubbish, ("api",))) is None
 
 
 def test_removed_issuers_are_dropped_from_caches(configured: Configured) -> None:
     """Cached results of a removed issuer, or of a claim mapping that changed, are not used."""
-    assert configured.who(ONE) == "ann"
+    assert configured.user_name(ONE) == "ann"
     configured.replace(text(ONE, prefix="p:"))
-    assert configured.who(ONE) == "p:ann"
+    assert configured.user_name(ONE) == "p:ann"
     configured.replace(text(TWO))
-    assert configured.who(ONE) is None
+    assert configured.user_name(ONE) is None
 
 
 def test_metrics_are_labelled_with_the_issuers_digest(configured: Configured) -> None:
@@ -124,9 +125,9 @@ def test_metrics_are_labelled_with_the_issuers_digest(configured: Configured) ->
                     found[f"{short} {sample.labels.get('result', '')} {sample.labels['jwt_issuer_hash']}".replace(digest(ONE.encode()), "one")] = sample.value
         return found
 
-    configured.who(ONE)
+    configured.user_name(ONE)
     with pytest.raises(AuthenticationError):
-        result_of(configured.jwt.tokens.authenticate_token(signed({"iss": ONE, "aud": "x", "sub": "a", "exp": NOW + 9}), ("api",)))
+        result_of(configured.jwt.tokens.authenticate_token(sign({"iss": ONE, "aud": "x", "sub": "a", "exp": NOW + 9}), ("api",)))
     assert samples() == {
         "latency_seconds_count success one": 1.0, "latency_seconds_count failure one": 1.0,
         "jwks_fetch_last_timestamp_seconds success one": float(NOW), "jwks_fetch_last_key_set_info  one": 1.0,
@@ -140,7 +141,7 @@ def test_invalid_file_keeps_the_last_configuration(configured: Configured, bad: 
     """The last valid configuration stays in effect, and the failed reload is counted once."""
     configured.replace(bad)
     configured.clock.advance(1)
-    assert configured.who(ONE) == "ann" and configured.counts == (0, 1)
+    assert configured.user_name(ONE) == "ann" and configured.counts == (0, 1)
 
 
 def test_new_configuration_waits_for_its_issuers(configured: Configured) -> None:
@@ -149,19 +150,19 @@ def test_new_configuration_waits_for_its_issuers(configured: Configured) -> None
     configured.web.there.remove(TWO)
     configured.replace(text(TWO))
     configured.clock.pump([0.25] * 200)
-    assert configured.who(ONE) == "ann" and configured.counts == (0, 0)
+    assert configured.user_name(ONE) == "ann" and configured.counts == (0, 0)
     configured.clock.pump([0.25] * 60)
-    assert configured.who(ONE) == "ann" and configured.counts == (0, 1)
+    assert configured.user_name(ONE) == "ann" and configured.counts == (0, 1)
     configured.web.there.add(TWO)
     configured.clock.pump([0.25] * 60)
-    assert (configured.who(ONE), configured.who(TWO)) == (None, "ann") and configured.counts == (1, 1)
+    assert (configured.user_name(ONE), configured.user_name(TWO)) == (None, "ann") and configured.counts == (1, 1)
 
 
 def test_token_of_an_unreachable_issuer_is_an_error(tmp_path: Path) -> None:
     """A token of an issuer that was never reached is an error, not an anonymous request; stopping ends the attempts."""
     configured = Configured(tmp_path / "authn.json", Web(), ONE)
     with pytest.raises(AuthenticationError, match="oidc: authenticator not initialized"):
-        configured.who(ONE)
+        configured.user_name(ONE)
     configured.replace(text(TWO))
     configured.stop()
     assert not configured.clock.getDelayedCalls()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from random import Random
 from typing import Any
 
@@ -94,8 +95,11 @@ class Fixture:
 
 
 @pytest.fixture
-def informing() -> Fixture:
-    return Fixture()
+def informing() -> Iterator[Fixture]:
+    """Informers that are stopped at the end: deleting a coroutine that waits for a stream closes the stream, which would wake it."""
+    fixture = Fixture()
+    yield fixture
+    run(fixture.informers.stop())
 
 
 def test_watch_starts_at_the_lists_version(informing: Fixture) -> None:

@@ -65,8 +65,8 @@ def test_component_flag_file_overrides_the_servers_flags() -> None:
         ({"f": "--concurrent-gc-syncs=x"}, ["--controller-manager-flagfile=f"], "f:1: --concurrent-gc-syncs: "),
         ({"f": "--cloud-config=x"}, ["--controller-manager-flagfile=f"], "is not the component's alone"),
         ({"f": "--leader-elect-lease-duration=1s"}, ["--controller-manager-flagfile=f"], "must be greater than"),
-        ({}, ["--master=https://h"], "is for a process of its own"),
-        ({}, ["--orchconfig=f"], "is for a process of its own"),
+        ({}, ["--master=https://h"], "is for a separate process"),
+        ({}, ["--orchconfig=f"], "is for a separate process"),
         ({}, ["--leader-elect-resource-lock=secrets"], "unknown value 'secrets': one of leases"),
     ],
 )

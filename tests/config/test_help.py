@@ -28,7 +28,7 @@ def test_every_flag_is_documented() -> None:
     for flag in table():
         line = next(line for line in text.splitlines() if line.startswith(f"| `--{flag.spelled()}` |"))
         assert ("Not built yet" in line) is not (flag.built or flag.own or bool(flag.void))
-        assert ("Only in a process of its own" in line) is (flag.own and not flag.built)
+        assert ("Only in a separate process" in line) is (flag.own and not flag.built)
 
 
 def test_help_follows_the_dialect() -> None:

@@ -17,7 +17,7 @@ from orchd.dialect import KUBERNETES, ORCH
 from orchd.kinds.catalog import builtin_catalog
 
 
-def parsed(*argv: str, files: dict[str, str] | None = None, **keywords: Any) -> Options:
+def parse(*argv: str, files: dict[str, str] | None = None, **keywords: Any) -> Options:
     def read(path: str) -> str:
         if files is None or path not in files:
             raise FileNotFoundError(2, "No such file or directory", path)
@@ -28,15 +28,15 @@ def parsed(*argv: str, files: dict[str, str] | None = None, **keywords: Any) -> 
     return options
 
 
-def refused(*argv: str, **keywords: Any) -> str:
+def error_of(*argv: str, **keywords: Any) -> str:
     with pytest.raises(UsageError) as caught:
-        parsed(*argv, **keywords)
+        parse(*argv, **keywords)
     return str(caught.value)
 
 
 def test_spellings_of_a_flag() -> None:
     """--name=value, --name value, bare booleans, --bool=false and -v=N all work."""
-    options = parsed("--secure-port=1", "--bind-address", "127.0.0.1", "--anonymous-auth=false", "--permit-port-sharing", "-v", "3")
+    options = parse("--secure-port=1", "--bind-address", "127.0.0.1", "--anonymous-auth=false", "--permit-port-sharing", "-v", "3")
     assert options["secure-port"] == 1
     assert str(options["bind-address"]) == "127.0.0.1"
     assert options["anonymous-auth"] is False
@@ -47,12 +47,12 @@ def test_spellings_of_a_flag() -> None:
 def test_flag_file() -> None:
     """A flag file has one flag per line; later values override, and a list on the command line replaces that of the file."""
     text = "# a comment\n\n--secure-port=1\nanonymous-auth=false\n--max-requests-inflight 7\n--api-audiences=a\n--api-audiences=b\n"
-    options = parsed("--flagfile=F", "--secure-port=2", files={"F": text})
+    options = parse("--flagfile=F", "--secure-port=2", files={"F": text})
     assert options["secure-port"] == 2
     assert options["anonymous-auth"] is False
     assert options["max-requests-inflight"] == 7
     assert options["api-audiences"] == ("a", "b")
-    options = parsed("--secure-port=2", "--flagfile=F", "--api-audiences=c", files={"F": text})
+    options = parse("--secure-port=2", "--flagfile=F", "--api-audiences=c", files={"F": text})
     assert options["secure-port"] == 1
     assert options["api-audiences"] == ("c",)
 
@@ -66,19 +66,19 @@ def test_flag_file() -> None:
 ])
 def test_flag_file_errors(text: str, message: str) -> None:
     """An error in a flag file names the file and the line."""
-    assert refused("--flagfile=F", files={"F": text}) == message
+    assert error_of("--flagfile=F", files={"F": text}) == message
 
 
 def test_flag_file_recursion() -> None:
     """A flag file that includes itself is an error."""
-    assert "nested more than" in refused("--flagfile=F", files={"F": "--flagfile=F"})
+    assert "nested more than" in error_of("--flagfile=F", files={"F": "--flagfile=F"})
 
 
 @pytest.mark.parametrize(("argv", "message"), [
     (["--securee-port=1"], 'unknown flag "--securee-port": did you mean "--secure-port"?'),
     (
         ["--cluster-name=x"],
-        "--cluster-name: can have no effect: there is no cloud provider, whose resources it is about; only the default 'orch' is accepted",
+        "--cluster-name: can have no effect: there is no cloud provider; only the default 'orch' is accepted",
     ),
     (["--authorization-mode=ABAC"],
      "--authorization-mode: authorization-mode ABAC's authorization policy file not passed"),
@@ -137,8 +137,7 @@ def test_flag_file_recursion() -> None:
     (["--max-connection-bytes-per-sec=-1"], "--max-connection-bytes-per-sec: must be at least 0"),
     (["--dialect=kubernetes", "--kubelet-timeout=0s"], "--kubelet-timeout: must be above 0"),
     (["--etcd-servers-overrides=/events#http://h:1"],
-     "--etcd-servers-overrides: can have no effect: all resources share the revisions of one store, which several etcd clusters"
-     " could not give; only the default '' is accepted"),
+     "--etcd-servers-overrides: can have no effect: all resources share the revisions of one store; only the default '' is accepted"),
     (["--watch-cache=false"], "--watch-cache: cannot be disabled: reads are served from it"),
     (["--default-watch-cache-size=0"], "--default-watch-cache-size: must be at least 1: the cache cannot be disabled"),
     (["--watch-cache-sizes=pods#100,nodes#0"],
@@ -150,12 +149,12 @@ def test_flag_file_recursion() -> None:
 ])
 def test_invalid_flags_are_named(argv: list[str], message: str) -> None:
     """A flag that cannot take effect as given is an error that names it."""
-    assert refused(*argv) == message
+    assert error_of(*argv) == message
 
 
 def test_unbuilt_default_is_accepted() -> None:
     """A flag whose feature is not built may still be given its default."""
-    options = parsed("--audit-log-format=json", "--oidc-signing-algs=RS256")
+    options = parse("--audit-log-format=json", "--oidc-signing-algs=RS256")
     assert (options["audit-log-format"], list(options["oidc-signing-algs"])) == ("json", ["RS256"])
 
 
@@ -163,10 +162,10 @@ def test_names_in_either_dialect_are_accepted() -> None:
     """Names with the product word are accepted as the default dialect and as the chosen one spell them."""
     template = "{long}-service-node-port"
     for dialect in (ORCH, KUBERNETES):
-        options = parsed(f"--dialect={KUBERNETES.name}", f"--{dialect(template)}=30001")
+        options = parse(f"--dialect={KUBERNETES.name}", f"--{dialect(template)}=30001")
         assert options.by_name[template] == 30001
         assert from_options(options).dialect is KUBERNETES
-    assert "not a flag of this dialect" in refused(f"--{KUBERNETES(template)}=30001")
+    assert "not a flag of this dialect" in error_of(f"--{KUBERNETES(template)}=30001")
 
 
 def test_default_settings() -> None:
@@ -185,7 +184,7 @@ def test_controllers_flag() -> None:
     """"*" enables all controllers that are on by default; -name disables one; -* disables all."""
     can = Capabilities(controllers=frozenset(("namespace", "job", "tokencleaner")))
     def names(*argv: str) -> tuple[str, ...]:
-        return from_options(parsed(*argv, capabilities=can)).controllers.names
+        return from_options(parse(*argv, capabilities=can)).controllers.names
 
     assert names() == ("job", "namespace")
     assert names("--controllers=-*") == ()
@@ -198,43 +197,43 @@ def test_controllers_flag() -> None:
 def test_admission_order() -> None:
     """Plugins run in the reference's order, whatever the flag's order; drop-ins run after them."""
     can = Capabilities(admission_plugins=frozenset(("Priority", "NodeRestriction", "LimitRanger", "Zebra")))
-    options = parsed("--enable-admission-plugins=Zebra,NodeRestriction", "--disable-admission-plugins=Priority", capabilities=can)
+    options = parse("--enable-admission-plugins=Zebra,NodeRestriction", "--disable-admission-plugins=Priority", capabilities=can)
     assert from_options(options).admission.plugins == ("LimitRanger", "NodeRestriction", "Zebra")
 
 
 def test_runtime_config() -> None:
     """A version's own key takes precedence over api/all and its like, and a resource's key over its version's."""
-    runtime = from_options(parsed("--runtime-config=api/all=false,apps/v1=true,v1,batch/v1/jobs=true")).api.runtime
+    runtime = from_options(parse("--runtime-config=api/all=false,apps/v1=true,v1,batch/v1/jobs=true")).api.runtime
     assert runtime.enabled("apps", "v1", True) and runtime.enabled("", "v1", True)
     assert not runtime.enabled("policy", "v1", True)
     assert runtime.enabled("batch", "v1", True)
     assert runtime.resource_enabled("batch", "v1", "jobs", True)
     assert not runtime.resource_enabled("batch", "v1", "cronjobs", True)
-    runtime = from_options(parsed("--runtime-config=api/beta=false,api/alpha=true")).api.runtime
+    runtime = from_options(parse("--runtime-config=api/beta=false,api/alpha=true")).api.runtime
     assert not runtime.enabled("batch", "v1beta1", True)
     assert runtime.enabled("batch", "v1", True)
     assert runtime.enabled(ORCH("storage.{abbr}.io"), "v1alpha1", False)
-    catalog = builtin_catalog(ORCH, enabled=from_options(parsed("--runtime-config=api/all=true")).api.runtime.enabled)
+    catalog = builtin_catalog(ORCH, enabled=from_options(parse("--runtime-config=api/all=true")).api.runtime.enabled)
     assert catalog.resource(ORCH("storage.{abbr}.io"), "v1alpha1", "csistoragecapacities") is not None
 
 
 def test_always_allow_turns_anonymous_off() -> None:
     """AlwaysAllow disables anonymous requests, with a warning in the log."""
-    settings = from_options(parsed("--authorization-mode=AlwaysAllow"))
+    settings = from_options(parse("--authorization-mode=AlwaysAllow"))
     assert not settings.authentication.anonymous and settings.warnings
 
 
 def test_feature_gates_and_their_groups() -> None:
     """AllBeta sets every beta gate; a gate's own value takes precedence."""
-    features = from_options(parsed("--feature-gates=AllBeta=true,PodSecurity=false")).api.features
+    features = from_options(parse("--feature-gates=AllBeta=true,PodSecurity=false")).api.features
     assert features["PodSecurity"] is False and features["ProbeTerminationGracePeriod"] is True
-    assert refused("--feature-gates=AllBeta=false").startswith("--feature-gates: feature gate APIListChunking=false: not built")
+    assert error_of("--feature-gates=AllBeta=false").startswith("--feature-gates: feature gate APIListChunking=false: not built")
 
 
 def test_help_exits_with_success(capsys: pytest.CaptureFixture[str]) -> None:
     """--help prints the built flags with their help and exits with status 0."""
     with pytest.raises(SystemExit) as caught:
-        parsed("--help")
+        parse("--help")
     assert caught.value.code == 0
     assert "--secure-port=int" in capsys.readouterr().out
 
@@ -250,7 +249,7 @@ def test_effective_text_is_a_flag_file() -> None:
     """The effective configuration can be read back as a flag file."""
     first = from_mapping({"secure-port": "7", "controllers": "-*", "request-timeout": "90s"})
     text = first.effective_text().replace("\n# --", "\n--").replace("# --", "--", 1)
-    second = parsed("--flagfile=F", files={"F": text})
+    second = parse("--flagfile=F", files={"F": text})
     assert {k: v for k, v in second.effective().items() if k != "flagfile"} == {
         k: v for k, v in first.effective().items() if k != "flagfile"
     }
@@ -273,7 +272,7 @@ def test_table_has_every_reference_flag(reference: Callable[[str], Any]) -> None
 
 def test_show_every_default() -> None:
     """Every default can be formatted, and no flag is in the table twice in any spelling."""
-    options = parsed()
+    options = parse()
     for flag in options.flags:
         show(flag.type, options.by_name[flag.name])
     assert len({s for f in options.flags for s in {f.spelled()}}) == len(options.flags)
@@ -281,5 +280,5 @@ def test_show_every_default() -> None:
 
 def test_object_settings_follow_flags() -> None:
     """Settings that kinds depend on follow from the flags."""
-    found = object_settings(from_options(parsed("--allow-privileged", "--service-node-port-range=100-200", "--feature-gates=IndexedJob=false")))
+    found = object_settings(from_options(parse("--allow-privileged", "--service-node-port-range=100-200", "--feature-gates=IndexedJob=false")))
     assert found.allow_privileged and found.node_ports == (100, 200) and not found.feature("IndexedJob", True)

@@ -22,6 +22,9 @@ from orchd.kinds.objects.selectors import LabelSelector
 from orchd.testing.server import run
 from tests.controllers.cluster_support import Cluster, template
 
+#: Controllers of `cluster`.
+RUNNING_CONTROLLERS = ("horizontalpodautoscaling", "deployment", "replicaset")
+
 EVENTS = ResourceRef("", "v1", "events")
 NOW = 1_600_000_000.0
 TUNING = Tuning(now=NOW)

@@ -12,6 +12,9 @@ from orchd.controllers.cronjob.schedule import ScheduleError, parse
 from orchd.controllers.objects import CRON_JOBS, JOBS
 from tests.controllers.cluster_support import Cluster, template
 
+#: Controllers of `cluster`.
+RUNNING_CONTROLLERS = ("cronjob", "job")
+
 EVENTS = ResourceRef("", "v1", "events")
 
 

@@ -15,6 +15,9 @@ from orchd.controllers.objects import DAEMON_SETS, NODES, PODS, REVISIONS
 from orchd.dialect import ORCH
 from tests.controllers.cluster_support import Cluster, template
 
+#: Controllers of `cluster`.
+RUNNING_CONTROLLERS = ("daemonset",)
+
 EVENTS = ResourceRef("", "v1", "events")
 
 

@@ -13,6 +13,9 @@ from orchd.dialect import ORCH
 from orchd.kinds.objects.scalars import timestamp
 from tests.controllers.cluster_support import Cluster, template
 
+#: Controllers of `cluster`.
+RUNNING_CONTROLLERS = ("deployment", "replicaset", "replicationcontroller", "garbagecollector")
+
 LABELS = {"app": "x"}
 REVISION = ORCH("deployment.{long}.io/revision")
 

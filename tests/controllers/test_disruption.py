@@ -14,6 +14,9 @@ from orchd.kinds.objects.scalars import timestamp
 from orchd.testing.server import run
 from tests.controllers.cluster_support import Cluster, template
 
+#: Controllers of `cluster`.
+RUNNING_CONTROLLERS = ("disruption", "deployment", "replicaset")
+
 BUDGETS = ResourceRef("policy", "v1", "poddisruptionbudgets")
 EVENTS = ResourceRef("", "v1", "events")
 DEFINITIONS = ResourceRef("apiextensions.orch.io", "v1", "customresourcedefinitions")

@@ -14,6 +14,9 @@ from orchd.controllers.objects import ENDPOINTS, NODES, PODS, SERVICES
 from orchd.dialect import ORCH
 from tests.controllers.cluster_support import Cluster, template
 
+#: Controllers of `cluster`.
+RUNNING_CONTROLLERS = ("endpoint", "endpointslice", "deployment", "replicaset", "podgc", "garbagecollector")
+
 SLICES = ResourceRef(ORCH("discovery.{abbr}.io"), "v1", "endpointslices")
 LABELS = {"app": "x"}
 

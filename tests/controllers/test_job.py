@@ -11,6 +11,9 @@ from orchd.controllers.objects import JOBS, PODS
 from orchd.dialect import ORCH
 from tests.controllers.cluster_support import Cluster, template
 
+#: Controllers of `cluster`.
+RUNNING_CONTROLLERS = ("job", "ttl-after-finished", "garbagecollector")
+
 
 def job(**spec: Any) -> dict[str, Any]:
     return {"metadata": {"name": "j"}, "spec": {**spec, "template": template({}, restartPolicy="Never")}}

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from orchd.controllers import pods as podfacts
 from orchd.controllers.members import Census, Members
 from orchd.controllers.objects import spec
+from orchd.controllers.pods import deletion_order
 from orchd.controllers.selection import index_by_selector, list_selecting
 from orchd.kinds.objects.selectors import LabelSelector
 from orchd.testing.informers import MemoryInformer
@@ -108,7 +108,7 @@ def test_surplus_is_in_deletion_order() -> None:
         members.observe(None, found)
     crowd = members.of_owner("a", "o").nodes
     assert crowd == {node: sum(1 for p in pods if spec(p)["nodeName"] == node) for node in ("", "m", "n")}
-    key = podfacts.deletion_order(COST, crowd)
+    key = deletion_order(COST, crowd)
     chosen = census(members).choose_surplus(50, crowd)
     assert [m.name for m in chosen] == [p["metadata"]["name"] for p in sorted(pods, key=key)[:50]]
 

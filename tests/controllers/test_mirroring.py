@@ -9,6 +9,9 @@ from orchd.controllers.endpoints.mirroring_controller import group_addresses
 from orchd.controllers.objects import ENDPOINTS, SERVICES
 from tests.controllers.cluster_support import Cluster
 
+#: Controllers of `cluster`.
+RUNNING_CONTROLLERS = ("endpoint", "endpointslice", "endpointslicemirroring")
+
 SLICES = ResourceRef("discovery.orch.io", "v1", "endpointslices")
 SERVICE = {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}}
 

@@ -8,6 +8,9 @@ from orchd.client.interfaces import ResourceRef
 from orchd.controllers.objects import CONFIG_MAPS, CRON_JOBS, DEPLOYMENTS, JOBS, PODS, REPLICA_SETS
 from tests.controllers.cluster_support import Cluster, template
 
+#: Controllers of `cluster`.
+RUNNING_CONTROLLERS = ("deployment", "replicaset", "job", "cronjob", "garbagecollector")
+
 EVENTS = ResourceRef("", "v1", "events")
 
 

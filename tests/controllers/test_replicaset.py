@@ -12,6 +12,9 @@ from orchd.kinds.objects.scalars import timestamp
 from orchd.testing.server import NOW, run
 from tests.controllers.cluster_support import Cluster, template
 
+#: Controllers of `cluster`.
+RUNNING_CONTROLLERS = ("replicaset", "replicationcontroller", "resourcequota")
+
 EVENTS = ResourceRef("", "v1", "events")
 CONTROLLERS = ResourceRef("", "v1", "replicationcontrollers")
 LABELS = {"a": "b"}

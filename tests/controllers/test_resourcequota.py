@@ -11,6 +11,9 @@ from orchd.controllers.objects import CLAIMS, CONFIG_MAPS, NODES, PODS, QUOTAS, 
 from orchd.errors import ApiError
 from tests.controllers.cluster_support import Cluster, template
 
+#: Controllers of `cluster`.
+RUNNING_CONTROLLERS = ("resourcequota", "replicaset", "root-ca-cert-publisher")
+
 DEFINITIONS = ResourceRef("apiextensions.orch.io", "v1", "customresourcedefinitions")
 THINGS = ResourceRef("example.com", "v1", "things")
 DEFINITION: dict[str, Any] = {

@@ -7,6 +7,9 @@ from typing import Any
 from orchd.controllers.objects import CLAIMS, PODS, REVISIONS, STATEFUL_SETS
 from tests.controllers.cluster_support import Cluster, template
 
+#: Controllers of `cluster`.
+RUNNING_CONTROLLERS = ("statefulset",)
+
 LABELS = {"app": "x"}
 
 

@@ -14,6 +14,9 @@ from orchd.testing.server import NOW
 from tests.controllers.cluster_support import Cluster, template
 from tests.controllers.lagging_support import StartLagging
 
+#: Controllers of `cluster`.
+RUNNING_CONTROLLERS = ("statefulset",)
+
 LABELS = {"app": "x"}
 EVENTS = ResourceRef("", "v1", "events")
 

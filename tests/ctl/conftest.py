@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 
 import pytest
 
 from orchd.dialect import DIALECTS
+from orchd.store.interfaces import KeyValue
 from orchd.testing.server import InProcessServer, make_server
 from tests.ctl.ctl_runner import Ctl
 
+#: A server, and what its store had when it was started.
+FreshServer = tuple[InProcessServer, Mapping[str, KeyValue]]
 
-@pytest.fixture(params=list(DIALECTS))
-def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[InProcessServer]:
-    made = make_server(tmp_path, f"--dialect={request.param}")
-    yield made
+
+@pytest.fixture(params=list(DIALECTS), scope="module")
+def fresh_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FreshServer]:
+    made = make_server(tmp_path_factory.mktemp("server"), f"--dialect={request.param}")
+    yield made, made.contents()
     made.stop()
+
+
+@pytest.fixture
+def server(fresh_server: FreshServer) -> Iterator[InProcessServer]:
+    """The module's server; afterwards its store is as before."""
+    made, contents = fresh_server
+    yield made
+    made.restore(contents)
 
 
 @pytest.fixture

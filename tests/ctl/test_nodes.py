@@ -10,6 +10,7 @@ from orchd.ctl.errors import CommandError
 from orchd.ctl.nodes import apply_taint_changes, evictable, split_taints
 from orchd.ctl.scheduling import explanation_lines
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.scalars import timestamp
 from tests.ctl.ctl_runner import Ctl
 
 NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n"
@@ -105,6 +106,7 @@ def test_describe_shows_related_objects_and_events(cluster: Ctl) -> None:
     assert "Image:           nginx" in pod
     assert "default/p1" in cluster("describe", "node/n1").out
     uid = cluster("get", "pod/p1", "-o", "jsonpath={.metadata.uid}").out.strip()
+    last = timestamp(cluster.server.clock.seconds() - 90)
     cluster("create", "-f", "-", send=f"""
 apiVersion: v1
 kind: Event
@@ -113,7 +115,7 @@ involvedObject: {{kind: Pod, namespace: default, name: p1, uid: {uid}}}
 type: Warning
 reason: Failed
 message: no image
-lastTimestamp: "2027-01-15T07:58:30Z"
+lastTimestamp: "{last}"
 """)
     line = cluster("describe", "pod", "p1").lines[-1]
     assert line.split()[:3] == ["Warning", "Failed", "1m30s"]

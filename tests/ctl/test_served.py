@@ -129,10 +129,11 @@ def test_flags_of_a_command_are_not_taken_for_global_ones(ctl: Ctl) -> None:
 
 
 def test_help_and_unknown_commands(ctl: Ctl) -> None:
-    """Help lists the commands; a wrong command or flag is one line that points to it."""
+    """Help lists the commands; an unknown command or flag is an error of one line that refers to the help."""
     for words in ((), ("--help",), ("rollout", "--help")):
         assert "Commands:" in ctl(*words).out
-    assert "Commands:" in ctl("rollout", status=1).error
+    incomplete = ctl("rollout", status=1)
+    assert "Commands:" in incomplete.out and "which command?" in incomplete.error
     assert "--help lists the commands" in ctl("frob", status=1).error
     assert "see orchctl get --help" in ctl("get", "--frob", status=1).error
 

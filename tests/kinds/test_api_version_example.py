@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.util
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from orchd.kinds.builtin import coordination_v1, groups
 from orchd.kinds.rows import KindRow, Row
@@ -64,3 +66,29 @@ def test_discovery_lists_the_version(server: InProcessServer) -> None:
     assert [each["version"] for each in group["versions"]] == ["v1", "v1beta1"]
     listed = run(server.request("GET", "/apis/coordination.orch.io/v1beta1")).json["resources"]
     assert [each["name"] for each in listed] == ["leases"]
+
+
+def test_versions_of_the_custom_kind(tmp_path: Path) -> None:
+    """With the definition of the page, an object of v2 is read in v1, deprecated, and an update in v1 drops what v1 lacks; a version
+    that the store may contain stays in the definition. The page's webhook is accepted in its place."""
+    page = (ROOT / "docs/extending/api-version.md").read_text(encoding="utf-8")
+    definition, webhook = (yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL))
+    server = make_server(tmp_path)
+    definitions = "/apis/apiextensions.orch.io/v1/customresourcedefinitions"
+    assert run(server.request("POST", definitions, body=definition)).code == 201
+    server.clock.advance(1)
+    paints = "/apis/example.com/{}/namespaces/default/paints"
+    body = {"apiVersion": "example.com/v2", "kind": "Paint", "metadata": {"name": "a"}, "spec": {"color": "red", "gloss": True}}
+    assert run(server.request("POST", paints.format("v2"), body=body)).code == 201
+    old = run(server.request("GET", f"{paints.format('v1')}/a"))
+    assert old.json["spec"] == {"color": "red"} and "deprecated" in old.headers["Warning"]
+    assert run(server.request("PUT", f"{paints.format('v1')}/a", body=old.json)).code == 200
+    assert run(server.request("GET", f"{paints.format('v2')}/a")).json["spec"] == {"color": "red"}
+    current = run(server.request("GET", f"{definitions}/paints.example.com")).json
+    assert current["status"]["storedVersions"] == ["v2"]
+    without = {**current, "spec": {**current["spec"], "versions": [{**current["spec"]["versions"][1], "storage": True}]}}
+    assert run(server.request("PUT", f"{definitions}/paints.example.com", body=without)).code == 422
+    webhook["conversion"]["webhook"]["clientConfig"]["caBundle"] = ""
+    changed = {**current, "spec": {**current["spec"], **webhook}}
+    assert run(server.request("PUT", f"{definitions}/paints.example.com", body=changed)).code == 200
+    server.stop()

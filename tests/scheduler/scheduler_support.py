@@ -123,7 +123,7 @@ class _ExtenderConnection:
         return self._answer()
 
 
-class Bed:
+class SchedulerHarness:
     """A running scheduler. `settle` advances the time. With `lagging`, `late` holds its informers back. `extender` is
     called for the response to each request of a filter extender; it may raise ExtenderError."""
 

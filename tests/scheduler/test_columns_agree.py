@@ -14,7 +14,7 @@ from orchd.scheduler.framework.evaluation import Evaluation
 from orchd.scheduler.interfaces import IPreFilterExtensions
 from orchd.scheduler.pods import Pod
 from orchd.scheduler.values import CycleState
-from tests.scheduler.scheduler_support import HOST, NODES, PODS, SERVICES, ZONE, Bed, node, pod
+from tests.scheduler.scheduler_support import HOST, NODES, PODS, SERVICES, ZONE, SchedulerHarness, node, pod
 
 _FEW = st.integers(0, 3)
 _APPS = st.sampled_from(["a", "b", "c"])
@@ -118,10 +118,10 @@ def pods(draw: Any, name: str, on: str = "") -> Any:
     return {"metadata": metadata, "spec": spec, "status": {}}
 
 
-def _assert_agreement(bed: Bed, evaluation: Evaluation, incoming: Pod) -> None:
+def _assert_agreement(harness: SchedulerHarness, evaluation: Evaluation, incoming: Pod) -> None:
     """Every filter and score of the profile gives the same result in its plain and in its columnar form."""
-    lane = bed.scheduler.lanes["default-scheduler"]
-    snapshot, state = bed.scheduler.snapshot, CycleState()
+    lane = harness.scheduler.lanes["default-scheduler"]
+    snapshot, state = harness.scheduler.snapshot, CycleState()
     evaluation.refresh(state, incoming)
     rows = snapshot.rows()
     plain_state = CycleState()
@@ -153,9 +153,9 @@ def _assert_agreement(bed: Bed, evaluation: Evaluation, incoming: Pod) -> None:
         assert plain == ([normalized] * len(rows) if isinstance(normalized, int) else normalized.tolist()), score.plugin.name
 
 
-def _check_sums(bed: Bed) -> None:
+def _check_sums(harness: SchedulerHarness) -> None:
     """The columns hold the sums of the pods of each node."""
-    at = bed.scheduler.snapshot
+    at = harness.scheduler.snapshot
     for row in at.rows().tolist():
         view = at.node(row)
         templates = [pod.template for pod in view.pods.values()]
@@ -181,34 +181,34 @@ def _check_sums(bed: Bed) -> None:
 def test_columnar_and_plain_plugins_agree(data: st.DataObject) -> None:
     """Filters give the same statuses and scores the same numbers, also with results that were cached while nodes and
     pods changed."""
-    bed = Bed()
+    harness = SchedulerHarness()
     if data.draw(st.booleans()):
-        bed.informers.put(SERVICES, {"metadata": {"name": "s", "namespace": "ns"}, "spec": {"selector": {"app": "a"}}})
+        harness.informers.put(SERVICES, {"metadata": {"name": "s", "namespace": "ns"}, "spec": {"selector": {"app": "a"}}})
     for number in range(data.draw(st.integers(1, 4))):
-        bed.put(data.draw(nodes(f"n{number}")))
+        harness.put(data.draw(nodes(f"n{number}")))
     for number in range(data.draw(st.integers(0, 6))):
-        bed.put(data.draw(pods(f"p{number}", on=f"n{data.draw(_FEW)}")))
-    lane = bed.scheduler.lanes["default-scheduler"]
-    incoming = [bed.scheduler.templates.pod(data.draw(pods(f"new{number}"))) for number in range(2)]
+        harness.put(data.draw(pods(f"p{number}", on=f"n{data.draw(_FEW)}")))
+    lane = harness.scheduler.lanes["default-scheduler"]
+    incoming = [harness.scheduler.templates.pod(data.draw(pods(f"new{number}"))) for number in range(2)]
     shared = lane.profile.columnar_filters, lane.profile.columnar_scores
     parts = [[(n, each) for n, each in group if each.shared] for group in shared]
-    evaluations = [Evaluation(bed.scheduler.snapshot, *parts) for _ in incoming]
+    evaluations = [Evaluation(harness.scheduler.snapshot, *parts) for _ in incoming]
     for _ in range(data.draw(st.integers(1, 4))):
         for each, evaluation in zip(incoming, evaluations, strict=True):
-            _assert_agreement(bed, evaluation, each)
-        _check_sums(bed)
-        _change(bed, data)
+            _assert_agreement(harness, evaluation, each)
+        _check_sums(harness)
+        _change(harness, data)
 
 
-def _change(bed: Bed, data: st.DataObject) -> None:
+def _change(harness: SchedulerHarness, data: st.DataObject) -> None:
     """Change one object of the cluster."""
     kind = data.draw(st.sampled_from(["node", "pod", "no node", "no pod"]))
     if kind == "node":
-        bed.put(data.draw(nodes(f"n{data.draw(st.integers(0, 5))}")))
+        harness.put(data.draw(nodes(f"n{data.draw(st.integers(0, 5))}")))
     elif kind == "pod":
-        bed.put(data.draw(pods(f"p{data.draw(st.integers(0, 7))}", on=f"n{data.draw(_FEW)}")))
+        harness.put(data.draw(pods(f"p{data.draw(st.integers(0, 7))}", on=f"n{data.draw(_FEW)}")))
     else:
-        ref = bed.informers.informer(NODES if kind == "no node" else PODS)
+        ref = harness.informers.informer(NODES if kind == "no node" else PODS)
         there = [obj["metadata"] for obj in ref.list()]
         if there:
             gone = data.draw(st.sampled_from(there))
@@ -229,9 +229,9 @@ def test_columnar_and_plain_topology_spread_agree(
     zones: list[str], placed: list[tuple[int, str]], constraints: list[tuple[str, int, str, bool]], app: str
 ) -> None:
     """Many pods in few domains, so that skews are at the limit."""
-    bed = Bed()
-    bed.put(*(node(f"n{number}", zone=zone) for number, zone in enumerate(zones)))
-    bed.put(*(pod(f"p{number}", on=f"n{on}", labels={"app": label}) for number, (on, label) in enumerate(placed)))
+    harness = SchedulerHarness()
+    harness.put(*(node(f"n{number}", zone=zone) for number, zone in enumerate(zones)))
+    harness.put(*(pod(f"p{number}", on=f"n{on}", labels={"app": label}) for number, (on, label) in enumerate(placed)))
     spread = [
         {
             "topologyKey": key, "maxSkew": skew, "labelSelector": {"matchLabels": {"app": label}},
@@ -239,8 +239,8 @@ def test_columnar_and_plain_topology_spread_agree(
         }
         for key, skew, label, hard in constraints
     ]  # fmt: skip
-    incoming = bed.scheduler.templates.pod(pod("new", labels={"app": app}, topologySpreadConstraints=spread))
-    profile = bed.scheduler.lanes["default-scheduler"].profile
+    incoming = harness.scheduler.templates.pod(pod("new", labels={"app": app}, topologySpreadConstraints=spread))
+    profile = harness.scheduler.lanes["default-scheduler"].profile
     groups = profile.columnar_filters, profile.columnar_scores
     parts = [[(n, each) for n, each in group if each.name == "PodTopologySpread"] for group in groups]
-    _assert_agreement(bed, Evaluation(bed.scheduler.snapshot, *parts), incoming)
+    _assert_agreement(harness, Evaluation(harness.scheduler.snapshot, *parts), incoming)

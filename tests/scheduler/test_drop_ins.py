@@ -12,7 +12,7 @@ import yaml
 import orchd.plugins
 from orchd.scheduler.config.model import ConfigError
 from orchd.scheduler.plugins.registry import plugin_factories
-from tests.scheduler.scheduler_support import PODS, Bed, node, pod
+from tests.scheduler.scheduler_support import PODS, SchedulerHarness, node, pod
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "docs" / "examples" / "scheduler_plugin.py"
@@ -36,12 +36,12 @@ def _configuration() -> dict[str, object]:
 def test_documented_example_decides_where_pods_go(folder: Path) -> None:
     """With the module and the configuration of the page, pods go to the nodes with the highest label."""
     (folder / "drop_in_rack_power.py").write_text(EXAMPLE.read_text(encoding="utf-8"))
-    bed = Bed(_configuration())
+    harness = SchedulerHarness(_configuration())
     for name, power in (("n1", "10"), ("n2", "90"), ("n3", "40")):
-        bed.put(node(name, labels={"example.com/rack-power": power}))
-    bed.put(pod("a"))
-    bed.settle()
-    assert bed.where("a") == "n2"
+        harness.put(node(name, labels={"example.com/rack-power": power}))
+    harness.put(pod("a"))
+    harness.settle()
+    assert harness.where("a") == "n2"
 
 
 def test_invalid_plugin_arguments_are_named(folder: Path) -> None:
@@ -50,7 +50,7 @@ def test_invalid_plugin_arguments_are_named(folder: Path) -> None:
     config = _configuration()
     config["profiles"][0]["pluginConfig"][0]["args"] = {"lable": "x"}  # type: ignore[index]  # JSON data
     with pytest.raises(ConfigError, match='initializing plugin "RackPower": unknown field lable'):
-        Bed(config)
+        SchedulerHarness(config)
 
 
 def test_drop_in_cannot_replace_a_built_in_plugin(folder: Path) -> None:
@@ -97,33 +97,33 @@ def test_invalid_events_are_named(folder: Path) -> None:
     """An event of the wrong type is an error that names the plugin."""
     (folder / "drop_in_odd_events.py").write_text(_FILTER.replace("events = ANY_EVENT", "events = (ANY_EVENT,)"))
     with pytest.raises(ConfigError, match='initializing plugin "Odd": events must be a sequence of ClusterEvent'):
-        Bed(_ENABLED)
+        SchedulerHarness(_ENABLED)
 
 
 def test_plain_filter_is_called_for_every_remaining_node(folder: Path) -> None:
     """A plain filter is called for every remaining node, and its reasons are counted with the others."""
     (folder / "drop_in_odd.py").write_text(_FILTER)
-    bed = Bed(_ENABLED)
-    bed.put(node("n1", cpu=8), node("n2", cpu=1), pod("small", cpu=1), pod("large", cpu=4))
-    bed.settle()
-    assert bed.where("small") == "n2"
-    assert bed.message("large") == "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were odd."
+    harness = SchedulerHarness(_ENABLED)
+    harness.put(node("n1", cpu=8), node("n2", cpu=1), pod("small", cpu=1), pod("large", cpu=4))
+    harness.settle()
+    assert harness.where("small") == "n2"
+    assert harness.message("large") == "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were odd."
 
 
 def test_permit_plugin_delays_the_binding(folder: Path) -> None:
     """A permit plugin delays a pod until it allows it, or until its timeout."""
     (folder / "drop_in_odd.py").write_text(_FILTER)
-    bed = Bed(_ENABLED)
-    bed.put(node("n2"), pod("a", labels={"wait": "1"}), pod("b", labels={"wait": "1"}), pod("c"))
-    bed.settle()
-    assert bed.api.bound == [("c", "n2")]
-    waiting = bed.scheduler.waiting.get("uid-a")
+    harness = SchedulerHarness(_ENABLED)
+    harness.put(node("n2"), pod("a", labels={"wait": "1"}), pod("b", labels={"wait": "1"}), pod("c"))
+    harness.settle()
+    assert harness.api.bound == [("c", "n2")]
+    waiting = harness.scheduler.waiting.get("uid-a")
     assert waiting is not None
     waiting.allow("Odd")
-    bed.settle(31)
-    assert bed.where("a") == "n2"
-    assert bed.where("b") == ""
-    assert bed.message("b") == "rejected due to timeout after waiting on permit at plugin Odd"
+    harness.settle(31)
+    assert harness.where("a") == "n2"
+    assert harness.where("b") == ""
+    assert harness.message("b") == "rejected due to timeout after waiting on permit at plugin Odd"
 
 
 def test_the_example_with_state_lets_pods_wait_for_a_seat(folder: Path) -> None:
@@ -135,15 +135,15 @@ def test_the_example_with_state_lets_pods_wait_for_a_seat(folder: Path) -> None:
     profile = yaml.safe_load(page[1])
     assert profile["pluginConfig"][0]["args"].keys() == {"label", "seats", "waitSeconds"}
     profile["pluginConfig"][0]["args"] |= {"seats": 1, "waitSeconds": 30}
-    bed = Bed({"profiles": [{"schedulerName": "default-scheduler", **profile}]})
-    bed.put(node("n1"), *(pod(name, labels={"licence": "x"}) for name in "abc"), pod("free"))
-    bed.settle(1)
-    assert sorted(bed.api.bound) == [("a", "n1"), ("free", "n1")]
-    bed.informers.informer(PODS).remove("ns", "a")
-    bed.settle(1)
-    assert bed.where("b") == "n1" and bed.where("c") == ""
-    bed.settle(31)
-    assert bed.message("c") == "rejected due to timeout after waiting on permit at plugin Licences"
+    harness = SchedulerHarness({"profiles": [{"schedulerName": "default-scheduler", **profile}]})
+    harness.put(node("n1"), *(pod(name, labels={"licence": "x"}) for name in "abc"), pod("free"))
+    harness.settle(1)
+    assert sorted(harness.api.bound) == [("a", "n1"), ("free", "n1")]
+    harness.informers.informer(PODS).remove("ns", "a")
+    harness.settle(1)
+    assert harness.where("b") == "n1" and harness.where("c") == ""
+    harness.settle(31)
+    assert harness.message("c") == "rejected due to timeout after waiting on permit at plugin Licences"
 
 
 def test_the_example_with_state_of_a_cycle_spreads_pods(folder: Path) -> None:
@@ -151,15 +151,15 @@ def test_the_example_with_state_of_a_cycle_spreads_pods(folder: Path) -> None:
     (folder / "drop_in_tenants.py").write_text((EXAMPLE.parent / "scheduler_spread_plugin.py").read_text(encoding="utf-8"))
     page = re.search(r"```yaml\n(  plugins:\n    multiPoint.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert page is not None
-    bed = Bed({"profiles": [{"schedulerName": "default-scheduler", **yaml.safe_load(page[1])}]})
-    bed.put(node("n1"), node("n2"), pod("other"))
+    harness = SchedulerHarness({"profiles": [{"schedulerName": "default-scheduler", **yaml.safe_load(page[1])}]})
+    harness.put(node("n1"), node("n2"), pod("other"))
     for name in "abc":
-        bed.put(pod(name, labels={"tenant": "x"}))
-        bed.settle(1)
-    assert sorted((bed.where("a"), bed.where("b"))) == ["n1", "n2"]
-    assert bed.message("c") == "0/2 nodes are available: 2 too many pods of the tenant."
-    assert bed.message("other") == "0/2 nodes are available: 2 the pod has no label tenant."
-    freed = bed.where("b")
-    bed.informers.informer(PODS).remove("ns", "b")
-    bed.settle(61)
-    assert bed.where("c") == freed
+        harness.put(pod(name, labels={"tenant": "x"}))
+        harness.settle(1)
+    assert sorted((harness.where("a"), harness.where("b"))) == ["n1", "n2"]
+    assert harness.message("c") == "0/2 nodes are available: 2 too many pods of the tenant."
+    assert harness.message("other") == "0/2 nodes are available: 2 the pod has no label tenant."
+    freed = harness.where("b")
+    harness.informers.informer(PODS).remove("ns", "b")
+    harness.settle(61)
+    assert harness.where("c") == freed

@@ -9,25 +9,25 @@ import pytest
 from orchd.errors import ApiError
 from orchd.scheduler.explain import dry_run, explain
 from orchd.testing.results import result_of
-from tests.scheduler.scheduler_support import HOST, Bed, node, pod
+from tests.scheduler.scheduler_support import HOST, SchedulerHarness, node, pod
 
 
 @pytest.fixture
-def bed() -> Bed:
-    made = Bed()
+def harness() -> SchedulerHarness:
+    made = SchedulerHarness()
     made.put(node("n1", cpu=4), node("n2", cpu=8), node("n3", taints=[{"key": "k", "value": "v", "effect": "NoSchedule"}]))
     return made
 
 
-def _explain(bed: Bed, name: str) -> Any:
-    return result_of(explain(bed.scheduler, "ns", name))
+def _explain(harness: SchedulerHarness, name: str) -> Any:
+    return result_of(explain(harness.scheduler, "ns", name))
 
 
-def test_bound_pod_shows_its_past_decision(bed: Bed) -> None:
+def test_bound_pod_shows_its_past_decision(harness: SchedulerHarness) -> None:
     """Later changes of the cluster do not change the explanation."""
-    bed.put(pod("a", cpu=2))
-    bed.settle()
-    before = _explain(bed, "a")
+    harness.put(pod("a", cpu=2))
+    harness.settle()
+    before = _explain(harness, "a")
     assert before["node"] == "n2"
     assert set(before["feasible"]) == {"n1", "n2"}
     for entry in before["feasible"].values():
@@ -35,21 +35,21 @@ def test_bound_pod_shows_its_past_decision(bed: Bed) -> None:
     assert before["feasible"]["n1"]["plugins"]["NodeResourcesFit"] < before["feasible"]["n2"]["plugins"]["NodeResourcesFit"]
     reason = "node(s) had taint {k: v}, that the pod didn't tolerate"
     assert before["filtered"] == {"n3": {"plugin": "TaintToleration", "reasons": [reason]}}
-    bed.put(node("n1", cpu=64), node("n4", cpu=64))
-    assert _explain(bed, "a") == before
+    harness.put(node("n1", cpu=64), node("n4", cpu=64))
+    assert _explain(harness, "a") == before
 
 
-def test_a_pending_pod_shows_what_would_help(bed: Bed) -> None:
+def test_a_pending_pod_shows_what_would_help(harness: SchedulerHarness) -> None:
     """The explanation has the rejecting filter per node, and changes ranked by the number of nodes that they would make
     feasible."""
-    bed.put(pod("a", cpu=16))
-    bed.settle()
-    found = _explain(bed, "a")
+    harness.put(pod("a", cpu=16))
+    harness.settle()
+    found = _explain(harness, "a")
     assert found["node"] == ""
     assert found["filtered"]["n1"] == {
         "plugin": "NodeResourcesFit", "reasons": ["Insufficient cpu"], "remedy": "12000m more cpu",
     }  # fmt: skip
-    assert found["message"] == bed.message("a")
+    assert found["message"] == harness.message("a")
     assert found["wouldHelp"][0] == {
         "nodes": 2, "plugin": "NodeResourcesFit", "reasons": ["Insufficient cpu"], "preemptionMayHelp": True,
     }  # fmt: skip
@@ -63,31 +63,31 @@ def test_a_pending_pod_shows_what_would_help(bed: Bed) -> None:
         ({"topologySpreadConstraints": [{"topologyKey": "rack", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}]}, "node labels rack"),
     ],
 )
-def test_remedies_by_plugin_and_node(bed: Bed, spec: Any, change: str) -> None:
+def test_remedies_by_plugin_and_node(harness: SchedulerHarness, spec: Any, change: str) -> None:
     """Each plugin suggests a remedy in its own terms for each node."""
-    bed.put(pod("web", on="n1", containers=[{"ports": [{"hostPort": 80}]}]))
-    found = result_of(dry_run(bed.scheduler, pod("a", **spec)))
+    harness.put(pod("web", on="n1", containers=[{"ports": [{"hostPort": 80}]}]))
+    found = result_of(dry_run(harness.scheduler, pod("a", **spec)))
     wanted = found["filtered"].get("n1", {}).get("remedy")
     assert wanted == change
 
 
 def test_remedies_for_taints_and_cordoned_nodes() -> None:
     """The remedy names the taint to tolerate."""
-    bed = Bed()
+    harness = SchedulerHarness()
     taint = {"key": "k", "value": "v", "effect": "NoExecute"}
-    bed.put(node("n1", taints=[taint]), node("n2", unschedulable=True))
-    filtered = result_of(dry_run(bed.scheduler, pod("a")))["filtered"]
+    harness.put(node("n1", taints=[taint]), node("n2", unschedulable=True))
+    filtered = result_of(dry_run(harness.scheduler, pod("a")))["filtered"]
     assert filtered["n1"]["remedy"] == "a toleration of k=v:NoExecute, or the taint removed"
     assert filtered["n2"]["remedy"] == "the node uncordoned"
 
 
-def test_explaining_a_new_pod_changes_nothing(bed: Bed) -> None:
+def test_explaining_a_new_pod_changes_nothing(harness: SchedulerHarness) -> None:
     """A posted pod is evaluated without being created or assumed."""
-    found = result_of(dry_run(bed.scheduler, pod("a", cpu=2, nodeSelector={HOST: "n1"})))
+    found = result_of(dry_run(harness.scheduler, pod("a", cpu=2, nodeSelector={HOST: "n1"})))
     assert found["node"] == "n1"
-    bed.settle()
-    assert bed.api.bound == []
-    assert not bed.scheduler.cluster.assumed
+    harness.settle()
+    assert harness.api.bound == []
+    assert not harness.scheduler.cluster.assumed
 
 
 @pytest.mark.parametrize(
@@ -99,26 +99,26 @@ def test_explaining_a_new_pod_changes_nothing(bed: Bed) -> None:
         ({"affinity": ["x"]}, "the pod cannot be read: "),
     ],
 )
-def test_invalid_posted_pod_is_refused(bed: Bed, spec: Any, message: str) -> None:
+def test_invalid_posted_pod_is_refused(harness: SchedulerHarness, spec: Any, message: str) -> None:
     """The response says what is wrong with the pod."""
     with pytest.raises(ApiError, match=message) as caught:
-        result_of(dry_run(bed.scheduler, pod("a", **spec)))
+        result_of(dry_run(harness.scheduler, pod("a", **spec)))
     assert caught.value.code == 400
 
 
-def test_unknown_pod_is_404(bed: Bed) -> None:
+def test_unknown_pod_is_404(harness: SchedulerHarness) -> None:
     """A pod that does not exist is 404."""
     with pytest.raises(ApiError) as caught:
-        _explain(bed, "none")
+        _explain(harness, "none")
     assert caught.value.code == 404
 
 
 def test_decision_history_is_bounded() -> None:
     """The oldest decisions are evicted."""
-    bed = Bed()
-    bed.scheduler.history._limit = 5000
-    bed.put(node("n1"), node("n2"), *(pod(f"p{n}") for n in range(20)))
-    bed.settle(2)
-    assert bed.scheduler.history.get("uid-p19") is not None
-    assert bed.scheduler.history.get("uid-p0") is None
-    assert _explain(bed, "p0")["message"] == "the decision is not remembered"
+    harness = SchedulerHarness()
+    harness.scheduler.history._limit = 5000
+    harness.put(node("n1"), node("n2"), *(pod(f"p{n}") for n in range(20)))
+    harness.settle(2)
+    assert harness.scheduler.history.get("uid-p19") is not None
+    assert harness.scheduler.history.get("uid-p0") is None
+    assert _explain(harness, "p0")["message"] == "the decision is no longer recorded"

@@ -8,7 +8,7 @@ import pytest
 
 from orchd.scheduler.plugins.importance import by_importance
 from orchd.scheduler.pods import Templates
-from tests.scheduler.scheduler_support import BUDGETS, HOST, PODS, Bed, node, pod
+from tests.scheduler.scheduler_support import BUDGETS, HOST, PODS, SchedulerHarness, node, pod
 
 _EARLY, _LATE = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
 
@@ -33,116 +33,116 @@ def _budget(name: str, allowed: int, app: str) -> Any:
 )
 def test_candidate_selection_rules(pods: list[tuple[str, int, str, str]], wanted: str, victims: list[str]) -> None:
     """With two full nodes of two cores, a pod of priority 10 chooses the node by the reference's rules."""
-    bed = Bed()
-    bed.put(node("n1", cpu=2), node("n2", cpu=2))
-    bed.put(*(pod(name, cpu=cpu, on=on, priority=priority, start=_EARLY) for on, priority, cpu, name in pods))
-    bed.put(pod("new", cpu=wanted, priority=10))
-    bed.settle()
-    assert sorted(bed.api.deleted) == victims
+    harness = SchedulerHarness()
+    harness.put(node("n1", cpu=2), node("n2", cpu=2))
+    harness.put(*(pod(name, cpu=cpu, on=on, priority=priority, start=_EARLY) for on, priority, cpu, name in pods))
+    harness.put(pod("new", cpu=wanted, priority=10))
+    harness.settle()
+    assert sorted(harness.api.deleted) == victims
 
 
 def test_latest_start_decides_between_equal_candidates() -> None:
     """Of two equal candidates the one whose victim started later is chosen."""
-    bed = Bed()
-    bed.put(node("n1", cpu=1), node("n2", cpu=1))
-    bed.put(pod("old", cpu=1, on="n1", start=_EARLY), pod("young", cpu=1, on="n2", start=_LATE))
-    bed.put(pod("new", cpu=1, priority=1))
-    bed.settle()
-    assert bed.api.deleted == ["young"]
-    assert bed.api.delete_options == {"young": {"preconditions": {"uid": "uid-young"}}}
+    harness = SchedulerHarness()
+    harness.put(node("n1", cpu=1), node("n2", cpu=1))
+    harness.put(pod("old", cpu=1, on="n1", start=_EARLY), pod("young", cpu=1, on="n2", start=_LATE))
+    harness.put(pod("new", cpu=1, priority=1))
+    harness.settle()
+    assert harness.api.deleted == ["young"]
+    assert harness.api.delete_options == {"young": {"preconditions": {"uid": "uid-young"}}}
 
 
 def test_budgets_are_violated_last() -> None:
     """A node without a budget violation is preferred, even if its victims have a higher priority."""
-    bed = Bed()
-    bed.informers.put(BUDGETS, _budget("b", 0, "guarded"))
-    bed.put(node("n1", cpu=1), node("n2", cpu=1))
-    bed.put(pod("a", cpu=1, on="n1", labels={"app": "guarded"}), pod("b", cpu=1, on="n2", priority=5))
-    bed.put(pod("new", cpu=1, priority=10))
-    bed.settle()
-    assert bed.api.deleted == ["b"]
+    harness = SchedulerHarness()
+    harness.informers.put(BUDGETS, _budget("b", 0, "guarded"))
+    harness.put(node("n1", cpu=1), node("n2", cpu=1))
+    harness.put(pod("a", cpu=1, on="n1", labels={"app": "guarded"}), pod("b", cpu=1, on="n2", priority=5))
+    harness.put(pod("new", cpu=1, priority=10))
+    harness.settle()
+    assert harness.api.deleted == ["b"]
 
 
 def test_budget_allowance_is_used_up_by_victims() -> None:
     """With one allowed disruption, only the second of two guarded pods on a node is a violation."""
-    bed = Bed()
-    bed.informers.put(BUDGETS, _budget("b", 1, "guarded"))
-    bed.put(node("n1", cpu=2), node("n2", cpu=2))
-    bed.put(*(pod(f"a{n}", cpu=1, on="n1", labels={"app": "guarded"}, start=_EARLY) for n in range(2)))
-    bed.put(pod("b", cpu=2, on="n2", priority=5))
-    bed.put(pod("new", cpu=1, priority=10))
-    bed.settle()
-    assert bed.api.deleted == ["a1"] or bed.api.deleted == ["a0"]
+    harness = SchedulerHarness()
+    harness.informers.put(BUDGETS, _budget("b", 1, "guarded"))
+    harness.put(node("n1", cpu=2), node("n2", cpu=2))
+    harness.put(*(pod(f"a{n}", cpu=1, on="n1", labels={"app": "guarded"}, start=_EARLY) for n in range(2)))
+    harness.put(pod("b", cpu=2, on="n2", priority=5))
+    harness.put(pod("new", cpu=1, priority=10))
+    harness.settle()
+    assert harness.api.deleted == ["a1"] or harness.api.deleted == ["a0"]
 
 
 def test_room_is_reserved_for_the_nominated_pod() -> None:
     """A pod of lower priority does not get the space of terminated victims; one of higher priority may."""
-    bed = Bed()
-    bed.put(node("n1", cpu=2), pod("old", cpu=2, on="n1"))
-    bed.put(pod("new", cpu=2, priority=10))
-    bed.settle()
-    assert bed.api.deleted == ["old"]
-    assert bed.api.patches[-1][1]["status"]["nominatedNodeName"] == "n1"
-    bed.put(pod("low", cpu=1, priority=5))
-    bed.settle()
-    assert bed.message("low") == "0/1 nodes are available: 1 Insufficient cpu."
-    bed.informers.informer(PODS).remove("ns", "old")
-    bed.settle(5)
-    assert bed.api.bound == [("new", "n1")]
+    harness = SchedulerHarness()
+    harness.put(node("n1", cpu=2), pod("old", cpu=2, on="n1"))
+    harness.put(pod("new", cpu=2, priority=10))
+    harness.settle()
+    assert harness.api.deleted == ["old"]
+    assert harness.api.patches[-1][1]["status"]["nominatedNodeName"] == "n1"
+    harness.put(pod("low", cpu=1, priority=5))
+    harness.settle()
+    assert harness.message("low") == "0/1 nodes are available: 1 Insufficient cpu."
+    harness.informers.informer(PODS).remove("ns", "old")
+    harness.settle(5)
+    assert harness.api.bound == [("new", "n1")]
 
 
 def test_no_second_preemption_while_victims_end() -> None:
     """While the victim terminates on the nominated node, the pod waits and keeps its nomination."""
-    bed = Bed()
+    harness = SchedulerHarness()
     old = pod("old", cpu=2, on="n1")
-    bed.put(node("n1", cpu=2), node("n2", cpu=2), old, pod("other", cpu=2, on="n2", priority=5))
-    bed.put(pod("new", cpu=2, priority=10))
-    bed.settle()
-    bed.put({**old, "metadata": {**old["metadata"], "deletionTimestamp": _EARLY}})
-    bed.settle(70)
-    assert bed.api.deleted == ["old"]
-    assert [each.name for each in bed.scheduler.nominator.nominated("n1")] == ["new"]
+    harness.put(node("n1", cpu=2), node("n2", cpu=2), old, pod("other", cpu=2, on="n2", priority=5))
+    harness.put(pod("new", cpu=2, priority=10))
+    harness.settle()
+    harness.put({**old, "metadata": {**old["metadata"], "deletionTimestamp": _EARLY}})
+    harness.settle(70)
+    assert harness.api.deleted == ["old"]
+    assert [each.name for each in harness.scheduler.nominator.nominated("n1")] == ["new"]
 
 
 def test_preemption_policy_never() -> None:
     """A pod with preemptionPolicy Never preempts no other pod."""
-    bed = Bed()
-    bed.put(node("n1", cpu=1), pod("old", cpu=1, on="n1"), pod("new", cpu=1, priority=10, preemptionPolicy="Never"))
-    bed.settle()
-    assert bed.api.deleted == []
+    harness = SchedulerHarness()
+    harness.put(node("n1", cpu=1), pod("old", cpu=1, on="n1"), pod("new", cpu=1, priority=10, preemptionPolicy="Never"))
+    harness.settle()
+    assert harness.api.deleted == []
 
 
 def test_nodes_that_removal_cannot_help_are_not_tried() -> None:
     """A node that rejects the pod by its labels keeps its pods."""
-    bed = Bed()
-    bed.put(node("n1", cpu=1), node("n2", cpu=1), pod("a", cpu=1, on="n1"), pod("b", cpu=1, on="n2", priority=5))
-    bed.put(pod("new", cpu=1, priority=10, nodeSelector={HOST: "n2"}))
-    bed.settle()
-    assert bed.api.deleted == ["b"]
+    harness = SchedulerHarness()
+    harness.put(node("n1", cpu=1), node("n2", cpu=1), pod("a", cpu=1, on="n1"), pod("b", cpu=1, on="n2", priority=5))
+    harness.put(pod("new", cpu=1, priority=10, nodeSelector={HOST: "n2"}))
+    harness.settle()
+    assert harness.api.deleted == ["b"]
 
 
 def test_preemption_resolves_anti_affinity() -> None:
     """The simulation counts affinity terms of the remaining pods."""
     term = {"topologyKey": HOST, "labelSelector": {"matchLabels": {"app": "new"}}}
     against = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
-    bed = Bed()
-    bed.put(node("n1", cpu=4), pod("apart", cpu=1, on="n1", affinity=against), pod("other", cpu=1, on="n1"))
-    bed.put(pod("new", cpu=1, priority=10, labels={"app": "new"}))
-    bed.settle()
-    assert bed.api.deleted == ["apart"]
+    harness = SchedulerHarness()
+    harness.put(node("n1", cpu=4), pod("apart", cpu=1, on="n1", affinity=against), pod("other", cpu=1, on="n1"))
+    harness.put(pod("new", cpu=1, priority=10, labels={"app": "new"}))
+    harness.settle()
+    assert harness.api.deleted == ["apart"]
 
 
 def test_lower_nominations_are_cleared() -> None:
     """When a pod of higher priority takes the node, the nomination of the other pod is cleared."""
-    bed = Bed()
-    bed.put(node("n1", cpu=2), pod("old", cpu=2, on="n1"))
-    bed.put(pod("mid", cpu=2, priority=5))
-    bed.settle()
-    bed.put(pod("high", cpu=2, priority=10))
-    bed.settle()
-    cleared = [patch for name, patch in bed.api.patches if name == "mid" and patch["status"].get("nominatedNodeName", "") is None]
+    harness = SchedulerHarness()
+    harness.put(node("n1", cpu=2), pod("old", cpu=2, on="n1"))
+    harness.put(pod("mid", cpu=2, priority=5))
+    harness.settle()
+    harness.put(pod("high", cpu=2, priority=10))
+    harness.settle()
+    cleared = [patch for name, patch in harness.api.patches if name == "mid" and patch["status"].get("nominatedNodeName", "") is None]
     assert cleared
-    assert [each.name for each in bed.scheduler.nominator.nominated("n1")] == ["high"]
+    assert [each.name for each in harness.scheduler.nominator.nominated("n1")] == ["high"]
 
 
 @pytest.mark.parametrize(
@@ -166,21 +166,21 @@ def test_pods_by_importance(pods: list[tuple[str, int, str]], order: str) -> Non
 def test_search_continues_until_a_candidate_without_violation(seed: int) -> None:
     """A sufficient number of candidates ends the search only if one of them violates no budget."""
     args = {"minCandidateNodesPercentage": 0, "minCandidateNodesAbsolute": 1}
-    bed = Bed({"profiles": [{"pluginConfig": [{"name": "DefaultPreemption", "args": args}]}]}, seed=seed)
-    bed.informers.put(BUDGETS, _budget("b", 0, "guarded"))
-    bed.put(node("n1", cpu=1), node("n2", cpu=1))
-    bed.put(pod("a", cpu=1, on="n1", labels={"app": "guarded"}), pod("b", cpu=1, on="n2", priority=5))
-    bed.put(pod("new", cpu=1, priority=10))
-    bed.settle()
-    assert bed.api.deleted == ["b"]
+    harness = SchedulerHarness({"profiles": [{"pluginConfig": [{"name": "DefaultPreemption", "args": args}]}]}, seed=seed)
+    harness.informers.put(BUDGETS, _budget("b", 0, "guarded"))
+    harness.put(node("n1", cpu=1), node("n2", cpu=1))
+    harness.put(pod("a", cpu=1, on="n1", labels={"app": "guarded"}), pod("b", cpu=1, on="n2", priority=5))
+    harness.put(pod("new", cpu=1, priority=10))
+    harness.settle()
+    assert harness.api.deleted == ["b"]
 
 
 def test_higher_nominations_are_kept() -> None:
     """A preemption does not clear the nomination of a pod of higher priority to the same node."""
-    bed = Bed()
-    bed.put(node("n1", cpu=4), pod("old-1", cpu=2, on="n1"), pod("old-2", cpu=2, on="n1"))
-    bed.put(pod("high", cpu=2, priority=20))
-    bed.settle()
-    bed.put(pod("mid", cpu=2, priority=10))
-    bed.settle()
-    assert sorted(each.name for each in bed.scheduler.nominator.nominated("n1")) == ["high", "mid"]
+    harness = SchedulerHarness()
+    harness.put(node("n1", cpu=4), pod("old-1", cpu=2, on="n1"), pod("old-2", cpu=2, on="n1"))
+    harness.put(pod("high", cpu=2, priority=20))
+    harness.settle()
+    harness.put(pod("mid", cpu=2, priority=10))
+    harness.settle()
+    assert sorted(each.name for each in harness.scheduler.nominator.nominated("n1")) == ["high", "mid"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from orchd.scheduler.framework.sampling import Sampling
-from tests.scheduler.scheduler_support import Bed, node
+from tests.scheduler.scheduler_support import SchedulerHarness, node
 
 
 @pytest.mark.parametrize(
@@ -23,9 +23,9 @@ def test_number_of_nodes_to_find(percentage: int, nodes: int, wanted: int) -> No
 
 def test_search_continues_at_the_next_node() -> None:
     """Each search starts at the next node in visiting order, one per zone in turn, and wraps around."""
-    bed = Bed()
-    bed.put(*(node(f"n{n}", zone=f"z{n // 100}") for n in range(300)))
-    snapshot, sampling = bed.scheduler.snapshot, Sampling(1)
+    harness = SchedulerHarness()
+    harness.put(*(node(f"n{n}", zone=f"z{n // 100}") for n in range(300)))
+    snapshot, sampling = harness.scheduler.snapshot, Sampling(1)
     mask = snapshot.alive.copy()
     mask[snapshot.row_of("n1")] = False
     order = [snapshot.name_of(row) for row in snapshot.rows()]
@@ -39,9 +39,9 @@ def test_search_continues_at_the_next_node() -> None:
 @pytest.mark.parametrize("feasible", [99, 100, 101, 150])
 def test_search_of_all_nodes_starts_again_at_the_same_place(feasible: int) -> None:
     """If all nodes were visited without an additional feasible one, the next search starts at the same node."""
-    bed = Bed()
-    bed.put(*(node(f"n{n}") for n in range(200)))
-    snapshot, sampling = bed.scheduler.snapshot, Sampling(1)
+    harness = SchedulerHarness()
+    harness.put(*(node(f"n{n}") for n in range(200)))
+    snapshot, sampling = harness.scheduler.snapshot, Sampling(1)
     mask = np.zeros(snapshot.size, dtype=np.bool_)
     mask[snapshot.rows()[:feasible]] = True
     assert sampling.choose(snapshot, mask).tolist() == snapshot.rows()[: min(feasible, 100)].tolist()
@@ -50,8 +50,8 @@ def test_search_of_all_nodes_starts_again_at_the_same_place(feasible: int) -> No
 
 def test_search_without_feasible_nodes_covers_all_nodes() -> None:
     """A search without feasible nodes visits all of them; the next one starts at the same node."""
-    bed = Bed()
-    bed.put(*(node(f"n{n}") for n in range(150)))
+    harness = SchedulerHarness()
+    harness.put(*(node(f"n{n}") for n in range(150)))
     sampling = Sampling(50)
-    assert not len(sampling.choose(bed.scheduler.snapshot, np.zeros(bed.scheduler.snapshot.size, dtype=np.bool_)))
+    assert not len(sampling.choose(harness.scheduler.snapshot, np.zeros(harness.scheduler.snapshot.size, dtype=np.bool_)))
     assert sampling.position == 0

@@ -6,21 +6,21 @@ import pytest
 from prometheus_client.core import Metric
 
 from orchd.scheduler.metrics import scheduler_metrics
-from tests.scheduler.scheduler_support import Bed, node, pod
+from tests.scheduler.scheduler_support import SchedulerHarness, node, pod
 
 POINTS = ["Bind", "Filter", "Permit", "PostBind", "PreBind", "PreFilter", "PreScore", "Reserve", "Score"]
 
 
-def family(bed: Bed, name: str) -> Metric:
-    scheduler = bed.scheduler
+def family(harness: SchedulerHarness, name: str) -> Metric:
+    scheduler = harness.scheduler
     found = scheduler_metrics(scheduler.metrics, scheduler.queue, scheduler.sizes)()
     return next(each for each in found if each.name == name)
 
 
-def counts(bed: Bed, name: str, *labels: str) -> dict[tuple[str, ...], float]:
+def counts(harness: SchedulerHarness, name: str, *labels: str) -> dict[tuple[str, ...], float]:
     """Counts of observations by the values of `labels`."""
     out: dict[tuple[str, ...], float] = {}
-    for sample in family(bed, name).samples:
+    for sample in family(harness, name).samples:
         if sample.name == f"{name}_count":
             key = tuple(sample.labels[label] for label in labels)
             out[key] = out.get(key, 0) + sample.value
@@ -28,54 +28,54 @@ def counts(bed: Bed, name: str, *labels: str) -> dict[tuple[str, ...], float]:
 
 
 @pytest.fixture
-def bed() -> Bed:
-    bed = Bed()
-    bed.put(node("n1"), node("n2"), pod("a", cpu=1), pod("b", cpu=1))
-    bed.settle()
-    return bed
+def harness() -> SchedulerHarness:
+    harness = SchedulerHarness()
+    harness.put(node("n1"), node("n2"), pod("a", cpu=1), pod("b", cpu=1))
+    harness.settle()
+    return harness
 
 
-def test_every_extension_point_is_timed(bed: Bed) -> None:
+def test_every_extension_point_is_timed(harness: SchedulerHarness) -> None:
     """Extension points without plugins are timed too, and PostFilter for a pod that fits nowhere."""
     name = "scheduler_framework_extension_point_duration_seconds"
-    assert counts(bed, name, "extension_point", "profile", "status") == {
+    assert counts(harness, name, "extension_point", "profile", "status") == {
         (point, "default-scheduler", "Success"): 2.0 for point in POINTS
     }
-    bed.put(pod("big", cpu=100))
-    bed.settle()
-    found = counts(bed, name, "extension_point", "status")
+    harness.put(pod("big", cpu=100))
+    harness.settle()
+    found = counts(harness, name, "extension_point", "status")
     assert found["Filter", "Unschedulable"] == found["PostFilter", "Unschedulable"] == 1
 
 
-def test_plugins_are_timed_in_one_of_ten_cycles(bed: Bed) -> None:
+def test_plugins_are_timed_in_one_of_ten_cycles(harness: SchedulerHarness) -> None:
     """The first and then every tenth cycle is timed; a filter for one node, up to the filter that rejects it."""
     name = "scheduler_plugin_execution_duration_seconds"
-    first = counts(bed, name, "plugin", "extension_point", "status")
+    first = counts(harness, name, "plugin", "extension_point", "status")
     assert first["DefaultBinder", "Bind", "Success"] == 1
     assert first["NodeResourcesFit", "Filter", "Success"] == 1
     assert first["InterPodAffinity", "PreFilter", "Success"] == 1
     assert first["VolumeBinding", "Reserve", "Success"] == first["VolumeBinding", "PreBind", "Success"] == 1
     assert first["ImageLocality", "Score", "Success"] == 1
-    bed.put(*(pod(f"c{n}", cpu=100) for n in range(9)))
-    bed.settle()
-    found = counts(bed, name, "plugin", "extension_point", "status")
+    harness.put(*(pod(f"c{n}", cpu=100) for n in range(9)))
+    harness.settle()
+    found = counts(harness, name, "plugin", "extension_point", "status")
     assert found["NodeResourcesFit", "Filter", "Unschedulable"] == found["DefaultPreemption", "PostFilter", "Unschedulable"] == 1
     assert found["VolumeBinding", "Filter", "Success"] == 1, "filters after the one that refuses are not reached"
     assert found["NodeName", "Filter", "Success"] == 2
 
 
-def test_bounds_of_plugins_are_those_of_the_reference(bed: Bed) -> None:
+def test_bounds_of_plugins_are_those_of_the_reference(harness: SchedulerHarness) -> None:
     """Bucket bounds have the reference's text, by which dashboards select them."""
-    bounds = [each.labels["le"] for each in family(bed, "scheduler_plugin_execution_duration_seconds").samples if "le" in each.labels]
+    bounds = [each.labels["le"] for each in family(harness, "scheduler_plugin_execution_duration_seconds").samples if "le" in each.labels]
     assert bounds[:4] == ["1e-05", "1.5000000000000002e-05", "2.2500000000000005e-05", "3.375000000000001e-05"]
     assert bounds[19] == "0.02216837820053101"
 
 
-def test_attempts_by_profile_and_result(bed: Bed) -> None:
+def test_attempts_by_profile_and_result(harness: SchedulerHarness) -> None:
     """Attempts and the end-to-end duration have the labels profile and result."""
-    bed.put(pod("big", cpu=100))
-    bed.settle()
+    harness.put(pod("big", cpu=100))
+    harness.settle()
     for name in ("scheduler_scheduling_attempt_duration_seconds", "scheduler_e2e_scheduling_duration_seconds"):
-        assert counts(bed, name, "profile", "result") == {
+        assert counts(harness, name, "profile", "result") == {
             ("default-scheduler", "scheduled"): 2.0, ("default-scheduler", "unschedulable"): 1.0
         }, name

@@ -4,31 +4,31 @@ from __future__ import annotations
 
 from orchd.scheduler.columns.changes import KEPT_CHANGES, ChangeLog
 from orchd.scheduler.values import Columns
-from tests.scheduler.scheduler_support import NODES, ZONE, Bed, node, pod
+from tests.scheduler.scheduler_support import NODES, ZONE, SchedulerHarness, node, pod
 
 
 def test_a_heartbeat_changes_no_row() -> None:
     """A node update without a relevant difference changes no row."""
-    bed = Bed()
-    bed.put(node("n1", zone="a"))
-    before = bed.scheduler.snapshot.version
+    harness = SchedulerHarness()
+    harness.put(node("n1", zone="a"))
+    before = harness.scheduler.snapshot.version
     again = node("n1", zone="a")
     again["status"]["conditions"] = [{"type": "Ready", "status": "True"}]
-    bed.put(again)
-    assert bed.scheduler.snapshot.version == before
-    assert bed.scheduler.snapshot.nodes[0] is not None and bed.scheduler.snapshot.nodes[0].conditions == {"Ready": "True"}
-    bed.put(node("n1", zone="b"))
-    assert bed.scheduler.snapshot.version > before
+    harness.put(again)
+    assert harness.scheduler.snapshot.version == before
+    assert harness.scheduler.snapshot.nodes[0] is not None and harness.scheduler.snapshot.nodes[0].conditions == {"Ready": "True"}
+    harness.put(node("n1", zone="b"))
+    assert harness.scheduler.snapshot.version > before
 
 
 def test_columns_grow_with_the_cluster() -> None:
     """Cached values of labels and pods are kept when the columns are extended."""
-    bed = Bed()
-    bed.put(node("n0", zone="a"), pod("p", cpu=1, on="n0"))
-    column = bed.scheduler.snapshot.label(ZONE)
-    tally = bed.scheduler.snapshot.tally(lambda template: [("", 1)])
-    bed.put(*(node(f"n{n}", zone="b") for n in range(1, 200)), pod("q", cpu=2, on="n150"))
-    at = bed.scheduler.snapshot
+    harness = SchedulerHarness()
+    harness.put(node("n0", zone="a"), pod("p", cpu=1, on="n0"))
+    column = harness.scheduler.snapshot.label(ZONE)
+    tally = harness.scheduler.snapshot.tally(lambda template: [("", 1)])
+    harness.put(*(node(f"n{n}", zone="b") for n in range(1, 200)), pod("q", cpu=2, on="n150"))
+    at = harness.scheduler.snapshot
     assert at.count == 200 and at.size >= 200
     assert len(column) < at.size == len(at.label(ZONE))
     assert at.label_value(ZONE, int(at.label(ZONE)[at.row_of("n150")])) == "b"
@@ -38,13 +38,13 @@ def test_columns_grow_with_the_cluster() -> None:
 
 def test_reused_row_is_empty() -> None:
     """A node in a reused row has none of the previous node's values."""
-    bed = Bed()
-    bed.put(node("n1", unschedulable=True, labels={"disk": "ssd"}), pod("p", cpu=1, on="n1"))
-    at = bed.scheduler.snapshot
+    harness = SchedulerHarness()
+    harness.put(node("n1", unschedulable=True, labels={"disk": "ssd"}), pod("p", cpu=1, on="n1"))
+    at = harness.scheduler.snapshot
     row = at.row_of("n1")
     assert at.label("disk")[row] == 0
-    bed.informers.informer(NODES).remove("", "n1")
-    bed.put(node("n2"))
+    harness.informers.informer(NODES).remove("", "n1")
+    harness.put(node("n2"))
     assert at.row_of("n2") == row and at.name_of(row) == "n2"
     assert not at.unschedulable[row] and not at.pods_on[row] and not at.requested[:, row].any()
     assert at.label("disk")[row] == -1
@@ -52,10 +52,10 @@ def test_reused_row_is_empty() -> None:
 
 def test_pod_may_be_observed_before_its_node() -> None:
     """A pod may be observed before its node."""
-    bed = Bed()
-    bed.put(pod("p", cpu=1, on="n1"))
-    bed.put(node("n1"))
-    assert bed.scheduler.snapshot.requested[0, 0] == 1000
+    harness = SchedulerHarness()
+    harness.put(pod("p", cpu=1, on="n1"))
+    harness.put(node("n1"))
+    assert harness.scheduler.snapshot.requested[0, 0] == 1000
 
 
 def test_reader_beyond_the_change_log_rereads_all_rows() -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import count
 from typing import Any
 
 import pytest
 
+from orchd.store.interfaces import KeyValue
 from orchd.testing.server import Answer, InProcessServer, make_server, run
 
 _numbers = count()
@@ -41,14 +42,35 @@ class Space:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer]:
+def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer]:
     made = make_server(tmp_path_factory.mktemp("server"))
     yield made
     made.stop()
 
 
 @pytest.fixture
-def space(server: InProcessServer) -> Space:
+def server(shared_server: InProcessServer) -> InProcessServer:
+    return shared_server
+
+
+@pytest.fixture(scope="module")
+def fresh_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[InProcessServer, Mapping[str, KeyValue]]]:
+    made = make_server(tmp_path_factory.mktemp("fresh"))
+    yield made, made.contents()
+    made.stop()
+
+
+@pytest.fixture
+def restored_server(fresh_server: tuple[InProcessServer, Mapping[str, KeyValue]]) -> Iterator[InProcessServer]:
+    """A server of the module whose store a test finds as at the first start. Its clock and its metrics go on."""
+    made, contents = fresh_server
+    yield made
+    made.restore(contents)
+
+
+@pytest.fixture
+def space(shared_server: InProcessServer) -> Space:
+    server = shared_server
     name = f"space-{next(_numbers)}"
     answer = run(server.request("POST", "/api/v1/namespaces", body={"metadata": {"name": name}}))
     assert answer.code == 201

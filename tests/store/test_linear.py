@@ -20,7 +20,7 @@ def lost(called: float, value: str, expected: int) -> Operation:
     return Operation(client="c", key="k", kind=Kind.PUT, called=called, value=value, expected=expected)
 
 
-def refused(called: float, returned: float, value: str, expected: int) -> Operation:
+def rejected_put(called: float, returned: float, value: str, expected: int) -> Operation:
     history = History(clock=iter([called, returned]).__next__)
     made = history.begin("c", Kind.PUT, "k", value=value, expected=expected)
     history.refused(made)
@@ -38,8 +38,8 @@ GOOD = {
     "nothing": [],
     "in turn": [get(1, 2, None), put(3, 4, "a", 0, 5), get(5, 6, ("a", 5)), put(7, 8, "b", 5, 9), get(9, 10, ("b", 9))],
     "a read during a write may see both": [put(1, 10, "a", 0, 5), get(2, 3, None), get(4, 5, ("a", 5))],
-    "the loser is told": [put(1, 4, "a", 0, 5), refused(2, 3, "b", 0)],
-    "a lost write that happened": [put(1, 2, "a", 0, 5), lost(3, "b", 5), get(4, 5, ("b", 7)), refused(6, 7, "c", 5)],
+    "the loser is told": [put(1, 4, "a", 0, 5), rejected_put(2, 3, "b", 0)],
+    "a lost write that happened": [put(1, 2, "a", 0, 5), lost(3, "b", 5), get(4, 5, ("b", 7)), rejected_put(6, 7, "c", 5)],
     "a lost write that did not": [put(1, 2, "a", 0, 5), lost(3, "b", 5), get(4, 5, ("a", 5)), put(6, 7, "c", 5, 6)],
     "a lost write that happened late": [lost(1, "b", 0), get(2, 3, None), get(4, 5, ("b", 2))],
 }
@@ -50,7 +50,7 @@ BAD = {
     "two winners": [put(1, 4, "a", 0, 5), put(2, 3, "b", 0, 6)],
     "a lost update": [put(1, 2, "a", 0, 5), put(3, 6, "b", 5, 6), put(4, 7, "c", 5, 7)],
     "an acknowledged write is gone": [put(1, 2, "a", 0, 5), put(3, 4, "b", 5, 6), get(5, 6, ("a", 5))],
-    "refused for no reason": [put(1, 2, "a", 0, 5), refused(3, 4, "b", 5)],
+    "refused for no reason": [put(1, 2, "a", 0, 5), rejected_put(3, 4, "b", 5)],
     "a lost write that came twice": [put(1, 2, "a", 0, 5), lost(3, "b", 5), get(4, 5, ("b", 6)), get(6, 7, ("a", 5))],
     "revisions that fall": [put(1, 2, "a", 0, 5), put(3, 4, "b", 5, 4)],
 }
@@ -89,7 +89,7 @@ def test_random_register_histories(seed: int) -> None:
         if choose.random() < 0.4:
             operations.append(get(called, returned, state))
         elif expected != (state[1] if state else 0):
-            operations.append(refused(called, returned, f"v{moment}", expected))
+            operations.append(rejected_put(called, returned, f"v{moment}", expected))
         else:
             state = (f"v{moment}", moment + 100)
             made = put(called, returned, state[0], expected, state[1])

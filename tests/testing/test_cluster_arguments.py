@@ -31,6 +31,7 @@ def line(
         ({"flags": {"simulated-nodes": 3}}, ["--scheduler=true", "--simulated-nodes=3"]),
         ({"flags": {"scheduler": True}}, ["--scheduler=true"]),
         ({"flags": {"controllers": "job"}}, ["--scheduler=false", "--controllers=job"]),
+        ({"flags": {"a": ["x", "y"], "b": ("z",), "c": []}}, ["--scheduler=false", "--a=x,y", "--b=z", "--c="]),
     ],
     ids=str,
 )
@@ -51,6 +52,8 @@ def test_flags_of_arguments(arguments: dict[str, Any], expected: list[str]) -> N
         ({"gates": "A=true"}, "gates"),
         ({"flags": ["--v=2"]}, "flags"),
         ({"flags": {"secure-port": 1}}, "secure-port"),
+        ({"flags": {"v": None}}, "v: None"),
+        ({"flags": {"v": [{"a": 1}]}}, "v: {'a': 1}"),
         ({"flags": {"--data-dir": "/x"}}, "data-dir"),
         ({"nodes": 2, "flags": {"simulated-nodes": 3}}, "simulated-nodes is the argument nodes"),
         ({"controllers": False, "flags": {"controllers": "*"}}, "controllers is the argument controllers"),
@@ -76,7 +79,15 @@ def test_names_of_controllers() -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "runs"),
-    [({}, True), ({"controllers": "*,-job"}, False), ({"flags": {"controllers": "namespace"}}, False), ({"controllers": "job"}, True)],
+    [
+        ({}, True),
+        ({"controllers": False}, False),
+        ({"controllers": "*,-job"}, False),
+        ({"controllers": "job"}, True),
+        ({"flags": {"controllers": "namespace"}}, False),
+        ({"flags": {"controllers": ["job"]}}, True),
+        ({"flags": {"--controllers": "-*"}}, False),
+    ],
     ids=str,
 )
 def test_which_controllers_run(arguments: dict[str, Any], runs: bool) -> None:

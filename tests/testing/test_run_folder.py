@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from orchd.testing.run_folder import make_folder, remove_abandoned
+from orchd.testing.run_folder import make_folder, remove_abandoned, run_folder
 
 
 @pytest.fixture(autouse=True)
@@ -52,3 +52,14 @@ def test_folder_of_another_user_stays(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(os, "geteuid", lambda: own + 1)
     remove_abandoned("orchd-a-")
     assert folder.exists()
+
+
+def test_folder_of_a_process(tmp_path: Path) -> None:
+    """It goes when it is no longer needed, and takes the place of abandoned ones."""
+    left, handle = make_folder("orchd-a-")
+    os.close(handle)
+    with run_folder("orchd-a-") as folder:
+        assert list(tmp_path.iterdir()) == [folder]
+        assert not left.exists()
+        (folder / "log").write_text("a")
+    assert not list(tmp_path.iterdir())

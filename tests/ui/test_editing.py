@@ -154,3 +154,27 @@ def test_new_object_is_created_by_apply(page: Page, server: DaemonProcess, names
     page.one("#apply").click()
     page.until(lambda: page.one("h1").text.startswith("fresh"))
     assert server.request("GET", path_of(namespace, "fresh"))[1]["data"] == {"a": "b"}
+
+
+def test_apply_creates_nothing_in_place_of_a_deleted_object(page: Page, server: DaemonProcess, namespace: str) -> None:
+    """The edit was made from the whole object; its changed part is no object. "New" on the other hand changes no existing one."""
+    path = path_of(namespace, "fleeting")
+    applied(server, path, config_map("fleeting", {"a": "1"}), "deploy")
+    page.sign_in()
+    page.open(f"#/object/-/configmaps/{namespace}/fleeting", "edit")
+    page.until(lambda: "live" in page.one(".state").text)
+    page.type_yaml(lambda text: text + "  mine: x\n")
+    assert server.request("DELETE", path)[0] == 200
+    page.until(lambda: page.one(".state").text == "deleted")
+    page.one("#apply").click()
+    page.until(lambda: "no existing object was found" in page.one("#problem").text)
+    assert server.request("GET", path)[0] == 404
+    applied(server, path, config_map("fleeting", {"a": "2"}), "deploy")
+    page.until(lambda: "live" in page.one(".state").text and page.one("#stale").is_displayed())
+    assert "mine: x" in page.text("#editor")
+    page.go(f"#/new/-/configmaps?namespace={namespace}")
+    page.until(lambda: page.one("h1").text == "New ConfigMap")
+    page.type_yaml(lambda text: text.replace('name: ""', "name: fleeting") + "data:\n  a: b\n")
+    page.one("#apply").click()
+    page.until(lambda: "exists already" in page.one("#problem").text)
+    assert server.request("GET", path)[1]["data"] == {"a": "2"}

@@ -33,6 +33,22 @@ def test_markup_in_names_is_text(page: Page, server: DaemonProcess) -> None:
         assert unharmed(page)
 
 
+def test_unseen_characters_are_shown(page: Page, server: DaemonProcess) -> None:
+    """A name that reverses the writing direction does not look like another one: in the list, the title, the YAML, the dialog."""
+    group = server.dialect("rbac.authorization.{abbr}.io")
+    name = "role-\u202enimda\u200b"
+    assert server.request("POST", f"/apis/{group}/v1/clusterroles", {"metadata": {"name": name}, "rules": []})[0] in (201, 409)
+    page.sign_in()
+    page.open_list("clusterroles", "?text=nimda", group=group)
+    shown = "role-⟨U+202E⟩nimda⟨U+200B⟩"
+    page.until(lambda: page.names() == [shown])
+    page.open(f"#/object/{group}/clusterroles/-/{quote(name, safe='')}")
+    page.until(lambda: shown in page.one("h1").text and "\\u202enimda\\u200b" in page.one(".yaml").text)
+    page.until(lambda: page.one("#delete").is_enabled())
+    page.keys("d")
+    page.until(lambda: shown in page.one("dialog h2").text)
+
+
 def test_markup_in_content_is_text(page: Page, server: DaemonProcess, namespace: str) -> None:
     """Markup in contents is text, also in differences, messages and audit events."""
     path = f"/api/v1/namespaces/{namespace}/configmaps/hostile"

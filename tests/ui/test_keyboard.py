@@ -23,6 +23,12 @@ def test_every_task_works_by_keyboard(page: Page, server: DaemonProcess, namespa
     page.until(lambda: page.names() == ["walked"])
     page.keys(Keys.END, Keys.HOME, Keys.ENTER)
     page.until(lambda: page.all(".yaml"))
+    # Back to the same list with the same filter, and to the object again.
+    page.keys(Keys.ESCAPE)
+    page.until(lambda: page.names() == ["walked"] and page.text("#text") == "walked")
+    page.keys(Keys.ENTER)
+    page.until(lambda: page.all(".yaml"))
+    assert page.driver.title == f"walked · ConfigMap in {namespace} · orchd"
     page.keys("e")
     page.until(lambda: page.driver.switch_to.active_element.get_attribute("id") == "editor")
     # Ctrl+End belongs to the browser; the text ends with a line break, so that typed text follows the data.
@@ -82,3 +88,93 @@ def test_accessibility_roles(page: Page) -> None:
     page.keys(Keys.ARROW_DOWN)
     page.until(lambda: page.one("[aria-selected=true]").get_attribute("aria-rowindex") == "3")
     assert page.one("[aria-selected=true]").get_attribute("id") == grid.get_attribute("aria-activedescendant")
+
+
+#: Roles of what can be used or is looked for by its name.
+NAMED = {
+    "button", "checkbox", "columnheader", "combobox", "dialog", "figure", "grid", "image", "link", "main", "navigation",
+    "region", "searchbox", "tab", "tabpanel", "textbox", "tree", "treeitem",
+}  # fmt: skip
+
+
+def nameless(page: Page) -> list[str]:
+    """Roles of the elements without a name, as assistive technology receives them."""
+    nodes = page.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+    roles = [each["role"]["value"] for each in nodes if not each["ignored"] and not each.get("name", {}).get("value")]
+    return [role for role in roles if role in NAMED]
+
+
+def test_every_control_has_a_name(page: Page, server: DaemonProcess, namespace: str) -> None:
+    """In each view, and in the dialogs; titles tell the views apart."""
+    applied(server, f"/api/v1/namespaces/{namespace}/configmaps/named", config_map("named", {"a": "b"}), "deploy")
+    assert nameless(page) == []
+    page.sign_in()
+    page.open_list("namespaces")
+    page.until(lambda: page.all("#resources li"))
+    assert nameless(page) == []
+    titles = {page.driver.title}
+    for tab, there in (("yaml", ".yaml"), ("edit", "#editor"), ("events", ".grid"), ("owners", "[role=treeitem]")):
+        page.open(f"#/object/-/configmaps/{namespace}/named", tab)
+        page.one(f"#tabpanel {there}")
+        assert nameless(page) == [], tab
+    titles.add(page.driver.title)
+    page.keys("d")
+    page.until(lambda: page.all("dialog[open]"))
+    assert nameless(page) == []
+    page.keys(Keys.ESCAPE)
+    page.until(lambda: not page.all("dialog"))
+    for view in ("nodes", "audit", "metrics"):
+        page.go(f"#/{view}")
+        page.one(f'main[data-view="{view}"]')
+        assert nameless(page) == [], view
+        titles.add(page.driver.title)
+    assert len(titles) == 5
+
+
+def test_focus_stays_where_it_was_used(page: Page, server: DaemonProcess, namespace: str) -> None:
+    """A heading keeps the focus when it sorts, a button while its request runs; a table leads back to its active row."""
+    for name in ("one", "two"):
+        applied(server, f"/api/v1/namespaces/{namespace}/configmaps/{name}", config_map(name, {"a": "b"}), "deploy")
+    page.sign_in()
+    page.open_list("configmaps", f"?namespace={namespace}&text=o")
+    page.until(lambda: {"one", "two"} <= set(page.names()))
+    page.keys(Keys.TAB, Keys.ENTER, Keys.ENTER)
+    page.until(lambda: page.one("[role=columnheader]").get_attribute("aria-sort") == "descending")
+    assert page.driver.switch_to.active_element.text == "Name ▼"
+    order = page.names()
+    page.keys("c", Keys.END, Keys.ENTER)
+    page.until(lambda: page.all(".yaml"))
+    page.driver.back()
+    page.until(lambda: page.names() == order and page.one("[aria-selected=true]").text.startswith(order[-1]))
+    page.open(f"#/object/-/configmaps/{namespace}/one", "edit")
+    page.type_yaml(lambda text: text + "  more: x\n")
+    page.driver.execute_script("document.getElementById('dry-run').focus()")
+    page.keys(Keys.ENTER)
+    page.until(lambda: page.all(".diff .add"))
+    assert page.driver.switch_to.active_element.get_attribute("id") == "dry-run"
+    # Signing out would lose the text, so it asks.
+    page.driver.execute_script("[...document.querySelectorAll('header button')].pop().focus()")
+    page.keys(Keys.ENTER)
+    page.until(lambda: page.all("dialog[open]"))
+    page.keys(Keys.ESCAPE)
+    page.until(lambda: page.driver.switch_to.active_element.text == "Sign out")
+
+
+def test_an_event_opens_in_full(page: Page, server: DaemonProcess, namespace: str) -> None:
+    """Enter shows all of a message that its column cuts off; Escape leads back to the table."""
+    path = f"/api/v1/namespaces/{namespace}/configmaps/told"
+    uid = applied(server, path, config_map("told", {}), "deploy")["metadata"]["uid"]
+    message = " ".join(["long"] * 200) + " end"
+    event = {
+        "metadata": {"name": "told.1", "namespace": namespace}, "reason": "Told", "message": message, "type": "Normal",
+        "involvedObject": {"kind": "ConfigMap", "namespace": namespace, "name": "told", "uid": uid},
+    }  # fmt: skip
+    assert server.request("POST", f"/api/v1/namespaces/{namespace}/events", event)[0] in (201, 409)
+    page.sign_in()
+    page.open(f"#/object/-/configmaps/{namespace}/told", "events")
+    page.until(page.rows)
+    page.keys("c", Keys.ENTER)
+    page.until(lambda: page.driver.switch_to.active_element.get_attribute("id") == "detail")
+    assert "long end" in page.one("#detail").text
+    page.keys(Keys.ESCAPE)
+    page.until(lambda: page.driver.switch_to.active_element.get_attribute("role") == "grid")

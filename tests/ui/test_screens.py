@@ -13,7 +13,7 @@ import pytest
 from orchd.testing.process import DaemonProcess
 from tests.ui.page import Page, applied, hasten
 
-SIZES = {"desktop": (1200, 720), "tablet": (800, 900), "phone": (390, 780)}
+SIZES = {"desktop": (1440, 900), "tablet": (820, 1180), "phone": (390, 844)}
 #: A server without the pods of other modules.
 FLAGS = ("--simulated-nodes=2",)
 NAMESPACE = "shop"
@@ -35,7 +35,7 @@ def deployment(name: str, replicas: int, cpu: str) -> dict[str, Any]:
 def shop(server: DaemonProcess) -> None:
     """Deployments with pods, some of which fit on no node."""
     server.request("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
-    for name, replicas, cpu in (("cart", 4, "100m"), ("catalog", 6, "100m"), ("payment", 3, "100m"), ("training", 2, "64")):
+    for name, replicas, cpu in (("cart", 4, "100m"), ("catalog", 6, "100m"), ("payment", 3, "100m"), ("training-of-recommendations", 2, "64")):
         applied(server, f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/{name}", deployment(name, replicas, cpu), "deploy")
 
 
@@ -84,6 +84,16 @@ def contrast(page: Page, selector: str) -> float:
     return found
 
 
+def visible_columns(page: Page) -> list[str]:
+    """Columns of the first row that are in sight without scrolling."""
+    found: list[str] = page.driver.execute_script(
+        """const row = document.querySelector('.grid .rows .row').getBoundingClientRect(), heads = document.querySelectorAll('.grid .head .cell');
+        return [...document.querySelectorAll('.grid .rows .row:first-child .cell')].map((cell, at) => [cell.getBoundingClientRect(), heads[at].textContent])
+          .filter(([box]) => box.width > 4 && box.right <= innerWidth && box.bottom <= row.bottom + 1).map(([, title]) => title);"""
+    )
+    return found
+
+
 @pytest.mark.usefixtures("shop")
 @pytest.mark.parametrize("colours", ["light", "dark"])
 @pytest.mark.parametrize("size", list(SIZES))
@@ -95,6 +105,7 @@ def test_list_fits_three_screen_sizes(page: Page, screen: Any, size: str, colour
     page.until(lambda: page.one("#count").text == "15 objects" and sum("Running" in row for row in page.rows()) == 13)
     assert page.driver.execute_script("return document.documentElement.scrollWidth") <= SIZES[size][0]
     assert page.driver.execute_script("return document.querySelector('.grid').clientHeight") >= 300
+    assert set(visible_columns(page)) >= {"Name", "Ready", "Status", "Restarts", "Age"}
     for selector in (".grid .rows .cell", ".grid .head .cell", "h1 small", ".who", "#state", ".cell.good", ".cell.busy"):
         if size != "phone" or selector != ".who":
             assert contrast(page, selector) >= 4.5, selector

@@ -22,7 +22,7 @@ from cryptography.x509.oid import NameOID
 from orchd.dialect import CLUSTER_INFO_KEY, Dialect
 from orchd.pki.keys import private_pem
 from orchd.testing import Cluster
-from orchd.testing.process import PATIENCE, DaemonProcess
+from orchd.testing.process import PATIENCE, DaemonProcess, is_reusable
 
 ID, SECRET = "abcdef", "0123456789abcdef"
 GROUP = "system:bootstrappers:nodes"
@@ -38,7 +38,7 @@ def authority_of(server: Server) -> bytes:
 
 
 class NodeSide:
-    """The node's client. `authority` None trusts any server."""
+    """The node's client, for one thread at a time. `authority` None trusts any server."""
 
     def __init__(self, server: Server, authority: bytes | None = None, token: str = "", pair: Path | None = None) -> None:
         self._address = urlsplit(server.url).netloc
@@ -49,15 +49,17 @@ class NodeSide:
             self._context = ssl.create_default_context(cadata=authority.decode())
         if pair is not None:
             self._context.load_cert_chain(pair)
+        self._connection: http.client.HTTPSConnection | None = None
 
     def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        connection = http.client.HTTPSConnection(self._address, timeout=PATIENCE, context=self._context)
-        try:
-            connection.request(method, path, None if body is None else json.dumps(body), self._headers)
-            answer = connection.getresponse()
-            return answer.status, json.loads(answer.read())
-        finally:
-            connection.close()
+        connection, self._connection = self._connection, None
+        if connection is None or not is_reusable(connection):
+            connection = http.client.HTTPSConnection(self._address, timeout=PATIENCE, context=self._context)
+        connection.request(method, path, None if body is None else json.dumps(body), self._headers)
+        answer = connection.getresponse()
+        found = answer.status, json.loads(answer.read())
+        self._connection = connection
+        return found
 
 
 def prepare_cluster(server: Server) -> None:

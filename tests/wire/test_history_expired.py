@@ -40,7 +40,7 @@ def config(name: str, value: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "labels": {"mine": "yes"}}, "data": {"v": value}}
 
 
-def shown(answer: Any) -> str:
+def listed_values(answer: Any) -> str:
     return " ".join(item["metadata"]["name"] + item["data"]["v"] for item in answer["items"])
 
 
@@ -58,12 +58,12 @@ def test_expired_token_is_410_with_a_new_token(server: DaemonProcess) -> None:
     def rest_in_time(again: str) -> bool:
         """The remaining items as of now, at one version; False if it expired between the two pages."""
         code, second = went_on(again)
-        assert (code, shown(second)) == (200, "c2 e1")
+        assert (code, listed_values(second)) == (200, "c2 e1")
         assert int(second["metadata"]["resourceVersion"]) > int(version)
         code, third = went_on(second["metadata"]["continue"])
         if code == 410:
             return False
-        assert (code, shown(third)) == (200, "f1 g1")
+        assert (code, listed_values(third)) == (200, "f1 g1")
         assert third["metadata"]["resourceVersion"] == second["metadata"]["resourceVersion"]
         assert "continue" not in third["metadata"]
         return True
@@ -76,10 +76,10 @@ def test_expired_token_is_410_with_a_new_token(server: DaemonProcess) -> None:
         """Two pages at one version. On a slow machine the second may be too late."""
         nonlocal token, version
         first = ask("GET", f"{MAPS}?labelSelector=mine&limit=2")
-        assert shown(first) == "a1 b1"
+        assert listed_values(first) == "a1 b1"
         token, version = first["metadata"]["continue"], first["metadata"]["resourceVersion"]
         code, second = went_on(token)
-        assert code == 410 or (code, shown(second)) == (200, "c1 d1")
+        assert code == 410 or (code, listed_values(second)) == (200, "c1 d1")
         return code == 200
 
     until(read_on_in_time)
@@ -88,7 +88,7 @@ def test_expired_token_is_410_with_a_new_token(server: DaemonProcess) -> None:
     ask("POST", MAPS, config("g", "1"))
     # Unchanged while the version is kept; then 410.
     code, answer = went_on(token)
-    assert code == 410 or shown(answer) == "c1 d1"
+    assert code == 410 or listed_values(answer) == "c1 d1"
     for _ in range(2):
         until(lambda: went_on(token)[0] == 410)
         code, answer = went_on(token)
@@ -113,13 +113,13 @@ def test_expired_token_is_410_with_a_new_token(server: DaemonProcess) -> None:
     # The same for a list and a watch at that version.
     code, answer = server.request("GET", f"{MAPS}?resourceVersion={version}&resourceVersionMatch=Exact")
     assert (code, answer["reason"]) == (410, "Expired")
-    (event,) = watched(server, version)
+    (event,) = watch_events(server, version)
     assert (event["type"], event["object"]["code"], event["object"]["reason"]) == ("ERROR", 410, "Expired")
     # From the current version both continue.
-    assert watched(server, ask("GET", MAPS)["metadata"]["resourceVersion"]) == []
+    assert watch_events(server, ask("GET", MAPS)["metadata"]["resourceVersion"]) == []
 
 
-def watched(server: DaemonProcess, version: str) -> list[Any]:
+def watch_events(server: DaemonProcess, version: str) -> list[Any]:
     """The events of a watch of one second."""
     connection = server.connect()
     connection.request("GET", f"{MAPS}?watch=1&resourceVersion={version}&timeoutSeconds=1")

@@ -117,7 +117,7 @@ def test_create_token(cli: Cli) -> None:
 
 def test_autoscale_creates_an_autoscaler(cli: Cli) -> None:
     """autoscale creates an autoscaler, in the version that the client prefers."""
-    cli("create", "-f", "-", send=deployment("web", replicas=0))
+    cli.make(deployment("web", replicas=0))
     assert "autoscaled" in cli("autoscale", "deploy", "web", "--min=1", "--max=5")
     assert cli.words("get", "hpa", "web")[1][:2] == ["web", "Deployment/web"]
     cli("describe", "hpa", "web")
@@ -126,11 +126,11 @@ def test_autoscale_creates_an_autoscaler(cli: Cli) -> None:
 def test_drain_evicts_pods(cli: Cli) -> None:
     """drain cordons a node and evicts its pods."""
     name = f"node-{cli.namespace}"
-    cli("create", "-f", "-", send={"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})
+    cli.make({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})
     try:
         bound = pod("bound")
         bound["spec"] |= {"nodeName": name, "terminationGracePeriodSeconds": 0}
-        cli("create", "-f", "-", send=bound)
+        cli.make(bound)
         assert "cannot delete" in cli("drain", name, status=1)
         text = cli("drain", name, "--force", f"--timeout={LONG}")
         assert "evicting pod" in text and f"node/{name} drained" in text
@@ -142,22 +142,22 @@ def test_drain_evicts_pods(cli: Cli) -> None:
 
 def test_events_are_listed_and_described(cli: Cli) -> None:
     """Events are listed, and shown with the object that they describe."""
-    cli("create", "-f", "-", send=pod("one"))
-    uid = cli.json("get", "pod", "one")["metadata"]["uid"]
+    cli.make(pod("one"))
+    uid = cli.stored("Pod", "one")["metadata"]["uid"]
     event = {
         "apiVersion": "v1", "kind": "Event", "metadata": {"name": "one.1", "namespace": cli.namespace},
         "involvedObject": {"apiVersion": "v1", "kind": "Pod", "name": "one", "namespace": cli.namespace, "uid": uid},
         "reason": "Tested", "message": "by a test", "type": "Normal", "source": {"component": "test"},
         "firstTimestamp": "2024-01-01T00:00:00Z", "lastTimestamp": "2024-01-01T00:00:00Z", "count": 1,
     }
-    cli("create", "-f", "-", send=event)
+    cli.make(event)
     assert "Tested" in cli("get", "events") and "by a test" in cli("events", "--for=pod/one")
     assert "Tested" in cli("describe", "pod", "one")
 
 
 def test_logs_and_exec_of_an_unscheduled_pod(cli: Cli) -> None:
     """logs and exec of a pod without a node fail."""
-    cli("create", "-f", "-", send=pod("one"))
+    cli.make(pod("one"))
     assert cli("logs", "one") == ""
     assert "does not have a host assigned" in cli("exec", "one", "--", "ls", status=1)
 
@@ -213,7 +213,7 @@ def test_custom_kind_commands(cli: Cli) -> None:
 
 def test_cluster_info_dump(cli: Cli) -> None:
     """cluster-info dump completes."""
-    cli("create", "-f", "-", send=config_map("one"))
+    cli.make(config_map("one"))
     text = cli("cluster-info", "dump", f"--namespaces={cli.namespace}")
     assert '"kind": "NodeList"' in text
 

@@ -48,9 +48,9 @@ def test_get_raw(cli: Cli) -> None:
 
 def test_get_columns(cli: Cli) -> None:
     """get prints the server's columns, in both dialects."""
-    cli("create", "-f", "-", send=deployment("web", replicas=0))
-    cli("create", "-f", "-", send=pod("one", tier="a"))
-    cli("create", "-f", "-", send=pod("two", tier="b"))
+    cli.make(deployment("web", replicas=0))
+    cli.make(pod("one", tier="a"))
+    cli.make(pod("two", tier="b"))
     rows = cli.words("get", "pods", "--sort-by=.metadata.name")
     assert [row[0] for row in rows] == ["NAME", "one", "two"]
     assert rows[1][:4] == ["one", "0/1", "Pending", "0"]
@@ -65,7 +65,7 @@ def test_get_columns(cli: Cli) -> None:
 def test_get_with_selectors(cli: Cli) -> None:
     """The server applies label and field selectors; the error for an unknown field names it."""
     for name, tier in (("one", "a"), ("two", "b"), ("three", "b")):
-        cli("create", "-f", "-", send=pod(name, tier=tier))
+        cli.make(pod(name, tier=tier))
     assert cli("get", "pods", "-l", "tier=b", "-o", "name").split() == ["pod/three", "pod/two"]
     assert cli("get", "pods", "-l", "tier in (a),other notin (x)", "-o", "name").split() == ["pod/one"]
     assert cli("get", "pods", "--field-selector=metadata.name!=one", "-o", "name").split() == ["pod/three", "pod/two"]
@@ -78,7 +78,7 @@ def test_get_with_selectors(cli: Cli) -> None:
 
 def test_get_output_forms(cli: Cli) -> None:
     """Every output format shows the same object."""
-    cli("create", "-f", "-", send=config_map("settings", {"app": "x"}, a="1"))
+    cli.make(config_map("settings", {"app": "x"}, a="1"))
     as_json = cli.json("get", "cm", "settings")
     assert as_json == yaml.safe_load(cli("get", "cm", "settings", "-o", "yaml"))
     assert as_json["data"] == {"a": "1"}
@@ -96,7 +96,7 @@ def test_get_output_forms(cli: Cli) -> None:
 
 def test_get_all(cli: Cli) -> None:
     """The category `all` includes workloads and services."""
-    cli("create", "-f", "-", send=deployment("web"))
+    cli.make(deployment("web"))
     cli("create", "service", "clusterip", "front", "--tcp=80:8080")
     found = cli("get", "all", "-o", "name").split()
     assert {"service/front", "deployment.apps/web"} <= set(found)
@@ -105,9 +105,9 @@ def test_get_all(cli: Cli) -> None:
 
 def test_describe_shows_related_objects_and_events(cli: Cli) -> None:
     """describe shows an object, related objects and its events."""
-    cli("create", "-f", "-", send=deployment("web"))
+    cli.make(deployment("web"))
     assert "RollingUpdateStrategy:  25% max unavailable, 25% max surge" in cli("describe", "deploy", "web")
-    cli("create", "-f", "-", send=pod("one"))
+    cli.make(pod("one"))
     text = cli("describe", "pod/one")
     assert "Service Account:  default" in text and "QoS Class:" in text
     cli("create", "service", "clusterip", "front", "--tcp=80:8080")
@@ -130,7 +130,7 @@ def test_explain_shows_fields(cli: Cli) -> None:
 
 def test_get_watch(cli: Cli) -> None:
     """get -w prints the current objects and then every change."""
-    cli("create", "-f", "-", send=config_map("first"))
+    cli.make(config_map("first"))
     watching = cli.start("get", "cm", "-w", "--output-watch-events", f"--request-timeout={LONG}")
     lines: list[str] = []
     enough = threading.Event()
@@ -147,7 +147,7 @@ def test_get_watch(cli: Cli) -> None:
     reader = threading.Thread(target=read)
     reader.start()
     try:
-        cli("create", "-f", "-", send=config_map("second"))
+        cli.make(config_map("second"))
         assert enough.wait(PATIENCE), lines
         cli("delete", "cm", "second")
         reader.join(PATIENCE)

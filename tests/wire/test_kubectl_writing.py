@@ -76,7 +76,7 @@ def test_apply_creates_changes_and_removes(cli: Cli) -> None:
     text = cli("diff", "-f", "-", send=changed, status=1)
     assert '-  a: "1"' in text and '+  a: "9"' in text and '-  b: "2"' in text
     assert cli("apply", "-f", "-", send=changed) == "configmap/one configured\n"
-    assert cli.json("get", "cm", "one")["data"] == {"a": "9", "mine": "yes"}
+    assert cli.stored("ConfigMap", "one")["data"] == {"a": "9", "mine": "yes"}
     assert cli("diff", "-f", "-", send=changed) == ""
     assert '"a":"9"' in cli("apply", "view-last-applied", "cm", "one", "-o", "json").replace('": "', '":"')
 
@@ -91,7 +91,7 @@ def test_apply_merges_keyed_lists(cli: Cli) -> None:
     wanted = copy.deepcopy(wanted)
     wanted["spec"]["template"]["spec"]["containers"][0]["image"] = "example/main:2"
     assert cli("apply", "-f", "-", send=wanted) == "deployment.apps/web configured\n"
-    containers = cli.json("get", "deploy", "web")["spec"]["template"]["spec"]["containers"]
+    containers = cli.stored("Deployment", "web")["spec"]["template"]["spec"]["containers"]
     found = {c["name"]: c for c in containers}
     assert found["main"]["image"] == "example/main:2" and found["main"]["env"] == [{"name": "A", "value": "b"}]
     assert found["side"]["image"] == "example/side:1"
@@ -102,7 +102,7 @@ def test_apply_prune(cli: Cli) -> None:
     names = [f"--prune-allowlist={kind}" for kind in ("core/v1/ConfigMap", "core/v1/Secret")]
     both = {"apiVersion": "v1", "kind": "List", "items": [config_map("one", {"set": "s"}), config_map("two", {"set": "s"})]}
     cli("apply", "-f", "-", send=both)
-    cli("create", "-f", "-", send=config_map("three", {"set": "s"}))
+    cli.make(config_map("three", {"set": "s"}))
     text = cli("apply", "-f", "-", "--prune", "-l", "set=s", *names, send=config_map("one", {"set": "s"}))
     assert "configmap/two pruned" in text
     assert cli("get", "cm", "-l", "set=s", "-o", "name").split() == ["configmap/one", "configmap/three"]
@@ -115,18 +115,18 @@ def test_server_side_apply(cli: Cli) -> None:
 
     assert apply(config_map("one", a="1")) == "configmap/one serverside-applied\n"
     apply(config_map("one", b="2"), "--field-manager=other")
-    assert cli.json("get", "cm", "one")["data"] == {"a": "1", "b": "2"}
+    assert cli.stored("ConfigMap", "one")["data"] == {"a": "1", "b": "2"}
     text = apply(config_map("one", a="9"), "--field-manager=other", status=1)
     assert "Apply failed with 1 conflict" in text and ".data.a" in text
     apply(config_map("one", a="9"), "--field-manager=other", "--force-conflicts")
-    assert cli.json("get", "cm", "one")["data"] == {"a": "9"}
+    assert cli.stored("ConfigMap", "one")["data"] == {"a": "9"}
     assert "(server dry run)" in apply(config_map("one", z="1"), "--dry-run=server")
     managers = cli("get", "cm", "one", "--show-managed-fields", "-o", "jsonpath={.metadata.managedFields[*].manager}")
     assert "other" in managers.split()
     wanted = deployment("web", replicas=0)
     apply(wanted)
     apply(wanted)
-    assert cli.json("get", "deploy", "web")["metadata"]["generation"] == 1
+    assert cli.stored("Deployment", "web")["metadata"]["generation"] == 1
 
 
 def test_client_side_apply_migrates_to_server_side(cli: Cli) -> None:
@@ -135,35 +135,35 @@ def test_client_side_apply_migrates_to_server_side(cli: Cli) -> None:
         pytest.skip("the server looks for the annotation of its own dialect")
     cli("apply", "-f", "-", send=config_map("one", a="1", b="2"))
     cli("apply", "--server-side", "-f", "-", send=config_map("one", a="2"))
-    assert cli.json("get", "cm", "one")["data"] == {"a": "2"}
+    assert cli.stored("ConfigMap", "one")["data"] == {"a": "2"}
 
 
 def test_replace_and_forced_replace(cli: Cli) -> None:
     """replace updates the object; with --force it is deleted and created with another uid."""
-    cli("create", "-f", "-", send=config_map("one", a="1"))
-    before = cli.json("get", "cm", "one")["metadata"]["uid"]
+    cli.make(config_map("one", a="1"))
+    before = cli.stored("ConfigMap", "one")["metadata"]["uid"]
     assert cli("replace", "-f", "-", send=config_map("one", b="2")) == "configmap/one replaced\n"
-    found = cli.json("get", "cm", "one")
+    found = cli.stored("ConfigMap", "one")
     assert found["data"] == {"b": "2"} and found["metadata"]["uid"] == before
     assert "replaced" in cli("replace", "--force", "-f", "-", send=config_map("one", c="3"))
-    assert cli.json("get", "cm", "one")["metadata"]["uid"] != before
+    assert cli.stored("ConfigMap", "one")["metadata"]["uid"] != before
     text = cli("replace", "-f", "-", send=config_map("none"), status=1)
     assert 'configmaps "none" not found' in text
 
 
 def test_every_patch_type(cli: Cli) -> None:
     """All patch types work on objects and on the status."""
-    cli("create", "-f", "-", send=config_map("one", a="1"))
+    cli.make(config_map("one", a="1"))
     for kind, patch in (
         ("strategic", '{"data":{"b":"2"}}'),
         ("merge", '{"data":{"a":null,"c":"3"}}'),
         ("json", '[{"op":"add","path":"/data/d","value":"4"}]'),
     ):
         assert cli("patch", "cm", "one", f"--type={kind}", "-p", patch) == "configmap/one patched\n"
-    assert cli.json("get", "cm", "one")["data"] == {"b": "2", "c": "3", "d": "4"}
+    assert cli.stored("ConfigMap", "one")["data"] == {"b": "2", "c": "3", "d": "4"}
     assert "(no change)" in cli("patch", "cm", "one", "--type=merge", "-p", '{"data":{"b":"2"}}')
     cli("patch", "cm", "one", "--type=json", "-p", '[{"op":"test","path":"/data/d","value":"5"}]', status=1)
-    cli("create", "-f", "-", send=pod("one"))
+    cli.make(pod("one"))
     status = {"status": {"phase": "Running", "podIP": "10.1.2.3"}}
     cli("patch", "pod", "one", "--subresource=status", "-p", json.dumps(status))
     assert cli("get", "pod", "one", "-o", "jsonpath={.status.podIP}") == "10.1.2.3"
@@ -173,14 +173,14 @@ def test_every_patch_type(cli: Cli) -> None:
 
 def test_edit_sends_changes(cli: Cli, tmp_path: Path) -> None:
     """The edited object is sent; without a change nothing is sent; a rejection opens the editor again."""
-    cli("create", "-f", "-", send=config_map("one", word="before"))
+    cli.make(config_map("one", word="before"))
     script = tmp_path / "editor"
     script.write_text('#!/bin/sh\nsed -i s/before/after/ "$1"\n')
     script.chmod(script.stat().st_mode | stat.S_IXUSR)
     assert cli("edit", "cm", "one", environment={"EDITOR": str(script)}) == "configmap/one edited\n"
-    assert cli.json("get", "cm", "one")["data"] == {"word": "after"}
+    assert cli.stored("ConfigMap", "one")["data"] == {"word": "after"}
     assert "no changes made" in cli("edit", "cm", "one", environment={"EDITOR": "true"})
-    cli("create", "-f", "-", send=deployment("web", replicas=0))
+    cli.make(deployment("web", replicas=0))
     script.write_text('#!/bin/sh\nsed -i "s/  replicas: .*/  replicas: -1/" "$1"\n')
     text = cli("edit", "deploy", "web", environment={"EDITOR": str(script)}, status=1)
     assert "must be greater than or equal to 0" in text or "is invalid" in text
@@ -188,12 +188,12 @@ def test_edit_sends_changes(cli: Cli, tmp_path: Path) -> None:
 
 def test_label_and_annotate(cli: Cli) -> None:
     """Labels and annotations are set, overwritten only with the flag, and removed."""
-    cli("create", "-f", "-", send=config_map("one"))
+    cli.make(config_map("one"))
     for verb, done, where in (("label", "labeled", "labels"), ("annotate", "annotate", "annotations")):
         assert f"configmap/one {done}" in cli(verb, "cm", "one", "x=y")
         assert "--overwrite is false" in cli(verb, "cm", "one", "x=z", status=1)
         cli(verb, "cm", "one", "x=z", "--overwrite")
-        assert cli.json("get", "cm", "one")["metadata"][where]["x"] == "z"
+        assert cli.stored("ConfigMap", "one")["metadata"][where]["x"] == "z"
         cli(verb, "cm", "one", "x-")
     assert "labeled" in cli("label", "cm", "--all", "seen=yes")
     text = cli("label", "cm", "one", "x=not valid", status=1)
@@ -203,7 +203,7 @@ def test_label_and_annotate(cli: Cli) -> None:
 def test_delete_by_name_label_and_all(cli: Cli) -> None:
     """Objects are deleted by name, by label or all; a missing one is an error unless ignored."""
     for name in ("a", "b", "c", "d"):
-        cli("create", "-f", "-", send=config_map(name, {"half": "yes" if name in "ab" else "no"}))
+        cli.make(config_map(name, {"half": "yes" if name in "ab" else "no"}))
     assert cli("delete", "cm", "a", "--wait") == 'configmap "a" deleted\n'
     assert cli("delete", "cm", "-l", "half=yes") == 'configmap "b" deleted\n'
     assert 'configmaps "a" not found' in cli("delete", "cm", "a", status=1)
@@ -215,13 +215,13 @@ def test_delete_by_name_label_and_all(cli: Cli) -> None:
 
 def test_delete_scheduled_and_unscheduled_pods(cli: Cli) -> None:
     """A pod without a node is deleted at once; one with a node waits for it, unless forced."""
-    cli("create", "-f", "-", send=pod("free"))
+    cli.make(pod("free"))
     cli("delete", "pod", "free", f"--timeout={LONG}")
     bound = pod("bound")
     bound["spec"]["nodeName"] = "somewhere"
-    cli("create", "-f", "-", send=bound)
+    cli.make(bound)
     cli("delete", "pod", "bound", "--wait=false")
-    found = cli.json("get", "pod", "bound")
+    found = cli.stored("Pod", "bound")
     assert found["metadata"]["deletionGracePeriodSeconds"] == 30
     text = cli("delete", "pod", "bound", "--grace-period=0", "--force")
     assert 'pod "bound" force deleted' in text
@@ -231,16 +231,16 @@ def test_delete_scheduled_and_unscheduled_pods(cli: Cli) -> None:
 @pytest.mark.parametrize("cascade", ["background", "foreground", "orphan"])
 def test_delete_cascade_modes(cli: Cli, cascade: str) -> None:
     """Dependents are deleted before the owner, after it, or orphaned."""
-    cli("create", "-f", "-", send=config_map("owner"))
-    uid = cli.json("get", "cm", "owner")["metadata"]["uid"]
+    cli.make(config_map("owner"))
+    uid = cli.stored("ConfigMap", "owner")["metadata"]["uid"]
     kept = config_map("kept")
     kept["metadata"]["ownerReferences"] = [
         {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": uid, "blockOwnerDeletion": True}
     ]
-    cli("create", "-f", "-", send=kept)
+    cli.make(kept)
     cli("delete", "cm", "owner", f"--cascade={cascade}", f"--timeout={LONG}")
     if cascade == "orphan":
-        assert "ownerReferences" not in cli.json("get", "cm", "kept")["metadata"]
+        assert "ownerReferences" not in cli.stored("ConfigMap", "kept")["metadata"]
     else:
         cli("wait", "--for=delete", "cm/kept", f"--timeout={LONG}")
 
@@ -254,7 +254,7 @@ def test_deleted_namespace_is_waited_for(cli: Cli) -> None:
 
 def test_scale_with_a_precondition(cli: Cli) -> None:
     """scale sets the number of replicas, with an optional precondition."""
-    cli("create", "-f", "-", send=deployment("web", replicas=0))
+    cli.make(deployment("web", replicas=0))
     assert cli("scale", "deploy", "web", "--replicas=2") == "deployment.apps/web scaled\n"
     text = cli("scale", "deploy/web", "--current-replicas=9", "--replicas=1", status=1)
     assert "Expected replicas to be 9, was 2" in text
@@ -264,33 +264,33 @@ def test_scale_with_a_precondition(cli: Cli) -> None:
 
 def test_set_commands(cli: Cli) -> None:
     """`set` changes images, variables, resources, selectors and subjects."""
-    cli("create", "-f", "-", send=deployment("web", replicas=0))
+    cli.make(deployment("web", replicas=0))
     assert cli("set", "image", "deploy/web", "main=example/main:2") == "deployment.apps/web image updated\n"
     cli("set", "env", "deploy/web", "X=y")
     assert "X=y" in cli("set", "env", "deploy/web", "--list")
     cli("set", "resources", "deploy", "web", "--limits=cpu=1,memory=1Gi", "--requests=cpu=500m")
     cli("create", "serviceaccount", "other")
     cli("set", "serviceaccount", "deploy/web", "other")
-    spec = cli.json("get", "deploy", "web")["spec"]["template"]["spec"]
+    spec = cli.stored("Deployment", "web")["spec"]["template"]["spec"]
     main = spec["containers"][0]
     assert main["image"] == "example/main:2" and spec["serviceAccountName"] == "other"
     assert main["resources"] == {"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "500m"}}
     assert cli("expose", "deploy", "web", "--port=80", "--target-port=8080") == "service/web exposed\n"
     cli("set", "selector", "svc", "web", "other=one")
-    assert cli.json("get", "svc", "web")["spec"]["selector"] == {"other": "one"}
+    assert cli.stored("Service", "web")["spec"]["selector"] == {"other": "one"}
 
 
 def test_run_creates_a_pod(cli: Cli) -> None:
     """run creates a pod."""
     assert cli("run", "one", "--image=example/main:1", "--labels=a=b", "--", "sleep", "1") == "pod/one created\n"
-    found = cli.json("get", "pod", "one")
+    found = cli.stored("Pod", "one")
     assert found["spec"]["containers"][0]["args"] == ["sleep", "1"]
     assert found["metadata"]["labels"] == {"a": "b"}
 
 
 def test_wait_for_conditions(cli: Cli) -> None:
     """wait returns when a condition or value is reached, and fails at the timeout."""
-    cli("create", "-f", "-", send=pod("one"))
+    cli.make(pod("one"))
     assert "condition met" in cli("wait", "--for=jsonpath={.status.phase}=Pending", "pod/one", f"--timeout={LONG}")
     assert "timed out" in cli("wait", "--for=condition=Ready", "pod/one", "--timeout=100ms", status=1)
     waiting = cli.start("wait", "--for=condition=Ready", "pod/one", f"--timeout={LONG}")
@@ -301,7 +301,7 @@ def test_wait_for_conditions(cli: Cli) -> None:
 
 def test_rollout_commands(cli: Cli) -> None:
     """A changed template is a revision that can be shown, paused, restarted and undone."""
-    cli("create", "-f", "-", send=deployment("web", replicas=0))
+    cli.make(deployment("web", replicas=0))
     assert "successfully rolled out" in cli("rollout", "status", "deploy/web", f"--timeout={LONG}")
     cli("set", "image", "deploy/web", "main=example/main:2")
     assert "successfully rolled out" in cli("rollout", "status", "deploy/web", f"--timeout={LONG}")
@@ -321,11 +321,11 @@ def test_rollout_commands(cli: Cli) -> None:
 def test_cordon_taint_and_uncordon(cli: Cli) -> None:
     """Nodes are cordoned, tainted and uncordoned."""
     name = f"node-{cli.namespace}"
-    cli("create", "-f", "-", send={"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})
+    cli.make({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})
     try:
         assert cli("cordon", name) == f"node/{name} cordoned\n"
         assert cli("cordon", name) == f"node/{name} already cordoned\n"
-        assert cli.json("get", "node", name)["spec"]["unschedulable"] is True
+        assert cli.stored("Node", name)["spec"]["unschedulable"] is True
         assert cli("uncordon", name) == f"node/{name} uncordoned\n"
         assert cli("taint", "node", name, "a=b:NoSchedule") == f"node/{name} tainted\n"
         assert "already has" in cli("taint", "node", name, "a=c:NoSchedule", status=1)

@@ -8,17 +8,14 @@ import shlex
 import signal
 import subprocess
 import sys
-import tempfile
-import threading
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from orchd.dialect import DIALECTS
-from orchd.testing.forked_process import ForkedProcess
 from orchd.testing.ports import free_port
 from orchd.testing.process import PATIENCE, DaemonProcess
+from tests.programs import run_program
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/orchctl.md"
@@ -29,29 +26,11 @@ def orchctl(
     *words: str, config: Path | None, status: int = 0, send: str = "", folder: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
     """The program as a process, with the kubeconfig in the environment."""
-    with tempfile.TemporaryDirectory() as scratch:
-        streams = [Path(scratch) / name for name in ("in", "out", "err")]
-        # A pipe, as a shell would give it.
-        os.mkfifo(streams[0])
-        threading.Thread(target=_write, args=(streams[0], send), daemon=True).start()
-        variables = {next(iter(DIALECTS.values()))("{SHORT}CONFIG"): str(config)} if config else {}
-        program = ForkedProcess(
-            "orchd.ctl.main:run", ["orchctl", *words], folder=folder or Path.cwd(), environment={**os.environ, **variables},
-            streams=(str(streams[0]), str(streams[1]), str(streams[2])),
-        )  # fmt: skip
-        try:
-            code = program.wait(PATIENCE)
-        finally:
-            program.kill()
-        done = subprocess.CompletedProcess(words, code, streams[1].read_text(), streams[2].read_text())
+    variables = {next(iter(DIALECTS.values()))("{SHORT}CONFIG"): str(config)} if config else {}
+    done = run_program("orchd.ctl.main:run", "orchctl", *words, folder=folder, environment=variables, send=send)
     assert done.returncode == status, f"{words}: {done.returncode}: {done.stdout}{done.stderr}"
     assert "Traceback" not in done.stderr, done.stderr
     return done
-
-
-def _write(pipe: Path, text: str) -> None:
-    with suppress(BrokenPipeError):
-        pipe.write_text(text)
 
 
 def test_objects_are_applied_read_and_deleted(server: DaemonProcess, tmp_path: Path) -> None:

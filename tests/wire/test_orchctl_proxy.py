@@ -16,18 +16,19 @@ import orjson
 import pytest
 
 from orchd.dialect import DIALECTS
-from orchd.testing.process import DaemonProcess
+from orchd.testing.process import PATIENCE, DaemonProcess
 from tests.wire.test_orchctl import ROOT, orchctl
 
 DIALECT_NAMES = list(DIALECTS)
 
 
-@pytest.fixture
-def port(server: DaemonProcess, tmp_path: Path) -> Iterator[int]:
+@pytest.fixture(scope="module")
+def port(server: DaemonProcess, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     """A proxy to the server, which also serves a folder."""
-    (tmp_path / "page.txt").write_text("a page")
+    folder = tmp_path_factory.mktemp("www")
+    (folder / "page.txt").write_text("a page")
     running = subprocess.Popen(
-        [sys.executable, "-m", "orchd.ctl.main", f"--config={server.config_file}", "proxy", "--port=0", f"--www={tmp_path}"],
+        [sys.executable, "-m", "orchd.ctl.main", f"--config={server.config_file}", "proxy", "--port=0", f"--www={folder}"],
         stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     try:
@@ -41,7 +42,7 @@ def port(server: DaemonProcess, tmp_path: Path) -> Iterator[int]:
 
 
 def ask(port: int, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, bytes]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     connection.request(method, path, orjson.dumps(body) if body is not None else None, named)
     answer = connection.getresponse()
@@ -59,7 +60,7 @@ def test_proxy_acts_as_the_user(port: int) -> None:
     assert (code, orjson.loads(data)["metadata"]["name"]) == (200, "proxied")
     code, data = ask(port, "GET", f"{path}/absent")
     assert (code, orjson.loads(data)["reason"]) == (404, "NotFound")
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     connection.request("GET", f"{path}?watch=true&fieldSelector=metadata.name=proxied")
     stream = connection.getresponse()
     assert orjson.loads(stream.readline())["type"] == "ADDED"

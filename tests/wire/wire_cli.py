@@ -91,6 +91,33 @@ class Cli:
         return [line.split() for line in self(*arguments, status=status).splitlines() if line]
 
 
+    def make(self, obj: Mapping[str, Any]) -> Any:
+        """Create what a test begins with, without the client; the stored object."""
+        code, answer = self.server.request("POST", self._path(obj["kind"]), obj)
+        assert code == 201, answer
+        return answer
+
+    def stored(self, kind: str, name: str) -> Any:
+        """An object as the server has it, without the client."""
+        code, answer = self.server.request("GET", f"{self._path(kind)}/{name}")
+        assert code == 200, answer
+        return answer
+
+    def _path(self, kind: str) -> str:
+        return _PATHS[kind].format(namespace=self.namespace)
+
+
+#: Collections of the kinds that `Cli.make` and `Cli.stored` know.
+_PATHS = {
+    "ConfigMap": "/api/v1/namespaces/{namespace}/configmaps",
+    "Deployment": "/apis/apps/v1/namespaces/{namespace}/deployments",
+    "Event": "/api/v1/namespaces/{namespace}/events",
+    "Node": "/api/v1/nodes",
+    "Pod": "/api/v1/namespaces/{namespace}/pods",
+    "Service": "/api/v1/namespaces/{namespace}/services",
+}
+
+
 def in_new_namespace(server: DaemonProcess, name: str) -> str:
     """A namespace in which pods can be created: its default service account exists."""
     code, answer = server.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})

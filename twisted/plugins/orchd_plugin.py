@@ -1,4 +1,4 @@
-"""Makes `twistd orchd` known, and the components that run in processes of their own, by their names in either dialect."""
+"""Registers `twistd orchd` and the separate components, by their names in either dialect."""
 
 from functools import partial
 from typing import Any
@@ -24,14 +24,14 @@ class ComponentMaker:
 
     @property
     def options(self) -> Any:
-        """Makes the options; imported when it is wanted."""
+        """A function that creates the options; imported at the first access."""
         from orchd import component_tap
 
         return partial(component_tap.options, self._component, self._dialect)
 
     @property
     def makeService(self) -> Any:
-        """Makes the service from parsed options."""
+        """A function that creates the service from parsed options."""
         from orchd import component_tap
 
         return partial(component_tap.make_service, self._component)
@@ -39,8 +39,8 @@ class ComponentMaker:
 
 for _dialect in DIALECTS.values():
     globals()[f"{_dialect.name}_controller_manager"] = ComponentMaker(
-        "controller-manager", _dialect, "The controllers of a cluster, in a process of their own."
+        "controller-manager", _dialect, "The controllers of a cluster, as a separate process."
     )
     globals()[f"{_dialect.name}_scheduler"] = ComponentMaker(
-        "scheduler", _dialect, "The scheduler of a cluster, in a process of its own."
+        "scheduler", _dialect, "The scheduler of a cluster, as a separate process."
     )

@@ -35,7 +35,7 @@ def decode_versioned(data: bytes, kind: str, dialect: Dialect) -> tuple[str, dic
         raise DocumentError(str(error)) from None
     _check_head(document, kind, dialect)
     wanted = types.type_of(kind, dialect)
-    # The members as they stand in the text show what stands twice; YAML says that by itself.
+    # The members in the order of the text show duplicates; the YAML decoder reports them itself.
     members = json_.decode_members(data) if form is Form.JSON else document
     repeated = yaml_.duplicates(data) if form is Form.YAML else ""
     problems = [*([repeated] if repeated else []), *strict.names(_without_head(members), wanted, located=True)]

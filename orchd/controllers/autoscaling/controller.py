@@ -95,7 +95,7 @@ class HorizontalPodAutoscalerController(Controller):
             return None
         draft = _Draft(autoscaler, self.env.wall())
         try:
-            fresh = await self._look(key, autoscaler, draft)
+            fresh = await self._evaluate(key, autoscaler, draft)
         except _StoppedError:
             before = status(autoscaler)
             fresh = draft.finish(
@@ -111,7 +111,7 @@ class HorizontalPodAutoscalerController(Controller):
 
     # -- one look
 
-    async def _look(self, key: Key, autoscaler: Object, draft: _Draft) -> dict[str, Any]:
+    async def _evaluate(self, key: Key, autoscaler: Object, draft: _Draft) -> dict[str, Any]:
         scale = await self._scale(autoscaler, draft)
         current = scale.replicas
         bounds = Bounds(int(spec(autoscaler).get("minReplicas", 1)), int(spec(autoscaler).get("maxReplicas") or 0))

@@ -95,7 +95,7 @@ class MetricsClient:
     async def of_object(
         self, namespace: str, described: dict[str, Any], metric: str, metric_selector: LabelSelector
     ) -> int:
-        """A custom metric of one object, which is in `namespace` or is that namespace, whatever `described` says."""
+        """A custom metric of one object, in `namespace` whatever `described` says, or of that namespace itself."""
         kind, group = str(described.get("kind", "")), split_group_version(str(described.get("apiVersion") or ""))[0]
         if (group, kind) == ("", "Namespace"):
             items = await self._custom_items(f"metrics/{metric}", namespace, "", metric_selector)

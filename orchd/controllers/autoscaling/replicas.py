@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
 
-from orchd.controllers import pods as podfacts
 from orchd.controllers.autoscaling.metrics import MetricsError, PodMetric, milli
 from orchd.controllers.objects import condition, deleting, name, seconds_of, spec, status
+from orchd.controllers.pods import is_ready
 from orchd.kinds.jsonvalues import Object
 
 
@@ -86,7 +86,7 @@ def requests_of(pods: Iterable[Object], resource: str, container: str) -> dict[s
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The ratio of usage to target, the usage in percent of the requests (0 where there are none) and the mean value."""
+    """The ratio of usage to target, the usage in percent of the requests (0 without requests) and the mean value."""
 
     ratio: float
     percent: int
@@ -119,8 +119,8 @@ def by_pods(
     measure: Callable[[Mapping[str, PodMetric]], Usage],
     busy: Callable[[str], int],
 ) -> tuple[int, Usage]:
-    """The size that brings the usage to its target, and the usage. `busy` is what a pod without metrics is taken to use when
-    the size would shrink. Raises MetricsError."""
+    """The size that brings the usage to its target, and the usage. `busy` is the assumed usage of a pod without metrics
+    if the size would shrink. Raises MetricsError."""
     if not pods:
         raise MetricsError("no pods returned by selector while calculating replica count")
     groups = group_pods(pods, metrics, resource, tuning)
@@ -160,7 +160,7 @@ def by_ratio(ratio: float, current: int, pods: Iterable[Object], tuning: Tuning)
         raise MetricsError(
             "unable to calculate ready pods: no pods returned by selector while calculating replica count"
         )
-    ready = sum(1 for pod in found if status(pod).get("phase") == "Running" and podfacts.ready(pod))
+    ready = sum(1 for pod in found if status(pod).get("phase") == "Running" and is_ready(pod))
     return ceil(ratio * ready)
 
 

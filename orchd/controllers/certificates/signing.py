@@ -47,7 +47,7 @@ class CertificateSigner(Controller):
     async def start(self) -> None:
         unavailable = [signer for signer, (template, _) in self._checks.items() if self.env.signing_authority(template) is None]
         if unavailable:
-            self.log.warn("requests for {signers} are not signed: no certificate and key were given", signers=", ".join(unavailable))
+            self.log.warn("requests for {signers} are not signed: no certificate and key are configured", signers=", ".join(unavailable))
         await super().start()
 
     async def reconcile(self, key: Key) -> float | None:

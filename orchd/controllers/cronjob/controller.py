@@ -49,7 +49,7 @@ class CronJobController(Controller):
         super().__init__(env)
         self._skew = Distribution(
             "cronjob_controller_cronjob_job_creation_skew_duration_seconds",
-            "Seconds from the time at which a job was due to its creation.",
+            "Seconds from the scheduled time of a job to its creation.",
             exponential(1, 2, 10),
         )
         self.instruments = (self._skew,)
@@ -94,7 +94,7 @@ class CronJobController(Controller):
         active = [self._reference(job) for job in running if uid(job) in known or _scheduled(cron, job)]
         if active:
             fresh["active"] = active
-        ends = [str(status(j)["completionTime"]) for j in jobs if _well(j) and status(j).get("completionTime")]
+        ends = [str(status(j)["completionTime"]) for j in jobs if _has_succeeded(j) and status(j).get("completionTime")]
         if ends and max(ends) > str(fresh.get("lastSuccessfulTime", "")):
             fresh["lastSuccessfulTime"] = max(ends)
         return fresh
@@ -105,7 +105,7 @@ class CronJobController(Controller):
         for job in sorted(jobs, key=name):
             ended = finish_time(job) is not None
             if ended and uid(job) in active:
-                result = "Complete" if _well(job) else "Failed"
+                result = "Complete" if _has_succeeded(job) else "Failed"
                 self.record(cron, NORMAL, "SawCompletedJob", f"Saw completed job: {name(job)}, status: {result}")
             elif not ended and uid(job) not in active and not _scheduled(cron, job):
                 note = f"Saw a job that the controller did not create or forgot: {name(job)}"
@@ -235,7 +235,7 @@ class CronJobController(Controller):
         """Delete finished jobs beyond the history limits, oldest first."""
         for key, default, well in (("successfulJobsHistoryLimit", 3, True), ("failedJobsHistoryLimit", 1, False)):
             limit = spec(cron).get(key, default)
-            ended = [j for j in jobs if finish_time(j) is not None and _well(j) is well and not deleting(j)]
+            ended = [j for j in jobs if finish_time(j) is not None and _has_succeeded(j) is well and not deleting(j)]
             ended.sort(key=lambda j: (status(j).get("startTime") or "", name(j)))
             for job in ended[: max(0, len(ended) - int(limit))]:
                 await self._delete(cron, job)
@@ -247,6 +247,6 @@ def _scheduled(cron: Object, job: Object) -> bool:
     return front == name(cron) and back.isdigit()
 
 
-def _well(job: Object) -> bool:
+def _has_succeeded(job: Object) -> bool:
     found = condition(status(job), "Complete")
     return found is not None and found.get("status") == "True"

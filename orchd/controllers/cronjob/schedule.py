@@ -1,5 +1,5 @@
-"""Schedules in cron syntax: five fields, a word such as @hourly, or @every with a duration. Times are UTC unless the schedule
-begins with ``TZ=`` or ``CRON_TZ=`` and the name of a time zone. Pure."""
+"""Schedules in cron syntax: five fields, a descriptor such as @hourly, or @every with a duration. Times are UTC unless
+the schedule begins with ``TZ=`` or ``CRON_TZ=`` and the name of a time zone. Pure."""
 
 from __future__ import annotations
 

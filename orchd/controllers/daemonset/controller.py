@@ -7,7 +7,6 @@ from typing import Any, Final
 from twisted.python.failure import Failure
 
 from orchd.client.interfaces import ResourceRef
-from orchd.controllers import pods as podfacts
 from orchd.controllers import revisions
 from orchd.controllers.adoption import Controlled, claim, controlled_by
 from orchd.controllers.base import Key, terminating_namespace
@@ -32,6 +31,7 @@ from orchd.controllers.objects import (
     status,
     uid,
 )
+from orchd.controllers.pods import pod_from_template, slow_start
 from orchd.controllers.workload import PodViewController
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
@@ -55,7 +55,7 @@ class DaemonSetController(PodViewController):
         index_by_controller(self._revisions)
         self._backoff = Backoff(env.clock.seconds)
 
-    # -- what makes work
+# -- event handlers
 
     def _owner_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         super()._owner_changed(event, old, new)
@@ -66,7 +66,7 @@ class DaemonSetController(PodViewController):
         for key in self._nodes.follow_node(old, new):
             self.queue.add(key)
 
-    # -- the work
+# -- reconciliation
 
     async def reconcile(self, key: Key) -> float | None:
         parent = self._owners.get(*key)
@@ -133,14 +133,14 @@ class DaemonSetController(PodViewController):
         wanted = plan.create[:_BURST]
 
         async def make(number: int) -> None:
-            pod = podfacts.from_template(on_node(template, wanted[number]), name(parent), reference)
+            pod = pod_from_template(on_node(template, wanted[number]), name(parent), reference)
             self._expected.expect_creation(key, await self._control.create(parent, pod))
 
         async def delete(pod: Object) -> None:
             await self._control.delete(parent, pod)
             self._expected.expect_deletion(key, pod)
 
-        _, problem = await podfacts.slow_start(len(wanted), make)
+        _, problem = await slow_start(len(wanted), make)
         results = await side_by_side([delete(pod) for pod in plan.delete[:_BURST]])
         failures = [r for r in (problem, *results) if isinstance(r, Failure)]
         for failure in failures:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from orchd.controllers import pods as podfacts
 from orchd.controllers.daemonset.template import HASH_LABEL, add_default_tolerations, is_updated
 from orchd.controllers.objects import deleting, labels, name, spec, status
 from orchd.controllers.percent import scale_percent
+from orchd.controllers.pods import is_available, is_ready
 from orchd.dialect import Dialect
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.placement import find_untolerated_taint, fits_required_affinity
@@ -79,7 +79,7 @@ class Planner:
         self._fit = fit
 
     def _available(self, pod: Object) -> bool:
-        return podfacts.available(pod, int(spec(self._parent).get("minReadySeconds") or 0), self._now)
+        return is_available(pod, int(spec(self._parent).get("minReadySeconds") or 0), self._now)
 
     def place(self) -> Plan:
         """One pod on every node that fits, none elsewhere."""
@@ -119,7 +119,7 @@ class Planner:
         fresh = [pod for pod in running if labels(pod).get(HASH_LABEL) == self._revision]
         old = [pod for pod in running if labels(pod).get(HASH_LABEL) != self._revision]
         plan.delete.extend([*fresh[1:], *old[1:]])
-        if fresh and old and (not podfacts.ready(old[0]) or self._available(fresh[0])):
+        if fresh and old and (not is_ready(old[0]) or self._available(fresh[0])):
             plan.delete.append(old[0])
 
     def roll(self) -> Plan:
@@ -147,7 +147,7 @@ class Planner:
             yield node, fresh[0] if fresh else None, old[0] if old else None, clear
 
     def _replace(self, plan: Plan, most: int) -> None:
-        """Delete old pods that are not available, and as many available ones as maxUnavailable permits."""
+        """Delete old unavailable pods, and as many available ones as maxUnavailable permits."""
         missing = 0
         candidates: list[Object] = []
         for _, fresh, old, clear in self._pairs():
@@ -160,7 +160,7 @@ class Planner:
         plan.delete.extend(candidates[: max(0, most - missing)])
 
     def _surge(self, plan: Plan, most: int) -> None:
-        """Create new pods beside old ones, and delete old ones whose replacements are available."""
+        """Create new pods in addition to old ones, and delete old ones whose replacements are available."""
         surging = 0
         candidates: list[str] = []
         for node, fresh, old, clear in self._pairs():
@@ -189,7 +189,7 @@ class Planner:
                 continue
             current += 1
             pod = min(pods, key=oldest_first)
-            ready += podfacts.ready(pod)
+            ready += is_ready(pod)
             available += self._available(pod)
             fresh += is_updated(self._parent, pod, self._revision)
         numbers = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from orchd.client.informers import key_of
-from orchd.controllers import pods as podfacts
 from orchd.controllers.adoption import Parent, claim, controlled_by
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.deployment import sizing
@@ -25,6 +24,7 @@ from orchd.controllers.objects import (
     status,
     uid,
 )
+from orchd.controllers.pods import is_finished
 from orchd.controllers.selection import index_by_selector, list_selecting
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
@@ -87,7 +87,7 @@ class DeploymentController(Controller):
         sets = await claim(self.client, parent, REPLICA_SETS, controlled_by(self._sets))
         rollout = Rollout(self.client, self._keys, deployment, sets, now=self.env.wall, record=self.record)
         try:
-            return await self._pass(rollout)
+            return await self._roll_out(rollout)
         except ApiError as error:
             if error.code == 404:
                 return None
@@ -104,9 +104,9 @@ class DeploymentController(Controller):
             await self.client.update(DEPLOYMENTS, namespace(deployment), name(deployment), changed, subresource="status")
         return None
 
-    async def _pass(self, rollout: Rollout) -> float | None:
+    async def _roll_out(self, rollout: Rollout) -> float | None:
         if deleting(rollout.deployment):
-            await rollout.tell()
+            await rollout.write_status()
             return None
         await rollout.note_pause()
         paused = bool(spec(rollout.deployment).get("paused"))
@@ -115,17 +115,17 @@ class DeploymentController(Controller):
             await rollout.rescale()
             if paused:
                 await rollout.clean_up()
-            await rollout.tell()
+            await rollout.write_status()
             return None
         if sizing.rolling(rollout.deployment):
             if not await rollout.ensure_newest(create=True):
                 return None
             await rollout.roll()
         elif not await self._recreate(rollout):
-            return await rollout.tell_progress()
+            return await rollout.write_progress()
         if sizing.complete(rollout.deployment, status(rollout.deployment)):
             await rollout.clean_up()
-        return await rollout.tell_progress()
+        return await rollout.write_progress()
 
     async def _recreate(self, rollout: Rollout) -> bool:
         """Run the strategy Recreate. False while old pods still exist."""
@@ -140,6 +140,6 @@ class DeploymentController(Controller):
     def _old_pods_run(self, rollout: Rollout) -> bool:
         for each in rollout.old:
             for pod in self._pods.by_index(BY_CONTROLLER, uid(each)):
-                if not podfacts.finished(pod):
+                if not is_finished(pod):
                     return True
         return False

@@ -188,7 +188,7 @@ class Rollout:
             if terminating_namespace(error):
                 return False
             if error.reason != "AlreadyExists":
-                await self._say_create_failed(name(fresh), error)
+                await self._report_create_failure(name(fresh), error)
                 raise
             self.newest = await self._collide(name(fresh), error)
             existed = True
@@ -211,7 +211,7 @@ class Rollout:
         await self._update_status({**deployment, "status": changed})
         raise error
 
-    async def _say_create_failed(self, set_name: str, error: ApiError) -> None:
+    async def _report_create_failure(self, set_name: str, error: ApiError) -> None:
         message = f'Failed to create new replica set "{set_name}": {error.message}'
         self._record(self.deployment, WARNING, "ReplicaSetCreateError", message)
         if not sizing.has_deadline(self.deployment):
@@ -370,11 +370,11 @@ class Rollout:
         fresh["conditions"] = conditions.with_(status(deployment).get("conditions") or (), found)
         return fresh
 
-    async def tell(self) -> None:
+    async def write_status(self) -> None:
         """Write the status if it changed."""
         await self._write(self.status())
 
-    async def tell_progress(self) -> float | None:
+    async def write_progress(self) -> float | None:
         """Write the status with the Progressing condition. Returns seconds until the progress deadline."""
         fresh = self.status()
         deployment = self.deployment
@@ -400,13 +400,13 @@ class Rollout:
         found: conditions.Conditions = fresh["conditions"]
         who = self.failed_message
 
-        def said(value: str, reason: str, message: str) -> dict[str, Any]:
+        def progressing_condition(value: str, reason: str, message: str) -> dict[str, Any]:
             return conditions.make("Progressing", value, reason, message, self._now())
 
         if sizing.complete(self.deployment, fresh):
-            return conditions.with_(found, said("True", "NewReplicaSetAvailable", f"{who} has successfully progressed."))
+            return conditions.with_(found, progressing_condition("True", "NewReplicaSetAvailable", f"{who} has successfully progressed."))
         if sizing.progressing(self.deployment, fresh):
-            news = said("True", "ReplicaSetUpdated", f"{who} is progressing.")
+            news = progressing_condition("True", "ReplicaSetUpdated", f"{who} is progressing.")
             if current is None:
                 return conditions.with_(found, news)
             if current.get("status") == "True":
@@ -414,7 +414,7 @@ class Rollout:
             # Progress restarts the deadline.
             return [*conditions.without(found, "Progressing"), news]
         if self._timed_out(current):
-            return conditions.with_(found, said("False", "ProgressDeadlineExceeded", f"{who} has timed out progressing."))
+            return conditions.with_(found, progressing_condition("False", "ProgressDeadlineExceeded", f"{who} has timed out progressing."))
         return found
 
     def _timed_out(self, current: Mapping[str, Any] | None) -> bool:

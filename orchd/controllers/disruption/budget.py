@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from orchd.controllers import pods as podfacts
 from orchd.controllers.objects import condition, deleting, name, seconds_of, spec, status
 from orchd.controllers.percent import scale_percent
+from orchd.controllers.pods import is_ready
 from orchd.kinds.conditions import with_condition
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import timestamp
@@ -54,7 +54,7 @@ def sort_evictions(budget: Object, pods: Iterable[Object], now: float) -> tuple[
 
 def count_healthy(pods: Iterable[Object], pending: Mapping[str, str]) -> int:
     """Pods that are ready and not being deleted or evicted."""
-    return sum(1 for pod in pods if not deleting(pod) and name(pod) not in pending and podfacts.ready(pod))
+    return sum(1 for pod in pods if not deleting(pod) and name(pod) not in pending and is_ready(pod))
 
 
 def next_status(

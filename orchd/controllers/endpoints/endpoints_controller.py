@@ -47,7 +47,7 @@ def make_target(service: Object, pod: Object) -> Target | None:
     ports: tuple[targets.Port | None, ...] = targets.ports_of(service, pod)
     if not spec(service).get("ports") and targets.headless(service):
         ports = (None,)
-    return Target(address, entry, ports, targets.is_ready(service, pod))
+    return Target(address, entry, ports, targets.counts_as_ready(service, pod))
 
 
 def subsets(found: Iterable[Target]) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from orchd.controllers.base import Controller, Key
 from orchd.controllers.batching import WriteShare, batch_seconds
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import PODS, SERVICES, deleting, labels, name, spec, status, uid
-from orchd.controllers.pods import ready
+from orchd.controllers.pods import is_ready
 from orchd.controllers.selection import SelectedPods, index_by_selector, list_selecting
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import NOTHING, LabelSelector
@@ -60,7 +60,7 @@ class ServiceController(Controller, Generic[E]):
         self.enqueue(event, old, new)
 
     def spend(self, endpoints: int) -> None:
-        """Take note of a write of so many endpoints."""
+        """Account for a write of this many endpoints."""
         self.queue.hold(self._share.spend(endpoints))
 
     def describe(self, service: Object, pod: Object, zone: str) -> E:
@@ -100,7 +100,7 @@ def _seen_from_outside(pod: Object) -> tuple[object, ...]:
     return (
         labels(pod),
         deleting(pod),
-        ready(pod),
+        is_ready(pod),
         status(pod).get("podIP"),
         status(pod).get("podIPs"),
         status(pod).get("phase"),

@@ -7,7 +7,6 @@ from itertools import islice
 from typing import Any
 
 from orchd.client.interfaces import ResourceRef
-from orchd.controllers import pods as podfacts
 from orchd.controllers.base import Key, terminating_namespace
 from orchd.controllers.batching import batch_seconds
 from orchd.controllers.endpoints import targets
@@ -17,6 +16,7 @@ from orchd.controllers.event_objects import WARNING
 from orchd.controllers.expectations import Expectations
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import NODES, deleting, labels, name, namespace, owner_reference, spec
+from orchd.controllers.pods import is_ready
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
 from orchd.txkit.instruments import Counter, Distribution
@@ -54,9 +54,9 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
         self._numbers = SliceMetrics("endpoint_slice_controller", self._most)
         self._changed_per_sync = Distribution(
             "endpoint_slice_controller_endpointslices_changed_per_sync",
-            "EndpointSlices changed, each time a service was looked at.", _CHANGED, ("topology",),
+            "EndpointSlices changed per sync of a service.", _CHANGED, ("topology",),
         )  # fmt: skip
-        self._syncs = Counter("endpoint_slice_controller_syncs", "Services that were looked at, by result.", ("result",))
+        self._syncs = Counter("endpoint_slice_controller_syncs", "Syncs of services, by result.", ("result",))
         self.instruments = (*self._numbers.instruments, self._changed_per_sync, self._syncs)
         #: Zones of the nodes that have one.
         self._zones: dict[str, str] = {}
@@ -95,7 +95,7 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
         if pause:
             self._syncs.add("stale")
             return pause
-        wanted = await self._wanted(service)
+        wanted = await self._desired_endpoints(service)
         current = [s for s in self._slices.by_index(_BY_SERVICE, f"{key[0]}/{key[1]}") if not deleting(s)]
         self._numbers.record(key, [len(endpoints) for endpoints in wanted.values()], current)
         try:
@@ -122,7 +122,7 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
         ports = targets.ports_of(service, pod)
         return [((family, ports), _endpoint(service, pod, zone, address)) for family, address in addresses if address]
 
-    async def _wanted(self, service: Object) -> dict[Group, dict[str, dict[str, Any]]]:
+    async def _desired_endpoints(self, service: Object) -> dict[Group, dict[str, dict[str, Any]]]:
         """Endpoints by address family and ports, then by pod."""
         wanted: dict[Group, dict[str, dict[str, Any]]] = {}
         for found in await self.describe_pods(service):
@@ -214,7 +214,7 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
 
 
 def _endpoint(service: Object, pod: Object, zone: str, address: str) -> dict[str, Any]:
-    serving = podfacts.ready(pod)
+    serving = is_ready(pod)
     ready = bool(spec(service).get("publishNotReadyAddresses")) or (serving and not deleting(pod))
     out: dict[str, Any] = {
         "addresses": [address],

@@ -40,7 +40,7 @@ class SliceMetrics:
         self._note(key, (tuple(wanted), len(current)))
 
     def forget(self, key: Key) -> None:
-        """Remove a service that has no slices any more."""
+        """Remove a service that has no slices left."""
         self._note(key, None)
 
     def _note(self, key: Key, found: tuple[tuple[int, ...], int] | None) -> None:

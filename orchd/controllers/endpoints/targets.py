@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any
 
-from orchd.controllers import pods as podfacts
 from orchd.controllers.objects import deleting, labels, name, namespace, spec, status, uid
+from orchd.controllers.pods import is_ready
 from orchd.kinds.jsonvalues import Object
 
 
@@ -111,8 +111,9 @@ def labels_for(service: Object, headless_label: str) -> dict[str, str]:
     return tags
 
 
-def is_ready(service: Object, pod: Object) -> bool:
-    return bool(spec(service).get("publishNotReadyAddresses")) or podfacts.ready(pod)
+def counts_as_ready(service: Object, pod: Object) -> bool:
+    """True for ready pods, and for all pods of a Service that publishes the addresses of those that are not ready."""
+    return bool(spec(service).get("publishNotReadyAddresses")) or is_ready(pod)
 
 
 def address_of(pod: Object, family: str) -> str:

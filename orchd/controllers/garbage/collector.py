@@ -68,7 +68,7 @@ class GarbageCollector:
         )
         self._background = Background()
         self._monitors: dict[ResourceRef, Monitor] = {}
-        #: Failed lists and watches of resources that are not monitored any more.
+        #: Failed lists and watches of resources whose monitors have been closed.
         self._past_failures = 0
         self._catalog: Catalog | None = None
         self._timer: IDelayedCall | None = None
@@ -129,7 +129,7 @@ class GarbageCollector:
                 self._past_failures += self._monitors[ref].failed
                 self._monitors.pop(ref).close()
                 for node in self.graph.of_resource(ref):
-                    self._gone(ref, node.uid)
+                    self._remove(ref, node.uid)
             for ref in wanted:
                 if ref not in self._monitors:
                     self._monitor(ref)
@@ -139,7 +139,7 @@ class GarbageCollector:
     def instruments(self) -> Sequence[Instrument]:
         """Metrics."""
         failed = Counter(
-            "garbagecollector_controller_resources_sync_error_total", "Resources that could not be listed or watched, each time."
+            "garbagecollector_controller_resources_sync_error_total", "Failed lists and watches of resources."
         )
         failed.add(by=self._past_failures + sum(monitor.failed for monitor in self._monitors.values()))
         return (failed,)
@@ -147,7 +147,7 @@ class GarbageCollector:
     def _monitor(self, ref: ResourceRef) -> None:
         env = self._env
         monitor = self._monitors[ref] = Monitor(
-            env.reader, ref, env.clock, env.random, seen=self._seen, gone=self._gone, known=self._known
+            env.reader, ref, env.clock, env.random, seen=self._observe, gone=self._remove, known=self._known_uids
         )
         self._background.add(monitor.run(), f"garbage collector, {ref.plural}")
         self._background.add(self._check_expecting(monitor), f"garbage collector, dependents of {ref.plural}")
@@ -160,13 +160,13 @@ class GarbageCollector:
 
     # -- events
 
-    def _known(self, ref: ResourceRef) -> set[str]:
+    def _known_uids(self, ref: ResourceRef) -> set[str]:
         return {node.uid for node in self.graph.of_resource(ref)}
 
-    def _seen(self, ref: ResourceRef, obj: Object) -> None:
+    def _observe(self, ref: ResourceRef, obj: Object) -> None:
         self._queue(self.graph.seen(ref, obj))
 
-    def _gone(self, ref: ResourceRef, uid: str) -> None:
+    def _remove(self, ref: ResourceRef, uid: str) -> None:
         self._remember_absent(uid)
         self._queue(self.graph.gone(uid))
 
@@ -220,7 +220,7 @@ class GarbageCollector:
             return
         latest = await self._live(node.ref, node.namespace, node.name, node.uid)
         if latest is None:
-            self._gone(node.ref, node.uid)
+            self._remove(node.ref, node.uid)
             return
         if node.waiting:
             await self._continue_foreground(node)
@@ -326,7 +326,7 @@ class GarbageCollector:
         except ApiError as error:
             if error.code != 404:
                 raise
-            self._gone(node.ref, node.uid)
+            self._remove(node.ref, node.uid)
 
     async def _drop_owners(self, ref: ResourceRef, latest: Object, uids: set[str]) -> None:
         kept = [r for r in latest["metadata"].get("ownerReferences") or () if r.get("uid") not in uids]

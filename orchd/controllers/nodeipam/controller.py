@@ -64,7 +64,7 @@ class NodeIpamController(Controller):
         self._sets = range_sets(env.settings) if self._enabled else []
         self._tries = Distribution(
             "node_ipam_controller_cidrset_allocation_tries_per_request",
-            "Ranges in use that were passed over until a free one was found.", exponential(1, 5, 5), ("clusterCIDR",),
+            "Used CIDRs that were skipped until a free one was found.", exponential(1, 5, 5), ("clusterCIDR",),
         )  # fmt: skip
         #: Uids of nodes whose ranges are marked as used.
         self._known: set[str] = set()
@@ -75,9 +75,9 @@ class NodeIpamController(Controller):
     def instruments(self) -> Sequence[Instrument]:  # type: ignore[override]  # computed when it is read
         """Metrics."""
         label = ("clusterCIDR",)
-        given = Counter("node_ipam_controller_cidrset_cidrs_allocations_total", "Ranges that nodes got or had.", label)
-        released = Counter("node_ipam_controller_cidrset_cidrs_releases_total", "Ranges that were taken back.", label)
-        usage = Gauge("node_ipam_controller_cidrset_usage_cidrs", "Part of the ranges that is in use.", label)
+        given = Counter("node_ipam_controller_cidrset_cidrs_allocations_total", "CIDRs allocated to nodes, including those that nodes had at the start.", label)
+        released = Counter("node_ipam_controller_cidrset_cidrs_releases_total", "CIDRs released.", label)
+        usage = Gauge("node_ipam_controller_cidrset_usage_cidrs", "Fraction of the CIDRs in use.", label)
         for each in self._sets:
             whole = str(each.whole)
             given.add(whole, by=each.allocations)
@@ -87,7 +87,7 @@ class NodeIpamController(Controller):
 
     async def start(self) -> None:
         if not self._enabled:
-            self.log.info("controller nodeipam gives no ranges: --allocate-node-cidrs is off")
+            self.log.info("controller nodeipam allocates no CIDRs: --allocate-node-cidrs is false")
             return
         # Ranges of existing nodes are marked as used before the first allocation.
         await self._nodes.wait_synced()

@@ -83,7 +83,7 @@ def overlap(one: Network, other: Network) -> bool:
 
 
 def network_of(text: str) -> Network | None:
-    """A network by its text, None for one that is malformed."""
+    """The network that a text denotes, None if it is malformed."""
     try:
         return ip_network(text, strict=False)
     except ValueError:

@@ -296,11 +296,11 @@ class NodeLifecycleController(Controller):
     async def _weigh_disruption(self, readiness: dict[str, list[bool]]) -> None:
         change = self._zones.update(readiness, self.env.clock.seconds()) if readiness else ""
         if change == "entered":
-            self.log.info("all nodes are not ready: nothing is evicted until some are")
+            self.log.info("no node is ready: evictions are suspended")
             for node in list(self._nodes.list()):
                 await self._mark_reachable(node)
         elif change == "left":
-            self.log.info("some nodes are ready again: evictions may go on")
+            self.log.info("some nodes are ready again: evictions are resumed")
             for health in self._health.values():
                 health.heard = self.env.clock.seconds()
 

@@ -18,7 +18,7 @@ Key = tuple[str, str]
 
 
 def tolerated_for(taints: Iterable[Object], tolerations: Sequence[Object]) -> float | None:
-    """Seconds for which a pod may stay on a node with `taints`: 0 for not at all, None for ever."""
+    """Seconds for which a pod may stay on a node with `taints`: 0 for not at all, None without a limit."""
     used: list[Object] = []
     for taint in taints:
         found = next((t for t in tolerations if tolerates(t, taint)), None)
@@ -40,7 +40,7 @@ class TaintEviction:
         self._taints: dict[str, list[Object]] = {}
         #: Start of a pod's toleration time, and its uid.
         self._begun: dict[Key, tuple[str, float]] = {}
-        self.loop: ControlLoop[Key] = ControlLoop("taint-eviction", clock, self._look, workers=8, refill=self._refill)
+        self.loop: ControlLoop[Key] = ControlLoop("taint-eviction", clock, self._reconcile, workers=8, refill=self._refill)
 
     def node_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         node = name(new or old or {})
@@ -66,7 +66,7 @@ class TaintEviction:
             for pod in self._pods.by_index(BY_NODE, node):
                 self.loop.queue.add(key_of(pod))
 
-    async def _look(self, key: Key) -> float | None:
+    async def _reconcile(self, key: Key) -> float | None:
         pod = self._pods.get(*key)
         if pod is None:
             self._begun.pop(key, None)

@@ -26,9 +26,9 @@ _TAINTS: Final = (
 
 @dataclass(slots=True)
 class NodeHealth:
-    """`heard` is the monotonic time of the node's last report or lease renewal. `ready` is the
-    status of its Ready condition, "" when it has none, and `changed` when that was first seen. `emptied`: its pods were
-    deleted since it failed."""
+    """`heard` is the monotonic time of the node's last heartbeat (status or lease). `ready` is the status of its Ready
+    condition, "" without one, and `changed` when that was first observed. `emptied`: its pods were deleted since it
+    failed."""
 
     name: str
     uid: str

@@ -15,7 +15,7 @@ class NodeMetrics:
     evicted."""
 
     def __init__(self) -> None:
-        self._health = Gauge("node_collector_zone_health", "Nodes that are ready in percent, by zone.", _ZONE)
+        self._health = Gauge("node_collector_zone_health", "Percentage of ready nodes, by zone.", _ZONE)
         self._size = Gauge("node_collector_zone_size", "Registered nodes, by zone.", _ZONE)
         self._unhealthy = Gauge("node_collector_unhealthy_nodes_in_zone", "Nodes that are not ready, by zone.", _ZONE)
         #: Under the name of the reference, and under that of its later releases.
@@ -24,10 +24,10 @@ class NodeMetrics:
             for name in ("node_collector_evictions_number", "node_collector_evictions_total")
         )
         self.one_node = Distribution(
-            "node_collector_update_node_health_duration_seconds", "Seconds to judge the health of a node.", exponential(0.001, 4, 8)
+            "node_collector_update_node_health_duration_seconds", "Duration of the health check of a node in seconds.", exponential(0.001, 4, 8)
         )
         self.all_nodes = Distribution(
-            "node_collector_update_all_nodes_health_duration_seconds", "Seconds to judge the health of all nodes.", exponential(0.01, 4, 8)
+            "node_collector_update_all_nodes_health_duration_seconds", "Duration of the health check of all nodes in seconds.", exponential(0.01, 4, 8)
         )
         self.instruments: tuple[Instrument, ...] = (self._health, self._size, self._unhealthy, *self._evictions, self.one_node, self.all_nodes)
 

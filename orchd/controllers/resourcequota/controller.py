@@ -27,7 +27,7 @@ from orchd.kinds.objects.scalars import Quantity
 _MEASURED: Final = (PODS, SERVICES, CLAIMS)
 #: Seconds until a quota is checked again that names a kind which is not served or not counted yet.
 _UNKNOWN: Final = 5.0
-#: Objects that one turn of the reactor looks at.
+#: Objects that are processed in one turn of the reactor.
 _PIECE: Final = 30
 #: Verbs that a counted resource must support.
 _COUNTABLE: Final = frozenset(("create", "list", "watch", "delete"))
@@ -50,8 +50,8 @@ def resources_of(catalog: Catalog, hard: Iterable[str], dialect: Any) -> dict[Re
 
 
 class ResourceQuotaController(Controller):
-    """Counts again when objects went away or use something else, when a quota changed, and now and then. What is created is
-    counted by admission, so that nothing is to be done then."""
+    """Recomputes a quota after objects were deleted or changed their usage, after a change of the quota, and
+    periodically. Admission counts created objects, so that creations need no pass."""
 
     name = "resourcequota"
     account = "resourcequota-controller"
@@ -64,7 +64,7 @@ class ResourceQuotaController(Controller):
         self._measured: dict[ResourceRef, IInformer] = {}
         for ref in _MEASURED:
             self._measured[ref] = self.follow(ref, self._listener(ref), complete=True)
-        self._counts = ObjectCounts(self.client, env.clock, env.random, self._counted)
+        self._counts = ObjectCounts(self.client, env.clock, env.random, self._counts_changed)
         self._resources: dict[frozenset[str], dict[ResourceRef, tuple[Resource, list[str]]]] = {}
         self._catalog: Catalog | None = None
         self._charges = ChargesOfQuotas()
@@ -73,7 +73,7 @@ class ResourceQuotaController(Controller):
         await super().stop()
         await self._counts.stop()
 
-    # -- what makes work
+# -- event handlers
 
     def _quota_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         """Queue changed quotas; changes of the status alone come from admission or this controller."""
@@ -94,7 +94,7 @@ class ResourceQuotaController(Controller):
 
         return changed
 
-    def _counted(self, ref: ResourceRef, within: str) -> None:
+    def _counts_changed(self, ref: ResourceRef, within: str) -> None:
         for quota in self._quotas.list(within):
             if ref in self._concerned(quota):
                 self._queue_soon(key_of(quota))
@@ -114,7 +114,7 @@ class ResourceQuotaController(Controller):
             found = self._resources[names] = resources_of(catalog, names, self.dialect)
         return found
 
-    # -- the work
+# -- reconciliation
 
     async def reconcile(self, key: Key) -> float | None:
         quota = self._quotas.get(*key)
@@ -159,8 +159,8 @@ class ResourceQuotaController(Controller):
         return out, len(out) == len(tracked) == len(spec(quota).get("hard") or ())
 
     async def _charged(self, quota: Object, measured: Concerned) -> Charges:
-        """The charges of a quota; looks at all objects of its namespace at the first time. Raises RetryError when the quota was
-        changed meanwhile."""
+        """The charges of a quota; the first call visits all objects of its namespace. Raises RetryError if the quota
+        was changed meanwhile."""
         found = self._charges.get(quota, measured)
         if found is not None:
             return found

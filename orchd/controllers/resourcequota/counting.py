@@ -16,8 +16,8 @@ from orchd.txkit.background import Background
 
 
 class ObjectCounts:
-    """Follows a resource from when it is first asked for. `changed(ref, namespace)` is called when objects went away,
-    with namespace "" when a resource has been counted for the first time."""
+    """Counts a resource from the first request on. `changed(ref, namespace)` is called when objects are deleted, with
+    namespace "" when a resource has been counted for the first time."""
 
     def __init__(
         self, client: IClient, clock: IReactorTime, random: Random, changed: Callable[[ResourceRef, str], None]
@@ -57,7 +57,7 @@ class ObjectCounts:
             return
         self._namespaces[ref], self._numbers[ref] = {}, Counter()
         monitor = self._monitors[ref] = Monitor(
-            self._client, ref, self._clock, self._random, seen=self._seen, gone=self._gone, known=self._known
+            self._client, ref, self._clock, self._random, seen=self._observe, gone=self._remove, known=self._known_uids
         )
         self._background.add(monitor.run(), f"resource quota, {ref.plural}")
         self._background.add(self._tell(ref, monitor), f"resource quota, first count of {ref.plural}")
@@ -67,16 +67,16 @@ class ObjectCounts:
         if monitor.synced:
             self._changed(ref, "")
 
-    def _known(self, ref: ResourceRef) -> set[str]:
+    def _known_uids(self, ref: ResourceRef) -> set[str]:
         return set(self._namespaces.get(ref, ()))
 
-    def _seen(self, ref: ResourceRef, obj: Object) -> None:
+    def _observe(self, ref: ResourceRef, obj: Object) -> None:
         known = self._namespaces.get(ref)
         if known is not None and uid(obj) not in known:
             known[uid(obj)] = namespace(obj)
             self._numbers[ref][namespace(obj)] += 1
 
-    def _gone(self, ref: ResourceRef, gone: str) -> None:
+    def _remove(self, ref: ResourceRef, gone: str) -> None:
         within = self._namespaces.get(ref, {}).pop(gone, None)
         if within is not None:
             self._numbers[ref][within] -= 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from orchd.controllers import pods as podfacts
 from orchd.controllers import revisions
 from orchd.controllers.adoption import claim
 from orchd.controllers.base import Key, terminating_namespace
@@ -26,6 +25,7 @@ from orchd.controllers.objects import (
     status,
     uid,
 )
+from orchd.controllers.pods import is_available, is_ready
 from orchd.controllers.statefulset import identity
 from orchd.controllers.statefulset.identity import REVISION_LABEL
 from orchd.controllers.workload import PodViewController
@@ -37,7 +37,7 @@ _BURST: Final = 500
 
 
 def _running_and_ready(pod: Object) -> bool:
-    return status(pod).get("phase") == "Running" and podfacts.ready(pod)
+    return status(pod).get("phase") == "Running" and is_ready(pod)
 
 
 class StatefulSetController(PodViewController):
@@ -88,12 +88,12 @@ class StatefulSetController(PodViewController):
         live = {name(current), name(update), *(labels(p).get(REVISION_LABEL, "") for p in numbered.values())}
         await revisions.truncate(self.client, parent, known, live)
         least = int(spec(parent).get("minReadySeconds") or 0)
-        waiting = any(podfacts.ready(p) and not self._available(parent, p) for p in numbered.values())
+        waiting = any(is_ready(p) and not self._available(parent, p) for p in numbered.values())
         return float(least) if least and waiting else None
 
     def _available(self, parent: Object, pod: Object) -> bool:
         least = int(spec(parent).get("minReadySeconds") or 0)
-        return _running_and_ready(pod) and podfacts.available(pod, least, self.env.wall())
+        return _running_and_ready(pod) and is_available(pod, least, self.env.wall())
 
     async def _step(self, parent: Object, numbered: dict[int, Object], current: Object, update: Object) -> None:
         """Create missing pods, delete surplus ones and replace outdated ones; with an order, one change per pass. A pass

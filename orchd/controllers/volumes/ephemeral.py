@@ -34,8 +34,8 @@ class EphemeralVolumeController(Controller):
 
     def __init__(self, env: Environment) -> None:
         super().__init__(env, workers=env.settings.concurrent_ephemeralvolume_syncs)
-        self._created = Counter("ephemeral_volume_controller_create_total", "Claims that were to be created for volumes of pods.")
-        self._failed = Counter("ephemeral_volume_controller_create_failures_total", "Claims for volumes of pods that could not be created.")
+        self._created = Counter("ephemeral_volume_controller_create_total", "Attempts to create claims of ephemeral volumes.")
+        self._failed = Counter("ephemeral_volume_controller_create_failures_total", "Failed attempts to create claims of ephemeral volumes.")
         self.instruments = (self._created, self._failed)
         self._pods = self.follow(PODS, self._pod_changed, primary=True)
         index_by_claim(self._pods)

@@ -25,7 +25,7 @@ _UNSPECIFIED: Final = "UNSPECIFIED"
 MIGRATED_TO: Final = "pv.{long}.io/migrated-to"
 #: Annotation of volumes: the plugin or driver that made them.
 PROVISIONED_BY: Final = "pv.{long}.io/provisioned-by"
-#: Annotations of claims: who is to make a volume. The older one is still written.
+#: Annotations of claims that name the provisioner. The older one is still written.
 PROVISIONER: Final = "volume.{long}.io/storage-provisioner"
 BETA_PROVISIONER: Final = "volume.beta.{long}.io/storage-provisioner"
 

@@ -16,7 +16,7 @@ from orchd.kinds.objects.shape_scalars import NumberText
 
 #: Maximum nesting depth that can be encoded.
 WRITTEN_DEPTH: Final = 250
-#: An exponent of three digits, or so many digits in a row that one of two is enough.
+#: An exponent of three digits, or a run of digits so long that one of two such numbers is out of range.
 _LARGE: Final = re.compile(rb"[0-9][eE]\+?[0-9]{3}|[0-9]{200}")
 
 
@@ -41,7 +41,8 @@ def decode(data: bytes) -> Any:
 
 
 def decode_finite(data: bytes) -> Any:
-    """As `decode`, for values that are kept as they are: raises RangeError for a number that no float can be."""
+    """As `decode`, for values that are stored unconverted: raises RangeError for a number outside the range of floats.
+    """
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError:

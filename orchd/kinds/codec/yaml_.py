@@ -410,7 +410,7 @@ def _size(value: Any) -> int:
 
 
 def _pieces(value: Any, levels: int) -> bytes:
-    """The text of a value, of which parts above `_PIECE` bytes are encoded apart, down to so many levels."""
+    """The text of a value, with parts above `_PIECE` bytes encoded separately, down to this many levels."""
     if not levels or value.__class__ not in (dict, list) or not value or _size(value) <= _PIECE:
         return _dump(value)
     mapping = value.__class__ is dict

@@ -34,7 +34,7 @@ def display(value: Any) -> str:
 
 
 def truth(value: Any) -> bool:
-    """Is a value true for ``if``: not empty, zero, false or nil?"""
+    """True if a value is true for ``if``: not empty, zero, false or nil."""
     return bool(value)
 
 
@@ -119,7 +119,7 @@ def _length(value: Any) -> int:
 
 
 def _exists(value: Any, *keys: Any) -> bool:
-    """Could `index` be called with these arguments?"""
+    """True if `index` succeeds with these arguments."""
     for key in keys:
         try:
             found = _index(value, key)
@@ -141,7 +141,7 @@ def _base64decode(text: Any) -> str:
 
 
 def _print(*values: Any) -> str:
-    """Values one after the other; a space where neither of two neighbours is a string."""
+    """Concatenate values, with a space between two that are both no strings."""
     out = ""
     for at, value in enumerate(values):
         apart = at and not isinstance(value, str) and not isinstance(values[at - 1], str)
@@ -166,7 +166,7 @@ def _js(text: str) -> str:
 
 
 def printf(form: Any, *values: Any) -> str:
-    """``fmt.Sprintf``, faulty uses included: they are shown in the text and are no errors."""
+    """``fmt.Sprintf``, including invalid uses, which Go reports in the text and not as errors."""
     if not isinstance(form, str):
         raise TemplateError(f"wrong type for value; expected string; got {go_type(form)}")
     left = list(values)
@@ -267,14 +267,14 @@ _FORMATS: Final[dict[type, dict[str, Callable[[Any, int | None], str]]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Builtin:
-    """A function, and how many arguments it takes; `most` None: any number."""
+    """A function with its minimum and maximum number of arguments; `most` None: any number."""
 
     work: Callable[..., Any]
     least: int
     most: int | None = None
 
 
-#: Functions that evaluate their arguments one by one, and the truth of the argument that ends them.
+#: Functions that stop at the first argument with this truth value.
 LAZY: Final = {"and": False, "or": True}
 FUNCTIONS: Final[dict[str, Builtin]] = {
     "not": Builtin(lambda value: not truth(value), 1, 1),

@@ -17,14 +17,14 @@ _USER: Final = re.compile(r"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*").fullmatch
 def url_error(text: str) -> str:
     """The error of an invalid URL, "" for a valid one."""
     whole, _, fragment = text.partition("#")
-    wrong = _wrong(whole)
+    wrong = _syntax_error(whole)
     if wrong:
         return f"parse {quote(whole)}: {wrong}"
     bad = _bad_escape(fragment)
     return f"parse {quote(text)}: {bad}" if bad else ""
 
 
-def _wrong(text: str) -> str:
+def _syntax_error(text: str) -> str:
     if any(c < " " or c == "\x7f" for c in text):
         return "net/url: invalid control character in URL"
     if text == "*":

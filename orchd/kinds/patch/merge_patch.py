@@ -55,7 +55,7 @@ def merge(doc: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_nulls(value: Any) -> Any:
-    """A new value without null members in its objects, which have nothing to remove."""
+    """A new value without null members in its objects, which have no value to remove."""
     if isinstance(value, dict):
         return {k: _without_nulls(v) for k, v in value.items() if v is not None}
     if isinstance(value, list):

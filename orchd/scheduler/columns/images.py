@@ -1,4 +1,4 @@
-"""Container images on nodes: which rows have an image, and how large it is there."""
+"""Container images on nodes: the rows that have an image, and its size."""
 
 from __future__ import annotations
 

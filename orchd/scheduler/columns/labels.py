@@ -45,7 +45,7 @@ class LabelColumn:
 
 
 class Labels:
-    """Columns are made when a key is first asked for. `nodes` gives (row, labels) of all nodes."""
+    """Columns are built at the first use of a key. `nodes` gives (row, labels) of all nodes."""
 
     def __init__(self, size: int, nodes: Callable[[], Iterable[tuple[int, Mapping[str, str], str]]]) -> None:
         self.size = size

@@ -72,8 +72,8 @@ class Tallies:
         self._affine: WeakSet[Tally] = WeakSet()
 
     def tally(self, rule: Rule, *, live: bool = False, with_affinity: bool = False) -> Tally:
-        """A new tally of the pods that are there. It is kept up to date as long as it is referred to. `with_affinity`
-        promises that the rule finds nothing in templates without affinity terms."""
+        """A new tally of the current pods, updated as long as it is referenced. `with_affinity` promises that the rule
+        matches no template without affinity terms."""
         made = Tally(rule, self.size, live=live)
         for template, rows in (self.with_affinity if with_affinity else self.population).items():
             for row, pods in rows.items():

@@ -50,31 +50,31 @@ def write(args: Arguments) -> dict[str, Any]:
         case NodeAffinityArgs():
             return {} if args.added_affinity is None else {"addedAffinity": args.added_affinity}
         case NodeResourcesBalancedAllocationArgs():
-            return _present({"resources": _write_resources(args.resources)})
+            return _without_empty({"resources": _write_resources(args.resources)})
         case NodeResourcesFitArgs():
             return _write_fit(args)
         case PodTopologySpreadArgs():
-            return _present({"defaultConstraints": list(args.default_constraints), "defaultingType": args.defaulting_type})
+            return _without_empty({"defaultConstraints": list(args.default_constraints), "defaultingType": args.defaulting_type})
         case VolumeBindingArgs():
-            return {"bindTimeoutSeconds": args.bind_timeout_seconds, **_present({"shape": _write_shape(args.shape)})}
+            return {"bindTimeoutSeconds": args.bind_timeout_seconds, **_without_empty({"shape": _write_shape(args.shape)})}
         case UntypedArgs():
             return dict(args.data or {})
 
 
-def _present(members: Mapping[str, Any]) -> dict[str, Any]:
+def _without_empty(members: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in members.items() if value}
 
 
 def _write_fit(args: NodeResourcesFitArgs) -> dict[str, Any]:
     strategy = args.scoring_strategy
-    scoring = _present({"type": strategy.type, "resources": _write_resources(strategy.resources)})
+    scoring = _without_empty({"type": strategy.type, "resources": _write_resources(strategy.resources)})
     if strategy.shape is not None:
-        scoring["requestedToCapacityRatio"] = _present({"shape": _write_shape(strategy.shape)})
+        scoring["requestedToCapacityRatio"] = _without_empty({"shape": _write_shape(strategy.shape)})
     lists = {
         "ignoredResources": list(args.ignored_resources),
         "ignoredResourceGroups": list(args.ignored_resource_groups),
     }
-    return {**_present(lists), "scoringStrategy": scoring}
+    return {**_without_empty(lists), "scoringStrategy": scoring}
 
 
 def _write_resources(resources: Iterable[ResourceSpec]) -> list[dict[str, Any]]:

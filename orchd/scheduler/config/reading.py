@@ -29,7 +29,7 @@ DEFAULT_SCHEDULER: Final = "default-scheduler"
 
 
 class ReadArguments(Protocol):
-    """Reads the arguments that stand in a profile's list of plugin configurations."""
+    """Reads the arguments in a profile's list of plugin configurations."""
 
     def __call__(self, profile: int, index: int, plugin: str, given: Any, read: Callable[[Any], Arguments]) -> Arguments:
         """`read` converts data of the arguments' type."""

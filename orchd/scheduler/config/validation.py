@@ -73,15 +73,15 @@ def _leader_election(election: LeaderElection, at: Path, report: Report) -> None
     )
     for name, seconds in durations:
         if seconds <= 0:
-            report.invalid(at / name, _shown(seconds), "must be greater than zero")
+            report.invalid(at / name, _format_duration(seconds), "must be greater than zero")
     if election.lease_duration < election.renew_deadline:
-        shown = _shown(election.renew_deadline)
+        shown = _format_duration(election.renew_deadline)
         report.invalid(at / "leaseDuration", shown, "LeaseDuration must be greater than RenewDeadline")
     if election.resource_lock not in LOCKS:
         report.unsupported(at / "resourceLock", election.resource_lock, LOCKS)
 
 
-def _shown(seconds: float) -> GoText:
+def _format_duration(seconds: float) -> GoText:
     """A duration as the reference's messages show it."""
     return GoText(f"v1.Duration{{Duration:{round(seconds * 10**9)}}}")
 

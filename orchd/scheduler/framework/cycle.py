@@ -378,7 +378,7 @@ class _Filtering:
                 self.single[row] = Status(status.code, status.reasons, plugin.name)
 
     def _count_nominated(self, nominator: INominator, state: CycleState, pod: Pod) -> None:
-        """Reject nodes that do not fit the pod beside their nominated pods of at least its priority."""
+        """Reject nodes on which the pod does not fit together with the nominated pods of at least its priority."""
         prepared, few = False, len(nominator.nodes()) <= _FEW_NOMINATED
         for name in nominator.nodes():
             row = self._snapshot.row_of(name)

@@ -31,15 +31,15 @@ class Sampling:
         return max(_LEAST_NODES, nodes * percentage // 100)
 
     def next_row(self, snapshot: Snapshot) -> int:
-        """The row that is looked at first by the next search. There must be a node."""
+        """The row at which the next search starts. There must be a node."""
         order = snapshot.rows()
         return int(order[self.position % len(order)])
 
     def choose(self, snapshot: Snapshot, mask: NDArray[np.bool_]) -> NDArray[np.intp]:
-        """The first feasible rows, as many as are needed."""
+        """The first feasible rows, up to the required number."""
         wanted = self.count_feasible(snapshot.count)
         if wanted >= snapshot.count:
-            # The next start is the same one: every node is looked at.
+            # The next search starts at the same row: every node was visited.
             return np.nonzero(mask)[0]
         order = snapshot.rows()
         start = self.position % len(order)

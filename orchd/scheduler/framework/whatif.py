@@ -30,7 +30,7 @@ class WhatIf:
     def prepare(self, state: CycleState, pod: Pod) -> None:
         """Let pre-filter extensions prepare the state, once per cycle and before states are cloned."""
         filters = self._concerned(state, pod)
-        # What pods come and go matters to no filter that passes every node.
+        # Pods that are added or removed do not matter to a filter that passes every node.
         idle = [plugin for plugin in self._profile.filters if plugin not in filters]
         extensions = tuple(plugin for plugin in self._profile.extensions if plugin not in idle)
         for plugin in extensions:
@@ -39,7 +39,7 @@ class WhatIf:
         state.write(_EXTENSIONS, extensions)
 
     def _extensions(self, state: CycleState) -> Sequence[Any]:
-        """The extensions that have to hear of pods that come and go."""
+        """The extensions that must be notified of added and removed pods."""
         found: Sequence[Any] | None = state.get(_EXTENSIONS)
         return self._profile.extensions if found is None else found
 

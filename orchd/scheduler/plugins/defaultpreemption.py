@@ -49,7 +49,7 @@ class DefaultPreemption:
         self._handle = handle
         self._args = args
         self._budgets: IInformer = handle.informer(BUDGETS)
-        #: Wall time of the current attempt: stands for the start time of pods that have not started.
+        #: Wall time of the current attempt, used as the start time of pods that have not started.
         self._now = 0.0
 
     async def post_filter(self, state: CycleState, pod: Pod, refused: IRefusals) -> str | None:

@@ -64,14 +64,14 @@ class _Taken:
 
     def codes(self, rows: NDArray[np.intp] | None) -> NDArray[np.int64]:
         if rows is not None:
-            return np.array([self._taken(int(row)) for row in rows], dtype=np.int64)
+            return np.array([self._has_conflict(int(row)) for row in rows], dtype=np.int64)
         codes = np.zeros(self._snapshot.size, dtype=np.int64)
         for ip, protocol, port in self._ports:
             for row, ips in self._snapshot.ports.used(protocol, port).items():
                 codes[row] |= conflicts(ip, ips)
         return codes
 
-    def _taken(self, row: int) -> bool:
+    def _has_conflict(self, row: int) -> bool:
         used = self._snapshot.ports.used
         return any(conflicts(ip, used(protocol, port).get(row, ())) for ip, protocol, port in self._ports)
 

@@ -13,7 +13,7 @@ from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.config.model import NodeResourcesBalancedAllocationArgs
 from orchd.scheduler.interfaces import IColumnScore, IHandle, IRowScore, ISingleRow
 from orchd.scheduler.nodes import NodeView
-from orchd.scheduler.plugins.fullness import Amounts, Fullness
+from orchd.scheduler.plugins.utilization import Amounts, Fullness
 from orchd.scheduler.pods import Pod, PodTemplate
 from orchd.scheduler.values import MAX_SCORE, Columns, CycleState
 

@@ -22,8 +22,8 @@ from orchd.scheduler.interfaces import (
     ISingleRow,
 )
 from orchd.scheduler.nodes import NodeView
-from orchd.scheduler.plugins.fullness import Fullness
 from orchd.scheduler.plugins.strategies import strategy
+from orchd.scheduler.plugins.utilization import Fullness
 from orchd.scheduler.pods import Pod, PodTemplate
 from orchd.scheduler.resources import BASIC, is_extended
 from orchd.scheduler.values import Action, ClusterEvent, Columns, CycleState, Status, unschedulable

@@ -255,7 +255,7 @@ class _Spread:
             if constraint.topology_key == self._hostname:
                 size, counts = len(rows) - int(ignored.sum()), pods[rows]
             else:
-                # Nodes without the key together count as a domain of their own.
+                # Nodes without the key form one domain.
                 size = len(np.unique(here[~ignored]))
                 sums = np.append(by_domain(pods, column, counted), 0)
                 counts = sums[here]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from orchd.scheduler.config.model import LEAST_ALLOCATED, MOST_ALLOCATED, ScoringStrategy, ShapePoint
-from orchd.scheduler.plugins.fullness import AmountColumns, Amounts
+from orchd.scheduler.plugins.utilization import AmountColumns, Amounts
 from orchd.scheduler.values import MAX_SCORE
 
 if TYPE_CHECKING:

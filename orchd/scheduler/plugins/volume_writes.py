@@ -27,8 +27,8 @@ class WriteError(Exception):
 
 @dataclass(slots=True)
 class Reserved:
-    """Claims with the volumes that they are bound to, and claims for which volumes are provisioned: as they are written, and
-    then as the API has them. One per cycle, which alone changes it."""
+    """Claims with the volumes that they are bound to, and claims for which volumes are provisioned: as written, and
+    then as the API returned them. One per cycle, which alone changes it."""
 
     bindings: list[tuple[Object, Object]] = field(default_factory=list)
     provisions: list[Object] = field(default_factory=list)

@@ -146,13 +146,13 @@ class _Taken:
 
     def codes(self, rows: NDArray[np.intp] | None) -> NDArray[np.int64]:
         if rows is not None and len(rows) < _FEW:
-            return np.array([self._taken(int(row)) for row in rows], dtype=np.int64)
+            return np.array([self._has_conflict(int(row)) for row in rows], dtype=np.int64)
         codes = np.zeros(self._snapshot.size, dtype=np.int64)
         for row in self._disks.sharing(self._wanted):
-            codes[row] = self._taken(row)
+            codes[row] = self._has_conflict(row)
         return codes if rows is None else codes[rows]
 
-    def _taken(self, row: int) -> bool:
+    def _has_conflict(self, row: int) -> bool:
         return _conflicts(self._wanted, self._snapshot.pods(row))
 
     def status(self, code: int) -> Status:

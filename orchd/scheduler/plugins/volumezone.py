@@ -53,7 +53,7 @@ class VolumeZone:
     def filter(self, state: CycleState, pod: Pod, node: NodeView) -> Status | None:
         if not any(key in node.labels for key in self._keys):
             return None
-        wanted, error = self._wanted(pod.template)
+        wanted, error = self._required_zones(pod.template)
         if any(node.labels.get(key) not in values for key, values in wanted):
             return REFUSED
         return unresolvable(error) if error else None
@@ -61,10 +61,10 @@ class VolumeZone:
     def compile_filter(self, state: CycleState, pod: Pod) -> IRowFilter | None:
         if not any("persistentVolumeClaim" in volume for volume in pod.template.volumes):
             return None
-        wanted, error = self._wanted(pod.template)
+        wanted, error = self._required_zones(pod.template)
         return _InZone(self._snapshot, self._keys, wanted, error) if wanted or error else None
 
-    def _wanted(self, template: PodTemplate) -> tuple[Wanted, str]:
+    def _required_zones(self, template: PodTemplate) -> tuple[Wanted, str]:
         """Zone requirements of the pod's volumes up to the first invalid claim, and the status for that claim."""
         wanted: Wanted = []
         try:
@@ -109,7 +109,7 @@ class _InZone:
     def __init__(self, snapshot: Snapshot, keys: tuple[str, ...], wanted: Wanted, error: str) -> None:
         self._snapshot = snapshot
         self._keys = keys
-        self._wanted = wanted
+        self._required_zones = wanted
         self._error = error
 
     def codes(self, rows: NDArray[np.intp] | None) -> NDArray[np.int64]:
@@ -118,7 +118,7 @@ class _InZone:
         for key in self._keys:
             zoned |= self._snapshot.label(key) >= 0
         codes = np.where(zoned, _UNKNOWN if self._error else 0, 0).astype(np.int64)
-        for key, values in self._wanted:
+        for key, values in self._required_zones:
             column = labels.column(key)
             codes[zoned & ~column.table(values.__contains__)[column.rows]] = _OTHER_ZONE
         return codes if rows is None else codes[rows]

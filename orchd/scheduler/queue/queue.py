@@ -210,7 +210,8 @@ class SchedulingQueue:
                 self._reactivate([each for uid, each in group.items() if uid != spare], event.label)
 
     def move_affine(self, which: Callable[[PodTemplate], bool], label: str) -> None:
-        """Move unschedulable pods with pod affinity terms whose template `which` accepts, whatever plugin rejected them."""
+        """Move unschedulable pods with pod affinity terms whose template `which` accepts, regardless of the plugin that
+        rejected them."""
         wanted = {template for template in self._affine if which(template)}
         if not wanted:
             return

@@ -68,7 +68,7 @@ class Plugin:
         self.informer(position).add_index(_BY_NAMESPACE, _namespaces_of)
 
     def in_namespace(self, position: int, namespace: str) -> Sequence[Object]:
-        """The objects of an informer in `namespace`. Cheap where there are none, which is common."""
+        """The objects of an informer in `namespace`. Cheap for a namespace without any, the common case."""
         informer = self.informer(position)
         return list(informer.list(namespace)) if informer.holds(_BY_NAMESPACE, namespace) else ()
 

@@ -22,7 +22,7 @@ class Ledger:
         self._dialect = dialect
         self._hard = amounts(status.get("hard"))
         self._used = amounts(status.get("used"))
-        #: Names in the quota that concern a resource.
+        #: Names in the quota that limit a resource.
         self._names: dict[Resource, list[str]] = {}
 
     def concerns(self, review: Review) -> bool:

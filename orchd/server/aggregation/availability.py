@@ -28,8 +28,8 @@ _PASSED: Final = ("True", "Passed", "all checks passed")
 
 
 def finding(server: AggregatedService | None, service: Object | None, endpoints: Object | None) -> Finding | None:
-    """The condition of an APIService as far as it is known without a probe; `server` is None for a local one. None when
-    a probe is needed. `service` is the one it references, `endpoints` are that service's."""
+    """The condition of an APIService as far as it is known without a probe; None if a probe is needed. `server` is None
+    for a local one. `service` is the referenced Service, `endpoints` are its Endpoints."""
     if server is None:
         return "True", "Local", "Local APIServices are always available"
     quoted = f'service/{server.service} in "{server.namespace}"'
@@ -95,11 +95,11 @@ class Availability:
         #: (namespace, name) of a service -> names of the APIServices that reference it.
         self._behind: dict[tuple[str, str], set[str]] = {}
         self._unavailable = Counter(
-            "aggregator_unavailable_apiservice_total", "How often an APIService became unavailable, by reason.", ("name", "reason")
+            "aggregator_unavailable_apiservice_total", "Transitions of APIServices to unavailable, by reason.", ("name", "reason")
         )
-        self._work = RetryingWorker("APIService", self._look_at, clock)
-        self._looking = LoopingCall(self._look_at_all)
-        self._looking.clock = clock
+        self._work = RetryingWorker("APIService", self._reconcile, clock)
+        self._polling = LoopingCall(self._add_all)
+        self._polling.clock = clock
         #: Names of aggregated APIServices.
         self.registry = AggregatedServices(self._objects, self._changed)
         for informer in (self._services, self._endpoints):
@@ -107,11 +107,11 @@ class Availability:
 
     async def start(self) -> None:
         self._work.start()
-        self._looking.start(_EVERY, now=False)
+        self._polling.start(_EVERY, now=False)
 
     async def stop(self) -> None:
-        if self._looking.running:
-            self._looking.stop()
+        if self._polling.running:
+            self._polling.stop()
         await self._work.stop()
 
     @property
@@ -149,18 +149,20 @@ class Availability:
         for name in self._behind.get((metadata.get("namespace", ""), metadata["name"]), ()):
             self._work.add(name)
 
-    def _look_at_all(self) -> None:
+    def _add_all(self) -> None:
+        """Queue every aggregated APIService."""
         for server in self.registry:
             self._work.add(server.name)
 
     # -- processing
 
-    async def _look_at(self, name: str) -> None:
+    async def _reconcile(self, name: str) -> None:
+        """Write the condition of an APIService if it changed."""
         obj = self._objects.get("", name)
         if obj is None:
             return
         server = registered_of(obj)
-        found = finding(server, *self._of(server))
+        found = finding(server, *self._service_and_endpoints(server))
         if found is None:
             assert server is not None
             why = await self._probe(server)
@@ -173,7 +175,7 @@ class Availability:
             changed: dict[str, Any] = {**obj, "status": wanted}
             await self._client.update(self._ref, "", name, changed, subresource="status")
 
-    def _of(self, server: AggregatedService | None) -> tuple[Object | None, Object | None]:
+    def _service_and_endpoints(self, server: AggregatedService | None) -> tuple[Object | None, Object | None]:
         if server is None:
             return None, None
         key = server.namespace, server.service

@@ -27,8 +27,8 @@ def server_key(server: AggregatedService) -> Key:
 
 @dataclass(slots=True)
 class PolledServer:
-    """State of one server, to be extended by what a poll learns. A poll sets `failures`, the number of failed polls in a row.
-    The other fields belong to `ServerPolls`."""
+    """State of one server; subclasses add the results of a poll. A poll sets `failures`, the number of failed polls in
+    a row. The other fields belong to `ServerPolls`."""
 
     failures: int = 0
     running: bool = False
@@ -73,7 +73,7 @@ class ServerPolls(Generic[S]):
         return self._servers.setdefault(key, self._new_server())
 
     def forget(self, key: Key) -> None:
-        """Do not poll a server any more. A running poll continues with the dropped state."""
+        """Stop polling a server. A running poll continues with the dropped state."""
         server = self._servers.pop(key, None)
         if server is not None:
             _cancel(server)

@@ -152,8 +152,8 @@ class AggregationProxy:
         return f"failing or missing response from {url}: {why}"
 
     async def download(self, server: AggregatedService, path: str, *, accept: str, tag: str) -> Downloaded:
-        """A document of a server, requested in the name of this server. Raises OSError when the server is unreachable,
-        late or not who it should be, and for documents above `DOCUMENT_LIMIT`."""
+        """Download a document of a server as this server's own user. Raises OSError if the server is unreachable, late
+        or has an invalid certificate, and for documents above `DOCUMENT_LIMIT`."""
         asker = User(name=self._prober, groups=(MASTERS_GROUP,))
         headers = [*_identity(asker), ("Accept", accept), *([("If-None-Match", tag)] if tag else ())]
         try:

@@ -12,7 +12,7 @@ from orchd.kinds.jsonvalues import Object
 from orchd.kinds.openapi import v2_protobuf
 from orchd.kinds.openapi.v2_merge import ForeignSpecification, SpecificationError, part_of
 from orchd.server.aggregation.api_services import AggregatedService, registered_of
-from orchd.server.aggregation.discovered import DiscoveryError, GroupVersion
+from orchd.server.aggregation.discovery import DiscoveryError, GroupVersion
 from orchd.server.aggregation.foreign_servers import ForeignServers
 from orchd.server.aggregation.polling import Key, PolledServer, ServerPolls, server_key
 from orchd.txkit.log import Logger

@@ -110,9 +110,9 @@ class ServiceAccountTokens:
         self._legacy_issuer = dialect("{long}/serviceaccount")
         self._legacy = dialect("{long}.io/serviceaccount/")
         self._pod_extra = dialect("authentication.{long}.io/pod-name"), dialect("authentication.{long}.io/pod-uid")
-        self._legacy_uses = Counter("serviceaccount_legacy_tokens_total", "Uses of tokens that are stored in secrets.")
-        self._stale_uses = Counter("serviceaccount_stale_tokens_total", "Uses of projected tokens that should have been renewed.")
-        self._valid_uses = Counter("serviceaccount_valid_tokens_total", "Uses of projected tokens before they should be renewed.")
+        self._legacy_uses = Counter("serviceaccount_legacy_tokens_total", "Uses of service account tokens from secrets.")
+        self._stale_uses = Counter("serviceaccount_stale_tokens_total", "Uses of projected service account tokens after their renewal time.")
+        self._valid_uses = Counter("serviceaccount_valid_tokens_total", "Uses of projected service account tokens before their renewal time.")
         #: Metrics.
         self.instruments = (self._legacy_uses, self._stale_uses, self._valid_uses)
         self._stale = dialect("authentication.{abbr}.io/stale-token")

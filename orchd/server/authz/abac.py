@@ -212,15 +212,15 @@ class _Members:
         value = self._members.get(name)
         if value is None or isinstance(value, str):
             return value or ""
-        raise self._wrong(name, value, "string")
+        raise self._type_error(name, value, "string")
 
     def flag(self, name: str) -> bool:
         value = self._members.get(name)
         if value is None or isinstance(value, bool):
             return bool(value)
-        raise self._wrong(name, value, "bool")
+        raise self._type_error(name, value, "bool")
 
-    def _wrong(self, name: str, value: Any, wanted: str) -> _BadLineError:
+    def _type_error(self, name: str, value: Any, wanted: str) -> _BadLineError:
         if not self._where:
             return _BadLineError(
                 f"couldn't get version/kind; json parse error: json: cannot unmarshal {json_name(value)} into Go struct field "

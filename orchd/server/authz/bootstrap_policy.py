@@ -167,7 +167,7 @@ async def ensure(client: IClient, dialect: Dialect) -> int:
     """
     writes = 0
     objects = bootstrap_objects(dialect)
-    present = await _present(client, dialect, objects)
+    present = await _list_existing(client, dialect, objects)
 
     async def one(expected: Object) -> None:
         nonlocal writes
@@ -199,7 +199,7 @@ def _key(expected: Object, dialect: Dialect) -> _Key:
     return ref, metadata.get("namespace", ""), metadata["name"]
 
 
-async def _present(client: IClient, dialect: Dialect, objects: Iterable[Object]) -> dict[_Key, Object]:
+async def _list_existing(client: IClient, dialect: Dialect, objects: Iterable[Object]) -> dict[_Key, Object]:
     """Those of `objects` that exist, as they are now. Four lists cost less than a request for each object."""
     expected = {_key(each, dialect): None for each in objects}
     found: dict[_Key, Object] = {}

@@ -323,7 +323,7 @@ CLUSTER_ROLES: dict[str, list[dict[str, str]]] = {
     "view": [],
 }
 
-#: Roles that a controller aggregates from roles with the label ``aggregate-to-NAME``; they have no rules of their own.
+#: Roles that a controller aggregates from roles with the label ``aggregate-to-NAME``; they define no rules themselves.
 AGGREGATED = ("admin", "edit", "view")
 
 #: Roles with the label ``aggregate-to-VALUE``.

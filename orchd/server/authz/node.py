@@ -79,7 +79,7 @@ class NodeAuthorizer:
         self._attachments = informers.informer(ResourceRef(self._storage, "v1", "volumeattachments"))
         self._actions = Distribution(
             "node_authorizer_graph_actions_duration_seconds",
-            "Seconds to find what a pod or a volume refers to, for the index of the node authorizer, by operation.",
+            "Duration of updates of the node authorizer's graph in seconds, by operation.",
             exponential(0.0001, 2, 12),
             ("operation",),
         )

@@ -174,7 +174,7 @@ class RoleBasedAuthorizer:
                 for grant in scope.get(key, ()):
                     role = self._compiled.get(grant.role) or self._role(grant.role)
                     if role is None:
-                        missing[self._missing(grant.role)] = None
+                        missing[self._missing_role_text(grant.role)] = None
                     elif role.allow(action):
                         return grant.allowed
         if not missing:
@@ -191,7 +191,7 @@ class RoleBasedAuthorizer:
             scopes.append(local)
         return scopes
 
-    def _missing(self, role: RoleKey) -> str:
+    def _missing_role_text(self, role: RoleKey) -> str:
         return f'{role.kind.lower()}.{self._group} "{role.name}" not found'
 
     def policy_rules(self, user: User, namespace: str) -> tuple[list[Object], list[str]]:
@@ -203,7 +203,7 @@ class RoleBasedAuthorizer:
                 for grant in scope.get(key, ()):
                     held = self.role_rules(grant.role)
                     if held is None:
-                        errors[self._missing(grant.role)] = None
+                        errors[self._missing_role_text(grant.role)] = None
                     else:
                         rules.extend(held)
         return rules, list(errors)

@@ -90,12 +90,12 @@ class WebhookAuthorizer:
         user = action.user
         asked: dict[str, Any]
         if action.is_resource:
-            asked = {"resourceAttributes": _present(
+            asked = {"resourceAttributes": _without_empty(
                 namespace=action.namespace, verb=action.verb, group=action.group, version=action.version,
                 resource=action.resource, subresource=action.subresource, name=action.name,
             )}  # fmt: skip
         else:
-            asked = {"nonResourceAttributes": _present(path=action.path, verb=action.verb)}
+            asked = {"nonResourceAttributes": _without_empty(path=action.path, verb=action.verb)}
         if user.name:
             asked["user"] = user.name
         if user.groups:
@@ -116,7 +116,7 @@ def _verdict(allowed: bool, denied: bool, reason: str) -> Verdict:
     return Verdict(Decision.ALLOW if allowed else Decision.NO_OPINION, reason)
 
 
-def _present(**members: str) -> dict[str, str]:
+def _without_empty(**members: str) -> dict[str, str]:
     return {name: value for name, value in members.items() if value}
 
 

@@ -23,7 +23,7 @@ async def ensure(client: IClient, wanted: Iterable[BootstrapObject], *, now: str
     """Ensure all of `wanted` concurrently (their writes share commits). `now` is the timestamp of conditions. Raises
     the first ApiError."""
     wanted = tuple(wanted)
-    present = await _listed(client, wanted)
+    present = await _list_existing(client, wanted)
     try:
         await gatherResults(
             [Deferred.fromCoroutine(_one(client, each, present, now)) for each in wanted], consumeErrors=True
@@ -40,7 +40,7 @@ def _key(wanted: BootstrapObject) -> _Key:
     return wanted.ref, wanted.namespace, wanted.name
 
 
-async def _listed(client: IClient, wanted: Iterable[BootstrapObject]) -> dict[_Key, Object | None]:
+async def _list_existing(client: IClient, wanted: Iterable[BootstrapObject]) -> dict[_Key, Object | None]:
     """Those of `wanted` of whose resource many are wanted, as they are now (None if they do not exist): a list costs less than a
     request for each."""
     by_ref: defaultdict[ResourceRef, set[_Key]] = defaultdict(set)

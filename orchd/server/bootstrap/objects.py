@@ -82,8 +82,7 @@ def priority_classes(dialect: Dialect) -> Iterator[BootstrapObject]:
 def flow_control(
     dialect: Dialect, names: Container[str] = frozenset((*PRIORITY_LEVELS, *FLOW_SCHEMAS))
 ) -> Iterator[BootstrapObject]:
-    """Priority levels and flow schemas, or those of `names`, which are templates; their specs are restored while their
-    auto-update annotation says so."""
+    """Priority levels and flow schemas; their specs are restored unless their auto-update annotation is false."""
     group = dialect("flowcontrol.apiserver.{abbr}.io")
     api_version = f"{group}/v1beta2"
     update_annotation = dialect("apf.{long}.io/autoupdate-spec")

@@ -69,7 +69,7 @@ class DefinitionController:
         await self._endings.stop()
 
     async def _look_at(self, name: str) -> None:
-        known = self._kinds.known.get(name)
+        known = self._kinds.by_name.get(name)
         if known is not None:
             definition = known.load()
             if not definition["metadata"].get("deletionTimestamp"):
@@ -84,7 +84,7 @@ class DefinitionController:
     async def _name(self, known: Definition, definition: Object) -> None:
         others = [
             other.accepted
-            for other in self._kinds.known.values()
+            for other in self._kinds.by_name.values()
             if other.group == known.group and other.name != known.name
         ]
         settings, now = self._kinds.settings, timestamp(self._wall())
@@ -120,7 +120,7 @@ class DefinitionController:
 
     def _is_there(self, known: Definition) -> bool:
         """False once the definition is deleted, or replaced by another of the same name."""
-        return self._kinds.known.get(known.name) is known
+        return self._kinds.by_name.get(known.name) is known
 
     async def _attempt(self, known: Definition) -> None:
         definition = known.load()

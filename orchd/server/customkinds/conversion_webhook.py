@@ -52,7 +52,7 @@ class ConversionWebhook:
         self._uid = uid
         self._seconds = Distribution(
             "apiserver_crd_webhook_conversion_duration_seconds",
-            "Seconds that conversions by webhook took, by definition, versions and result.",
+            "Duration of webhook conversions in seconds, by definition, versions and result.",
             exponential(0.001, 2, 15),
             ("crd_name", "from_version", "to_version", "succeeded"),
         )

@@ -27,14 +27,14 @@ class Instances:
         await cache.fresh()
         for entry in cache.page().entries:
             namespace, _, name = entry.path.rpartition("/")
-            await self._one(registry, resource, namespace, name)
+            await self._delete(resource, namespace, name)
         await cache.fresh()
         return len(cache.page().entries)
 
-    async def _one(self, registry: IRegistry, resource: Resource, namespace: str, name: str) -> None:
+    async def _delete(self, resource: Resource, namespace: str, name: str) -> None:
         context = Context(user=self._user, resource=resource, namespace=namespace, now=self._wall())
         try:
-            await registry.delete(context, Delete(name=name))
+            await self._registry.delete(context, Delete(name=name))
         except ApiError as error:
             # Deleted concurrently counts as success; other failures show in the remaining objects.
             if error.code not in (404, 409):

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 from zope.interface import implementer
 
-from orchd.cache import stored
+from orchd.cache import stored_encoding
 from orchd.cache.interfaces import Change, ChangeType, Entry, ICache, ICaches, Index, ISubscription, Page
 from orchd.kinds.catalog import split_group_version
 from orchd.kinds.objects import default, shape
@@ -64,7 +64,7 @@ class _Reader:
         new = upgrade(obj, known, self._settings)
         if new == obj:
             return entry
-        body = stored.with_revision(stored.encode(new, custom=True), entry.revision)
+        body = stored_encoding.with_revision(stored_encoding.encode(new, custom=True), entry.revision)
         return Entry(entry.path, entry.revision, entry.created, body, entry.labels, entry.fields, entry.budget)
 
     def change(self, change: Change) -> Change:

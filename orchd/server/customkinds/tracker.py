@@ -29,14 +29,15 @@ class DefinitionTracker:
     def __init__(self, base: Catalog, settings: ObjectSettings, clock: IReactorTime) -> None:
         self.base = base
         self.settings = settings
-        self.known: dict[str, Definition] = {}
+        #: Definitions by name, and those that can be served by the store key of their objects.
+        self.by_name: dict[str, Definition] = {}
         self.by_key: dict[str, Definition] = {}
         self.gone: Callable[[Resource], object] = lambda resource: None
         self.dropped: Callable[[str], object] = lambda key: None
         self.changed: Callable[[str], object] = lambda name: None
         self.renewed: Callable[[], object] = lambda: None
         self._clock = clock
-        self._taken = frozenset(resource.key for resource in base.resources if resource.key)
+        self._builtin_keys = frozenset(resource.key for resource in base.resources if resource.key)
         self._catalog: Catalog | None = base
         self._subscription: ISubscription | None = None
         self._retry: IDelayedCall | None = None
@@ -52,9 +53,9 @@ class DefinitionTracker:
         """The served catalog. Built on demand, once for any number of changes."""
         if self._catalog is None:
             resources: list[Resource] = []
-            for known in sorted(self.known.values(), key=lambda each: (each.group, each.name)):
-                if known.kind is not None:
-                    resources.extend(r for r in known.kind.resources if self._free(r))
+            for definition in sorted(self.by_name.values(), key=lambda each: (each.group, each.name)):
+                if definition.kind is not None:
+                    resources.extend(r for r in definition.kind.resources if self._is_free(r))
             self._catalog = self.base.adding(resources) if resources else self.base
         return self._catalog
 
@@ -62,12 +63,12 @@ class DefinitionTracker:
         """`catalog` as a method, for callers that need the latest one at each use."""
         return self.catalog
 
-    def overlaps(self, known: Definition) -> bool:
+    def overlaps(self, definition: Definition) -> bool:
         """True if the objects of a definition would share keys with a built-in kind; the definition is then not
         served."""
-        return known.key in self._taken
+        return definition.key in self._builtin_keys
 
-    def _free(self, resource: Resource) -> bool:
+    def _is_free(self, resource: Resource) -> bool:
         """True if no built-in resource has the name."""
         return self.base.resource(resource.group, resource.version, resource.plural) is None
 
@@ -85,23 +86,23 @@ class DefinitionTracker:
             return
         page = cache.page()
         found = {entry.path: entry for entry in page.entries}
-        for name in [name for name in self.known if name not in found]:
+        for name in [name for name in self.by_name if name not in found]:
             self._remove(name)
         for entry in page.entries:
-            known = self.known.get(entry.path)
-            if known is None or known.revision != entry.revision:
+            definition = self.by_name.get(entry.path)
+            if definition is None or definition.revision != entry.revision:
                 self._put(Change(ChangeType.ADDED, entry, None))
 
         def ended(error: Exception) -> None:
             self._subscription = None
-            self._later(cache, error)
+            self._follow_later(cache, error)
 
         try:
-            self._subscription = cache.subscribe(after=page.revision, prefix="", on_change=self._take, on_end=ended)
+            self._subscription = cache.subscribe(after=page.revision, prefix="", on_change=self._apply, on_end=ended)
         except ApiError as error:
-            self._later(cache, error)
+            self._follow_later(cache, error)
 
-    def _later(self, cache: ICache, error: Exception) -> None:
+    def _follow_later(self, cache: ICache, error: Exception) -> None:
         if not self._stopped:
             self._log.info("relisting definitions of custom kinds: {error}", error=error)
             self._retry = self._clock.callLater(_PAUSE, self._follow, cache)
@@ -115,7 +116,7 @@ class DefinitionTracker:
             self._retry.cancel()
             self._retry = None
 
-    def _take(self, change: Change) -> None:
+    def _apply(self, change: Change) -> None:
         if change.type is ChangeType.DELETED:
             self._remove(change.entry.path)
         else:
@@ -123,39 +124,40 @@ class DefinitionTracker:
 
     def _put(self, change: Change) -> None:
         entry = change.entry
-        known = self.known.get(entry.path)
-        if known is None:
-            known = self.known[entry.path] = Definition(entry)
-        before = () if known.kind is None else known.kind.resources
-        key = known.key
+        definition = self.by_name.get(entry.path)
+        if definition is None:
+            definition = self.by_name[entry.path] = Definition(entry)
+        before = () if definition.kind is None else definition.kind.resources
+        key = definition.key
         try:
-            served_anew = known.update(entry, self.base.types, self.settings.dialect)
+            served_anew = definition.update(entry, self.base.types, self.settings.dialect)
         except Exception:
             # A definition that current validation would reject must not stop others from being served.
             self._log.failure("definition {name} cannot be served", name=entry.path)
-            known.kind = None
+            definition.kind = None
             served_anew = bool(before)
-        if key and key != known.key:
+        if key and key != definition.key:
             self.by_key.pop(key, None)
-        if not self.overlaps(known):
-            self.by_key[known.key] = known
+        if not self.overlaps(definition):
+            self.by_key[definition.key] = definition
         if served_anew:
-            self._served_anew(before)
-        self.changed(known.name)
+            self._renew(before)
+        self.changed(definition.name)
 
     def _remove(self, name: str) -> None:
-        known = self.known.pop(name)
-        self.by_key.pop(known.key, None)
-        self._served_anew(() if known.kind is None else known.kind.resources)
-        if not self.overlaps(known):
-            self.dropped(known.key)
-        for other in self.known.values():
-            if other.group == known.group:
+        definition = self.by_name.pop(name)
+        self.by_key.pop(definition.key, None)
+        self._renew(() if definition.kind is None else definition.kind.resources)
+        if not self.overlaps(definition):
+            self.dropped(definition.key)
+        for other in self.by_name.values():
+            if other.group == definition.group:
                 # Other definitions may be waiting for its names.
                 self.changed(other.name)
         self.changed(name)
 
-    def _served_anew(self, before: tuple[Resource, ...]) -> None:
+    def _renew(self, before: tuple[Resource, ...]) -> None:
+        """Replace the catalog; the resources `before` are no longer served as they were."""
         self._catalog = None
         for resource in before:
             self.gone(resource)
@@ -165,7 +167,7 @@ class DefinitionTracker:
         """Groups and versions served by definitions."""
         return {
             (resource.group, resource.version): True
-            for known in self.known.values()
-            if known.kind is not None
-            for resource in known.kind.resources
+            for definition in self.by_name.values()
+            if definition.kind is not None
+            for resource in definition.kind.resources
         }

@@ -95,14 +95,14 @@ class ApiServerFactory(Factory):
         self._bound_unread(now)
 
     def _bound_unread(self, now: float) -> None:
-        """Cut clients off that leave answers unread, while all of them together hold too much."""
+        """Disconnect the clients that have not read for longest while all unread responses exceed the limit."""
         behind = [channel for channel in self._channels if channel.unread]
         total = sum(channel.unread for channel in behind)
         for channel in sorted(behind, key=lambda channel: channel.paused_since):
             if total <= self.limits.unread_total or now - channel.paused_since < self.limits.unread_patience:
                 return
             total -= channel.unread
-            self._log.info("a client that leaves {size} bytes unread is cut off", size=channel.unread)
+            self._log.info("disconnecting a client that leaves {size} bytes unread", size=channel.unread)
             channel.abort()
 
     def compress(self, pieces: Iterable[bytes]) -> Deferred[list[bytes]]:

@@ -56,7 +56,7 @@ class BoundedConnection(H2Connection):
         H2Connection._requestReceived(self, event)
         if not self._going and self.says_goodbye():
             self._going = True
-            # The library's own way would end the streams that are under way, too.
+            # The base class would also end streams in progress.
             frame = GoAwayFrame(0, last_stream_id=event.stream_id, error_code=ErrorCodes.NO_ERROR)
             transport: Any = self.transport
             transport.write(frame.serialize())
@@ -114,7 +114,7 @@ class BoundedConnection(H2Connection):
                 self._count(1 + length // 64)
             self._missing = length
             at += _HEADER
-        # The content of the last frame, as far as it is there, goes with it.
+        # The available content goes into the same write as the last frame.
         step = min(self._missing, size - at)
         self._missing -= step
         return at + step
@@ -173,7 +173,7 @@ class BoundedConnection(H2Connection):
             queue = self._outboundStreamQueues[stream]
             if queue and (queue[0] is _END_STREAM_SENTINEL or self.conn.local_flow_control_window(stream) > 0):
                 return stream
-            # An open window brings it back.
+            # A WINDOW_UPDATE schedules it again.
             self.priority.block(stream)
 
     def _continue_sending(self) -> None:

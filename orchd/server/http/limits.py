@@ -21,7 +21,7 @@ class Limits:
     #: are cut off, the longest first.
     unread_total: int = 64 << 20
     unread_patience: float = 5.0
-    #: How much is read ahead of a verb that has not asked for the body, and of pipelined requests.
+    #: Limit of bytes that are read ahead of a verb that has not read the body, and of pipelined requests.
     read_ahead: int = 256 << 10
     #: Maximum size of an unread body that is discarded so that the connection can be reused.
     discard: int = 256 << 10

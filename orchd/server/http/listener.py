@@ -39,7 +39,7 @@ class Binding:
         made = socket.socket(family, socket.SOCK_STREAM)
         try:
             made.setblocking(False)
-            # As Twisted and Go do for every listener; `share_address` needs no more.
+            # As Twisted and Go set it for every listener; `share_address` needs nothing else.
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             if self.share_port:
                 made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)

@@ -48,7 +48,7 @@ class IncomingBody:
         self._limit = -1
         self._waiting: Deferred[bytes] | None = None
         self._error: Exception | None = None
-        #: True if no more data belongs to this body (it has ended, or is invalid).
+        #: True if no more data belongs to this body: it has ended, or is invalid.
         self.complete = False
         self.discarding = False
 

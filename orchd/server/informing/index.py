@@ -26,7 +26,7 @@ class ObjectIndex:
         self.wanted = False
         self.complete = False
         self.waiting: list[Deferred[None]] = []
-        #: A value with a single path, the common case, needs no table of its own.
+        #: A value with a single path, the common case, needs no dict.
         self._paths: dict[str, str | dict[str, None]] = {}
         self._values: dict[str, tuple[str, ...]] = {}
 

@@ -54,10 +54,10 @@ class CachedInformer:
         self._listeners: list[Listener] = []
         #: Listeners whose initial delivery has not begun, and those in the middle of one.
         self._new: list[Listener] = []
-        self._fed: dict[Feed, list[Listener]] = {}
-        self._waiting: list[Deferred[None]] = []
-        #: Waiters for the end of a delivery.
-        self._telling: list[Deferred[None]] = []
+        self._feeds: dict[Feed, list[Listener]] = {}
+        self._sync_waiters: list[Deferred[None]] = []
+        #: Waiters for the end of all deliveries.
+        self._delivery_waiters: list[Deferred[None]] = []
         self._subscription: ISubscription | None = None
         #: Fires with the previous state after the cache lost its watch.
         self._gap: Deferred[Mapping[str, Entry]] = Deferred()
@@ -75,12 +75,12 @@ class CachedInformer:
         return (entry.derived.get(form) or make(entry) for entry in entries)
 
     def by_index(self, index: str, value: str) -> Iterable[Object]:
-        return list(map(self._object, self._having(index, value)))
+        return list(map(self._object, self._indexed_entries(index, value)))
 
     def holds(self, index: str, value: str) -> bool:
-        return any(True for _ in self._having(index, value))
+        return any(True for _ in self._indexed_entries(index, value))
 
-    def _having(self, index: str, value: str) -> Iterator[Entry]:
+    def _indexed_entries(self, index: str, value: str) -> Iterator[Entry]:
         for path in self._complete(index).paths(value):
             entry = self._cache.get(path)
             # A listener that saw the deletion before this one may query already.
@@ -94,7 +94,7 @@ class CachedInformer:
             entry.keep(self._form, found, _WEIGHT * len(entry.json))
         return found
 
-    def _glance(self, entry: Entry) -> Object:
+    def _decode_once(self, entry: Entry) -> Object:
         """The object, without keeping it."""
         found: Object | None = entry.derived.get(self._form)
         return self._decode(entry) if found is None else found
@@ -151,7 +151,7 @@ class CachedInformer:
 
     def _put(self, made: ObjectIndex, path: str, entry: Entry | None) -> None:
         try:
-            made.put(path, None if entry is None else self._glance(entry))
+            made.put(path, None if entry is None else self._decode_once(entry))
         except Exception:
             # One invalid object must not hide the others.
             self.log.failure("cannot index {path} of {ref}", path=path, ref=self.ref.plural)
@@ -169,7 +169,7 @@ class CachedInformer:
         self._new.append(listener)
 
     def remove_listener(self, listener: Listener) -> None:
-        for listeners in (self._listeners, self._new, *self._fed.values()):
+        for listeners in (self._listeners, self._new, *self._feeds.values()):
             if listener in listeners:
                 listeners.remove(listener)
                 return
@@ -179,35 +179,35 @@ class CachedInformer:
         await deferLater(self._clock, 0)
         listeners, self._new = self._new, []
         feed = Feed(self._cache.page().entries)
-        self._fed[feed] = listeners
+        self._feeds[feed] = listeners
         self._follow()
         for count, path in enumerate(feed, 1):
             entry = self._cache.get(path)
             feed.mark_delivered(path)
             if entry is not None:
-                self._tell(listeners, "ADDED", None, entry, self._glance)
+                self._notify(listeners, "ADDED", None, entry, self._decode_once)
             if not count % _PIECE:
                 await deferLater(self._clock, 0)
-        del self._fed[feed]
+        del self._feeds[feed]
         self._listeners += listeners
-        telling, self._telling = self._telling, []
-        for each in telling:
+        waiting, self._delivery_waiters = self._delivery_waiters, []
+        for each in waiting:
             each.callback(None)
 
     async def wait_delivered(self) -> None:
         await self.wait_synced()
-        while self._new or self._fed:
-            telling: Deferred[None] = Deferred(self._telling.remove)
-            self._telling.append(telling)
-            await telling
+        while self._new or self._feeds:
+            delivered: Deferred[None] = Deferred(self._delivery_waiters.remove)
+            self._delivery_waiters.append(delivered)
+            await delivered
 
-    def _tell(
-        self, listeners: Iterable[Listener], kind: str, old: Entry | None, new: Entry | None, look: Decode
+    def _notify(
+        self, listeners: Iterable[Listener], kind: str, old: Entry | None, new: Entry | None, decode: Decode
     ) -> None:
-        """Call listeners; `look` decodes new objects."""
+        """Call listeners; `decode` decodes new objects."""
         try:
-            before = None if old is None else self._glance(old)
-            after = None if new is None else look(new)
+            before = None if old is None else self._decode_once(old)
+            after = None if new is None else decode(new)
         except ValueError:
             self.log.failure("{ref} has an invalid object", ref=self.ref.plural)
             return
@@ -223,7 +223,7 @@ class CachedInformer:
     async def wait_synced(self) -> None:
         if not self.synced:
             waiting: Deferred[None] = Deferred()
-            self._waiting.append(waiting)
+            self._sync_waiters.append(waiting)
             await waiting
 
     async def run(self) -> None:
@@ -240,7 +240,7 @@ class CachedInformer:
                 self._catch_up(before)
                 self._follow()
             self.synced = True
-            waiting, self._waiting = self._waiting, []
+            waiting, self._sync_waiters = self._sync_waiters, []
             for each in waiting:
                 if not each.called:
                     each.callback(None)
@@ -250,16 +250,16 @@ class CachedInformer:
         """Release the cache; waiters fail."""
         if self._subscription is not None:
             self._subscription.cancel()
-        for telling in list(self._telling):
-            telling.cancel()
-        for waiting in (self._waiting, *(made.waiting for made in self._indexes.values())):
+        for each in list(self._delivery_waiters):
+            each.cancel()
+        for waiting in (self._sync_waiters, *(made.waiting for made in self._indexes.values())):
             while waiting:
                 waiting.pop().cancel()
 
     @property
     def _followed(self) -> bool:
         """True if there are listeners or indexes."""
-        return bool(self._listeners or self._fed) or any(made.wanted for made in self._indexes.values())
+        return bool(self._listeners or self._feeds) or any(made.wanted for made in self._indexes.values())
 
     def _follow(self) -> None:
         """Follow changes from now on."""
@@ -300,8 +300,8 @@ class CachedInformer:
             if made.wanted:
                 self._put(made, path, new)
         concerned = self._listeners
-        for feed, listeners in self._fed.items():
+        for feed, listeners in self._feeds.items():
             if feed.includes(change):
                 concerned = concerned + listeners
         if concerned:
-            self._tell(concerned, change.type.value, change.previous, new, self._object)
+            self._notify(concerned, change.type.value, change.previous, new, self._object)

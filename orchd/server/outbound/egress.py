@@ -77,7 +77,7 @@ class EgressMetrics:
         )
         self.failures = Counter(
             "apiserver_egress_dialer_dial_failure_count",
-            "Failed connections through an egress proxy, by protocol (http_connect), transport (tcp or uds) and stage: connect, when the proxy was not reached, or proxy, when it did not connect.",
+            "Failed connections through an egress proxy, by protocol (http_connect), transport (tcp or uds) and stage: connect (the proxy was not reached) or proxy (it did not connect).",
             ("protocol", "transport", "stage"),
         )
 

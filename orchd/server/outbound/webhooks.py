@@ -45,7 +45,7 @@ _MOST_POOLS = 64
 _IDLE_PER_HOST, _IDLE_SECONDS = 8, 60
 _MOST_BODY = 64 * 1024 * 1024
 
-#: HTTP status of a response -> error text, whatever the body.
+#: HTTP status of a response -> error text, regardless of the body.
 _STATUS_TEXTS = {
     400: "the server rejected our request for an unknown reason",
     401: "the server has asked for the client to provide credentials",
@@ -301,7 +301,7 @@ class WebhookClient:
             if was_cancelled(error):
                 raise CancelledError from error
             # Every failure of the network or the configuration must become an error with a text.
-            raise WebhookError(f"{call}: {_why(error, address)}", reset=was_lost(error)) from error
+            raise WebhookError(f"{call}: {_error_text(error, address)}", reset=was_lost(error)) from error
 
     def _headers(self, call: _Call, user: ClientConfig | None) -> Headers:
         headers = Headers({"User-Agent": [self._agent]})
@@ -367,7 +367,7 @@ def _pem(bundle: str) -> bytes:
         raise ValueError(f"caBundle: {error}") from None
 
 
-def _why(error: BaseException, address: tuple[str, int]) -> str:
+def _error_text(error: BaseException, address: tuple[str, int]) -> str:
     """The text of a failed call, as in the reference where that has one."""
     return error.message if isinstance(error, ApiError) else describe(error, address)
 

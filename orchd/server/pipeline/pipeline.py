@@ -44,7 +44,7 @@ class Pipeline:
         self._entrance, self._measured = entrance, measured
         self._handled = 0
         self._filters = Distribution(
-            "apiserver_request_filter_duration_seconds", "Seconds of a stage of requests, measured in one of 64 requests.",
+            "apiserver_request_filter_duration_seconds", "Duration of a request stage in seconds, measured in one of 64 requests.",
             _FILTER_SECONDS, ("filter",),
         )  # fmt: skip
         #: Metrics.

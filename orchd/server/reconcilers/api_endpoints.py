@@ -49,7 +49,7 @@ class EndpointReconciler:
 
     async def start(self) -> None:
         if ip_address(self._at.ip).is_loopback:
-            # Endpoints cannot hold a loopback address; there is nothing to publish.
+            # Endpoints cannot have a loopback address, so there is nothing to publish.
             return
         self._loop.start(_INTERVAL, now=True).addErrback(self._broken)
 
@@ -73,10 +73,10 @@ class EndpointReconciler:
             await self._store.delete(self._key, expected=found.revision)
 
     def _turn(self) -> Deferred[None]:
-        self._running = start(self._once())
+        self._running = start(self._reconcile_once())
         return self._running
 
-    async def _once(self) -> None:
+    async def _reconcile_once(self) -> None:
         try:
             await self._renew()
             await self._tell()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import orjson
 
-from orchd.cache.announced import Announced
+from orchd.cache.written_objects import Announced
 from orchd.kinds.jsonvalues import Object
 from orchd.server.registry.interfaces import IStorageStrategy
 from orchd.store.interfaces import ClaimedError, ISharedStore, IStore

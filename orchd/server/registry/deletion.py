@@ -26,7 +26,7 @@ _ATTEMPTS = 100
 
 
 class _OvertakenError(RevisionConflictError):
-    """An object was changed or removed by another client between its last mark and its removal; `deleted` has it as marked."""
+    """Another client changed or removed an object between its marking and its removal; `deleted` is the marked object."""
 
     def __init__(self, deleted: Deleted, error: RevisionConflictError) -> None:
         super().__init__(error.key, error.current)
@@ -55,7 +55,7 @@ class Deleter:
             entry = cache.get(path)
             damaged = cache.damaged(path) if entry is None else None
             if overtaken is not None and damaged is None and (entry is None or not self._is_same(entry, overtaken.object)):
-                # A client that removes an object which this request has marked acts on its behalf: a node agent, for example.
+                # A client that removes an object after this request marked it, such as a kubelet, completes this request.
                 return overtaken
             if entry is None and damaged is None:
                 raise errors.not_found(resource.group, resource.plural, name)

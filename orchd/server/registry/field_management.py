@@ -1,6 +1,6 @@
 """`FieldManagement`: metadata.managedFields of writes, in every version that a manager of the object used.
 
-The algorithms are pure functions (`orchd.kinds.patch.ownership`). For kinds with a conversion webhook they run until a conversion is
+The algorithms are pure functions (`orchd.kinds.patch.ownership`, `orchd.kinds.patch.apply`). For kinds with a conversion webhook they run until a conversion is
 missing, and again when the webhook has made it.
 """
 
@@ -16,7 +16,7 @@ from orchd.kinds.jsonvalues import Object
 from orchd.kinds.named_types import type_of
 from orchd.kinds.objects import convert
 from orchd.kinds.objects.owner_references import single_owners
-from orchd.kinds.patch import ownership
+from orchd.kinds.patch import apply, ownership
 from orchd.kinds.patch.ownership import OwnershipTarget
 from orchd.server.registry.interfaces import Context, StrategyOf
 from orchd.server.registry.object_store import ObjectStore
@@ -60,10 +60,10 @@ class FieldManagement:
 
     async def apply(self, context: Context, live: Object | None, config: Object, *, force: bool) -> Object:
         """`config` applied to `live` (None: created), with managedFields, before defaulting; `live` itself if nothing changes.
-        Raises ApiError as `ownership.on_apply`, and 500 for failed conversions."""
+        Raises ApiError as `apply.on_apply`, and 500 for failed conversions."""
 
         def merge(target: OwnershipTarget) -> Object:
-            return ownership.on_apply(target, live, config, manager=context.manager, force=force, now=context.now)
+            return apply.on_apply(target, live, config, manager=context.manager, force=force, now=context.now)
 
         if context.resource.converter is None:
             return merge(self._plain_target(context))

@@ -42,7 +42,7 @@ class Context:
     annotate: Callable[[str, str], None] = lambda key, value: None
     #: Called with the seconds that admission webhooks took.
     webhook_time: Callable[[float], None] = lambda seconds: None
-    #: Bytes of the request's body or, for a change, of the stored object if that is larger: how much there may be to look at.
+    #: Bytes of the request's body or, for a change, of the stored object if that is larger: an estimate of the work.
     size: int = 0
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from orchd import errors
-from orchd.cache import stored
+from orchd.cache import stored_encoding
 from orchd.cache.interfaces import Entry, ICache, ICaches
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Catalog, Resource
@@ -66,7 +66,7 @@ class ObjectStore:
     def _open(self, resource: Resource) -> tuple[ICache, Any]:
         opened = self._opened.get(resource.key)
         if opened is not None and resource.custom and resource.selectable != self._selectable.get(resource.key, ()):
-            # Entries have the values of other fields. Requests of an older catalog must not bring those back.
+            # Entries have the values of other fields. Requests with an older catalog must not restore those.
             now = self.catalog().resource(resource.group, resource.version, resource.plural)
             if now is not None and now.selectable == resource.selectable:
                 self.forget(resource.key)
@@ -91,9 +91,9 @@ class ObjectStore:
         """Encode an object of any version of `resource` for the store, with members in the reference's order, which `earlier`
         has."""
         if resource.custom:
-            return stored.encode(obj, custom=True)
+            return stored_encoding.encode(obj, custom=True)
         type_ = resource.version_types.get(obj["apiVersion"], resource.type)
-        return stored.encode(order_members(obj, type_, earlier))
+        return stored_encoding.encode(order_members(obj, type_, earlier))
 
     def key(self, resource: Resource, path: str) -> str:
         """The store key of a path."""
@@ -112,7 +112,7 @@ class ObjectStore:
         value = self.encode(resource, obj)
         labels, fields = self._open(resource)[1](value)
         revision = integer(version) if is_whole(version) else 0
-        body = stored.with_revision(value, revision) if revision else stored.without_revision(value)
+        body = stored_encoding.with_revision(value, revision) if revision else stored_encoding.without_revision(value)
         return Entry(path, revision, revision, body, labels, fields)
 
     async def to_requested_version(self, resource: Resource, entries: Sequence[Entry]) -> Sequence[Entry]:

@@ -1,4 +1,5 @@
-"""Spans of requests and of their parts. None of this is there in a server without traces."""
+"""Stages and wrappers that record spans of requests and of their parts. They are not installed in a server without
+tracing."""
 
 from __future__ import annotations
 
@@ -54,7 +55,7 @@ class RequestTrace:
         # The span of work that has ended is not that of this request: background work keeps it.
         outer = None if previous is None or previous.ended else previous
         if outer is not None and not outer.recording:
-            # A request of this process, below one that is not sampled.
+            # A request of this process, below a span that is not sampled.
             return await then(request)
         current_span.set(outer)
         began = self._wall()

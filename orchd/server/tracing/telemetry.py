@@ -178,7 +178,7 @@ class Telemetry:
         try:
             await within(done, _PATIENCE, self._reactor)
         except TimeoutError:
-            Logger().warn("traces that wait for {endpoint} are dropped", endpoint=self._endpoint)
+            Logger().warn("pending traces for {endpoint} are dropped", endpoint=self._endpoint)
 
     def flush(self) -> None:
         """Send what waits, in this thread. For tests."""

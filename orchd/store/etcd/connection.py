@@ -77,7 +77,7 @@ class Call:
 
 
 class Connection(Protocol):
-    """Made by a factory, connected by an endpoint. `lost(reason)` is called when it accepts no more calls."""
+    """Created by a factory, connected by an endpoint. `lost(reason)` is called when it accepts no more calls."""
 
     def __init__(self, authority: str, scheme: str, lost: Callable[[Connection, str], object]) -> None:
         self._authority = authority.encode()

@@ -111,7 +111,7 @@ class Feed:
         # Their writes are durable, which is what they wait to report.
         waiting, self._waiting = self._waiting, []
         while waiting:
-            # Taken out one by one: `_release` may be under way, whose callbacks can stop the store.
+            # Removed one by one: `_release` may be running, whose callbacks can stop the store.
             heappop(waiting)[2].callback(None)
 
     def _drop_stream(self) -> None:

@@ -20,6 +20,7 @@ from orchd.store.etcd.channel import Channel
 from orchd.store.etcd.failures import DEADLINE_EXCEEDED, CallError, of_write
 from orchd.store.etcd.feed import Feed, tells_progress
 from orchd.store.etcd.leases import Leases
+from orchd.store.etcd.newest import NewestRevision
 from orchd.store.etcd.probe import compacted_revision
 from orchd.store.etcd.request_durations import RequestDurations
 from orchd.store.etcd.servers import Server
@@ -126,8 +127,7 @@ class EtcdStore:
         #: The last running write by key: the next one waits for it.
         self._last: dict[str, Deferred[None]] = {}
         self._busy: set[Deferred[Any]] = set()
-        #: Waiters for the newest revision, while one read of it is running.
-        self._asked: list[Deferred[int]] | None = None
+        self._current = NewestRevision(self._read_current, self._own)
 
     @property
     def revision(self) -> int:
@@ -479,38 +479,18 @@ class EtcdStore:
         return messages.RangeResponse.FromString(data)
 
     async def current_revision(self) -> int:
-        """Callers share a read, but only one that began after their call."""
         if self._refusal:
             raise UnavailableError(self._refusal)
-        waiter: Deferred[int] = Deferred()
-        if self._asked is not None:
-            self._asked.append(waiter)
-        else:
-            self._asked = []
-            self._own(self._ask([waiter]))
-        return await waiter
+        return await self._current.get()
 
-    async def _ask(self, waiting: list[Deferred[int]]) -> None:
-        while waiting:
-            try:
-                revision = await self._newest()
-            except CallError as error:
-                self._answer(waiting, Failure(UnavailableError(f"etcd: {error}")))
-            else:
-                # Watches without events still have to reach it.
-                self._feed.want(revision)
-                self._answer(waiting, revision)
-            waiting, self._asked = self._asked or [], []
-        self._asked = None
-
-    def _answer(self, waiting: list[Deferred[int]], answer: int | Failure) -> None:
-        for waiter in waiting:
-            if waiter.called:
-                continue
-            if isinstance(answer, Failure):
-                waiter.errback(answer)
-            else:
-                waiter.callback(answer)
+    async def _read_current(self) -> int:
+        try:
+            revision = await self._newest()
+        except CallError as error:
+            raise UnavailableError(f"etcd: {error}") from error
+        # Watches without events still have to reach it.
+        self._feed.want(revision)
+        return revision
 
     async def _newest(self, timeout: float = 0.0) -> int:
         """The revision of a linearizable read. Raises CallError."""

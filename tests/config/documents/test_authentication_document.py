@@ -27,7 +27,7 @@ def check_authority(bundle: bytes) -> None:
         raise ValueError("no certificate")
 
 
-def parsed(text: str, dialect: Dialect = ORCH) -> AuthenticationConfiguration:
+def parse_text(text: str, dialect: Dialect = ORCH) -> AuthenticationConfiguration:
     return parse_authentication(
         text.encode(), dialect, disallowed=("https://accounts.example",), check_authority=check_authority
     )
@@ -44,7 +44,7 @@ def one(issuer: Any = ISSUER, mappings: Any = MAPPINGS, **more: Any) -> dict[str
 
 def problem(text: str) -> str:
     with pytest.raises(DocumentError) as caught:
-        parsed(text)
+        parse_text(text)
     return str(caught.value)
 
 
@@ -59,7 +59,7 @@ def test_all_versions_have_the_same_fields(dialect: Dialect, version: str) -> No
         claimValidationRules=[{"claim": "hd", "requiredValue": "example"}, {"claim": "empty"}],
     )  # fmt: skip
     text = document(full, dialect=dialect, version=version, anonymous={"enabled": True, "conditions": [{"path": "/livez"}]})
-    assert parsed(text, dialect) == AuthenticationConfiguration(
+    assert parse_text(text, dialect) == AuthenticationConfiguration(
         jwt=(
             JwtAuthenticator(
                 url="https://a.example",
@@ -78,7 +78,7 @@ def test_all_versions_have_the_same_fields(dialect: Dialect, version: str) -> No
 
 def test_issuers_are_optional() -> None:
     """A file may have no issuers, and then does not configure anonymous requests either."""
-    assert parsed(document()) == AuthenticationConfiguration()
+    assert parse_text(document()) == AuthenticationConfiguration()
 
 
 @pytest.mark.parametrize(("text", "why"), [

@@ -12,6 +12,11 @@ from tests.controllers.cluster_support import Cluster
 CLASSES = ResourceRef("storage.orch.io", "v1", "storageclasses")
 EVENTS = ResourceRef("", "v1", "events")
 
+CONTROLLERS_OF_STORAGE = (
+    *("attachdetach", "ephemeral-volume", "persistentvolume-binder", "persistentvolume-expander"),
+    *("pv-protection", "pvc-protection", "garbagecollector"),
+)
+
 
 def volume(name: str = "v", size: str = "5Gi", policy: str = "Retain", **spec: Any) -> dict[str, Any]:
     """A CSI volume of the class "k", unless `spec` overrides it."""

@@ -116,10 +116,10 @@ def test_attach_attempts_back_off_and_time_out() -> None:
     """Failures are reported with exponential backoff; a driver has two minutes to respond."""
     attempts = Attempts()
     attempts.begin("x", 0.0)
-    assert attempts.failed("x", "", 1.0) == (False, 119.0)
-    assert attempts.failed("x", "broken", 2.0) == (True, 0.5)
-    assert attempts.failed("x", "broken", 2.25) == (False, 0.25)
-    assert attempts.failed("x", "broken", 2.5) == (True, 1.0)
+    assert attempts.check("x", "", 1.0) == (False, 119.0)
+    assert attempts.check("x", "broken", 2.0) == (True, 0.5)
+    assert attempts.check("x", "broken", 2.25) == (False, 0.25)
+    assert attempts.check("x", "broken", 2.5) == (True, 1.0)
     assert attempts.end("x") and not attempts.end("x")
 
 

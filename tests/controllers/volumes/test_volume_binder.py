@@ -14,7 +14,14 @@ from orchd.controllers.settings import ControllerSettings
 from orchd.controllers.volumes.binding import recycler
 from orchd.controllers.volumes.usage import VOLUMES
 from tests.controllers.cluster_support import Cluster
-from tests.controllers.volumes.controller_volume_support import Storage, claim, pod, storage_class, volume
+from tests.controllers.volumes.controller_volume_support import (
+    CONTROLLERS_OF_STORAGE,
+    Storage,
+    claim,
+    pod,
+    storage_class,
+    volume,
+)
 
 BY_CONTROLLER = "pv.orch.io/bound-by-controller"
 
@@ -150,7 +157,7 @@ def test_volume_chosen_by_the_scheduler_is_bound(storage: Storage) -> None:
 @pytest.fixture
 def scheduled(tmp_path: Path) -> Iterator[Storage]:
     """A cluster with a scheduler."""
-    running = Cluster(tmp_path, flags=("--scheduler=true",))
+    running = Cluster(tmp_path, CONTROLLERS_OF_STORAGE, ["--scheduler=true"])
     running.namespace()
     yield Storage(running)
     running.stop()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from prometheus_client.parser import text_string_to_metric_families
-
 from orchd.controllers.objects import CLAIMS, NODES
 from orchd.testing.server import run
 from tests.controllers.volumes.controller_volume_support import Storage, claim, pod, volume
 from tests.controllers.volumes.test_attachment import node
+from tests.samples import samples
 
 _NAMES = ("pv_collector_", "storage_count_", "attachdetach_")
 
@@ -17,9 +16,7 @@ def numbers(storage: Storage) -> dict[str, float]:
     text = run(storage.cluster.server.request("GET", "/metrics")).body.decode()
     return {
         " ".join((sample.name, *(sample.labels[label] for label in sorted(sample.labels)))): sample.value
-        for family in text_string_to_metric_families(text)
-        for sample in family.samples
-        if sample.name.startswith(_NAMES)
+        for sample in samples(text, *_NAMES)
     }
 
 

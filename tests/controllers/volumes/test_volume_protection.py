@@ -22,7 +22,7 @@ def placed(**more: Any) -> dict[str, Any]:
     return {**found, "metadata": {"name": "p", "namespace": "a", "uid": "9"}}
 
 
-def killed(found: dict[str, Any]) -> dict[str, Any]:
+def killed_pod(found: dict[str, Any]) -> dict[str, Any]:
     return {**found, "metadata": {**found["metadata"], "deletionTimestamp": "now", "deletionGracePeriodSeconds": 0}}
 
 
@@ -32,10 +32,10 @@ def killed(found: dict[str, Any]) -> dict[str, Any]:
         (placed(), CLAIM, True),
         ({**placed(), "spec": pod("p")["spec"]}, CLAIM, False),
         ({**placed(), "status": {"phase": "Succeeded"}}, CLAIM, True),
-        (killed(placed()), CLAIM, True),
+        (killed_pod(placed()), CLAIM, True),
         (placed(emptyDir={}), CLAIM, False),
         (placed(ephemeral={}), OWNED, True),
-        (killed(placed(ephemeral={})), OWNED, False),
+        (killed_pod(placed(ephemeral={})), OWNED, False),
         (placed(ephemeral={}), {"metadata": {"name": "p-v", "namespace": "a"}}, False),
     ],
 )
@@ -47,7 +47,7 @@ def test_only_scheduled_pods_use_a_claim(user: Any, used: Any, expected: bool) -
 def test_pod_in_its_grace_period_has_not_shut_down() -> None:
     """A pod within its grace period has not ended."""
     dying = {"metadata": {"deletionTimestamp": "now", "deletionGracePeriodSeconds": 30}}
-    assert not shut_down(dying) and shut_down(killed(placed()))
+    assert not shut_down(dying) and shut_down(killed_pod(placed()))
 
 
 def test_deleted_claim_stays_while_in_use(storage: Storage) -> None:

@@ -27,7 +27,7 @@ def decode(data: bytes, form: Form = Form.JSON, api_version: str = "v1", kind: s
     return decode_object(data, form, expected, catalog=CATALOG)
 
 
-def refused(data: bytes, form: Form = Form.JSON, **more: Any) -> str:
+def error_of(data: bytes, form: Form = Form.JSON, **more: Any) -> str:
     with pytest.raises(ApiError) as caught:
         decode(data, form, **more)
     assert (caught.value.code, caught.value.reason) == (400, "BadRequest")
@@ -54,12 +54,12 @@ def unrecognized(why: str, shown: str) -> str:
 ])
 def test_body_without_kind_is_400(data: bytes, why: str, shown: str) -> None:
     """A body without a readable apiVersion and kind is 400; the message quotes its first 30 bytes."""
-    assert refused(data) == unrecognized(why, shown)
+    assert error_of(data) == unrecognized(why, shown)
 
 
 def test_invalid_yaml_is_shown_in_hexadecimal() -> None:
     """The error quotes invalid YAML in hexadecimal."""
-    assert refused(b"a: b: c\n  - x", Form.YAML) == unrecognized(
+    assert error_of(b"a: b: c\n  - x", Form.YAML) == unrecognized(
         "yaml: mapping values are not allowed in this context", "613a20623a20630a20202d2078"
     )
 
@@ -80,12 +80,12 @@ def test_invalid_yaml_is_shown_in_hexadecimal() -> None:
 ])
 def test_object_of_another_kind_is_400(data: bytes, message: str) -> None:
     """An object of another kind is 400; the message says whether the API knows that kind."""
-    assert refused(data) == message
+    assert error_of(data) == message
 
 
 def test_object_of_another_version_is_refused() -> None:
     """An object in another version of its group is rejected."""
-    assert refused(
+    assert error_of(
         b'{"apiVersion":"autoscaling/v1","kind":"HorizontalPodAutoscaler"}', api_version="autoscaling/v2", kind="HorizontalPodAutoscaler"
     ) == "the API version in the data (autoscaling/v1) does not match the expected API version (autoscaling/v2)"
 
@@ -100,8 +100,8 @@ def test_custom_kinds_must_name_version_and_kind() -> None:
     """Endpoints of custom kinds require both and the right apiVersion; the kind is checked later."""
     more: dict[str, Any] = {"api_version": "v1", "kind": "ConfigMap", "custom": True}
     data = b'{"metadata": {"name": "a"}}'
-    assert refused(data, **more) == f"""ConfigMap in version "v1" cannot be handled as a ConfigMap: Object 'Kind' is missing in '{data.decode()}'"""
-    assert refused(b'{"kind":"W","apiVersion":"wx.com/v2"}', **more) == (
+    assert error_of(data, **more) == f"""ConfigMap in version "v1" cannot be handled as a ConfigMap: Object 'Kind' is missing in '{data.decode()}'"""
+    assert error_of(b'{"kind":"W","apiVersion":"wx.com/v2"}', **more) == (
         "the API version in the data (wx.com/v2) does not match the expected API version (v1)"
     )
     assert decode(b'{"kind":"W","apiVersion":"v1"}', **more) == {"kind": "W", "apiVersion": "v1"}
@@ -120,7 +120,7 @@ def test_options_are_accepted_in_any_version() -> None:
 ])
 def test_bytes_without_an_envelope_are_400(data: bytes, why: str, shown: str) -> None:
     """Bytes without a valid protobuf envelope are 400."""
-    assert refused(data, Form.PROTOBUF) == unrecognized(why, shown)
+    assert error_of(data, Form.PROTOBUF) == unrecognized(why, shown)
 
 
 def test_enveloped_objects_are_decoded() -> None:
@@ -129,8 +129,8 @@ def test_enveloped_objects_are_decoded() -> None:
     type_ = CATALOG.type("core/v1.ConfigMap")
     assert decode(protobuf.encode(obj, type_), Form.PROTOBUF) == obj
     assert decode(protobuf.envelope("", "", protobuf.encode_message(obj, type_)), Form.PROTOBUF) == obj
-    assert "unknown conversion" in refused(protobuf.encode(obj, type_, kind="Secret"), Form.PROTOBUF)
-    assert refused(protobuf.envelope("v1", "ConfigMap", b"\x0a\x05\x00"), Form.PROTOBUF) == (
+    assert "unknown conversion" in error_of(protobuf.encode(obj, type_, kind="Secret"), Form.PROTOBUF)
+    assert error_of(protobuf.envelope("v1", "ConfigMap", b"\x0a\x05\x00"), Form.PROTOBUF) == (
         'ConfigMap in version "v1" cannot be handled as a ConfigMap: unexpected EOF'
     )
 

@@ -25,7 +25,7 @@ _SCALARS = {
 }  # fmt: skip
 
 
-def spelled(name: str) -> str:
+def spell(name: str) -> str:
     """A recorded name in a form that protobuf allows."""
     return "".join(c if c.isalnum() else "_" for c in name)
 
@@ -34,21 +34,21 @@ def add_field(message: Any, name: str, number: int, type_: str) -> None:
     if type_.startswith("map<"):
         key, value = type_[4:-1].split(",", 1)
         assert key == "string"
-        entry = message.nested_type.add(name=f"{spelled(name).capitalize()}{number}Entry")
+        entry = message.nested_type.add(name=f"{spell(name).capitalize()}{number}Entry")
         entry.options.map_entry = True
         add_field(entry, "key", 1, "string")
         add_field(entry, "value", 2, value.strip())
-        field = message.field.add(name=spelled(name), number=number, label=_FIELD.LABEL_REPEATED)
+        field = message.field.add(name=spell(name), number=number, label=_FIELD.LABEL_REPEATED)
         field.type, field.type_name = _FIELD.TYPE_MESSAGE, f".f.{message.name}.{entry.name}"
         return
     repeated = type_.startswith("repeated ")
     type_ = type_.removeprefix("repeated ")
     label = _FIELD.LABEL_REPEATED if repeated else _FIELD.LABEL_OPTIONAL
-    field = message.field.add(name=spelled(name), number=number, label=label)
+    field = message.field.add(name=spell(name), number=number, label=label)
     if type_ in _SCALARS:
         field.type = _SCALARS[type_]
     else:
-        field.type, field.type_name = _FIELD.TYPE_MESSAGE, f".f.{spelled(type_)}"
+        field.type, field.type_name = _FIELD.TYPE_MESSAGE, f".f.{spell(type_)}"
 
 
 @pytest.fixture(scope="module")
@@ -58,19 +58,19 @@ def messages(reference: Callable[[str], Any]) -> Callable[[str], type[Message]]:
     file = descriptor_pb2.FileDescriptorProto(name="facts.proto", package="f", syntax="proto2")
     special = {entry["id"]: entry["proto"] for entry in facts["special"]}
     for name, fields in special.items():
-        message = file.message_type.add(name=spelled(name))
+        message = file.message_type.add(name=spell(name))
         for field in fields:
             add_field(message, *field)
     for type_ in facts["types"]:
         if type_["id"] in special:
             continue
-        message = file.message_type.add(name=spelled(type_["id"]))
+        message = file.message_type.add(name=spell(type_["id"]))
         for field in type_["fields"]:
             if field.get("p"):
                 add_field(message, field.get("n") or field["pn"], field["p"], field["pt"])
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
-    return lambda name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"f.{spelled(name)}"))
+    return lambda name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"f.{spell(name)}"))
 
 
 #: Fields of later releases, which the recorded messages do not have.
@@ -90,7 +90,7 @@ def check(value: Any, found: Any, type_: Type) -> None:
             inner = next(f for f in found.DESCRIPTOR.fields if f.number == member.number)
             check({k: v for k, v in value.items() if k in member.type.fields}, getattr(found, inner.name), member.type)
         elif member.name in value and member.name not in LATER.get(type_.name, ()):
-            check_value(value[member.name], getattr(found, spelled(member.name)), member.type)
+            check_value(value[member.name], getattr(found, spell(member.name)), member.type)
 
 
 def check_value(value: Any, found: Any, type_: Type) -> None:

@@ -32,7 +32,7 @@ def definition(*schemas: dict[str, Any], **more: Any) -> dict[str, Any]:
     }
 
 
-def made(*schemas: dict[str, Any], **more: Any) -> CustomKind:
+def make_resource(*schemas: dict[str, Any], **more: Any) -> CustomKind:
     whole = definition(*schemas, **more)
     return custom_kind(whole, lambda: whole, CATALOG.types, ORCH)
 
@@ -51,7 +51,7 @@ def settle(kind: CustomKind, value: dict[str, Any]) -> dict[str, Any]:
 
 def test_resource_follows_the_definition() -> None:
     """Names, store key, verbs and subresources come from the definition; all versions have its storage version."""
-    kind = made({"type": "object"}, {"type": "object"}, subresources={"status": {}})
+    kind = make_resource({"type": "object"}, {"type": "object"}, subresources={"status": {}})
     first, second = kind.resources
     assert (first.kind, first.plural, first.list_kind, first.short_names) == ("Thing", "things", "ThingList", ("th",))
     assert first.key == second.key == "example.com/things"
@@ -89,7 +89,7 @@ def test_schemas_are_loaded_lazily() -> None:
 
 def test_unknown_members_are_pruned() -> None:
     """Members that a schema does not specify are pruned, except where it preserves unknown fields."""
-    kind = made(
+    kind = make_resource(
         obj(
             {
                 "spec": obj({"a": {"type": "integer"}, "l": {"type": "array", "items": obj({"b": {"type": "string"}})}}),
@@ -114,7 +114,7 @@ def test_embedded_objects_keep_type_and_metadata() -> None:
     pruned."""
     inner = {"type": "object", "x-orch-embedded-resource": True, "properties": {"spec": obj({})}}
     value = {"e": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "zzz": 1}, "spec": {"x": 1}, "y": 1}}
-    kept = settle(made(obj({"e": inner})), value)["e"]
+    kept = settle(make_resource(obj({"e": inner})), value)["e"]
     assert kept == {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {}}
 
 
@@ -136,7 +136,7 @@ WRONG = [
 def test_invalid_embedded_objects_are_reported(value: dict[str, Any], why: str) -> None:
     """Invalid apiVersion, kind or metadata is reported with its path."""
     inner = {"type": "object", "x-orch-embedded-resource": True, "x-orch-preserve-unknown-fields": True}
-    kind = made(
+    kind = make_resource(
         obj({"e": inner, "l": {"type": "array", "items": inner}, "m": {"type": "object", "additionalProperties": inner}})
     )
     with pytest.raises(shape.ShapeError) as caught:
@@ -147,7 +147,7 @@ def test_invalid_embedded_objects_are_reported(value: dict[str, Any], why: str) 
 def test_additional_properties_keep_plain_values_only() -> None:
     """Under `additionalProperties: true` plain values stay and unknown members of objects are pruned; a list that
     preserves unknown fields keeps all."""
-    kind = made(
+    kind = make_resource(
         obj(
             {
                 "m": {"type": "object", "additionalProperties": True},
@@ -161,7 +161,7 @@ def test_additional_properties_keep_plain_values_only() -> None:
 
 def test_defaults_fill_missing_members() -> None:
     """Defaults fill missing members, also inside defaults; null counts as missing unless it is nullable."""
-    kind = made(
+    kind = make_resource(
         obj(
             {
                 "spec": obj(
@@ -202,13 +202,13 @@ NULLS: list[tuple[dict[str, Any], Any, Any]] = [
 def test_null_and_mistyped_elements(schema: dict[str, Any], value: Any, expected: Any) -> None:
     """A null that is not nullable becomes the default or is dropped from its object; items of another type are left to
     validation; a list that preserves unknown fields preserves those of its items."""
-    assert settle(made(obj({"v": schema})), {"v": value}) == {"v": expected}
+    assert settle(make_resource(obj({"v": schema})), {"v": value}) == {"v": expected}
 
 
 def test_deprecated_versions_warn() -> None:
     """The author's warning is used if there is one."""
-    plain = made({"type": "object"}, deprecated=True).resources[0].deprecation
-    own = made({"type": "object"}, deprecated=True, deprecationWarning="use another").resources[0].deprecation
+    plain = make_resource({"type": "object"}, deprecated=True).resources[0].deprecation
+    own = make_resource({"type": "object"}, deprecated=True, deprecationWarning="use another").resources[0].deprecation
     assert plain is not None and plain.warning("Thing", "example.com/v1") == "example.com/v1 Thing is deprecated"
     assert own is not None and own.warning("Thing", "example.com/v1") == "use another"
 
@@ -233,10 +233,10 @@ def test_deprecation_warning_names_the_replacement(version: str, others: dict[st
 def test_scale_mapping() -> None:
     """Paths become member names; a kind without a scale subresource has no mapping."""
     scale = {"specReplicasPath": ".spec.n", "statusReplicasPath": ".status.n"}
-    mapping = scale_mapping(made({"type": "object"}, subresources={"scale": scale}).resources[0])
+    mapping = scale_mapping(make_resource({"type": "object"}, subresources={"scale": scale}).resources[0])
     assert mapping is not None
     assert (mapping.spec_replicas, mapping.status_replicas, mapping.selector) == (("spec", "n"), ("status", "n"), ())
-    assert scale_mapping(made({"type": "object"}).resources[0]) is None
+    assert scale_mapping(make_resource({"type": "object"}).resources[0]) is None
 
 
 def test_conflicting_names_are_not_accepted() -> None:
@@ -284,7 +284,7 @@ def test_transition_time_changes_with_the_status_only() -> None:
 
 def test_reading_documents_caches_no_schemas() -> None:
     """OpenAPI and discovery documents read the types of unused kinds without caching them."""
-    type_ = made(obj({"spec": obj({"a": {"type": "string"}})})).resources[0].type
+    type_ = make_resource(obj({"spec": obj({"a": {"type": "string"}})})).resources[0].type
     looked_at = type_.uncached()
     assert looked_at is not type_ and "spec" in looked_at.fields and type_.members_ is None
     assert "spec" in type_.fields and type_.uncached() is type_

@@ -11,8 +11,9 @@ from orchd.errors import ApiError
 from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.gotext.values import plain
 from orchd.kinds.patch import decode_result, json_patch, merge_patch, strategic
+from orchd.kinds.patch.apply import on_apply
 from orchd.kinds.patch.fieldset import of_paths
-from orchd.kinds.patch.ownership import OwnershipTarget, on_apply, on_write
+from orchd.kinds.patch.ownership import OwnershipTarget, on_write
 from orchd.kinds.patch.patch_errors import unusable_result
 
 #: Rejections by other parts: media types, options, names, authorization, validation, decoding of YAML and patched JSON.

@@ -17,8 +17,9 @@ from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.ir import Type
 from orchd.kinds.objects.shape import canonical
 from orchd.kinds.patch import managed, merge_patch, scale, typed
+from orchd.kinds.patch.apply import on_apply
 from orchd.kinds.patch.fieldset import of_paths
-from orchd.kinds.patch.ownership import OwnershipTarget, after_admission, keep_times, on_apply, on_write
+from orchd.kinds.patch.ownership import OwnershipTarget, after_admission, keep_times, on_write
 from tests.kinds.patch.conftest import struct
 
 _TEXT = Type("string")
@@ -59,7 +60,7 @@ def _apply(live: Any, spec: Any, manager: str, now: float = 10.0, **more: Any) -
     return on_apply(more.pop("target", TARGET), live, _thing(spec), manager=manager, now=now, **more)
 
 
-def _owned(obj: Any) -> dict[str, Any]:
+def _owned_fields(obj: Any) -> dict[str, Any]:
     """Manager -> the fields below spec that it owns."""
     entries = obj["metadata"].get("managedFields") or []
     return {f"{e['manager']}/{e['operation']}": e["fieldsV1"].get("f:spec", e["fieldsV1"]) for e in entries}
@@ -69,13 +70,13 @@ def test_writers_own_the_fields_they_set() -> None:
     """The creator owns the fields that it set; a changed field belongs to the manager that changed it; a removed field has
     no owner."""
     one = _write(None, _thing({"a": "1", "b": "1", "items": [{"name": "x"}]}), "m1")
-    assert _owned(one) == {
+    assert _owned_fields(one) == {
         "m1/Update": {
             ".": {}, "f:a": {}, "f:b": {}, "f:items": {".": {}, 'k:{"name":"x"}': {".": {}, "f:name": {}}},
         }
     }  # fmt: skip
     two = _write(one, merge_patch.merge(one, {"spec": {"a": "2", "items": None}}), "m2", 20.0)
-    assert _owned(two) == {"m1/Update": {".": {}, "f:b": {}}, "m2/Update": {"f:a": {}}}
+    assert _owned_fields(two) == {"m1/Update": {".": {}, "f:b": {}}, "m2/Update": {"f:a": {}}}
     assert [e["time"] for e in two["metadata"]["managedFields"]] == ["1970-01-01T00:00:10Z", "1970-01-01T00:00:20Z"]
 
 
@@ -103,7 +104,7 @@ def test_main_endpoint_does_not_own_status() -> None:
     two = _write(one, {**one, "status": {"a": "2"}, "spec": {"a": "ignored"}}, "ctl", target=status)
     entry = two["metadata"]["managedFields"][0]
     assert (entry["subresource"], entry["fieldsV1"]) == ("status", {"f:status": {"f:a": {}}})
-    assert _owned(two)["m1/Update"] == {".": {}, "f:a": {}}
+    assert _owned_fields(two)["m1/Update"] == {".": {}, "f:a": {}}
 
 
 @pytest.mark.parametrize("reset", [[], [{}]])
@@ -114,7 +115,7 @@ def test_empty_managed_fields_reset_ownership(reset: Any) -> None:
     assert "managedFields" not in two["metadata"]
     assert on_write(TARGET, two, _thing({"a": "3"}), manager="m3", now=1.0) == []
     three = _apply(two, {"b": "1"}, "m4")
-    assert _owned(three) == {"m4/Apply": {"f:b": {}}, "before-first-apply/Update": {".": {}, "f:a": {}}}
+    assert _owned_fields(three) == {"m4/Apply": {"f:b": {}}, "before-first-apply/Update": {".": {}, "f:a": {}}}
     with pytest.raises(ApiError, match=r'conflict with "before-first-apply" using x/v1: .spec.a'):
         _apply(two, {"a": "9"}, "m4")
 
@@ -129,13 +130,13 @@ def test_managed_fields_sent_by_clients() -> None:
         "fieldsType": "FieldsV1",
         "fieldsV1": {"f:spec": {"f:a": {}}},
     }
-    assert _owned(_write(one, {**one, "metadata": {**one["metadata"], "managedFields": [entry]}}, "m1")) == {
+    assert _owned_fields(_write(one, {**one, "metadata": {**one["metadata"], "managedFields": [entry]}}, "m1")) == {
         "me/Update": {"f:a": {}}
     }
     changes: list[dict[str, Any]] = [{"operation": "No"}, {"apiVersion": ""}, {"fieldsType": "V9"}, {"fieldsV1": {"x": {}}}]
     for change in changes:
         sent = {**one, "metadata": {**one["metadata"], "managedFields": [{**entry, **change}]}}
-        assert _owned(_write(one, sent, "m1")) == {"m1/Update": {".": {}, "f:a": {}}}
+        assert _owned_fields(_write(one, sent, "m1")) == {"m1/Update": {".": {}, "f:a": {}}}
     status = OwnershipTarget(dialect=KUBERNETES, type=KIND, kind="Thing", api_version="x/v1", subresource="status")
     sent = {**one, "metadata": {**one["metadata"], "managedFields": []}}
     assert on_write(status, one, sent, manager="m", now=1.0) is one["metadata"]["managedFields"]
@@ -161,10 +162,10 @@ def test_apply_gives_up_fields() -> None:
     filled["spec"]["items"][0]["w"] = "default"
     two = _apply(filled, {"map": {"x": "1"}, "items": [{"name": "i"}]}, "m1")
     assert two["spec"] == {"a": "1", "map": {"x": "1"}, "items": [{"name": "i", "w": "default"}]}
-    assert _owned(two)["m2/Apply"] == {"f:a": {}}
+    assert _owned_fields(two)["m2/Apply"] == {"f:a": {}}
     three = _apply(two, None, "m1")
     assert three["spec"] == {"a": "1"}
-    assert list(_owned(three)) == ["m2/Apply"]
+    assert list(_owned_fields(three)) == ["m2/Apply"]
 
 
 def test_apply_conflicts_name_each_field() -> None:
@@ -182,7 +183,7 @@ def test_apply_conflicts_name_each_field() -> None:
         "reason": "FieldManagerConflict", "message": 'conflict with "m1"', "field": ".spec.b",
     }  # fmt: skip
     taken = _apply(one, {"a": "x", "b": "x"}, "m3", force=True)
-    assert _owned(taken) == {"m1/Apply": {"f:c": {}}, "m3/Apply": {"f:a": {}, "f:b": {}}}
+    assert _owned_fields(taken) == {"m1/Apply": {"f:c": {}}, "m3/Apply": {"f:a": {}, "f:b": {}}}
 
 
 def test_apply_time_is_that_of_the_last_change() -> None:
@@ -300,7 +301,7 @@ def test_owned_fields_are_kept_in_the_managers_version() -> None:
     with pytest.raises(ApiError, match=r'conflict with "m2": .spec.z'):
         on_apply(_versioned("x/v1"), live, _thing({"a": "2"}), manager="m1", now=2.0)
     forced = on_apply(_versioned("x/v1"), live, _thing({"a": "2"}), manager="m1", force=True, now=2.0)
-    assert _owned(forced) == {"m1/Apply": {"f:a": {}}, "m2/Apply": {"f:b": {}}}
+    assert _owned_fields(forced) == {"m1/Apply": {"f:a": {}}, "m2/Apply": {"f:b": {}}}
     # The same applier in another version replaces what it applied before.
     again = on_apply(_versioned("x/v1"), live, _thing({"b": "1"}), manager="m2", now=3.0)
     assert again["spec"] == {"b": "1"}
@@ -340,7 +341,7 @@ def test_ownership_follows_atomic_and_granular_changes() -> None:
         _apply(one, {"map": {"y": "1"}}, "m2", target=whole)
     two = _apply(None, {"map": {"x": "1"}}, "m1", target=whole)
     three = _apply(two, {"map": {"y": "1"}}, "m2")
-    assert _owned(three) == {"m1/Apply": {"f:map": {}}, "m2/Apply": {"f:map": {"f:y": {}}}}
+    assert _owned_fields(three) == {"m1/Apply": {"f:map": {}}, "m2/Apply": {"f:map": {"f:y": {}}}}
 
 
 def test_owner_of_an_empty_struct_owns_no_members() -> None:
@@ -358,7 +359,7 @@ def test_reordering_is_no_change() -> None:
     one = _apply(None, {"items": [{"name": "a"}, {"name": "b"}], "set": ["x", "y"]}, "m1")
     assert _apply(one, {"items": [{"name": "b"}, {"name": "a"}], "set": ["y", "x"]}, "m1", 20.0) is one
     two = _apply(one, {"items": [{"name": "b"}, {"name": "a"}]}, "m2")
-    assert two["spec"] == one["spec"] and "m2/Apply" in _owned(two)
+    assert two["spec"] == one["spec"] and "m2/Apply" in _owned_fields(two)
     three = _apply(one, {"items": [{"name": "c"}, {"name": "b"}, {"name": "a"}]}, "m2")
     assert [i["name"] for i in three["spec"]["items"]] == ["c", "b", "a"]
 
@@ -433,7 +434,7 @@ def test_apply_is_idempotent(before: Any, first: Any, second: Any) -> None:
 def _by_name(obj: Any) -> Any:
     """An object with its keyed lists sorted."""
     spec = {k: sorted(v, key=json.dumps) if isinstance(v, list) else v for k, v in obj.get("spec", {}).items()}
-    return spec, _owned(obj)
+    return spec, _owned_fields(obj)
 
 
 @given(_SPECS, _SPECS, _SPECS)
@@ -458,10 +459,10 @@ def test_every_field_of_an_update_has_one_owner(first: Any, second: Any) -> None
     one = _write(None, _thing(first), "m1")
     two = _write(one, _thing(second), "m2")
     added, modified, _ = typed.compare(_thing(first), _thing(second), KIND)
-    mine = _owned(two).get("m2/Update", {})
+    mine = _owned_fields(two).get("m2/Update", {})
     for part in (added.get("f:spec", {}), modified.get("f:spec", {})):
         assert all(key in mine for key in part)
-    for element in _owned(two).get("m1/Update", {}):
+    for element in _owned_fields(two).get("m1/Update", {}):
         assert element == "." or element[2:] in second
 
 

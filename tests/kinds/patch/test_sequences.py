@@ -12,7 +12,8 @@ import pytest
 from orchd.dialect import KUBERNETES
 from orchd.errors import ApiError
 from orchd.kinds.ir import Type
-from orchd.kinds.patch.ownership import OwnershipTarget, on_apply, on_write
+from orchd.kinds.patch.apply import on_apply
+from orchd.kinds.patch.ownership import OwnershipTarget, on_write
 from tests.kinds.patch.conftest import struct
 
 _TEXT = Type("string")

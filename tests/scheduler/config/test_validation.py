@@ -12,7 +12,7 @@ from orchd.scheduler.config.validation import validate
 from tests.scheduler.config.config_support import document, read
 
 
-def wrong(version: str = "v1beta3", **members: Any) -> str:
+def validation_errors(version: str = "v1beta3", **members: Any) -> str:
     """The validation errors of a configuration; "" if there are none."""
     try:
         validate(read(document(version, **members)), KUBERNETES)
@@ -177,7 +177,7 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
 def test_invalid_fields_are_named(case: str) -> None:
     """An invalid configuration is rejected with the field and the reason; valid ones pass."""
     members, expected = CASES[case]
-    assert wrong(**members) == expected
+    assert validation_errors(**members) == expected
 
 
 @pytest.mark.parametrize(
@@ -197,4 +197,4 @@ def test_invalid_fields_are_named(case: str) -> None:
 )
 def test_v1beta2_addresses_must_not_name_a_port(address: str, expected: str) -> None:
     """An address in v1beta2 must not have a port, since nothing is served without TLS."""
-    assert wrong("v1beta2", healthzBindAddress=address) == expected
+    assert validation_errors("v1beta2", healthzBindAddress=address) == expected

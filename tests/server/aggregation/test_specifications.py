@@ -14,7 +14,7 @@ from orchd.server.aggregation.api_services import AggregatedService, AggregatedS
 from orchd.server.aggregation.foreign_servers import Downloaded, ForeignServers
 from orchd.server.aggregation.specifications import ForeignSpecifications
 from orchd.testing.server import run
-from tests.server.aggregation.test_discovered import Informer, service
+from tests.server.aggregation.test_foreign_discovery import Informer, service
 
 DOCUMENT: Any = {"swagger": "2.0", "paths": {"/apis/g.com/v1/foos": {"get": {"responses": {}}}, "/apis/g.com/v2/foos": {}}}
 

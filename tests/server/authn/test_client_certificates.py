@@ -17,7 +17,7 @@ from orchd.testing.results import result_of
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
 
-def made(method_capacity: int = 4096) -> Any:
+def make_authenticator(method_capacity: int = 4096) -> Any:
     authority = new_authority("ca", now=NOW)
     clock = [NOW.timestamp() + 60]
     verifier = ClientVerifier(chain_pem(authority.certificate))
@@ -25,7 +25,7 @@ def made(method_capacity: int = 4096) -> Any:
     return authority, method, clock
 
 
-def shown(pair: Any) -> Any:
+def credentials_of(pair: Any) -> Any:
     return Credentials(headers={}, certificates=(pair.certificate.public_bytes(Encoding.DER),))
 
 
@@ -37,16 +37,16 @@ def client(authority: Any, name: str = "alice", groups: Any = ("dev",), hours: i
 
 def test_the_subject_is_the_user() -> None:
     """The common name is the user, organizations are groups; without a certificate there is no opinion."""
-    authority, method, _ = made()
-    user = result_of(method.authenticate(shown(client(authority)))).user
+    authority, method, _ = make_authenticator()
+    user = result_of(method.authenticate(credentials_of(client(authority)))).user
     assert (user.name, user.groups) == ("alice", ("dev",))
     assert result_of(method.authenticate(Credentials(headers={}))) is None
 
 
 def test_cached_chain_expires_with_its_certificate() -> None:
     """A cached result expires with the certificate."""
-    authority, method, clock = made()
-    credentials = shown(client(authority))
+    authority, method, clock = make_authenticator()
+    credentials = credentials_of(client(authority))
     assert result_of(method.authenticate(credentials)) is result_of(method.authenticate(credentials))
     clock[0] += 7200
     with pytest.raises(AuthenticationError):
@@ -55,11 +55,11 @@ def test_cached_chain_expires_with_its_certificate() -> None:
 
 def test_certificates_of_unknown_or_removed_authorities_are_refused() -> None:
     """Certificates of another authority are rejected, also after the authorities were replaced."""
-    authority, method, _ = made()
+    authority, method, _ = make_authenticator()
     other = new_authority("other", now=NOW)
     with pytest.raises(AuthenticationError):
-        result_of(method.authenticate(shown(client(other))))
-    known = shown(client(authority))
+        result_of(method.authenticate(credentials_of(client(other))))
+    known = credentials_of(client(authority))
     result_of(method.authenticate(known))
     method.replace_authorities(ClientVerifier(chain_pem(other.certificate)))
     with pytest.raises(AuthenticationError):

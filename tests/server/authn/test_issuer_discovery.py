@@ -9,8 +9,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from orchd.pki.keys import PublicKey
 from orchd.server.authn.discovery import configuration, key_set
 from orchd.server.authn.signedtokens import Signer
+from tests.server.authn.rsa_keys import RSA
 
-RSA = rsa.generate_private_key(65537, 2048)
 CURVE = ec.generate_private_key(ec.SECP256R1())
 KEYS: list[PublicKey] = [RSA.public_key(), CURVE.public_key(), RSA.public_key()]
 

@@ -24,17 +24,17 @@ from orchd.server.authn.oidcissuer import Fetcher
 from orchd.server.outbound.webhooks import Answer, WebhookError
 from orchd.testing.results import result_of
 from orchd.txkit.coroutines import start
+from tests.server.authn.rsa_keys import OTHER_RSA as OTHER
+from tests.server.authn.rsa_keys import RSA
 
 ISSUER = "https://issuer.example"
 API = ("api",)
 NOW = 1_900_000_000
-RSA = rsa.generate_private_key(65537, 2048)
-OTHER = rsa.generate_private_key(65537, 2048)
 P256, P384 = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP384R1())
 CLAIMS = {"iss": ISSUER, "aud": "client", "sub": "alice", "exp": NOW + 600}
 
 
-def signed(claims: Mapping[str, Any], key: Any = RSA, algorithm: str = "RS256", **header: Any) -> str:
+def sign(claims: Mapping[str, Any], key: Any = RSA, algorithm: str = "RS256", **header: Any) -> str:
     return jwt.PyJWS().encode(json.dumps(claims).encode(), key, algorithm, {"kid": "one", **header})
 
 
@@ -91,7 +91,7 @@ class OidcBench:
     def ask(self, token: str) -> Authenticated | None:
         return result_of(self.tokens.authenticate_token(token, API))
 
-    def refused(self, token: str) -> str:
+    def error_of(self, token: str) -> str:
         with pytest.raises(AuthenticationError) as caught:
             self.ask(token)
         return str(caught.value)
@@ -102,7 +102,7 @@ class OidcBench:
 
 def test_valid_token_names_the_user() -> None:
     """The user is the subject; a valid token is accepted for this server's audience."""
-    found = OidcBench().ask(signed(CLAIMS))
+    found = OidcBench().ask(sign(CLAIMS))
     assert found == Authenticated(user=User(name="alice"), audiences=API)
 
 
@@ -117,17 +117,17 @@ def test_user_names_are_valid_unicode(text: bytes) -> None:
 
 def test_surrogate_pairs_are_decoded() -> None:
     """An escaped surrogate pair is one character."""
-    found = OidcBench().ask(signed({**CLAIMS, "sub": "a\U0001f600"}))
+    found = OidcBench().ask(sign({**CLAIMS, "sub": "a\U0001f600"}))
     assert found is not None and found.user.name == "a\U0001f600"
 
 
-@pytest.mark.parametrize("token", ["a", "a.b.c", "a..c", "é.é.é", signed({**CLAIMS, "iss": "https://other"}), signed({})])
+@pytest.mark.parametrize("token", ["a", "a.b.c", "a..c", "é.é.é", sign({**CLAIMS, "iss": "https://other"}), sign({})])
 def test_tokens_of_other_issuers_are_no_opinion(token: str) -> None:
     """A token of another issuer is left to other authenticators, without a request."""
     played = OidcBench()
     assert played.ask(token) is None
     assert played.web.count(ISSUER + "/keys") == 0
-    assert result_of(played.tokens.authenticate_token(signed(CLAIMS), ("elsewhere",))) is None
+    assert result_of(played.tokens.authenticate_token(sign(CLAIMS), ("elsewhere",))) is None
 
 
 VERIFY = "oidc: verify token: "
@@ -151,15 +151,15 @@ VERIFY = "oidc: verify token: "
 ])  # fmt: skip
 def test_invalid_claims_are_named(claims: dict[str, Any], why: str) -> None:
     """Claims are checked before the signature; the error names the claim."""
-    assert OidcBench().refused(signed({**CLAIMS, **claims})) == VERIFY + why
+    assert OidcBench().error_of(sign({**CLAIMS, **claims})) == VERIFY + why
 
 
 @pytest.mark.parametrize("audience", ["b", ["x", "a"]])
 def test_any_configured_audience_is_accepted(audience: Any) -> None:
     """With several audiences a token must be for one of them; the error lists all."""
     played = OidcBench(audiences=("b", "a"))
-    assert played.ask(signed({**CLAIMS, "aud": audience}))
-    assert played.refused(signed({**CLAIMS, "aud": ["x"]})) == VERIFY + 'oidc: expected audience in ["a" "b"] got ["x"]'
+    assert played.ask(sign({**CLAIMS, "aud": audience}))
+    assert played.error_of(sign({**CLAIMS, "aud": ["x"]})) == VERIFY + 'oidc: expected audience in ["a" "b"] got ["x"]'
 
 
 def test_discovery_url_override() -> None:
@@ -168,11 +168,11 @@ def test_discovery_url_override() -> None:
     usual = ISSUER + "/.well-known/openid-configuration"
     web.pages["https://inside/doc"] = web.pages.pop(usual)
     played = OidcBench(web, discovery="https://inside/doc")
-    assert played.ask(signed(CLAIMS)) and not played.tokens.problem
+    assert played.ask(sign(CLAIMS)) and not played.tokens.problem
     assert web.count(usual) == 0
     web.pages["https://inside/doc"] = {"issuer": "https://inside", "jwks_uri": ISSUER + "/keys"}
     other = OidcBench(web, discovery="https://inside/doc")
-    assert other.refused(signed(CLAIMS)) == "oidc: authenticator not initialized"
+    assert other.error_of(sign(CLAIMS)) == "oidc: authenticator not initialized"
     assert other.tokens.problem.startswith(f'oidc: authenticator for issuer "{ISSUER}" is not healthy: oidc: issuer did not match')
 
 
@@ -180,16 +180,16 @@ def test_discovery_url_override() -> None:
 def test_quoted_times_are_numbers(text: str) -> None:
     """A quoted time must be a JSON number; other texts that Python parses are rejected."""
     with pytest.raises(AuthenticationError, match="invalid number literal"):
-        OidcBench().ask(signed({**CLAIMS, "exp": text}))
-    assert OidcBench().ask(signed({**CLAIMS, "exp": "1900009999"})) is not None
+        OidcBench().ask(sign({**CLAIMS, "exp": text}))
+    assert OidcBench().ask(sign({**CLAIMS, "exp": "1900009999"})) is not None
 
 
 def test_expiry_is_needed_and_may_be_a_fraction() -> None:
     """A token without an expiry is expired; times may be fractions and quoted; "not before" has a minute of leeway."""
     without = {k: v for k, v in CLAIMS.items() if k != "exp"}
-    assert "Token Expiry: 0001-01-01 00:00:00 +0000 UTC" in OidcBench().refused(signed(without))
+    assert "Token Expiry: 0001-01-01 00:00:00 +0000 UTC" in OidcBench().error_of(sign(without))
     for exp in (NOW + 0.5, str(NOW + 1), NOW + 1e3):
-        assert OidcBench().ask(signed({**CLAIMS, "exp": exp, "nbf": NOW + 60}))
+        assert OidcBench().ask(sign({**CLAIMS, "exp": exp, "nbf": NOW + 60}))
 
 
 def unsigned(header: Any, signature: str = "") -> str:
@@ -198,24 +198,24 @@ def unsigned(header: Any, signature: str = "") -> str:
 
 
 @pytest.mark.parametrize(("token", "why"), [
-    (signed(CLAIMS, OTHER), "failed to verify signature: failed to verify id token signature"),
-    (signed(CLAIMS, kid="two"), "failed to verify signature: failed to verify id token signature"),
-    (signed(CLAIMS, "s" * 32, "HS256"), 'oidc: id token signed with unsupported algorithm, expected ["RS256"] got "HS256"'),
-    (signed(CLAIMS, algorithm="RS512"), 'oidc: id token signed with unsupported algorithm, expected ["RS256"] got "RS512"'),
+    (sign(CLAIMS, OTHER), "failed to verify signature: failed to verify id token signature"),
+    (sign(CLAIMS, kid="two"), "failed to verify signature: failed to verify id token signature"),
+    (sign(CLAIMS, "s" * 32, "HS256"), 'oidc: id token signed with unsupported algorithm, expected ["RS256"] got "HS256"'),
+    (sign(CLAIMS, algorithm="RS512"), 'oidc: id token signed with unsupported algorithm, expected ["RS256"] got "RS512"'),
     (unsigned({"alg": "none"}), 'oidc: id token signed with unsupported algorithm, expected ["RS256"] got "none"'),
     (unsigned({}), 'oidc: id token signed with unsupported algorithm, expected ["RS256"] got ""'),
-    (signed(CLAIMS, crit=["x"], x=1), "failed to verify signature: failed to verify id token signature"),
+    (sign(CLAIMS, crit=["x"], x=1), "failed to verify signature: failed to verify id token signature"),
     (unsigned({"alg": "RS256"}, "a"), "oidc: malformed jwt: illegal base64 data at input byte 0"),
     (unsigned({"alg": "RS256"}, "a b"), "oidc: malformed jwt: illegal base64 data at input byte 1"),
 ])  # fmt: skip
 def test_bad_signatures(token: str, why: str) -> None:
     """A wrong key, a wrong algorithm, no signature and malformed signatures are rejected."""
-    assert OidcBench().refused(token) == VERIFY + why
+    assert OidcBench().error_of(token) == VERIFY + why
 
 
 def test_token_without_a_key_id_is_tried_with_every_key() -> None:
     """A token without a key id is verified with every key."""
-    assert OidcBench().ask(signed(CLAIMS, kid=""))
+    assert OidcBench().ask(sign(CLAIMS, kid=""))
 
 
 @pytest.mark.parametrize(("key", "algorithm"), [
@@ -225,12 +225,12 @@ def test_algorithms(key: Any, algorithm: str) -> None:
     """Each allowed algorithm verifies with a key of its type."""
     web = Web()
     web.pages[ISSUER + "/keys"] = {"keys": [jwk(OTHER, kid="one"), jwk(key, kid="one")]}
-    assert OidcBench(web, algorithms=("RS256", algorithm)).ask(signed(CLAIMS, key, algorithm))
+    assert OidcBench(web, algorithms=("RS256", algorithm)).ask(sign(CLAIMS, key, algorithm))
 
 
 def test_keys_must_fit_the_algorithm() -> None:
     """An algorithm is tried only with keys for it."""
-    token = parse_signed(signed(CLAIMS, P256, "ES256"))
+    token = parse_signed(sign(CLAIMS, P256, "ES256"))
     keys = read_keys({"keys": [jwk(RSA), jwk(P384), jwk(P256)]})
     assert [key.has_signed(token) for key in keys] == [False, False, True]
 
@@ -258,7 +258,7 @@ def test_any_claims_are_a_user_or_an_error(claims: dict[str, Any]) -> None:
     """Any signed claims give a user or an error with a message."""
     played = OidcBench(elsewhere(), groups_claim="groups")
     try:
-        found = played.ask(signed({**CLAIMS, **claims}))
+        found = played.ask(sign({**CLAIMS, **claims}))
     except AuthenticationError as error:
         assert str(error).startswith("oidc: ")
     else:
@@ -270,7 +270,7 @@ def test_any_text_is_a_token_or_no_opinion(text: str, header: dict[str, Any]) ->
     """Text that is not a token is no opinion; any header without a valid signature is rejected."""
     played = OidcBench()
     assert played.ask(text) is None
-    assert played.refused(unsigned(header, "AA")).startswith("oidc: verify token: ")
+    assert played.error_of(unsigned(header, "AA")).startswith("oidc: verify token: ")
 
 
 # -- the issuer and its keys
@@ -282,16 +282,16 @@ def test_unreachable_issuer_is_retried() -> None:
     url = ISSUER + "/.well-known/openid-configuration"
     page = web.pages.pop(url)
     played = OidcBench(web)
-    assert played.refused(signed(CLAIMS)) == "oidc: authenticator not initialized"
+    assert played.error_of(sign(CLAIMS)) == "oidc: authenticator not initialized"
     for wrong in (Answer(code=503, data=b"later"), "{", {"issuer": ISSUER + "/", "jwks_uri": "x"}):
         web.pages[url] = wrong
         played.clock.advance(10)
-        assert played.refused(signed(CLAIMS)) == "oidc: authenticator not initialized"
+        assert played.error_of(sign(CLAIMS)) == "oidc: authenticator not initialized"
     web.pages[url] = page
     played.clock.advance(9)
     assert web.count(url) == 4
     played.clock.advance(1)
-    assert played.ask(signed(CLAIMS))
+    assert played.ask(sign(CLAIMS))
     played.clock.advance(100)
     assert web.count(url) == 5 and not played.clock.getDelayedCalls()
 
@@ -310,13 +310,13 @@ def test_keys_are_fetched_again_for_an_unknown_key() -> None:
     """Keys are cached; a token with an unknown key causes another fetch."""
     played = OidcBench()
     keys = ISSUER + "/keys"
-    played.ask(signed(CLAIMS))
-    played.ask(signed({**CLAIMS, "sub": "bob"}))
+    played.ask(sign(CLAIMS))
+    played.ask(sign({**CLAIMS, "sub": "bob"}))
     assert played.web.count(keys) == 1
     played.web.pages[keys] = {"keys": [jwk(OTHER, kid="two")]}
-    assert played.ask(signed(CLAIMS, OTHER, kid="two"))
+    assert played.ask(sign(CLAIMS, OTHER, kid="two"))
     assert played.web.count(keys) == 2
-    played.refused(signed(CLAIMS))
+    played.error_of(sign(CLAIMS))
     assert played.web.count(keys) == 3
 
 
@@ -333,8 +333,8 @@ def test_keys_are_cached_for_their_max_age(headers: dict[str, str], fetched: int
     web = Web()
     web.pages[ISSUER + "/keys"] = Answer(code=200, data=json.dumps({"keys": [jwk(RSA, kid="one")]}).encode(), headers=headers)
     played = OidcBench(web)
-    played.ask(signed(CLAIMS))
-    assert played.refused(signed(CLAIMS, OTHER))
+    played.ask(sign(CLAIMS))
+    assert played.error_of(sign(CLAIMS, OTHER))
     assert web.count(ISSUER + "/keys") == fetched
 
 
@@ -346,7 +346,7 @@ def test_concurrent_requests_share_a_key_fetch() -> None:
     played = OidcBench(web)
     seen: list[Any] = []
     for _ in range(5):
-        start(played.tokens.authenticate_token(signed(CLAIMS), API)).addBoth(seen.append)
+        start(played.tokens.authenticate_token(sign(CLAIMS), API)).addBoth(seen.append)
     assert not seen
     waits.callback(page)
     assert [found.user.name for found in seen] == ["alice"] * 5 and web.count(ISSUER + "/keys") == 1
@@ -362,9 +362,9 @@ def test_failed_key_fetch_is_retried(page: Any, why: str) -> None:
     web = Web()
     good, web.pages[ISSUER + "/keys"] = web.pages[ISSUER + "/keys"], page
     played = OidcBench(web)
-    assert played.refused(signed(CLAIMS)) == f"{VERIFY}failed to verify signature: fetching keys {why}"
+    assert played.error_of(sign(CLAIMS)) == f"{VERIFY}failed to verify signature: fetching keys {why}"
     web.pages[ISSUER + "/keys"] = good
-    assert played.ask(signed(CLAIMS))
+    assert played.ask(sign(CLAIMS))
 
 
 def redirect(to: str, code: int = 302) -> Answer:
@@ -461,7 +461,7 @@ def elsewhere(**more: Any) -> Web:
     web.pages |= {
         f"{CLAIMS_ISSUER}/.well-known/openid-configuration": {"issuer": CLAIMS_ISSUER, "jwks_uri": f"{CLAIMS_ISSUER}/keys"},
         f"{CLAIMS_ISSUER}/keys": {"keys": [jwk(OTHER, kid="one")]},
-        f"{CLAIMS_ISSUER}/groups": signed({**CLAIMS, "iss": CLAIMS_ISSUER, "groups": ["far"], **more}, OTHER),
+        f"{CLAIMS_ISSUER}/groups": sign({**CLAIMS, "iss": CLAIMS_ISSUER, "groups": ["far"], **more}, OTHER),
     }
     return web
 
@@ -469,7 +469,7 @@ def elsewhere(**more: Any) -> Web:
 def test_groups_from_distributed_claims() -> None:
     """Groups may be fetched from an endpoint that the token names, with the credentials that it has for it."""
     played = OidcBench(elsewhere(), groups_claim="groups", groups_prefix="g:")
-    found = played.ask(signed(distributed()))
+    found = played.ask(sign(distributed()))
     assert found is not None and found.user.groups == ("g:far",)
     assert (f"{CLAIMS_ISSUER}/groups", {"Authorization": "Bearer secret"}) in played.web.asked
 
@@ -480,13 +480,13 @@ def test_distributed_claims_issuer_is_initialized_on_use() -> None:
     url = f"{CLAIMS_ISSUER}/.well-known/openid-configuration"
     page = web.pages.pop(url)
     played = OidcBench(web, groups_claim="groups")
-    assert played.refused(signed(distributed())) == (
+    assert played.error_of(sign(distributed())) == (
         f"oidc: could not expand distributed claims: verifying untrusted issuer {CLAIMS_ISSUER} failed: "
         f'verifier not initialized for issuer: "{CLAIMS_ISSUER}"'
     )
     web.pages[url] = page
     played.clock.advance(10)
-    assert played.ask(signed(distributed()))
+    assert played.ask(sign(distributed()))
 
 
 @pytest.mark.parametrize("claims", [
@@ -497,7 +497,7 @@ def test_distributed_claims_issuer_is_initialized_on_use() -> None:
 def test_embedded_claims_are_not_fetched(claims: dict[str, Any]) -> None:
     """A claim that the token contains is not fetched."""
     played = OidcBench(elsewhere(), groups_claim="groups")
-    found = played.ask(signed(claims))
+    found = played.ask(sign(claims))
     assert found is not None and found.user.groups == ("near",)
     assert not played.web.count(f"{CLAIMS_ISSUER}/groups")
 
@@ -507,25 +507,25 @@ def test_missing_distributed_claims_are_no_groups() -> None:
     is resolved."""
     played = OidcBench(elsewhere(), groups_claim="groups")
     for claims in (distributed(endpoint=""), {**CLAIMS, "_claim_names": {}, "_claim_sources": {}}):
-        found = played.ask(signed(claims))
+        found = played.ask(sign(claims))
         assert found is not None and found.user.groups == ()
-    assert OidcBench(elsewhere()).ask(signed(distributed())) is not None
+    assert OidcBench(elsewhere()).ask(sign(distributed())) is not None
 
 
 @pytest.mark.parametrize(("page", "why"), [
     (None, f'while getting distributed claim "groups": Get "{CLAIMS_ISSUER}/groups": dial tcp: connection refused'),
     (Answer(code=404, data=b""), 'while getting distributed claim "groups": error while getting distributed claim JWT: 404 Not Found'),
     ("hello", f'getting untrusted issuer from endpoint {CLAIMS_ISSUER}/groups failed for claim "groups": malformed token'),
-    (signed({**CLAIMS, "iss": CLAIMS_ISSUER}, OTHER),
+    (sign({**CLAIMS, "iss": CLAIMS_ISSUER}, OTHER),
      f'jwt returned by distributed claim endpoint "{CLAIMS_ISSUER}/groups" did not contain claim: groups'),
-    (signed({**CLAIMS, "iss": CLAIMS_ISSUER, "groups": []}),
+    (sign({**CLAIMS, "iss": CLAIMS_ISSUER, "groups": []}),
      "verify distributed claim token: failed to verify signature: failed to verify id token signature"),
 ])  # fmt: skip
 def test_failed_distributed_claims_are_errors(page: Any, why: str) -> None:
     """A failing endpoint, and an invalid token from it, are errors."""
     web = elsewhere()
     web.pages[f"{CLAIMS_ISSUER}/groups"] = page
-    assert OidcBench(web, groups_claim="groups").refused(signed(distributed())) == f"oidc: could not expand distributed claims: {why}"
+    assert OidcBench(web, groups_claim="groups").error_of(sign(distributed())) == f"oidc: could not expand distributed claims: {why}"
 
 
 def test_number_of_claims_issuers_is_bounded() -> None:
@@ -533,6 +533,6 @@ def test_number_of_claims_issuers_is_bounded() -> None:
     web = elsewhere()
     played = OidcBench(web, groups_claim="groups")
     for number in range(40):
-        web.pages[f"{CLAIMS_ISSUER}/groups"] = signed({**CLAIMS, "iss": f"https://i{number}", "groups": []}, OTHER)
-        assert "not initialized" in played.refused(signed(distributed()))
+        web.pages[f"{CLAIMS_ISSUER}/groups"] = sign({**CLAIMS, "iss": f"https://i{number}", "groups": []}, OTHER)
+        assert "not initialized" in played.error_of(sign(distributed()))
     assert len(played.background) == 1 + 16

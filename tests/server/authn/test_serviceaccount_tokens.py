@@ -8,7 +8,7 @@ from typing import Any
 
 import jwt
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from orchd.dialect import KUBERNETES, ORCH, Dialect
 from orchd.pki.keys import PrivateKey
@@ -19,8 +19,8 @@ from orchd.server.authn.signedtokens import Signer, Verifier
 from orchd.server.authn.signedtokens import unverified_claims as readable_claims
 from orchd.testing.informers import MemoryInformers
 from orchd.testing.results import result_of
+from tests.server.authn.rsa_keys import RSA
 
-RSA = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 EC = ec.generate_private_key(ec.SECP256R1())
 OTHER = ec.generate_private_key(ec.SECP256R1())
 ACCOUNT = {"metadata": {"name": "robot", "namespace": "ns", "uid": "u1"}}

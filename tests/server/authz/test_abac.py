@@ -24,12 +24,12 @@ def line(**spec: Any) -> str:
     return json.dumps({"apiVersion": f"{GROUP}/v1beta1", "kind": "Policy", "spec": spec})
 
 
-def parsed(*lines: str) -> list[Policy]:
+def parse_lines(*lines: str) -> list[Policy]:
     return parse_policies(ORCH, "p.jsonl", "\n".join(lines).encode())
 
 
-def decided(text: str, action: Action) -> bool:
-    verdict = result_of(AttributeBasedAuthorizer(parsed(text)).authorize(action))
+def decide(text: str, action: Action) -> bool:
+    verdict = result_of(AttributeBasedAuthorizer(parse_lines(text)).authorize(action))
     assert verdict.decision is Decision.ALLOW or verdict.reason == "No policy matched."
     return verdict.decision is Decision.ALLOW
 
@@ -74,7 +74,7 @@ def path(text: str, verb: str = "get") -> Action:
 ])  # fmt: skip
 def test_policy_line_matching(spec: dict[str, Any], action: Action, allowed: bool) -> None:
     """A line allows what all of its fields match; an omitted field matches only requests without the attribute."""
-    assert decided(line(**spec), action) is allowed
+    assert decide(line(**spec), action) is allowed
 
 
 @pytest.mark.parametrize(("text", "policy"), [
@@ -89,7 +89,7 @@ def test_policy_line_matching(spec: dict[str, Any], action: Action, allowed: boo
 ])  # fmt: skip
 def test_unversioned_policy_lines(text: str, policy: Policy) -> None:
     """Without apiVersion an omitted field matches everything."""
-    assert parsed(text) == [policy]
+    assert parse_lines(text) == [policy]
 
 
 @pytest.mark.parametrize(("text", "why"), [
@@ -104,19 +104,19 @@ def test_unversioned_policy_lines(text: str, policy: Policy) -> None:
 def test_bad_lines_are_named(text: str, why: str) -> None:
     """The error has the file, the line number, the line and the reason."""
     with pytest.raises(PolicyFileError) as caught:
-        parsed("# comment", "", "  ", "{}", text)
+        parse_lines("# comment", "", "  ", "{}", text)
     assert str(caught.value) == f"error reading policy file p.jsonl, line 5: {text}: {why}"
 
 
 def test_long_lines_are_refused() -> None:
     """Lines have a maximum length."""
     with pytest.raises(PolicyFileError, match=r"error reading policy file p.jsonl: .*too long"):
-        parsed('{"user": "' + "a" * 70000 + '"}')
+        parse_lines('{"user": "' + "a" * 70000 + '"}')
 
 
 def test_rules_of_a_user_are_listed() -> None:
     """The rules of a user are those of the lines that apply to the user and the namespace."""
-    authorizer = AttributeBasedAuthorizer(parsed(
+    authorizer = AttributeBasedAuthorizer(parse_lines(
         line(user="alice", namespace="*", resource="pods", readonly=True),
         line(group="dev", namespace="a", resource="*", apiGroup="apps"),
         line(user="alice", namespace="b", resource="secrets"),

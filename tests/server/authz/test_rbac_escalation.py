@@ -51,7 +51,7 @@ def binding(kind: str, name: str) -> Object:
     return {"metadata": {"name": "s", "namespace": "ns"}, "roleRef": {"kind": kind, "name": name}}
 
 
-def refused(coroutine: Any) -> ApiError:
+def error_of(coroutine: Any) -> ApiError:
     with pytest.raises(ApiError) as caught:
         result_of(coroutine)
     return caught.value
@@ -59,7 +59,7 @@ def refused(coroutine: Any) -> ApiError:
 
 def test_uncovered_role_is_refused() -> None:
     """The error lists the missing rules, with the verbs of one resource combined."""
-    error = refused(check(CONFIGMAPS).role(ALICE, "roles", role(CONFIGMAPS, SECRETS)))
+    error = error_of(check(CONFIGMAPS).role(ALICE, "roles", role(CONFIGMAPS, SECRETS)))
     assert error.code == 403
     assert error.message == (
         f'roles.{GROUP} "r" is forbidden: user "alice" (groups=["system:authenticated"]) is attempting to grant RBAC '
@@ -81,13 +81,13 @@ def test_owner_and_finalizer_updates_are_not_checked() -> None:
     freed = {**old, "metadata": {**old["metadata"], "finalizers": ["x"]}}
     result_of(check().role(ALICE, "roles", freed, old))
     labelled = {**old, "metadata": {**old["metadata"], "labels": {"a": "b"}}}
-    assert refused(check().role(ALICE, "roles", labelled, old)).code == 403
+    assert error_of(check().role(ALICE, "roles", labelled, old)).code == 403
 
 
 def test_binding_needs_the_roles_rules_or_bind_permission() -> None:
     """A binding requires the rules of its role or the bind verb; a missing role is 404."""
-    assert refused(check(CONFIGMAPS).binding(ALICE, "rolebindings", binding("Role", "strong"))).code == 403
-    missing = refused(check().binding(ALICE, "rolebindings", binding("Role", "absent")))
+    assert error_of(check(CONFIGMAPS).binding(ALICE, "rolebindings", binding("Role", "strong"))).code == 403
+    missing = error_of(check().binding(ALICE, "rolebindings", binding("Role", "absent")))
     assert (missing.code, missing.message) == (404, f'roles.{GROUP} "absent" not found')
     bind = {"verbs": ["bind"], "apiGroups": [GROUP], "resources": ["roles"], "resourceNames": ["strong"]}
     result_of(check(bind).binding(ALICE, "rolebindings", binding("Role", "strong")))
@@ -96,7 +96,7 @@ def test_binding_needs_the_roles_rules_or_bind_permission() -> None:
 def test_aggregation_rule_needs_all_permissions() -> None:
     """An aggregation rule can collect any rule, so setting one requires all permissions."""
     obj = {"metadata": {"name": "r"}, "rules": [], "aggregationRule": {"clusterRoleSelectors": [{}]}}
-    error = refused(check(CONFIGMAPS).role(ALICE, "clusterroles", obj))
+    error = error_of(check(CONFIGMAPS).role(ALICE, "clusterroles", obj))
     assert error.message.endswith("must have cluster-admin privileges to use the aggregationRule")
 
 

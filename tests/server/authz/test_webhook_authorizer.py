@@ -36,7 +36,7 @@ class Reviews:
         return {"status": status}
 
 
-def made(*statuses: Any, clock: Clock | None = None, **options: Any) -> tuple[WebhookAuthorizer, Reviews]:
+def make_authorizer(*statuses: Any, clock: Clock | None = None, **options: Any) -> tuple[WebhookAuthorizer, Reviews]:
     reviews = Reviews(*statuses)
     return WebhookAuthorizer(ORCH, reviews, WebhookOptions(**options), clock=(clock or Clock()).seconds), reviews
 
@@ -57,17 +57,17 @@ def made(*statuses: Any, clock: Clock | None = None, **options: Any) -> tuple[We
 ])  # fmt: skip
 def test_responses_become_decisions(status: Any, verdict: Verdict) -> None:
     """A response allows, denies or has no opinion; a failure is no opinion with an error."""
-    authorizer, _ = made(status)
+    authorizer, _ = make_authorizer(status)
     assert result_of(authorizer.authorize(GET)) == verdict
 
 
 def test_failure_policy_deny() -> None:
     """With failurePolicy Deny a failure denies, regardless of later authorizers, and does not count as fail-open."""
     opened: list[str] = []
-    closed, _ = made(WebhookError("down", 500), on_failure=Decision.DENY, failed_open=opened.append)
+    closed, _ = make_authorizer(WebhookError("down", 500), on_failure=Decision.DENY, failed_open=opened.append)
     verdict = result_of(AuthorizerUnion([closed, AlwaysAllow()]).authorize(GET))
     assert verdict == Verdict(Decision.DENY, error="down") and opened == []
-    lenient, _ = made(WebhookError("down", timed_out=True), failed_open=opened.append)
+    lenient, _ = make_authorizer(WebhookError("down", timed_out=True), failed_open=opened.append)
     assert result_of(AuthorizerUnion([lenient, AlwaysAllow()]).authorize(GET)).decision is Decision.ALLOW
     assert opened == ["timeout"]
 
@@ -75,7 +75,7 @@ def test_failure_policy_deny() -> None:
 @pytest.mark.parametrize(("version", "groups"), [("v1", "groups"), ("v1beta1", "group")])
 def test_review_holds_action_and_user(version: str, groups: str) -> None:
     """The review has all attributes of the action and the user; one field differs in spelling between the versions."""
-    authorizer, reviews = made({}, {}, version=version)
+    authorizer, reviews = make_authorizer({}, {}, version=version)
     result_of(authorizer.authorize(GET))
     result_of(authorizer.authorize(Action(user=User(name=""), verb="get", path="/x")))
     first, second = reviews.asked
@@ -98,7 +98,7 @@ def test_review_holds_action_and_user(version: str, groups: str) -> None:
 def test_decisions_are_cached() -> None:
     """Allowed and other decisions are cached for the times of the flags; failures and too long requests are not."""
     clock = Clock()
-    authorizer, reviews = made({"allowed": True}, {}, clock=clock, authorized_ttl=10, unauthorized_ttl=3)
+    authorizer, reviews = make_authorizer({"allowed": True}, {}, clock=clock, authorized_ttl=10, unauthorized_ttl=3)
     assert [result_of(authorizer.authorize(GET)).decision for _ in range(3)] == [Decision.ALLOW] * 3
     assert len(reviews.asked) == 1
     clock.advance(10)
@@ -119,8 +119,8 @@ def test_decisions_are_cached() -> None:
 
 def test_errors_count_only_without_a_decision() -> None:
     """Errors are reported only if no authorizer decides; a denial ends the evaluation."""
-    failing, _ = made(WebhookError("one"), WebhookError("one"), WebhookError("one"))
-    other, _ = made(WebhookError("two"), {"denied": True})
+    failing, _ = make_authorizer(WebhookError("one"), WebhookError("one"), WebhookError("one"))
+    other, _ = make_authorizer(WebhookError("two"), {"denied": True})
     assert result_of(AuthorizerUnion([failing, AlwaysAllow()]).authorize(GET)).decision is Decision.ALLOW
     both = result_of(AuthorizerUnion([failing, AlwaysDeny(), other]).authorize(GET))
     assert both == Verdict(Decision.NO_OPINION, "Everything is forbidden.", "[one, two]")
@@ -129,7 +129,7 @@ def test_errors_count_only_without_a_decision() -> None:
 
 def test_rules_cannot_be_listed() -> None:
     """The rules of a webhook cannot be listed."""
-    rules = made()[0].rules(ALICE, "n")
+    rules = make_authorizer()[0].rules(ALICE, "n")
     assert rules.incomplete and rules.error == "webhook authorizer does not support user rule resolution"
 
 
@@ -144,6 +144,6 @@ _STATUSES = st.dictionaries(st.sampled_from(["allowed", "denied", "reason", "eva
 @given(_STATUSES | _VALUES)
 def test_any_response_is_a_decision_or_an_error(status: Any) -> None:
     """Any response is a decision, or no opinion with an error; only `allowed: true` allows."""
-    verdict = result_of(made(status)[0].authorize(GET))
+    verdict = result_of(make_authorizer(status)[0].authorize(GET))
     assert (verdict.decision is Decision.ALLOW) <= (isinstance(status, dict) and status.get("allowed") is True)
     assert isinstance(verdict.reason, str) and isinstance(verdict.error, str)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +9,7 @@ import pytest
 from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
-from orchd.testing.server import InProcessServer, make_server, run
+from orchd.testing.server import InProcessServer, run
 
 DEFINITIONS = ResourceRef(ORCH("apiextensions.{abbr}.io"), "v1", "customresourcedefinitions")
 V1 = ResourceRef("example.com", "v1", "things")
@@ -45,10 +43,8 @@ def version(name: str, member: str, *, storage: bool) -> dict[str, Any]:
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[InProcessServer]:
-    made = make_server(tmp_path)
-    yield made
-    made.stop()
+def server(restored_server: InProcessServer) -> InProcessServer:
+    return restored_server
 
 
 @pytest.fixture
@@ -113,7 +109,7 @@ def test_writes_are_stored_in_the_storage_version(server: InProcessServer, webho
     assert caught.value.code == 404
 
 
-def made(**members: Any) -> dict[str, Any]:
+def created_object(**members: Any) -> dict[str, Any]:
     """A response with one object."""
     return {"convertedObjects": [{"apiVersion": "example.com/v2", "kind": "Thing", "metadata": {"name": "a"}, **members}]}
 
@@ -126,10 +122,10 @@ def made(**members: Any) -> dict[str, Any]:
         ({"uid": "zz"}, "failed: expected response.uid="),
         ({"result": {"status": "Failure", "message": "cannot"}}, "failed: cannot"),
         ({"result": {}}, "failed: response.result.status was '', not 'Success'"),
-        (made(apiVersion="example.com/v9"), "returned invalid object at index 0: invalid groupVersion (expected example.com/v2, received example.com/v9)"),
-        (made(kind="Other"), "returned invalid object at index 0: invalid kind (expected Thing, received Other)"),
-        (made(metadata={"name": "z"}), "returned invalid object: must have the same name: a != z"),
-        (made(metadata={"name": "a", "namespace": "default", "labels": {"a": 1}}), "returned invalid object: must have the same UID: "),
+        (created_object(apiVersion="example.com/v9"), "returned invalid object at index 0: invalid groupVersion (expected example.com/v2, received example.com/v9)"),
+        (created_object(kind="Other"), "returned invalid object at index 0: invalid kind (expected Thing, received Other)"),
+        (created_object(metadata={"name": "z"}), "returned invalid object: must have the same name: a != z"),
+        (created_object(metadata={"name": "a", "namespace": "default", "labels": {"a": 1}}), "returned invalid object: must have the same UID: "),
     ],
 )
 def test_invalid_conversion_responses_are_500(
@@ -158,11 +154,11 @@ def test_webhook_may_change_labels_and_annotations_only(
 ) -> None:
     """The webhook may change labels and annotations to valid ones; other metadata is restored."""
     stored = run(server.client().create(V1, "default", thing("v1", old="x")))
-    webhook.spoil = made(metadata={**stored["metadata"], **metadata})
+    webhook.spoil = created_object(metadata={**stored["metadata"], **metadata})
     with pytest.raises(ApiError) as caught:
         run(server.client().get(V2, "default", "a"))
     assert f"returned invalid metadata: {message}" in caught.value.message
-    webhook.spoil = made(metadata={**stored["metadata"], "labels": {"l": "m"}, "generation": 99})
+    webhook.spoil = created_object(metadata={**stored["metadata"], "labels": {"l": "m"}, "generation": 99})
     shown = run(server.client().get(V2, "default", "a"))["metadata"]
     assert (shown["labels"], shown["generation"]) == ({"l": "m"}, 1)
 

@@ -15,7 +15,7 @@ from twisted.internet.task import Clock
 
 from orchd.cache.caches import Caches
 from orchd.cache.interfaces import Entry
-from orchd.cache.stored import encode
+from orchd.cache.stored_encoding import encode
 from orchd.client.interfaces import ResourceRef
 from orchd.kinds.jsonvalues import Object
 from orchd.server.informing import informer as module

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from orchd.client.interfaces import ResourceRef
-from orchd.testing.server import InProcessServer, make_server, run
+from orchd.testing.server import InProcessServer, run
 
 NAMESPACES = ResourceRef("", "v1", "namespaces")
 ACCOUNTS = ResourceRef("", "v1", "serviceaccounts")
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[InProcessServer]:
-    """A server with the namespace ``a`` and its default service account."""
-    made = make_server(tmp_path)
-    admin = made.client()
+def server(restored_server: InProcessServer) -> InProcessServer:
+    """With the namespace ``a`` and its default account."""
+    admin = restored_server.client()
     run(admin.create(NAMESPACES, "", {"metadata": {"name": "a"}}))
     run(admin.create(ACCOUNTS, "a", {"metadata": {"name": "default"}}))
-    yield made
-    made.stop()
+    return restored_server
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ DEFINITION = {
 }  # fmt: skip
 
 
-def asked(server: Any, path: str, accept: str, **headers: str) -> Any:
+def get_document(server: Any, path: str, accept: str, **headers: str) -> Any:
     return run(server.request("GET", path, headers={"Accept": accept, **headers}))
 
 
@@ -37,7 +37,7 @@ def asked(server: Any, path: str, accept: str, **headers: str) -> Any:
 def test_aggregated_discovery_by_accept_header(server: Any, accept: str, api_version: str) -> None:
     """The aggregated form that the client prefers is returned, even after a plain one; Content-Type names it."""
     for path in ("/api", "/apis", "/apis/"):
-        answer = asked(server, path, accept)
+        answer = get_document(server, path, accept)
         assert (answer.code, answer.json["apiVersion"]) == (200, api_version)
         group, _, version = api_version.partition("/")
         assert answer.response.content_type == f"application/json;g={group};v={version};as=APIGroupDiscoveryList"
@@ -48,38 +48,38 @@ def test_aggregated_discovery_by_accept_header(server: Any, accept: str, api_ver
 @pytest.mark.parametrize("accept", ["", "application/json", ACCEPT.replace("v=v2", "v=v3") + ",application/json", "*/*"])
 def test_unaggregated_discovery_by_default(server: Any, accept: str) -> None:
     """Other clients get the documents of release 1.23."""
-    assert asked(server, "/api", accept).json["kind"] == "APIVersions"
-    assert asked(server, "/apis", accept).json["kind"] == "APIGroupList"
+    assert get_document(server, "/api", accept).json["kind"] == "APIVersions"
+    assert get_document(server, "/apis", accept).json["kind"] == "APIGroupList"
 
 
 def test_unknown_discovery_forms_are_refused(server: Any) -> None:
     """An unknown form is rejected if nothing else is accepted; other paths have no aggregated form."""
-    assert asked(server, "/apis", ACCEPT.replace("v=v2", "v=v3")).code == 406
-    assert asked(server, "/apis/apps", ACCEPT).code == 406
+    assert get_document(server, "/apis", ACCEPT.replace("v=v2", "v=v3")).code == 406
+    assert get_document(server, "/apis/apps", ACCEPT).code == 406
     assert run(server.request("POST", "/apis", headers={"Accept": ACCEPT})).code == 405
 
 
 def test_discovery_etags(server: Any) -> None:
     """A matching Etag gives 304; a new definition changes the Etag, its deletion restores it."""
-    first = asked(server, "/apis", ACCEPT).headers["Etag"]
-    again = asked(server, "/apis", ACCEPT, **{"If-None-Match": first})
+    first = get_document(server, "/apis", ACCEPT).headers["Etag"]
+    again = get_document(server, "/apis", ACCEPT, **{"If-None-Match": first})
     assert (again.code, again.body, again.headers["Etag"]) == (304, b"", first)
     definitions = f"/apis/apiextensions.{ORCH('{abbr}.io')}/v1/customresourcedefinitions"
     assert run(server.request("POST", definitions, body=DEFINITION)).code == 201
     server.clock.pump([1] * 3)
-    changed = asked(server, "/apis", ACCEPT, **{"If-None-Match": first})
+    changed = get_document(server, "/apis", ACCEPT, **{"If-None-Match": first})
     assert changed.code == 200 and changed.headers["Etag"] != first
     assert changed.json["items"][-1]["metadata"]["name"] == "example.com"
     assert run(server.request("DELETE", f"{definitions}/foos.example.com")).code == 200
     server.clock.pump([1] * 3)
-    assert asked(server, "/apis", ACCEPT, **{"If-None-Match": first}).code == 304
+    assert get_document(server, "/apis", ACCEPT, **{"If-None-Match": first}).code == 304
 
 
 def test_all_encodings_share_the_etag(server: Any) -> None:
     """YAML and protobuf have the same Etag."""
-    tag = asked(server, "/api", ACCEPT).headers["Etag"]
+    tag = get_document(server, "/api", ACCEPT).headers["Etag"]
     for form in ("application/yaml", ORCH.protobuf):
-        answer = asked(server, "/api", ACCEPT.replace("application/json", form))
+        answer = get_document(server, "/api", ACCEPT.replace("application/json", form))
         assert answer.code == 200 and answer.headers["Etag"] == tag
         assert answer.response.content_type.startswith(f"{form};g=") and b"configmaps" in answer.body
-    assert asked(server, "/api?pretty=1", ACCEPT).body.startswith(b"{\n")
+    assert get_document(server, "/api?pretty=1", ACCEPT).body.startswith(b"{\n")

@@ -11,14 +11,16 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 
 from orchd.dialect import ORCH
+from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.identity import AUTHENTICATED_GROUP, MASTERS_GROUP, UNAUTHENTICATED_GROUP, User, service_account
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.bootstrap import objects
 from orchd.server.pipeline import requestinfo
+from orchd.server.pipeline.fairness.estimates import WorkEstimates
 from orchd.server.pipeline.fairness.queues import ESTIMATED_SECONDS, Level, Queuing, RejectedError, Ticket, hand
 from orchd.server.pipeline.fairness.schemas import Classifier, schema_of
-from orchd.server.pipeline.fairness.stage import Fairness, WorkEstimates
-from orchd.server.pipeline.interfaces import Request, Response
+from orchd.server.pipeline.fairness.stage import Fairness
+from orchd.server.pipeline.interfaces import Request, RequestInfo, Response
 from orchd.server.pipeline.query import Query
 from orchd.server.pipeline.stages.limits import InFlightCount
 from orchd.server.reconcilers.flow_control import mandatory
@@ -247,6 +249,17 @@ class ControlledAnswers:
         self.open.pop(0)[1].callback(Response())
 
 
+class Estimates(WorkEstimates):
+    """The same number of objects for every request."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(lambda: builtin_catalog(ORCH), {})
+        self._count = count
+
+    def objects(self, info: RequestInfo) -> int:
+        return self._count
+
+
 class Bench:
     """The stage with two seats for the level "small", on a clock."""
 
@@ -254,7 +267,7 @@ class Bench:
         self.clock, self.answers, self.underway = Clock(), ControlledAnswers(), InFlightCount()
         self.stage = Fairness(
             ORCH, self.clock, self.underway,
-            total=total, patience=15, estimates=WorkEstimates(objects=lambda info: count), mandatory=mandatory(ORCH),
+            total=total, patience=15, estimates=Estimates(count), mandatory=mandatory(ORCH),
         )  # fmt: skip
         self.dangling = self.stage.configure(
             [*SCHEMAS, schema("of-alice", OF_ALICE, by="ByUser")], [*LEVELS[:2], *levels] if levels else LEVELS

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 from twisted.internet.error import ConnectionDone
 from twisted.python.failure import Failure
 
 from orchd.client.interfaces import ResourceRef
 from orchd.server.pipeline.endpoints.request_families import _without_webhooks
 from orchd.server.pipeline.stages.request_metrics import DURATION_BUCKETS, Labels, RequestMetrics, Series
-from orchd.testing.server import InProcessServer, run
+from orchd.testing.server import InProcessServer, make_server, run
 from orchd.txkit.log import current_request
+from tests.samples import samples
 from tests.server.pipeline.test_watches import Reader
 from tests.server.pipeline.test_watchsockets import HANDSHAKE, Taken
 
 Scrape = Callable[..., float]
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[InProcessServer]:
+    """A server of each test's own, whose metrics begin with it."""
+    made = make_server(tmp_path)
+    admin = made.client()
+    run(admin.create(ResourceRef("", "v1", "namespaces"), "", {"metadata": {"name": "a"}}))
+    run(admin.create(ResourceRef("", "v1", "serviceaccounts"), "a", {"metadata": {"name": "default"}}))
+    yield made
+    made.stop()
 
 
 @pytest.fixture
@@ -29,8 +41,7 @@ def scrape(call: Any) -> Scrape:
         text = call("GET", "/metrics").body.decode()
         return sum(
             sample.value
-            for family in text_string_to_metric_families(text)
-            for sample in family.samples
+            for sample in samples(text, name)
             if sample.name == name and labels.items() <= sample.labels.items()
         )
 

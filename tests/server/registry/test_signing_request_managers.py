@@ -57,7 +57,7 @@ def patched(server: InProcessServer, path: str, manager: str, content: str, body
     return found
 
 
-def owned(obj: dict[str, Any]) -> dict[tuple[str, str, str], Any]:
+def owned_fields(obj: dict[str, Any]) -> dict[tuple[str, str, str], Any]:
     """Fields by manager, operation and subresource."""
     return {
         (entry["manager"], entry["operation"], entry.get("subresource", "")): entry["fieldsV1"]
@@ -69,7 +69,7 @@ def test_creator_owns_labels_only(server: InProcessServer) -> None:
     """The creator owns labels, and neither spec nor status, which the main endpoint resets."""
     made = run(server.request("POST", f"{PATH}?fieldManager=m", body=wanted(pem(), labels={"a": "b"}))).json
     labels: dict[str, Any] = {"f:metadata": {"f:labels": {".": {}, "f:a": {}}}}
-    assert owned(made) == {("m", "Update", ""): labels}
+    assert owned_fields(made) == {("m", "Update", ""): labels}
 
 
 def test_create_without_labels_owns_nothing(server: InProcessServer) -> None:
@@ -82,11 +82,11 @@ def test_applier_owns_labels_only(server: InProcessServer) -> None:
     """An applier owns labels, never spec; labels that it omits are removed, and spec stays."""
     request = pem()
     made = patched(server, "r", "m", APPLY, wanted(request, labels={"a": "b"}))
-    assert owned(made) == {("m", "Apply", ""): {"f:metadata": {"f:labels": {"f:a": {}}}}}
+    assert owned_fields(made) == {("m", "Apply", ""): {"f:metadata": {"f:labels": {"f:a": {}}}}}
     assert made["spec"]["request"] == request and made["spec"]["username"]
     left = patched(server, "r", "m", APPLY, wanted(request))
     assert "labels" not in left["metadata"] and left["spec"] == made["spec"]
-    assert owned(left) == {}
+    assert owned_fields(left) == {}
 
 
 def test_approval_and_status_own_separate_fields(server: InProcessServer) -> None:
@@ -95,10 +95,10 @@ def test_approval_and_status_own_separate_fields(server: InProcessServer) -> Non
     condition = {"type": "Approved", "status": "True", "reason": "r", "message": "m"}
     made = patched(server, "r/approval", "approver", MERGE, {"status": {"conditions": [condition]}})
     item: dict[str, Any] = {".": {}, **{f"f:{name}": {} for name in MEMBERS}}
-    mine = owned(made)["approver", "Update", "approval"]
+    mine = owned_fields(made)["approver", "Update", "approval"]
     assert mine == {"f:status": {"f:conditions": {".": {}, 'k:{"type":"Approved"}': item}}}
     failed = {"type": "Failed", "status": "True", "reason": "r", "message": "m"}
     both = [*made["status"]["conditions"], failed]
     after = patched(server, "r/status", "signer", MERGE, {"status": {"conditions": both}})
     assert {c["type"] for c in after["status"]["conditions"]} == {"Approved", "Failed"}
-    assert set(owned(after)) == {("m", "Update", ""), ("approver", "Update", "approval")}
+    assert set(owned_fields(after)) == {("m", "Update", ""), ("approver", "Update", "approval")}

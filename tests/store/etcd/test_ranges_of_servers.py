@@ -42,11 +42,11 @@ def allocations(services: list[Any]) -> tuple[list[str], list[int]]:
     )
 
 
-async def together(*work: Any) -> list[tuple[bool, Any]]:
+async def run_concurrently(*work: Any) -> list[tuple[bool, Any]]:
     return list(await DeferredList([Deferred.fromCoroutine(each) for each in work], consumeErrors=True))
 
 
-def why(failure: Any) -> str:
+def error_text(failure: Any) -> str:
     assert failure.check(ApiError), failure
     return str(failure.value)
 
@@ -59,14 +59,14 @@ async def test_concurrent_servers_allocate_uniquely(etcd: Etcd, tmp_path: Path, 
     async with serving(tmp_path / "one", *flags) as one, serving(tmp_path / "two", *flags) as two:
         servers = (one, two)
         for turn in range(3):
-            made = await together(
+            made = await run_concurrently(
                 *(servers[n % 2].client.create(SERVICES, "default", service(f"s{n}")) for n in range(16))
             )
             assert sum(ok for ok, _ in made) == 10
-            assert {why(failure) for ok, failure in made if not ok} == {
+            assert {error_text(failure) for ok, failure in made if not ok} == {
                 "Internal error occurred: failed to allocate a nodePort: range is full"
             }
-            plain = await together(
+            plain = await run_concurrently(
                 *(servers[n % 2].client.create(SERVICES, "default", service(f"p{n}", type="ClusterIP")) for n in range(8))
             )
             assert sum(ok for ok, _ in plain) == 3
@@ -76,7 +76,7 @@ async def test_concurrent_servers_allocate_uniquely(etcd: Etcd, tmp_path: Path, 
             assert addresses == sorted(f"10.1.0.{n}" for n in range(1, 15)), "all, and each once"
             assert ports == list(range(30000, 30010))
             # What one server frees the other can allocate.
-            gone = await together(
+            gone = await run_concurrently(
                 *(
                     servers[(n + turn) % 2].client.delete(SERVICES, "default", each["metadata"]["name"])
                     for n, each in enumerate(each for each in listed[0] if each["metadata"]["name"] != one_of_ours(one))
@@ -100,11 +100,11 @@ async def test_one_of_concurrent_requests_for_a_value_wins(etcd: Etcd, tmp_path:
             ({"type": "ClusterIP", "clusterIP": "10.1.0.7"}, "provided IP is already allocated"),
             ({"ports": [{"port": 80, "nodePort": 30005}]}, "provided port is already allocated"),
         ):
-            made = await together(
+            made = await run_concurrently(
                 *(servers[n % 2].client.create(SERVICES, "default", service(f"s{n}", **wish)) for n in range(6))
             )
             assert Counter(ok for ok, _ in made) == {True: 1, False: 5}
-            assert all(message in why(failure) for ok, failure in made if not ok)
+            assert all(message in error_text(failure) for ok, failure in made if not ok)
             (winner,) = (result for ok, result in made if ok)
             # A changed type frees the port, a changed port takes another.
             name = winner["metadata"]["name"]

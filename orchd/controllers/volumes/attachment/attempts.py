@@ -19,23 +19,22 @@ class _Attempt:
 
 
 class Attempts:
-    """By name of the attachment. Times are of a monotonic clock."""
+    """The pending attachments by name. Times are monotonic."""
 
     def __init__(self) -> None:
         self._attempts: dict[str, _Attempt] = {}
 
     def begin(self, name: str, now: float) -> None:
-        """The attachment is awaited; nothing changes when it was already."""
+        """Wait for an attachment from `now` on; no effect if it is pending already."""
         self._attempts.setdefault(name, _Attempt(now + TIMEOUT))
 
     def end(self, name: str) -> bool:
-        """Forget an attachment that is done or no longer needed. True if it was pending."""
+        """Drop an attachment that is done or no longer needed. True if it was pending."""
         return self._attempts.pop(name, None) is not None
 
-    def failed(self, name: str, error: str, now: float) -> tuple[bool, float]:
-        """Is a failure to be reported now, and in how many seconds is there something new to decide?
-
-        `error` is the driver's, "" while it has not answered, which is a failure once the deadline has passed."""
+    def check(self, name: str, error: str, now: float) -> tuple[bool, float]:
+        """(True if a failure is to be reported now, seconds until the next decision). `error` is the driver's, "" while
+        it has not responded, which is a failure once the deadline has passed."""
         attempt = self._attempts[name]
         if not error and now < attempt.deadline:
             return False, attempt.deadline - now

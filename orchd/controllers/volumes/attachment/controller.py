@@ -33,7 +33,7 @@ from orchd.controllers.volumes.attachment.attachable import (
 )
 from orchd.controllers.volumes.attachment.attempts import Attempts
 from orchd.controllers.volumes.attachment.conflicts import conflict_note
-from orchd.controllers.volumes.attachment.wanted import BY_NODE, Wanted, WantedVolumes, managed, node_of
+from orchd.controllers.volumes.attachment.desired_state import BY_NODE, Wanted, WantedVolumes, managed, node_of
 from orchd.controllers.volumes.usage import BY_CLAIM, POD_KIND, VOLUMES, index_by_claim, terminated
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
@@ -81,14 +81,14 @@ class AttachDetachController(Controller):
         self._leaving: dict[tuple[str, str], float] = {}
         #: Node and volume of attachments that were created and that the informer has not shown yet, by name.
         self._unseen: dict[str, tuple[str, str]] = {}
-        #: Nodes that wait for another node to release a volume, and the conflicts of which their pods were told.
+        #: Nodes that wait for another node to release a volume, and the conflicts that were reported to their pods.
         self._blocked: dict[str, set[str]] = {}
 
     @property
     def instruments(self) -> Sequence[instruments.Instrument]:  # type: ignore[override]  # computed when it is read
         """Numbers of volumes that pods use, and of those that are attached."""
         used = instruments.Gauge("storage_count_attachable_volumes_in_use", "Volumes that pods use, by node and plugin.", ("node", "volume_plugin"))
-        total = instruments.Gauge("attachdetach_controller_total_volumes", "Volumes that are to be attached, and that are.", ("plugin_name", "state"))
+        total = instruments.Gauge("attachdetach_controller_total_volumes", "Volumes in the desired and in the actual state of attachment.", ("plugin_name", "state"))
         for node, plugins in self._in_use.items():
             for plugin, number in plugins.items():
                 used.add(number, node, plugin)
@@ -286,7 +286,7 @@ class AttachDetachController(Controller):
         return changed
 
     def _by_node(self, node_name: str, node: Object, wanted: dict[str, Wanted], waits: list[float]) -> set[str]:
-        """Volumes that the node attaches by itself and may have: those wanted, and those still mounted."""
+        """Volumes that the kubelet attaches itself: those wanted, and those still mounted."""
         found: set[str] = set()
         for unique_name, each in wanted.items():
             if not each.volume.driver:
@@ -334,7 +334,7 @@ class AttachDetachController(Controller):
             self._unseen.pop(name(made), None)
             if error.reason != "AlreadyExists":
                 return self._record_failure(name(made), wanted, error.message)
-        return self._attempts.failed(name(made), "", self.env.clock.seconds())[1]
+        return self._attempts.check(name(made), "", self.env.clock.seconds())[1]
 
     def _follow_attachment(self, found: Object, wanted: Wanted) -> list[float]:
         """Process an existing attachment: attached, failed, or pending."""
@@ -354,7 +354,7 @@ class AttachDetachController(Controller):
 
     def _record_failure(self, called: str, wanted: Wanted, error: str) -> float:
         """Record an Event for each pod, with backoff. Returns seconds until the next check."""
-        due, wait = self._attempts.failed(called, error, self.env.clock.seconds())
+        due, wait = self._attempts.check(called, error, self.env.clock.seconds())
         late = (
             f"timed out waiting for external-attacher of {wanted.volume.driver} CSI driver to attach volume "
             f"{wanted.volume.handle}"

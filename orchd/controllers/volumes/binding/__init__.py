@@ -1,5 +1,5 @@
-"""The persistentvolume-binder: which claim gets which volume, and what becomes of volumes whose claim was deleted.
+"""The persistentvolume-binder: matching of claims with volumes, and reclaiming of volumes whose claim was deleted.
 
-Owns the phases of claims and volumes. Volumes are made and destroyed by external provisioners. May import what
-controllers import.
+Owns the phases of claims and volumes. External provisioners create and delete volumes. May import what controllers
+import.
 """

@@ -27,7 +27,7 @@ from orchd.txkit.instruments import Gauge
 _SUITABLE: Final = "binder/suitable"
 #: Index of claims: "class/NAME" for those that wait for a volume, "volume/NAME" for those that name one.
 _WAITING: Final = "binder/waiting"
-#: Phases in which nothing is to be done until something changes.
+#: Phases in which nothing is done before a change.
 _SETTLED: Final = ("Bound", "Available", "Lost")
 
 
@@ -54,7 +54,7 @@ class PersistentVolumeBinder(Controller):
     def __init__(self, env: Environment) -> None:
         super().__init__(env, workers=1)
         self._period = env.settings.pvclaimbinder_sync_period
-        # Volumes first: a claim that is looked at before its volume is known would count as lost.
+        # Volumes first: a claim that is reconciled before its volume is known would count as lost.
         self._counts = {
             name: Gauge(f"pv_collector_{name}_count", f"{what}.", labels) for name, what, labels in _COUNTS
         }
@@ -107,7 +107,7 @@ class PersistentVolumeBinder(Controller):
     # -- what changed
 
     def _volume_changed(self, event: str, old: Object | None, new: Object | None) -> None:
-        """Also look at claims that the volume is, was or may become the volume of."""
+        """Also reconcile claims that the volume is, was or may become bound to."""
         self._assumed_volumes.observe(old, new)
         for each, step in ((old, -1), (new, 1)):
             if each is not None:
@@ -124,7 +124,7 @@ class PersistentVolumeBinder(Controller):
             self._enqueue_all(self._claims.by_index(_WAITING, f"class/{class_of(new, self.dialect)}"))
 
     def _claim_changed(self, event: str, old: Object | None, new: Object | None) -> None:
-        """Also look at volumes that were bound to the claim when it is deleted or bound to another."""
+        """When the claim is deleted or bound to another volume, also reconcile volumes that were bound to it."""
         self._assumed_claims.observe(old, new)
         for each, step in ((old, -1), (new, 1)):
             if each is not None:
@@ -176,10 +176,10 @@ class PersistentVolumeBinder(Controller):
             return None
         await (self._claim_reconciler.reconcile(found) if key[0] else self._volume_reconciler.reconcile(found))
         found = assumed.get(*key)
-        return None if found is None or _settled(found) else self._period
+        return None if found is None or _is_final(found) else self._period
 
 
-def _settled(obj: Object) -> bool:
+def _is_final(obj: Object) -> bool:
     """True if a claim or volume needs no reconciliation until it changes, as retained volumes do."""
     return status(obj).get("phase") in _SETTLED or spec(obj).get("persistentVolumeReclaimPolicy") == "Retain"
 

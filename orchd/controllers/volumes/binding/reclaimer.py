@@ -37,7 +37,7 @@ class Reclaimer:
         self._dialect = writer.dialect
         self._pods = pods
         self._settings = settings
-        #: uid of the pod that this process made for a volume. Pods of the name that it did not make prove nothing.
+        #: uid of the recycler pod that this process created for a volume. Pods of that name from others are not trusted.
         self._recyclers: dict[str, str] = {}
 
     async def reclaim(self, volume: Object) -> None:
@@ -93,7 +93,7 @@ class Reclaimer:
                 raise
 
     def _deleter_trouble(self, volume: Object, by: str) -> str:
-        """Why the storage of a volume cannot be deleted; "" when there is nothing to delete outside its node."""
+        """Why the storage of a volume cannot be deleted; "" if there is no storage outside its node."""
         if spec(volume).get("hostPath") is not None and by in ("", self._dialect("{long}.io/host-path")):
             path = str(spec(volume)["hostPath"].get("path") or "")
             if _TEMPORARY.search(path):

@@ -38,7 +38,7 @@ def volume_of(pod: Object) -> str:
 
 
 def deadline(volume: Object, settings: ControllerSettings) -> int:
-    """Seconds that the pod may run: so many per GiB, at least a minimum."""
+    """Seconds that the pod may run: a number per GiB, and a minimum."""
     if spec(volume).get("nfs") is not None:
         least, increment = settings.pv_recycler_minimum_timeout_nfs, settings.pv_recycler_increment_timeout_nfs
     else:

@@ -16,7 +16,7 @@ _ENDED = ("Released", "Failed")
 
 
 class VolumeReconciler:
-    """`live(namespace, name)` is a claim as the server has it; `enqueue(claim)` has a claim looked at again."""
+    """`live(namespace, name)` reads a claim from the server; `enqueue(claim)` queues a claim."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class VolumeReconciler:
         await self._reclaimer.reclaim(volume)
 
     def _continue_binding(self, volume: Object, claim: Object) -> None:
-        """The claim is bound when it is looked at, unless its mode is another."""
+        """Queue the claim, which completes the binding, unless its volume mode differs."""
         if volume_mode(volume) == volume_mode(claim):
             self._enqueue(claim)
             return

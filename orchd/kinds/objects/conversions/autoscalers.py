@@ -204,7 +204,7 @@ def from_v2beta1(obj: Object, catalog: Catalog) -> Object:
 _SOURCES: Final = ("object", "pods", "resource", "containerResource", "external")
 
 
-def _present(**members: Any) -> Object:
+def _without_none(**members: Any) -> Object:
     return {name: item for name, item in members.items() if item is not None}
 
 
@@ -238,18 +238,18 @@ def _source_to_old(name: str, source: Object) -> Object:
     value, average, share = target.get("value"), target.get("averageValue"), target.get("averageUtilization")
     match name:
         case "object":
-            return _present(
+            return _without_none(
                 target=source.get("describedObject"), metricName=metric.get("name"), targetValue=value or "0",
                 selector=metric.get("selector"), averageValue=average,
             )  # fmt: skip
         case "pods":
-            return _present(metricName=metric.get("name"), targetAverageValue=average, selector=metric.get("selector"))
+            return _without_none(metricName=metric.get("name"), targetAverageValue=average, selector=metric.get("selector"))
         case "external":
-            return _present(
+            return _without_none(
                 metricName=metric.get("name"), metricSelector=metric.get("selector"), targetValue=value,
                 targetAverageValue=average,
             )  # fmt: skip
-    return _present(
+    return _without_none(
         name=source.get("name"), targetAverageUtilization=share, targetAverageValue=average, container=source.get("container")
     )
 
@@ -261,25 +261,25 @@ def _source_from_old(name: str, source: Object) -> Object:
             average, value = source.get("averageValue"), source.get("targetValue")
             if average is not None and value == "0":
                 value = None
-            return _present(
+            return _without_none(
                 describedObject=source.get("target"), metric=_identifier(source, "selector"),
-                target=_present(type="Value" if average is None else "AverageValue", value=value, averageValue=average),
+                target=_without_none(type="Value" if average is None else "AverageValue", value=value, averageValue=average),
             )  # fmt: skip
         case "pods":
-            return {"metric": _identifier(source, "selector"), "target": _present(type="AverageValue", averageValue=average)}
+            return {"metric": _identifier(source, "selector"), "target": _without_none(type="AverageValue", averageValue=average)}
         case "external":
             value = source.get("targetValue")
             kind = "AverageValue" if value is None else "Value"
-            target = _present(type=kind, value=value, averageValue=average)
+            target = _without_none(type=kind, value=value, averageValue=average)
             return {"metric": _identifier(source, "metricSelector"), "target": target}
     share = source.get("targetAverageUtilization")
     kind = "AverageValue" if share is None else "Utilization"
-    target = _present(type=kind, averageValue=average, averageUtilization=share)
-    return _present(name=source.get("name"), target=target, container=source.get("container"))
+    target = _without_none(type=kind, averageValue=average, averageUtilization=share)
+    return _without_none(name=source.get("name"), target=target, container=source.get("container"))
 
 
 def _identifier(source: Object, selector: str) -> Object:
-    return _present(name=source.get("metricName"), selector=source.get(selector))
+    return _without_none(name=source.get("metricName"), selector=source.get(selector))
 
 
 def _current_to_old(name: str, source: Object) -> Object:
@@ -287,18 +287,18 @@ def _current_to_old(name: str, source: Object) -> Object:
     value, average = current.get("value"), current.get("averageValue")
     match name:
         case "object":
-            return _present(
+            return _without_none(
                 target=source.get("describedObject"), metricName=metric.get("name"), currentValue=value or "0",
                 selector=metric.get("selector"), averageValue=average,
             )  # fmt: skip
         case "pods":
-            return _present(metricName=metric.get("name"), currentAverageValue=average, selector=metric.get("selector"))
+            return _without_none(metricName=metric.get("name"), currentAverageValue=average, selector=metric.get("selector"))
         case "external":
-            return _present(
+            return _without_none(
                 metricName=metric.get("name"), metricSelector=metric.get("selector"), currentValue=value or "0",
                 currentAverageValue=average,
             )  # fmt: skip
-    return _present(
+    return _without_none(
         name=source.get("name"), currentAverageUtilization=current.get("averageUtilization"),
         currentAverageValue=average or "0", container=source.get("container"),
     )  # fmt: skip
@@ -308,12 +308,12 @@ def _current_from_old(name: str, source: Object) -> Object:
     average = source.get("currentAverageValue")
     match name:
         case "object":
-            current = _present(value=source.get("currentValue"), averageValue=source.get("averageValue"))
-            return _present(describedObject=source.get("target"), metric=_identifier(source, "selector"), current=current)
+            current = _without_none(value=source.get("currentValue"), averageValue=source.get("averageValue"))
+            return _without_none(describedObject=source.get("target"), metric=_identifier(source, "selector"), current=current)
         case "pods":
-            return {"metric": _identifier(source, "selector"), "current": _present(averageValue=average)}
+            return {"metric": _identifier(source, "selector"), "current": _without_none(averageValue=average)}
         case "external":
-            current = _present(value=source.get("currentValue"), averageValue=average)
+            current = _without_none(value=source.get("currentValue"), averageValue=average)
             return {"metric": _identifier(source, "metricSelector"), "current": current}
-    current = _present(averageValue=average, averageUtilization=source.get("currentAverageUtilization"))
-    return _present(name=source.get("name"), current=current, container=source.get("container"))
+    current = _without_none(averageValue=average, averageUtilization=source.get("currentAverageUtilization"))
+    return _without_none(name=source.get("name"), current=current, container=source.get("container"))

@@ -71,7 +71,7 @@ def _resource(value: dict[str, Any], at: str, report: Report) -> None:
         if name not in value:
             report.causes.append(required(below(at, name), "must not be empty"))
         else:
-            why = _wrong(name, value[name])
+            why = _type_error(name, value[name])
             if why:
                 report.causes.append(invalid(below(at, name), value[name], why))
     metadata = value.get("metadata")
@@ -83,7 +83,7 @@ def _resource(value: dict[str, Any], at: str, report: Report) -> None:
         )
 
 
-def _wrong(name: str, value: Any) -> str:
+def _type_error(name: str, value: Any) -> str:
     if not isinstance(value, str):
         return "must be a string"
     if not value:

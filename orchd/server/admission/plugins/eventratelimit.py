@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from zope.interface import implementer
@@ -12,15 +11,11 @@ from zope.interface import implementer
 from orchd.errors import ApiError
 from orchd.server.admission.interfaces import IValidatingPlugin, PluginContext, Review
 from orchd.server.admission.plugin import Plugin
+from orchd.txkit.token_bucket import TokenBucket
 
+#: Default number of buckets of a limit.
 _CACHE = 4096
 _TYPES = ("Server", "Namespace", "User", "SourceAndObject")
-
-
-@dataclass(slots=True)
-class _Bucket:
-    tokens: float
-    filled: float
 
 
 class _Limit:
@@ -38,26 +33,22 @@ class _Limit:
             raise ValueError("EventRateLimit: limits[].burst must not be less than qps")
         self._capacity = 1 if kind == "Server" else row.get("cacheSize") or _CACHE
         self._wall = wall
-        self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
+        self._buckets: OrderedDict[str, TokenBucket] = OrderedDict()
 
     def take(self, key: str) -> bool:
         """Take a token; False when the bucket is empty."""
         now = self._wall()
         bucket = self._buckets.get(key)
         if bucket is None:
-            bucket = self._buckets[key] = _Bucket(float(self._burst), now)
+            bucket = self._buckets[key] = TokenBucket(self._rate, self._burst, now)
             if len(self._buckets) > self._capacity:
                 self._buckets.popitem(last=False)
         self._buckets.move_to_end(key)
-        bucket.tokens = min(self._burst, bucket.tokens + (now - bucket.filled) * self._rate)
-        bucket.filled = now
-        if bucket.tokens < 1:
-            return False
-        bucket.tokens -= 1
-        return True
+        return bucket.take(now)
 
 
 def _key(kind: str, review: Review) -> str:
+    """What a limit of this type counts together."""
     if kind == "Namespace":
         return review.namespace
     if kind == "User":
@@ -73,6 +64,8 @@ def _key(kind: str, review: Review) -> str:
 
 @implementer(IValidatingPlugin)
 class EventRateLimit(Plugin):
+    """Rejects an event with 429 if any of the configured limits is exceeded."""
+
     name = "EventRateLimit"
     help = "Limits the rate of events, to protect the store."
     resources = ("events",)

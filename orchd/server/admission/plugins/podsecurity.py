@@ -112,15 +112,15 @@ class PodSecurity(Plugin):
     def setup(self) -> None:
         self._evaluations = Counter(
             "pod_security_evaluations_total",
-            "Evaluations of a policy, by outcome and request; without ignored and exempt requests.",
+            "Policy evaluations, by decision and request; ignored and exempt requests are not counted.",
             ("decision", "policy_level", "policy_version", "mode", *_REQUEST),
         )
         self._exemptions = Counter(
-            "pod_security_exemptions_total", "Exempt requests; without those that are ignored or out of scope.", _REQUEST
+            "pod_security_exemptions_total", "Exempt requests; ignored and out-of-scope requests are not counted.", _REQUEST
         )
         self._errors = Counter(
             "pod_security_errors_total",
-            "Errors that prevented the evaluation; after others than fatal ones the restricted level may have been evaluated.",
+            "Errors that prevented an evaluation; after nonfatal ones the restricted level may have been evaluated instead.",
             ("fatal", *_REQUEST),
         )
         self.instruments = (self._evaluations, self._exemptions, self._errors)

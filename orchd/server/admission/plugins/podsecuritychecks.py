@@ -52,12 +52,12 @@ def _plural(one: str, many: str, count: int) -> str:
     return one if count == 1 else many
 
 
-def _who(names: list[str]) -> str:
+def _containers_text(names: list[str]) -> str:
     return f"{_plural('container', 'containers', len(names))} {_quote(names)}"
 
 
 def _setters(pod_is_bad: bool, names: list[str]) -> str:
-    return " and ".join((["pod"] if pod_is_bad else []) + ([_who(names)] if names else []))
+    return " and ".join((["pod"] if pod_is_bad else []) + ([_containers_text(names)] if names else []))
 
 
 # --- baseline -----------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ def _capabilities_baseline(pod: Pod, dialect: Dialect) -> Violation | None:
     names, caps = _added_capabilities(pod, _DEFAULT_CAPABILITIES)
     if not names:
         return None
-    detail = f"{_who(names)} must not include {_quote(caps)} in securityContext.capabilities.add"
+    detail = f"{_containers_text(names)} must not include {_quote(caps)} in securityContext.capabilities.add"
     return Violation("non-default capabilities", detail)
 
 
@@ -138,12 +138,12 @@ def _host_ports(pod: Pod, dialect: Dialect) -> Violation | None:
         return None
     shown = ", ".join(sorted(str(p) for p in ports))
     uses = _plural("uses", "use", len(names))
-    return Violation("hostPort", f"{_who(names)} {uses} {_plural('hostPort', 'hostPorts', len(ports))} {shown}")
+    return Violation("hostPort", f"{_containers_text(names)} {uses} {_plural('hostPort', 'hostPorts', len(ports))} {shown}")
 
 
 def _check_privileged(pod: Pod, dialect: Dialect) -> Violation | None:
     bad = [c["name"] for c in _containers(pod) if _context(c).get("privileged")]
-    return Violation("privileged", f"{_who(bad)} must not set securityContext.privileged=true") if bad else None
+    return Violation("privileged", f"{_containers_text(bad)} must not set securityContext.privileged=true") if bad else None
 
 
 def _proc_mount(pod: Pod, dialect: Dialect) -> Violation | None:
@@ -151,7 +151,7 @@ def _proc_mount(pod: Pod, dialect: Dialect) -> Violation | None:
     if not bad:
         return None
     kinds = _quote(sorted({kind for _, kind in bad}))
-    return Violation("procMount", f"{_who([n for n, _ in bad])} must not set securityContext.procMount to {kinds}")
+    return Violation("procMount", f"{_containers_text([n for n, _ in bad])} must not set securityContext.procMount to {kinds}")
 
 
 def _selinux(pod: Pod, dialect: Dialect) -> Violation | None:
@@ -251,7 +251,7 @@ def _privilege_escalation(pod: Pod, dialect: Dialect) -> Violation | None:
     bad = [c["name"] for c in _containers(pod) if _context(c).get("allowPrivilegeEscalation") is not False]
     if not bad:
         return None
-    detail = f"{_who(bad)} must set securityContext.allowPrivilegeEscalation=false"
+    detail = f"{_containers_text(bad)} must set securityContext.allowPrivilegeEscalation=false"
     return Violation("allowPrivilegeEscalation != false", detail)
 
 
@@ -260,9 +260,9 @@ def _capabilities_restricted(pod: Pod, dialect: Dialect) -> Violation | None:
         c["name"] for c in _containers(pod) if "ALL" not in ((_context(c).get("capabilities") or {}).get("drop") or ())
     ]
     names, caps = _added_capabilities(pod, _NO_CAPABILITY_BUT_BIND)
-    details = [f'{_who(missing)} must set securityContext.capabilities.drop=["ALL"]'] if missing else []
+    details = [f'{_containers_text(missing)} must set securityContext.capabilities.drop=["ALL"]'] if missing else []
     if names:
-        details.append(f"{_who(names)} must not include {_quote(caps)} in securityContext.capabilities.add")
+        details.append(f"{_containers_text(names)} must not include {_quote(caps)} in securityContext.capabilities.add")
     return Violation("unrestricted capabilities", "; ".join(details)) if details else None
 
 
@@ -294,7 +294,7 @@ def _run_as_non_root(pod: Pod, dialect: Dialect) -> Violation | None:
     implicit = [c["name"] for c in _containers(pod) if _context(c).get("runAsNonRoot") is None]
     if not implicit:
         return None
-    return Violation("runAsNonRoot != true", f"pod or {_who(implicit)} must set securityContext.runAsNonRoot=true")
+    return Violation("runAsNonRoot != true", f"pod or {_containers_text(implicit)} must set securityContext.runAsNonRoot=true")
 
 
 def _run_as_user(pod: Pod, dialect: Dialect) -> Violation | None:
@@ -315,7 +315,7 @@ def _seccomp_restricted(pod: Pod, dialect: Dialect) -> Violation | None:
     if not implicit:
         return None
     what = 'must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost"'
-    return Violation("seccompProfile", f"pod or {_who(implicit)} {what}")
+    return Violation("seccompProfile", f"pod or {_containers_text(implicit)} {what}")
 
 
 Check = Callable[[Pod, Dialect], Violation | None]

@@ -114,7 +114,7 @@ def parse(text: str, dialect: Dialect) -> Policy:
     version = dialect("audit.{abbr}.io/v1")
     if document.get("kind") != "Policy" or document.get("apiVersion") != version:
         raise PolicyError(f"not of kind Policy, apiVersion {version}")
-    _known(document, _POLICY, "")
+    _check_fields(document, _POLICY, "")
     rules = document.get("rules") or ()
     if not isinstance(rules, list) or not rules:
         raise PolicyError("rules: at least one rule is needed")
@@ -126,7 +126,7 @@ def parse(text: str, dialect: Dialect) -> Policy:
 def _rule(given: Any, path: str, everywhere: frozenset[str], bare: bool) -> Rule:
     if not isinstance(given, dict):
         raise PolicyError(f"{path}: not an object")
-    _known(given, _RULE, path)
+    _check_fields(given, _RULE, path)
     level = given.get("level", "")
     if level not in LEVELS:
         raise PolicyError(f"{path}.level: {level!r} is not one of {', '.join(LEVELS)}")
@@ -158,7 +158,7 @@ def _rule(given: Any, path: str, everywhere: frozenset[str], bare: bool) -> Rule
 def _resources(given: Any, path: str) -> Resources:
     if not isinstance(given, dict):
         raise PolicyError(f"{path}: not an object")
-    _known(given, frozenset(("group", "resources", "resourceNames")), path)
+    _check_fields(given, frozenset(("group", "resources", "resourceNames")), path)
     group = given.get("group", "")
     if not isinstance(group, str) or "/" in group:
         raise PolicyError(f"{path}.group: {group!r} is no group: versions do not belong here")
@@ -183,7 +183,7 @@ def _stages(given: Mapping[str, Any], path: str) -> Iterable[str]:
     return found
 
 
-def _known(given: Mapping[str, Any], names: frozenset[str], path: str) -> None:
+def _check_fields(given: Mapping[str, Any], names: frozenset[str], path: str) -> None:
     for name in given:
         if name not in names:
             raise PolicyError(f"{path}.{name}: unknown field".lstrip("."))

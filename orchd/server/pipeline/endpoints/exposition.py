@@ -14,7 +14,7 @@ from prometheus_client.utils import floatToGoString
 
 from orchd.txkit.instruments import UNSUFFIXED
 
-#: Suffixes of samples that the text format has as gauges of their own.
+#: Suffixes of samples that the text format lists as separate gauges.
 _OWN_GAUGES = ("_created", "_gsum", "_gcount")
 #: Types of OpenMetrics that the text format spells otherwise: suffix of the name, and type.
 _TYPES = {

@@ -41,7 +41,7 @@ class AuthenticationMetrics:
         """`outcome` is "success", "failure" for a wrong credential, or "unknown"; `user` is a name, "" without one."""
         self._durations[_RESULTS[outcome]].observe(_AUTHENTICATION, seconds)
         if outcome == "success":
-            # Only names of system users get a series of their own: others are unbounded, and private.
+            # Only names of system users have their own series: others are unbounded, and private.
             self._users[user if user in self._known else "email_id" if "@" in user else "other"] += 1
 
     def families(self) -> Iterator[Metric]:

@@ -37,7 +37,7 @@ class JwtMetrics:
             self._keys[name] = digest(keys)
 
     def keep(self, issuers: Collection[str]) -> None:
-        """Forget the fetches of other issuers, which are not configured any more."""
+        """Drop the fetches of issuers that are no longer configured."""
         kept = {digest(issuer.encode()) for issuer in issuers}
         self._fetches = {key: moment for key, moment in self._fetches.items() if key[1] in kept}
         self._keys = {name: value for name, value in self._keys.items() if name in kept}

@@ -60,6 +60,6 @@ class ReactorMetrics:
             family = HistogramMetricFamily(f"orchd_reactor_{name}_seconds", help_)
             family.add_metric([], cumulative(histogram, BOUNDS), histogram.sum)
             yield family
-        waiting = GaugeMetricFamily("orchd_reactor_delayed_calls", "Delayed calls that wait in the reactor.")
+        waiting = GaugeMetricFamily("orchd_reactor_delayed_calls", "Pending delayed calls of the reactor.")
         waiting.add_metric([], float(len(self._reactor.getDelayedCalls())))
         yield waiting

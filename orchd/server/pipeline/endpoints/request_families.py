@@ -37,7 +37,7 @@ def request_metrics(requests: RequestMetrics, catalog: Callable[[], Catalog], de
         yield own
         late = CounterMetricFamily(
             "apiserver_request_post_timeout",
-            "Requests whose handler ended after their timeout had been answered, by how it ended.",
+            "Requests whose handler ended after the response to their timeout, by result.",
             labels=("source", "status"),
         )
         for status, count in deadline.after_timeout.items():
@@ -121,7 +121,7 @@ def _long_running(requests: RequestMetrics) -> Iterator[Metric]:
 def _ended_early(requests: RequestMetrics) -> Iterator[Metric]:
     terminations = CounterMetricFamily(
         "apiserver_request_terminations",
-        "Requests that the server ended to protect itself, by code.",
+        "Requests that the server terminated to protect itself, by code.",
         labels=(*_REQUEST, "component", "code"),
     )
     for labels, series in requests.series.items():
@@ -184,18 +184,18 @@ def watch_metrics(watching: WatchVerb) -> Source:
     """Running watches, and watches of clients that were too slow."""
 
     def families() -> Iterator[Metric]:
-        watchers = GaugeMetricFamily("apiserver_registered_watchers", "Watches under way.", labels=("group", "version", "kind"))
+        watchers = GaugeMetricFamily("apiserver_registered_watchers", "Active watches.", labels=("group", "version", "kind"))
         for (group, version, kind), count in watching.by_kind().items():
             watchers.add_metric([group, version, kind], float(count))
         yield watchers
         cut = CounterMetricFamily(
-            "apiserver_terminated_watchers", "Watches cut because their client was too slow.", labels=("resource",)
+            "apiserver_terminated_watchers", "Watches terminated because their client was too slow.", labels=("resource",)
         )
         for plural, count in watching.dropped.items():
             cut.add_metric([plural], float(count))
         yield cut
         initial = CounterMetricFamily(
-            "apiserver_init_events", "Events that watches began with: the initial state, and past changes.", labels=("resource",)
+            "apiserver_init_events", "Initial events of watches: the current state, or past changes.", labels=("resource",)
         )
         for plural, count in watching.initial.items():
             initial.add_metric([plural], float(count))

@@ -49,12 +49,9 @@ class _Listing:
 
 
 class Schemas:
-    """Hashes of all documents, made in the background after each change of the catalog; the documents themselves are made
-    when they are asked for. `in_thread` runs a function off the reactor's thread, `wall` returns epoch seconds.
-
-    With `always` unset, a request for the index has to have an Accept header: release 1.23 has no index, and its clients
-    that look whether there is one send none.
-    """
+    """Hashes of all documents, computed in the background after each change of the catalog; the documents are built on
+    request. `in_thread` runs a function in another thread, `wall` returns epoch seconds. With `always` unset, a request
+    for the index needs an Accept header: release 1.23 has no index, and its clients that probe for one send none."""
 
     def __init__(
         self,
@@ -72,7 +69,7 @@ class Schemas:
         self._always = always
         self._foreign = foreign
         self._indexed: tuple[_Listing, Sequence[ForeignVersion], tuple[bytes, str]] | None = None
-        #: Path -> the resources and the hash of the document that was made of them.
+        #: Path -> the resources and the hash of the document that was built from them.
         self._known: dict[str, tuple[tuple[Resource, ...], str]] = {}
         self._kept: LruCache[tuple[str, str, str], bytes] = LruCache(_MOST_KEPT)
         self.build = CatalogBuild("OpenAPI index", catalog, self._make, in_thread=in_thread, clock=clock)

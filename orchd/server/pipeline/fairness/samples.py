@@ -1,7 +1,7 @@
-"""Samples of how full the priority levels are, and their extremes between two samples.
+"""Samples of the load of priority levels, and their extremes between two samples.
 
-A sample of a level is a fraction: executing requests of its seats, waiting requests of the places in its queues. The numbers of
-read-only and of mutating requests of the whole server are sampled as they are.
+A sample of a level is a fraction: executing requests of its seats, waiting requests of the places in its queues. The
+numbers of read-only and of mutating requests of the whole server are sampled as absolute numbers.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class FairnessSamples:
         self._sampling = LoopingCall(self._sample)
         self._sampling.clock = clock
         by_level, by_kind = ("phase", "priority_level"), ("phase", "request_kind")
-        self._requests = _pair("priority_level_request_count", "requests of a priority level, as a part of its limit", by_level)
-        self._seats = _pair("priority_level_seat_count", "occupied seats of a priority level, as a part of its seats", by_level)
-        self._by_kind = _pair("read_vs_write_request_count", "requests, by whether they change something", by_kind)
+        self._requests = _pair("priority_level_request_count", "requests of a priority level, as a fraction of its limit", by_level)
+        self._seats = _pair("priority_level_seat_count", "occupied seats of a priority level, as a fraction of its seats", by_level)
+        self._by_kind = _pair("read_vs_write_request_count", "requests, by mutating and read-only", by_kind)
 
     @property
     def instruments(self) -> tuple[Instrument, ...]:

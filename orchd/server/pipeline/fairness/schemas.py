@@ -30,7 +30,7 @@ class Schema:
 
     def matches(self, user: User, info: RequestInfo) -> bool:
         """True if a rule matches both the subject and the action of the request."""
-        return any(who(user) and what(info) for who, what in self.rules)
+        return any(matches_user(user) and matches_request(info) for matches_user, matches_request in self.rules)
 
     def flow(self, user: User, info: RequestInfo) -> str:
         """The flow distinguisher of a request."""
@@ -49,7 +49,7 @@ def schema_of(obj: ObjectView) -> Schema:
         precedence=spec.get("matchingPrecedence", 1000),
         distinguisher=(spec.get("distinguisherMethod") or {}).get("type", ""),
         rules=tuple(
-            (_who(rule.get("subjects") or ()), _what(rule.get("resourceRules") or (), rule.get("nonResourceRules") or ()))
+            (_subject_matcher(rule.get("subjects") or ()), _rule_matcher(rule.get("resourceRules") or (), rule.get("nonResourceRules") or ()))
             for rule in spec.get("rules") or ()
         ),
     )
@@ -80,7 +80,7 @@ class Classifier:
             return found
 
 
-def _who(subjects: Iterable[ObjectView]) -> _Who:
+def _subject_matcher(subjects: Iterable[ObjectView]) -> _Who:
     users: set[str] = set()
     groups: set[str] = set()
     prefixes: list[str] = []
@@ -100,20 +100,20 @@ def _who(subjects: Iterable[ObjectView]) -> _Who:
     anybody = "*" in users or "*" in groups
     start = tuple(prefixes)
 
-    def who(user: User) -> bool:
+    def matches_user(user: User) -> bool:
         return anybody or user.name in users or user.name.startswith(start) or not groups.isdisjoint(user.groups)
 
-    return who
+    return matches_user
 
 
-def _what(resources: Iterable[ObjectView], paths: Iterable[ObjectView]) -> _What:
+def _rule_matcher(resources: Iterable[ObjectView], paths: Iterable[ObjectView]) -> _What:
     on_resources = tuple(_resource_rule(rule) for rule in resources)
     on_paths = tuple(_path_rule(rule) for rule in paths)
 
-    def what(info: RequestInfo) -> bool:
+    def matches_request(info: RequestInfo) -> bool:
         return any(rule(info) for rule in (on_resources if info.is_resource else on_paths))
 
-    return what
+    return matches_request
 
 
 def _resource_rule(rule: ObjectView) -> _What:

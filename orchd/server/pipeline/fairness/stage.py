@@ -8,7 +8,7 @@ assured concurrency shares. A watch keeps its seat until its initialization; con
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import ceil
 
@@ -19,6 +19,7 @@ from orchd.dialect import Dialect
 from orchd.kinds.digits import integer
 from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import ObjectView
+from orchd.server.pipeline.fairness.estimates import WorkEstimates
 from orchd.server.pipeline.fairness.metrics import BOUNDS, QUEUE_LENGTHS, WATCHERS, FairnessMetrics
 from orchd.server.pipeline.fairness.queues import Level, Queuing, RejectedError, Ticket
 from orchd.server.pipeline.fairness.schemas import Classifier, schema_of
@@ -52,15 +53,6 @@ class Assigned:
     level: LimitedLevel | None
     numbers: FairnessMetrics
     headers: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkEstimates:
-    """Estimates of the work of a request: the number of objects that a list reads, which determines its seats, and the number of watches
-    that are told of a write, for metrics."""
-
-    objects: Callable[[RequestInfo], int]
-    watches: Callable[[RequestInfo], int] = lambda info: 0
 
 
 class Fairness:
@@ -250,7 +242,7 @@ class Fairness:
         return True
 
     def _wake(self, level: LimitedLevel) -> None:
-        """Begin as many waiting requests as there are seats for."""
+        """Start waiting requests while there are free seats."""
         if level.waking:
             return
         level.waking = True

@@ -1,7 +1,7 @@
 """Protection of ambient credentials: browsers send a client certificate with requests of any page.
 
 The algorithm is that of CrossOriginProtection in Go's net/http: Sec-Fetch-Site where the browser sends it, else Origin
-against Host. Programs that are no browsers send neither.
+against Host. Other programs send neither.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ _HEADERS = (
     "Content-Type, Content-Length, Accept-Encoding, X-CSRF-Token, Authorization, X-Requested-With, If-Modified-Since"
 )
 #: Served until the end of the shutdown: monitoring uses them.
-_WATCHED = ("/readyz", "/livez", "/healthz", "/metrics")
+_MONITORED = ("/readyz", "/livez", "/healthz", "/metrics")
 
 
 class CrossOrigin:
@@ -60,7 +60,7 @@ class DrainingStage:
     async def __call__(self, request: Request, then: Next) -> Response:
         if (
             not self._leaving()
-            or request.path.startswith(_WATCHED)
+            or request.path.startswith(_MONITORED)
             or request.header("user-agent").startswith(self._own)
         ):
             return await then(request)

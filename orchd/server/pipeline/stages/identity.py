@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 from urllib.parse import urlencode
 
+from orchd import errors
 from orchd.dialect import Dialect
 from orchd.errors import ApiError, quoted
 from orchd.kinds.identity import User
@@ -90,6 +91,18 @@ class Authorization:
         if verdict.error and not allowed:
             return {self._reason: "internal error"}
         return {self._decision: "allow" if allowed else "forbid", self._reason: verdict.reason}
+
+
+async def require(authorizer: IAuthorizer, request: Request, verb: str) -> None:
+    """Raise ApiError 403 unless the user of `request` may also perform `verb`."""
+    verdict = await authorizer.authorize(action_of(request, verb))
+    if verdict.decision is Decision.ALLOW:
+        return
+    info = request.info
+    assert info is not None
+    if verdict.error:
+        raise errors.internal(verdict.error)
+    raise errors.forbidden(info.group, info.resource, info.name, verdict.reason)
 
 
 class Impersonating:

@@ -57,7 +57,8 @@ class VerbContext:
     authorize: Callable[[Request, str], Awaitable[None]]
     #: Number of concurrent deletions of one deletecollection.
     delete_workers: int = 1
-    #: Calls `aside(size, function, *arguments)`: a pure function of a body of so many bytes, away from the reactor if large.
+    #: Calls `aside(size, function, *arguments)`: a pure function of a body of `size` bytes, in another thread if that
+    #: is large.
     aside: Aside = field(default_factory=Aside)
 
     @property
@@ -83,7 +84,7 @@ class VerbContext:
         )
 
     async def encode_entry(self, view: Representation, entry: Entry) -> Body:
-        """The body for one entry. Large objects that are not sent as they are stored are encoded away from the reactor."""
+        """The body for one entry. Large objects in another format than the stored one are encoded in another thread."""
         if view.plain or len(entry.json) <= LARGE or view.key in entry.derived:
             return self.present.entry(view, entry)
         apart = entry.detached()

@@ -1,4 +1,4 @@
-"""Dispatches requests to verbs: every resource through the catalog, without routes of its own."""
+"""Dispatches requests to verbs: every resource through the catalog, without routes per resource."""
 
 from __future__ import annotations
 
@@ -107,8 +107,7 @@ class Dispatch:
         return await verb(self._context, request, ResourceTarget(resource, namespace, name, info.subresource))
 
     def _of_custom(self, resource: Resource, info: RequestInfo) -> Verb:
-        """The reference dispatches custom kinds by the verb of a request, whatever its path and method are
-        otherwise."""
+        """The reference dispatches custom kinds by the verb of a request, regardless of its path and method."""
         group, plural = resource.group, resource.plural
         verbs: Mapping[str, Verb] = {**_OBJECT, **_COLLECTION, "watch": self._watch}
         if info.subresource:

@@ -1,6 +1,6 @@
 // Requests to the API, with the credentials of the user.
 
-import {doubt} from './connection.js';
+import {doubt, heard} from './connection.js';
 import {getToken} from './session.js';
 
 /** Milliseconds until an answer has to begin; more than the server itself allows for a request. */
@@ -69,6 +69,8 @@ export async function request(method, where, options = {}) {
     redirect: 'error',
     referrerPolicy: 'no-referrer',
   });
+  // Above are answers of what stands before the server as well.
+  if (answer.status < 500) heard();
   if (answer.ok) return answer;
   const error = new ApiError(answer.status, await failure(answer), Number(answer.headers.get('Retry-After')) || 0);
   if (answer.status === 401 && !options.quiet) signedOut('The server no longer accepts the credentials: sign in again.');

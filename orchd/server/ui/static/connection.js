@@ -19,6 +19,8 @@ let wait = FIRST;
 /** Has the page been out of sight for long? */
 let asleep = false;
 let falling = 0;
+/** The moment when something came from the server. */
+let last = 0;
 /** The moment of the first failure; 0 while the server answers. */
 let since = 0;
 /** @type {Set<() => void>} */
@@ -57,6 +59,15 @@ export function doubt() {
   if (running && !since && !asking) check();
 }
 
+/** Something has come from the server: nothing is lost, or no longer. */
+export function heard() {
+  last = Date.now();
+  if (!since) return;
+  wait = FIRST;
+  change(0);
+  later();
+}
+
 /** Resolves when the page is in sight, or `signal` aborts. */
 export async function inSight(signal) {
   while (asleep && !signal.aborted) {
@@ -91,13 +102,16 @@ async function check() {
   if (asking || !running) return;
   asking = true;
   clearTimeout(timer);
+  const begin = Date.now();
   try {
     await ask();
     wait = FIRST;
     change(0);
-  } catch {
+  } catch (error) {
     wait = since ? Math.min(wait * 2, LONGEST) : FIRST;
-    change(since || Date.now());
+    // Slow, but not silent: to end its streams would make it slower.
+    const slow = error.name === 'TimeoutError' && last >= begin;
+    if (!slow) change(since || Date.now());
   }
   asking = false;
   later();
@@ -128,3 +142,6 @@ document.addEventListener('visibilitychange', () => {
   }
 });
 addEventListener('online', () => check());
+// Browsers keep a page that was left, with its streams, for the way back to it.
+addEventListener('pagehide', () => sleep(true));
+addEventListener('pageshow', () => sleep(false));

@@ -11,11 +11,13 @@ const MOST = 50;
 const drafts = new Map();
 let owner = '';
 
-/** Forget the texts of another user. Called when a user has signed in. */
+/** Forget the texts of another user. Called when a user has signed in. True for another user than before. */
 export function claimDrafts() {
   const {name} = session().user;
-  if (owner !== name) drafts.clear();
+  const other = owner !== name;
+  if (other) drafts.clear();
   owner = name;
+  return other;
 }
 
 export function forgetDrafts() {

@@ -1,6 +1,7 @@
 // The editor of an object: checks an edit on the server without storing it, shows what would change, and stores it by
 // server-side apply or by replacement.
 
+import {announce} from './announce.js';
 import {ApiError, explain, json} from './api.js';
 import {conflictsElement, isConflict} from './conflicts.js';
 import {diffElement} from './diff.js';
@@ -25,7 +26,7 @@ export class Editor {
     this.draft = isNew ? `new ${resource.group}/${resource.name}` : where;
     this.text = h('textarea', {class: 'editor', id: 'editor', spellcheck: 'false', autocapitalize: 'off', autocomplete: 'off', wrap: 'off', 'aria-label': 'YAML of the object', on: {input: () => this.edited(), keydown: (e) => this.keyed(e)}});
     this.problem = h('div', {role: 'alert', id: 'problem'});
-    this.result = h('div', {id: 'result', 'aria-live': 'polite'});
+    this.result = h('div', {id: 'result'});
     this.force = h('input', {type: 'checkbox', id: 'force'});
     this.forcing = h('label', {class: 'check', hidden: true}, this.force, 'Force: take over the fields of the other owners');
     this.replacing = h('input', {type: 'checkbox', id: 'replace', on: {change: () => this.edited()}});
@@ -77,7 +78,7 @@ export class Editor {
     if (allowed) return;
     this.check.disabled = this.save.disabled = true;
     this.text.readOnly = true;
-    fill(this.problem, h('p', {class: 'note'}, 'You may not change this object.'));
+    fill(this.problem, h('p', {class: 'note'}, this.isNew ? 'You may not create this.' : 'You may not change this object.'));
   }
 
   load(object) {
@@ -225,10 +226,14 @@ export class Editor {
     const before = this.isNew ? '' : this.start;
     const after = toYaml(editable(answer));
     const changed = before !== after;
+    const difference = changed ? diffElement(before, after, title) : null;
+    // Not the difference itself, which may be long.
+    const lines = (kind) => difference.querySelectorAll(`.${kind}`).length;
+    announce(changed ? `${title}: ${lines('add')} lines added, ${lines('del')} removed` : 'Nothing would change');
     fill(
       this.result,
       h('h2', {}, changed ? title : 'Nothing would change'),
-      changed ? diffElement(before, after, title) : null,
+      difference,
       keptElement(kept),
       changed && !same(editable(answer), edited) && !kept.length ? h('p', {class: 'note'}, 'The server adds to the edit: defaults, or what its admission plugins set.') : null,
     );

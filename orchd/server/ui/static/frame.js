@@ -34,6 +34,7 @@ export class Frame {
     this._view = null;
     this._namespace = '';
     this._read = Date.now();
+    this._hurried = false;
     /** Counts the views, so that one that took long to prepare does not replace a later one. */
     this._turn = 0;
     this._links = {
@@ -166,6 +167,7 @@ export class Frame {
     const view = make(address, {tell: (text) => this.tell(text)});
     this._view = view;
     document.title = `${view.title} · orchd`;
+    this._main.dataset.view = address.view;
     fill(this._main, view.element);
     setShortcuts('view', view.shortcuts || []);
     for (const [name, link] of Object.entries(this._links)) {
@@ -210,6 +212,9 @@ export class Frame {
     }
     fill(this._list, items);
     this._filter();
+    // Enter was pressed before there was a list.
+    if (this._hurried && document.activeElement === this._search) this._choose();
+    this._hurried = false;
   }
 
   /** Read anew what is served, for kinds that have been defined meanwhile. */
@@ -233,14 +238,21 @@ export class Frame {
 
   _searched(event) {
     const links = [...this._list.querySelectorAll('li:not([hidden]) a')];
-    if (event.key === 'Enter' && links.length) {
-      const wanted = this._search.value.trim().toLowerCase();
-      const exact = links.find((link) => link.textContent === wanted || link.parentElement.dataset.search.split(' ').includes(wanted));
-      location.hash = (exact || links[0]).getAttribute('href');
-      this._search.value = '';
-    } else if (event.key === 'ArrowDown' && links.length) links[0].focus();
+    if (event.key === 'Enter') this._choose();
+    else if (event.key === 'ArrowDown' && links.length) links[0].focus();
     else return;
     event.preventDefault();
+  }
+
+  /** Show the resource that is meant: by its whole name, short name or kind, or else the first one. */
+  _choose() {
+    const links = [...this._list.querySelectorAll('li:not([hidden]) a')];
+    this._hurried = !this._list.childElementCount;
+    if (!links.length) return;
+    const wanted = this._search.value.trim().toLowerCase();
+    const exact = links.find((link) => link.textContent === wanted || link.parentElement.dataset.search.split(' ').includes(wanted));
+    location.hash = (exact || links[0]).getAttribute('href');
+    this._search.value = '';
   }
 
   _openSearch() {

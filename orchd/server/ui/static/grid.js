@@ -13,7 +13,7 @@ const TWO_LINES = 560;
 const SETTLED = 300;
 /** The second line of a narrow row begins with the first of these columns that there is. */
 /** Characters below which no column is made to fit the others in. */
-const SQUEEZED = 24;
+const SQUEEZED = 18;
 const STATES = ['Status', 'Phase', 'Condition', 'Reason', 'Ready', 'Available', 'Type', 'Code', 'Pods'];
 const LAST = ['Namespace', 'Labels'];
 

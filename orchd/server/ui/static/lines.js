@@ -1,5 +1,7 @@
 // JSON values from a stream, one per line.
 
+import {heard} from './connection.js';
+
 /** The longest line that is accepted, in characters. */
 const MOST = 16 << 20;
 
@@ -15,6 +17,7 @@ export async function* jsonLines(response) {
     for (;;) {
       const {value, done} = await reader.read();
       if (done) return;
+      heard();
       const lines = (rest + value).split('\n');
       rest = lines.pop();
       if (rest.length > MOST) throw new Error('a line of the stream is too long');

@@ -48,7 +48,7 @@ async function askToSignIn(message = '') {
 /** Show what is waited for. */
 function showWaiting(text) {
   document.title = 'orchd';
-  fill(app, h('main', {class: 'center'}, h('div', {}, h('p', {role: 'status'}, text), button('Sign in anew', () => signOut()))));
+  fill(app, h('main', {class: 'center', 'aria-label': 'Content'}, h('div', {}, h('p', {role: 'status'}, text), button('Sign in anew', () => signOut()))));
 }
 
 /** The result of `call`, which is tried until the server answers; undefined after an abort. Raises errors that are final. */
@@ -80,7 +80,7 @@ async function enter() {
     return;
   }
   if (!missing) return;
-  claimDrafts();
+  if (claimDrafts()) forgetViews();
   frame = new Frame({signOut: leaveOnPurpose});
   fill(app, frame.element);
   startAsking(stillKnown);
@@ -106,9 +106,15 @@ function signOut(message = '') {
   return askToSignIn(message);
 }
 
+/** Forget what was looked at. */
+function forgetViews() {
+  forgetLists();
+  forgetListStates();
+}
+
 /** Sign out; asks first when that loses text. */
 function leaveOnPurpose() {
-  const end = () => (forgetDrafts(), forgetLists(), forgetListStates(), signOut());
+  const end = () => (forgetDrafts(), forgetViews(), signOut());
   if (!hasDrafts()) return end();
   const dialog = h(
     'dialog',

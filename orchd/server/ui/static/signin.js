@@ -64,7 +64,7 @@ export async function signIn(message, done) {
     h('button', {type: 'submit', class: 'primary'}, 'Sign in'),
     await certificateChoice(done),
   );
-  return {element: h('main', {class: 'center'}, form), focus: () => token.focus()};
+  return {element: h('main', {class: 'center', 'aria-label': 'Sign in'}, form), focus: () => token.focus()};
 }
 
 /** What to do with the certificate that the browser sent, or how to get one. */

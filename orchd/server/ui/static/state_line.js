@@ -8,7 +8,7 @@ export const LIVE = '● live';
 export class StateLine {
   /** @param {Object} [attributes]  of the element */
   constructor(attributes = {}) {
-    this.element = h('span', {class: 'state', ...attributes}, 'loading');
+    this.element = h('span', {class: 'state', tabindex: -1, ...attributes}, 'loading');
   }
 
   /** @param {string} text @param {boolean} [live] @param {() => void} [again]  where it goes on only if the user wants */
@@ -16,7 +16,14 @@ export class StateLine {
     const shown = live ? LIVE : text;
     this.element.classList.toggle('live', live);
     if (this.element.textContent === shown) return;
-    fill(this.element, shown, again ? [' ', button('Try again', () => (this.show('loading'), again()), {class: 'again'})] : null);
+    fill(this.element, shown, again ? [' ', button('Try again', () => this._again(again), {class: 'again'})] : null);
     if (!text.startsWith('loading')) announce(shown);
+  }
+
+  /** The button goes; the focus stays with the text that follows it. */
+  _again(again) {
+    this.element.focus();
+    this.show('loading');
+    again();
   }
 }

@@ -121,7 +121,7 @@ export class TableRows {
 }
 
 /** Order of rows: namespace, then name. */
-export function byName(one, other) {
+function byName(one, other) {
   return compare(one.namespace, other.namespace) || compare(one.name, other.name);
 }
 

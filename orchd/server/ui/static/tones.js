@@ -12,7 +12,8 @@ export function toneOf(column, text) {
 
 export function tone(text) {
   const word = text.toLowerCase();
-  if (!word) return '';
+  // Numbers count objects.
+  if (!word || /^\d/.test(word)) return '';
   if (BAD.test(word)) return 'bad';
   return GOOD.has(word.split(',')[0]) || GOOD.has(word) ? 'good' : 'busy';
 }

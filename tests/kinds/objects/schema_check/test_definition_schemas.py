@@ -26,7 +26,7 @@ KEYS = "x-orch-list-map-keys"
 MAP = "x-orch-map-type"
 
 
-def wrong(schema: dict[str, Any], options: Options | None = None, *, status: bool = False) -> list[str]:
+def errors_of(schema: dict[str, Any], options: Options | None = None, *, status: bool = False) -> list[str]:
     """The errors of a schema named ``s``."""
     report = Report(SETTINGS)
     check(schema, root("s"), report, options or Options(), status=status)
@@ -133,7 +133,7 @@ KEYWORDS: list[tuple[dict[str, Any], list[str]]] = [
 @pytest.mark.parametrize(("schema", "expected"), KEYWORDS)
 def test_keyword_rules(schema: dict[str, Any], expected: list[str]) -> None:
     """Each keyword has its rules."""
-    assert wrong(schema) == expected
+    assert errors_of(schema) == expected
 
 
 STRUCTURE: list[tuple[dict[str, Any], list[str]]] = [
@@ -206,7 +206,7 @@ def test_structural_schema_rules(schema: dict[str, Any], expected: list[str]) ->
     """A structural schema specifies every type, and specifies none inside allOf, anyOf, oneOf and not."""
     if "not-" in (inner := (schema.get("properties") or {}).get("a") or {}):
         inner["not"] = inner.pop("not-")
-    assert wrong(schema) == expected
+    assert errors_of(schema) == expected
 
 
 EMBEDDED = {"type": "object", INSIDE: True, KEEP: True}
@@ -263,7 +263,7 @@ DEFAULTS: list[tuple[dict[str, Any], list[str]]] = [
 @pytest.mark.parametrize(("schema", "expected"), DEFAULTS)
 def test_defaults_must_fit_their_schema(schema: dict[str, Any], expected: list[str]) -> None:
     """A default must be valid under its own schema."""
-    found = wrong(schema)
+    found = errors_of(schema)
     assert len(found) == len(expected)
     assert all(one.startswith(other.replace("metadata: metadata", "metadata: [metadata")) for one, other in zip(found, expected, strict=True)), found
 
@@ -281,7 +281,7 @@ def test_validation_rules_are_checked_or_refused(rule: dict[str, str], said: str
     """Validation rules are checked as far as possible without evaluation; with the gate on they are rejected, since
     they would not be evaluated."""
     schema = member(type="string", x_orch_validations=[rule])
-    (first,) = wrong(schema)
+    (first,) = errors_of(schema)
     report = Report(ObjectSettings(dialect=ORCH, features={"CustomResourceValidationExpressions": True}))
     check(schema, root("s"), report, Options(), status=False)
     last = f"{report.causes[-1].field}: {report.causes[-1].message}".removeprefix("s.properties")
@@ -295,13 +295,13 @@ def test_validation_rules_are_checked_or_refused(rule: dict[str, str], said: str
 
 def test_root_keywords_with_a_status_subresource() -> None:
     """With a status subresource the root may only have keywords that apply to each part of it."""
-    assert wrong({"type": "object", "required": ["spec"]}, status=True) == []
-    (found,) = wrong({"type": "object", "nullable": False, "allOf": [{"required": ["a"]}], KEEP: True}, status=True)
+    assert errors_of({"type": "object", "required": ["spec"]}, status=True) == []
+    (found,) = errors_of({"type": "object", "nullable": False, "allOf": [{"required": ["a"]}], KEEP: True}, status=True)
     assert found.startswith('s: Invalid value: apiextensions.JSONSchemaProps{ID:"", Schema:"", Ref:(*string)(nil), Description:"", Type:"object", Nullable:false')
     assert 'AllOf:[]apiextensions.JSONSchemaProps{apiextensions.JSONSchemaProps{ID:""' in found
     assert "XPreserveUnknownFields:(*bool)(0x" in found and "XValidations:apiextensions.ValidationRules(nil)}: only" in found
     assert "only [Description Type Format" in found and found.endswith("if the status subresource is enabled")
-    assert wrong({"type": "array", "items": S}, status=True)[0] == (
+    assert errors_of({"type": "array", "items": S}, status=True)[0] == (
         's.type: Invalid value: "array": only "object" is allowed as the type at the root of the schema if the status '
         "subresource is enabled"
     )
@@ -323,8 +323,8 @@ def test_existing_violations_are_accepted_on_update(schema: dict[str, Any], rule
     assert not getattr(options, rule)
     if rule != "structural":
         # Structure is required here in any case: the keywords that require it are checked elsewhere.
-        assert wrong(schema)
-    assert wrong(schema, options) == []
+        assert errors_of(schema)
+    assert errors_of(schema, options) == []
     assert options_after([{"type": "object"}], ORCH) == Options()
     assert not options_after([None], ORCH).schemas
 

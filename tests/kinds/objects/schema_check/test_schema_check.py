@@ -23,7 +23,7 @@ from orchd.kinds.objects.settings import ObjectSettings
 SETTINGS = ObjectSettings(dialect=ORCH)
 
 
-def found(schema: dict[str, Any], value: Any) -> list[str]:
+def errors_of(schema: dict[str, Any], value: Any) -> list[str]:
     """The errors of a value named ``v``."""
     return [f"{c.field}: {c.message}" for c in objects.causes(compile_schema(schema, ORCH)(value), "v")]
 
@@ -86,7 +86,7 @@ TABLE: list[tuple[dict[str, Any], Any, list[str]]] = [
 @pytest.mark.parametrize(("schema", "value", "wrong"), TABLE, ids=lambda each: repr(each)[:40])
 def test_keyword_violations_are_reported(schema: dict[str, Any], value: Any, wrong: list[str]) -> None:
     """Violations of each keyword are reported with the reference's messages."""
-    assert found(schema, value) == wrong
+    assert errors_of(schema, value) == wrong
 
 
 @pytest.mark.parametrize(
@@ -159,9 +159,9 @@ schemas = st.recursive(
 @given(schemas, json_values)
 def test_any_value_and_schema_can_be_checked(schema: dict[str, Any], value: Any) -> None:
     """Any value can be checked against any schema without an exception, and ``not`` inverts the result."""
-    wrong = found(schema, value)
+    wrong = errors_of(schema, value)
     if value is not None:
-        assert bool(found({"not": schema}, value)) != bool(wrong)
+        assert bool(errors_of({"not": schema}, value)) != bool(wrong)
 
 
 def test_recorded_refusals(reference: Callable[[str], Any]) -> None:

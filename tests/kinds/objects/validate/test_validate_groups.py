@@ -23,7 +23,7 @@ def _resource(api: str) -> Resource:
     return found
 
 
-def found(api: str, obj: Object, old: Object | None = None, sub: str = "") -> list[str]:
+def errors_of(api: str, obj: Object, old: Object | None = None, sub: str = "") -> list[str]:
     """``field: message`` of every error; `api` is ``group/version/plural``."""
     resource = _resource(api)
     head = {"name": "a", **({"namespace": "b"} if resource.namespaced else {})}
@@ -66,7 +66,7 @@ def test_single_writer_disk_must_be_read_only_for_replicas(api: str, replicas: i
         "percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation "
         "is '[0-9]+%')"
     ]
-    assert sorted(found(api, {"spec": spec})) == sorted(([ONE_WRITER] if replicas > 1 else []) + expected)
+    assert sorted(errors_of(api, {"spec": spec})) == sorted(([ONE_WRITER] if replicas > 1 else []) + expected)
 
 
 JOB: Object = {
@@ -85,14 +85,14 @@ def test_job_restart_policies() -> None:
         ("x", 'Unsupported value: "x": supported values: "OnFailure", "Never"'),
     ):
         template = {**JOB["template"], "spec": {**JOB["template"]["spec"], "restartPolicy": policy}}
-        causes = found("batch/v1/jobs", {"metadata": {"uid": "u"}, "spec": {**JOB, "template": template}})
+        causes = errors_of("batch/v1/jobs", {"metadata": {"uid": "u"}, "spec": {**JOB, "template": template}})
         assert causes[-1] == f"spec.template.spec.restartPolicy: {words}"
 
 
 def test_job_labels_must_match() -> None:
     """A missing label is required, a different one invalid."""
     template = {**JOB["template"], "metadata": {"labels": {"controller-uid": "x"}}}
-    causes = found("batch/v1/jobs", {"metadata": {"uid": "u"}, "spec": {**JOB, "template": template}})
+    causes = errors_of("batch/v1/jobs", {"metadata": {"uid": "u"}, "spec": {**JOB, "template": template}})
     at = "spec.template.metadata.labels"
     assert causes[:2] == [
         f"{at}[controller-uid]: Invalid value: map[string]string{{\"controller-uid\":\"x\"}}: must be 'u'",
@@ -104,16 +104,16 @@ def test_job_tracking_annotation_cannot_be_added() -> None:
     """The annotation may be kept but not added."""
     key = ORCH("batch.{long}.io/job-tracking")
     tracked = {"metadata": {"uid": "u", "annotations": {key: ""}}, "spec": JOB}
-    assert found("batch/v1/jobs", tracked) == []
-    assert found("batch/v1/jobs", tracked, tracked) == []
-    added = found("batch/v1/jobs", tracked, {"metadata": {"uid": "u"}, "spec": JOB})
+    assert errors_of("batch/v1/jobs", tracked) == []
+    assert errors_of("batch/v1/jobs", tracked, tracked) == []
+    added = errors_of("batch/v1/jobs", tracked, {"metadata": {"uid": "u"}, "spec": JOB})
     assert added == [f"metadata.annotations[{key}]: Forbidden: cannot add this annotation"]
 
 
 def test_uncounted_terminated_pods_of_jobs() -> None:
     status = {"ready": -1, "uncountedTerminatedPods": {"succeeded": ["a", ""], "failed": ["a"]}}
     job = {"metadata": {"uid": "u"}, "spec": JOB}
-    assert found("batch/v1/jobs", {**job, "status": status}, job, "status") == [
+    assert errors_of("batch/v1/jobs", {**job, "status": status}, job, "status") == [
         "status.ready: Invalid value: -1: must be greater than or equal to 0",
         'status.uncountedTerminatedPods.succeeded[1]: Invalid value: "": must not be empty',
         'status.uncountedTerminatedPods.failed[0]: Duplicate value: "a"',
@@ -148,7 +148,7 @@ def test_second_metric_source_is_forbidden() -> None:
     """All but one metric source are forbidden, whatever they contain."""
     metric = {"type": "Pods", "pods": {}, "resource": {}, "external": {}}
     spec = {"maxReplicas": 1, "scaleTargetRef": TARGET, "metrics": [metric]}
-    causes = found("autoscaling/v2/horizontalpodautoscalers", {"spec": spec})
+    causes = errors_of("autoscaling/v2/horizontalpodautoscalers", {"spec": spec})
     assert {cause.split(":")[0].split(".")[2] for cause in causes} == {"external", "resource"}
     assert causes[-1] == "spec.metrics[0].resource: Forbidden: must populate the given metric source only"
 
@@ -160,8 +160,8 @@ def test_min_replicas_zero_is_kept_on_update() -> None:
     }}
     new = {"spec": {**spec, "metrics": [metric]}}
     api = "autoscaling/v2/horizontalpodautoscalers"
-    assert found(api, new) == ["spec.minReplicas: Invalid value: 0: must be greater than or equal to 1"]
-    assert found(api, new, new) == []
+    assert errors_of(api, new) == ["spec.minReplicas: Invalid value: 0: must be greater than or equal to 1"]
+    assert errors_of(api, new, new) == []
 
 
 def test_behavior_annotation_is_validated() -> None:
@@ -169,7 +169,7 @@ def test_behavior_annotation_is_validated() -> None:
     note = '{"scaleup": {"Policies": [{"type": "Pods", "value": 0, "periodSeconds": 1}]}}'
     annotations = {ORCH("autoscaling.alpha.{long}.io/behavior"): note}
     spec = {"maxReplicas": 1, "scaleTargetRef": TARGET, "targetCPUUtilizationPercentage": 5}
-    causes = found("autoscaling/v1/horizontalpodautoscalers", {"metadata": {"annotations": annotations}, "spec": spec})
+    causes = errors_of("autoscaling/v1/horizontalpodautoscalers", {"metadata": {"annotations": annotations}, "spec": spec})
     assert causes == ["spec.behavior.scaleUp.policies[0].value: Invalid value: 0: must be greater than zero"]
 
 
@@ -177,12 +177,12 @@ def test_ingress_rules() -> None:
     """A path without a type has no further errors; the class annotation is checked last."""
     key = ORCH("{long}.io/ingress.class")
     spec = {"ingressClassName": "c", "rules": [{"http": {"paths": [{"backend": {}}]}}], "tls": [{"hosts": ["*"]}]}
-    causes = found("networking.{abbr}.io/v1/ingresses", {"metadata": {"annotations": {key: "x"}}, "spec": spec})
+    causes = errors_of("networking.{abbr}.io/v1/ingresses", {"metadata": {"annotations": {key: "x"}}, "spec": spec})
     assert [cause.split(": ")[0] for cause in causes] == [
         "spec.rules[0].http.paths[0].pathType", "spec.tls[0].hosts[0]", f"annotations.{key}",
     ]
     reference = {"resource": {"kind": ".", "name": ".."}}
-    assert found("networking.{abbr}.io/v1/ingresses", {"spec": {"defaultBackend": reference}}) == [
+    assert errors_of("networking.{abbr}.io/v1/ingresses", {"spec": {"defaultBackend": reference}}) == [
         "spec.defaultBackend.resource.kind: Invalid value: \".\": may not be '.'",
         "spec.defaultBackend.resource.name: Invalid value: \"..\": may not be '..'",
     ]
@@ -191,7 +191,7 @@ def test_ingress_rules() -> None:
 def test_ip_block_except_reports_the_first_problem() -> None:
     block = {"cidr": "10.0.0.0/8", "except": ["x", "11.0.0.0/9"]}
     spec = {"podSelector": {}, "ingress": [{"from": [{"ipBlock": block}]}]}
-    assert found("networking.{abbr}.io/v1/networkpolicies", {"spec": spec}) == [
+    assert errors_of("networking.{abbr}.io/v1/networkpolicies", {"spec": spec}) == [
         'spec.ingress[0].from[0].ipBlock.except[0]: Invalid value: "x": not a valid CIDR'
     ]
 
@@ -237,13 +237,13 @@ POLICY = {
     ]),
 ])
 def test_pod_security_policy_rules(spec: Object, causes: list[str]) -> None:
-    assert found("policy/v1beta1/podsecuritypolicies", {"spec": {**POLICY, **spec}}) == causes
+    assert errors_of("policy/v1beta1/podsecuritypolicies", {"spec": {**POLICY, **spec}}) == causes
 
 
 def test_profiles_in_annotations_of_security_policies() -> None:
     key, other = ORCH("seccomp.security.alpha.{long}.io/allowedProfileNames"), ORCH("apparmor.security.beta.{long}.io/defaultProfileName")
     metadata = {"annotations": {key: "*,x", other: "y"}}
-    assert found("policy/v1beta1/podsecuritypolicies", {"metadata": metadata, "spec": POLICY}) == [
+    assert errors_of("policy/v1beta1/podsecuritypolicies", {"metadata": metadata, "spec": POLICY}) == [
         f'metadata.annotations[{other}]: Invalid value: "y": invalid AppArmor profile name: "y"',
         f'metadata.annotations[{key}]: Invalid value: "x": must be a valid seccomp profile',
     ]
@@ -255,7 +255,7 @@ def test_profiles_in_annotations_of_security_policies() -> None:
 def test_budget_conditions_are_validated(version: str, more: list[str]) -> None:
     """Conditions are validated in every version, numbers only in the stable one."""
     status = {"currentHealthy": -1, "conditions": [{"type": "A b", "status": "x", "reason": "1"}]}
-    causes = found(f"policy/{version}/poddisruptionbudgets", {"status": status}, {}, "status")
+    causes = errors_of(f"policy/{version}/poddisruptionbudgets", {"status": status}, {}, "status")
     assert [cause.split(" (e.g.")[0] for cause in causes] == [
         'status.conditions[0].type: Invalid value: "A b": name part must consist of alphanumeric characters, \'-\', \'_\' or '
         "'.', and must start and end with an alphanumeric character",
@@ -271,10 +271,10 @@ def test_budget_conditions_are_validated(version: str, more: list[str]) -> None:
 def test_volume_attachment_rules() -> None:
     """The volume name is validated on create only; messages of errors are limited in length."""
     spec = {"attacher": "a", "nodeName": "n", "source": {"persistentVolumeName": "A"}}
-    causes = found("storage.{abbr}.io/v1/volumeattachments", {"spec": spec})
+    causes = errors_of("storage.{abbr}.io/v1/volumeattachments", {"spec": spec})
     assert [cause.split(": ")[0] for cause in causes] == ["spec.source.persistentVolumeName"]
     status = {"attachError": {"message": "x" * 1025}, "attachmentMetadata": {"a": "b" * 262144}}
-    assert found("storage.{abbr}.io/v1/volumeattachments", {"spec": spec, "status": status}, {"spec": spec}, "status") == [
+    assert errors_of("storage.{abbr}.io/v1/volumeattachments", {"spec": spec, "status": status}, {"spec": spec}, "status") == [
         "status.attachmentMetadata: Too long: must have at most 262144 bytes",
         "status.attachError.message: Too long: must have at most 262144 bytes",
     ] * 2
@@ -296,7 +296,7 @@ def test_webhook_rule_resources(resources: list[str], words: str) -> None:
     counts."""
     rule = {**HOOK["rules"][0], "resources": resources}
     body = {"webhooks": [{**HOOK, "rules": [rule]}]}
-    causes = found("admissionregistration.{abbr}.io/v1/validatingwebhookconfigurations", body)
+    causes = errors_of("admissionregistration.{abbr}.io/v1/validatingwebhookconfigurations", body)
     shown = "[]string{" + ", ".join(f'"{r}"' for r in resources) + "}"
     first = [f"webhooks[0].rules[0].resources: Invalid value: {shown}: {words}"] if words else []
     assert causes == [
@@ -310,7 +310,7 @@ def test_endpoint_hostname_rules() -> None:
     """All errors of a domain name are one cause."""
     endpoints = [{"addresses": [address]} for address in ("a_b.c", "a.", "", f"{'a' * 64}.b", "x.y.")]
     body = {"addressType": "FQDN", "endpoints": endpoints}
-    causes = found("discovery.{abbr}.io/v1/endpointslices", body)
+    causes = errors_of("discovery.{abbr}.io/v1/endpointslices", body)
     assert [cause.split(": a lowercase")[0] for cause in causes] == [
         'endpoints[0].addresses[0]: Invalid value: "a_b.c"',
         'endpoints[1].addresses[0]: Invalid value: "a": should be a domain with at least two segments separated by dots',
@@ -323,7 +323,7 @@ def test_signing_request_condition_rules() -> None:
     """A condition without a type is validated like any other."""
     status = {"conditions": [{"status": "x"}, {"status": "True"}]}
     request: Object = {"spec": {}}
-    causes = found("certificates.{abbr}.io/v1/certificatesigningrequests", {**request, "status": status}, request, "approval")
+    causes = errors_of("certificates.{abbr}.io/v1/certificatesigningrequests", {**request, "status": status}, request, "approval")
     assert [cause for cause in causes if cause.startswith("status")] == [
         "status.conditions[0].type: Required value",
         'status.conditions[0].status: Unsupported value: "x": supported values: "False", "True", "Unknown"',
@@ -340,7 +340,7 @@ def test_signing_request_condition_rules() -> None:
 ])
 def test_signer_name_rules(signer: str, causes: list[str]) -> None:
     """Only the first invalid part of each half is reported."""
-    found_ = found("certificates.{abbr}.io/v1/certificatesigningrequests", {"spec": {"signerName": signer}})
+    found_ = errors_of("certificates.{abbr}.io/v1/certificatesigningrequests", {"spec": {"signerName": signer}})
     told = [cause.removeprefix("spec.signerName: ") for cause in found_ if cause.startswith("spec.signerName")]
     assert [text.split(": a lowercase")[0] for text in told] == causes
 
@@ -352,7 +352,7 @@ def test_signer_name_rules(signer: str, causes: list[str]) -> None:
 def test_approval_conditions_need_the_approval_endpoint(sub: str, kind: str, words: list[str]) -> None:
     """The Approved condition requires the approval endpoint."""
     status = {"conditions": [{"type": kind, "status": "True"}]}
-    causes = found("certificates.{abbr}.io/v1/certificatesigningrequests", {"status": status}, {"status": {}}, sub)
+    causes = errors_of("certificates.{abbr}.io/v1/certificatesigningrequests", {"status": status}, {"status": {}}, sub)
     assert [c for c in causes if c.startswith("status")] == [
         f'status.conditions: Forbidden: updates may not {word} a condition of type "{kind}"' for word in words
     ]
@@ -362,8 +362,8 @@ def test_issued_certificates_are_immutable() -> None:
     """A certificate is set once, through the status endpoint."""
     api, old = "certificates.{abbr}.io/v1/certificatesigningrequests", {"status": {"certificate": "YQ=="}}
     new = {"status": {"certificate": "Yg=="}}
-    assert found(api, new, old, "approval")[-1] == "status.certificate: Forbidden: updates may not set certificate content"
-    assert found(api, new, old, "status")[-1] == (
+    assert errors_of(api, new, old, "approval")[-1] == "status.certificate: Forbidden: updates may not set certificate content"
+    assert errors_of(api, new, old, "status")[-1] == (
         "status.certificate: Forbidden: updates may not modify existing certificate content"
     )
 
@@ -373,7 +373,7 @@ def test_endpoint_hint_rules() -> None:
     hints = {"forZones": [{"name": "a"}, {"name": "a"}, {"name": "b c"}]}
     body = {"addressType": "IPv4", "endpoints": [{"addresses": ["1.1.1.1"], "hints": hints}]}
     ports = [{"name": "", "protocol": "TCP", "port": 70000}]
-    causes = found("discovery.{abbr}.io/v1/endpointslices", {**body, "ports": ports})
+    causes = errors_of("discovery.{abbr}.io/v1/endpointslices", {**body, "ports": ports})
     assert [cause.split(": a valid label")[0] for cause in causes] == [
         'endpoints[0].hints.forZones[1].name: Duplicate value: "a"', 'endpoints[0].hints.forZones[2].name: Invalid value: "b c"',
     ]
@@ -384,7 +384,7 @@ def test_api_service_name_is_version_and_group() -> None:
     spec = {"group": "g.x", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1}
     for name, words in (("a/b", "may not contain '/'"), ("a", 'must be `spec.version+"."+spec.group`: "v1.g.x"')):
         body = {"metadata": {"name": name}, "spec": spec}
-        causes = found("apiregistration.{abbr}.io/v1/apiservices", body)
+        causes = errors_of("apiregistration.{abbr}.io/v1/apiservices", body)
         assert causes == [f'metadata.name: Invalid value: "{name}": {words}']
 
 
@@ -392,21 +392,21 @@ def test_metadata_of_changed_webhooks_is_validated_twice() -> None:
     """Once by the rules of all kinds and once by the kind's own."""
     bad = {"metadata": {"labels": {"a b": "c"}}, "webhooks": []}
     api = "admissionregistration.{abbr}.io/v1/mutatingwebhookconfigurations"
-    assert (len(found(api, bad)), len(found(api, bad, {}))) == (1, 3)
+    assert (len(errors_of(api, bad)), len(errors_of(api, bad, {}))) == (1, 3)
 
 
 def test_deployment_rollback_annotation() -> None:
     """The stable version has the rollback revision in an annotation, which must be an integer from 0."""
     metadata = {"annotations": {"deprecated.deployment.rollback.revision": "-2"}}
     spec = {"selector": {"matchLabels": {"a": "b"}}, "template": POD, "strategy": {"type": "Recreate"}}
-    assert found("apps/v1/deployments", {"metadata": metadata, "spec": spec}) == [
+    assert errors_of("apps/v1/deployments", {"metadata": metadata, "spec": spec}) == [
         "spec.rollback.version: Invalid value: -2: must be greater than or equal to 0"
     ]
 
 
 def test_data_of_revisions_is_shown_as_bytes() -> None:
     """Any data is valid; errors print it as bytes."""
-    causes = found("apps/v1/controllerrevisions", {"data": {"a": 2}}, {"data": {"a": 1}})
+    causes = errors_of("apps/v1/controllerrevisions", {"data": {"a": 2}}, {"data": {"a": 1}})
     shown = "0x7b, 0x22, 0x61, 0x22, 0x3a, 0x32, 0x7d"
     assert causes == [
         f'data: Invalid value: runtime.Unknown{{TypeMeta:runtime.TypeMeta{{APIVersion:"", Kind:""}}, Raw:[]uint8{{{shown}}}, '
@@ -417,5 +417,5 @@ def test_data_of_revisions_is_shown_as_bytes() -> None:
 def test_storage_capacity_must_not_be_negative() -> None:
     """New objects have two errors for a negative capacity; maximumVolumeSize is not checked."""
     body = {"storageClassName": "a", "capacity": "-1", "maximumVolumeSize": "-1"}
-    causes = found("storage.{abbr}.io/v1beta1/csistoragecapacities", body)
+    causes = errors_of("storage.{abbr}.io/v1beta1/csistoragecapacities", body)
     assert causes == ['capacity: Invalid value: "-1": must be greater than or equal to 0'] * 2

@@ -111,7 +111,7 @@ def hook(url: str, answer: Any, play: Play, **more: Any) -> Object:
 SECRET: Object = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "ns"}}
 
 
-def refused(play: Play, **more: Any) -> ApiError:
+def error_of(play: Play, **more: Any) -> ApiError:
     with pytest.raises(ApiError) as caught:
         play.run("configmaps", SECRET, **more)
     return caught.value
@@ -145,7 +145,7 @@ def test_all_validating_webhooks_are_called(play: Play) -> None:
         hook("b", {"allowed": False, "status": {"code": 418, "message": "no way"}}, play),
         hook("c", {"allowed": False}, play),
     )
-    error = refused(play)
+    error = error_of(play)
     assert (error.code, error.message) == (418, 'admission webhook "b.example.com" denied the request: no way')
     assert [url for url, _ in play.webhooks.asked] == ["a", "b", "c"]
     assert ("b.example.com", "validating", "CREATE", True, "no_error", 418) in play.counted
@@ -157,7 +157,7 @@ def test_failure_policy_decides_about_failed_calls(play: Play) -> None:
     play.hooks("validating", hook("a", trouble, play, failurePolicy="Ignore"))
     assert play.run("configmaps", SECRET) is SECRET
     play.hooks("validating", hook("a", trouble, play, failurePolicy="Fail"))
-    error = refused(play)
+    error = error_of(play)
     assert error.code == 500
     assert error.message == (
         'Internal error occurred: failed calling webhook "a.example.com": failed to call webhook: Post "https://x": EOF'
@@ -182,7 +182,7 @@ def test_failure_policy_decides_about_failed_calls(play: Play) -> None:
 def test_invalid_responses_are_errors(play: Play, kind: str, answer: Any, message: str) -> None:
     """Invalid responses are internal errors with the reference's messages."""
     play.hooks(kind, hook("a", answer, play))
-    error = refused(play)
+    error = error_of(play)
     assert error.code == 500
     assert message in error.message
 
@@ -207,7 +207,7 @@ def _patch(path: str, value: Any) -> Object:
 def test_patch_cannot_change_kind_or_version(play: Play, operation: str, message: str, policy: Any) -> None:
     """The failure policy does not apply, since the webhook has responded."""
     play.hooks("mutating", hook("a", patch(operation), play, failurePolicy=policy))
-    error = refused(play)
+    error = error_of(play)
     assert error.code == 500 and message in error.message
 
 
@@ -240,7 +240,7 @@ def test_patch_of_a_custom_kind_must_keep_kind_and_version(play: Play, changes: 
 def test_dry_run_needs_side_effects_none(play: Play) -> None:
     """A dry run that would call a webhook with side effects is rejected with 400."""
     play.hooks("validating", hook("a", {}, play, sideEffects="Some"))
-    error = refused(play, dry_run=True)
+    error = error_of(play, dry_run=True)
     assert (error.code, error.message) == (400, 'admission webhook "a.example.com" does not support dry run')
     assert play.webhooks.asked == []
 
@@ -280,7 +280,7 @@ def test_startup_writes_skip_webhooks(play: Play) -> None:
     play.hooks("validating", hook("a", {"allowed": False}, play))
     own = play.review("configmaps", SECRET, user=User(name="system:apiserver"))
     result_of(play.chain.validate_review(own))
-    assert refused(play).code == 400
+    assert error_of(play).code == 400
 
 
 def test_admission_review_fields(play: Play) -> None:

@@ -97,10 +97,10 @@ def _inner(schema: Schema, dialect: Dialect) -> Schema:
     """A schema with the field names of the reference's internal type in place of extension keywords."""
     head = dialect("x-{long}-")
 
-    def named(word: str) -> str:
+    def internal_name(word: str) -> str:
         return "x" + "".join(map(str.capitalize, word.removeprefix(head).split("-"))) if word.startswith(head) else word
 
-    out = {named(word): value for word, value in schema.items()}
+    out = {internal_name(word): value for word, value in schema.items()}
     for word in ("allOf", "anyOf", "oneOf"):
         if out.get(word):
             out[word] = [_inner(each, dialect) for each in out[word]]

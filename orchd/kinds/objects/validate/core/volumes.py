@@ -107,7 +107,7 @@ def _projected(source: Object, at: Path, report: Report) -> None:
             count += 1
             for item in part.get("items") or ():
                 _downward_file(item, here / "downwardAPI", report)
-                _once(item.get("path"), item.get("path"), seen, at, report)
+                _unique_path(item.get("path"), item.get("path"), seen, at, report)
         part = projection.get("serviceAccountToken")
         if part is not None:
             count += 1
@@ -122,10 +122,10 @@ def _projected_keys(part: Object, seen: set[str], volume: Path, at: Path, report
     name = require_text(part, "name", at, report)
     for i, item in enumerate(part.get("items") or ()):
         sources.key_to_path(item, (at / "items")[i], report)
-        _once(item.get("path"), name, seen, volume, report)
+        _unique_path(item.get("path"), name, seen, volume, report)
 
 
-def _once(path: str | None, shown: str | None, seen: set[str], at: Path, report: Report) -> None:
+def _unique_path(path: str | None, shown: str | None, seen: set[str], at: Path, report: Report) -> None:
     if path:
         if path in seen:
             report.invalid(at, shown, "conflicting duplicate paths")

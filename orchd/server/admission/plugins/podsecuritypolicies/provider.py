@@ -21,7 +21,7 @@ _ANY = {"rule": "RunAsAny"}
 
 
 class Provider:
-    """Raises ValueError for an invalid policy."""
+    """The rules of one policy. The constructor raises ValueError for an invalid one."""
 
     def __init__(self, policy: Object, dialect: Dialect) -> None:
         self.name: str = policy["metadata"]["name"]

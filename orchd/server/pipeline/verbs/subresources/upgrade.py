@@ -110,14 +110,14 @@ class IdleLimit:
     def __init__(self, clock: IReactorTime, seconds: float, expired: Callable[[], object]) -> None:
         self._clock, self._seconds, self._expired = clock, seconds, expired
         self._last = clock.seconds()
-        self._call: IDelayedCall | None = clock.callLater(seconds, self._look)
+        self._call: IDelayedCall | None = clock.callLater(seconds, self._check_idle)
 
     def touch(self) -> None:
         self._last = self._clock.seconds()
 
-    def _look(self) -> None:
+    def _check_idle(self) -> None:
         left = self._last + self._seconds - self._clock.seconds()
-        self._call = self._clock.callLater(left, self._look) if left > 0 else None
+        self._call = self._clock.callLater(left, self._check_idle) if left > 0 else None
         if self._call is None:
             self._expired()
 
@@ -277,7 +277,8 @@ class BackendSide(Side):
         return b"".join(pieces)
 
     async def _until(self, enough: Any) -> bytes:
-        """The next bytes, as many as `enough` returns for the buffer (-1: more must arrive). Raises UpgradeError."""
+        """The next bytes, up to the number that `enough` returns for the buffer (-1: more must arrive). Raises
+        UpgradeError."""
         size = enough(self._buffer)
         while size < 0:
             if self._lost:

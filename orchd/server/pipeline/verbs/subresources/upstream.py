@@ -106,7 +106,7 @@ def forwardable_headers(request: Request) -> list[tuple[str, str]]:
     return out
 
 
-def _why(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     """The text of an error; TLS errors are lists of triples."""
     if isinstance(error, SSL.Error) and error.args and isinstance(error.args[0], list):
         return "; ".join(str(reason[-1]) for reason in error.args[0]) or "TLS failed"
@@ -186,9 +186,9 @@ class Upstream:
         try:
             response = await self._agent.request(method.encode(), ascii_url(url).encode(), sent, BytesBodyProducer(body) if body else None)
         except ResponseFailed as error:
-            raise UnreachableError("; ".join(_why(reason.value) for reason in error.reasons)) from error
+            raise UnreachableError("; ".join(_error_text(reason.value) for reason in error.reasons)) from error
         except (ConnectError, ConnectionClosed, DNSLookupError, TimeoutError, SSL.Error) as error:
-            raise UnreachableError(_why(error)) from error
+            raise UnreachableError(_error_text(error)) from error
         received = [
             (name.decode("latin-1"), value.decode("latin-1"))
             for name, values in response.headers.getAllRawHeaders()
@@ -207,7 +207,7 @@ class Upstream:
         try:
             far: BackendSide = await endpoint.connect(factory)
         except (ConnectError, ConnectionClosed, DNSLookupError, TimeoutError, SSL.Error) as error:
-            raise UnreachableError(_why(error)) from error
+            raise UnreachableError(_error_text(error)) from error
         said = forwardable_headers(request) if headers is None else headers
         try:
             far.transport.write(upgrade_request(request, parts.netloc, url.partition(parts.netloc)[2] or "/", said, body))
@@ -217,7 +217,7 @@ class Upstream:
                 near.limit(self._reactor, self._limits.idle_seconds)
                 if self._limits.bytes_per_second:
                     near.slow_down(self._reactor, self._limits.bytes_per_second)
-                # The connection is not ours any longer: whatever we return is not sent.
+                # The connection was taken over: the returned response is not sent.
                 return Response(code=101)
             if answer.code < 400:
                 raise UpgradeError(f"invalid upgrade response: status code {answer.code}")

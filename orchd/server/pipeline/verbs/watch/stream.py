@@ -75,7 +75,7 @@ class Watches(Protocol):
         """Sizes in bytes of the events of a kind, in `EVENT_SIZES`; streams add theirs."""
 
     def count_initial(self, resource: Resource, number: int) -> None:
-        """A watch begins with so many events: of the initial state, or of the past."""
+        """Count the initial events of a watch: the initial state, or past changes."""
 
     def count_dropped(self, resource: Resource) -> None:
         """A watch ends because its client is too slow."""

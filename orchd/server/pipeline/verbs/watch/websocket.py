@@ -132,7 +132,7 @@ class WatchSocket(Protocol):
         self._drain.opened()
 
     def stopProducing(self) -> None:
-        self._gone()
+        self._client_closed()
 
     # Protocol
 
@@ -147,7 +147,7 @@ class WatchSocket(Protocol):
         self._received = b"" if self._closed else data[at:]
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
-        self._gone()
+        self._client_closed()
 
     def _frame(self, data: bytes, at: int) -> int:
         """Consume the client's frame at `at`, or the available part of a discarded one; returns its size, 0 when
@@ -208,7 +208,7 @@ class WatchSocket(Protocol):
         if self._paused:
             self.buffered += len(head) + size
 
-    def _gone(self) -> None:
+    def _client_closed(self) -> None:
         if not self._closed:
             self._close()
             self._stream.stop()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import orjson
 
-from orchd.cache.announced import Announced
 from orchd.cache.interfaces import Change
+from orchd.cache.written_objects import Announced
 from tests.cache.cache_support import Bench, now, stored
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 from twisted.internet.task import Clock
 
 from orchd.client.interfaces import ResourceRef
@@ -22,6 +21,7 @@ from orchd.store.encrypted import EncryptedStore
 from orchd.store.encryption import AesGcm, Rule
 from orchd.store.memory import MemoryStore
 from orchd.testing.server import InProcessServer, make_server, run
+from tests.samples import samples
 
 Scrape = Callable[..., float]
 PODS = "/api/v1/namespaces/a/pods"
@@ -44,8 +44,7 @@ def scrape(server: InProcessServer) -> Scrape:
         text = run(server.request("GET", "/metrics")).body.decode()
         return sum(
             sample.value
-            for family in text_string_to_metric_families(text)
-            for sample in family.samples
+            for sample in samples(text, name)
             if sample.name == name and labels.items() <= sample.labels.items()
         )
 

@@ -62,14 +62,14 @@ class BlockedInstances:
 def test_removed_definition_does_not_affect_its_successor() -> None:
     """If the finalizer is removed while objects remain, those of the next definition with that name are kept."""
     clock, client, held, old = Clock(), Client(), BlockedInstances(), Definition()
-    kinds: Any = Kinds(known={old.name: old}, settings=ObjectSettings(dialect=ORCH), changed=None)
+    kinds: Any = Kinds(by_name={old.name: old}, settings=ObjectSettings(dialect=ORCH), changed=None)
     upkeep = DefinitionController(kinds, client, held, clock=clock, wall=lambda: 1e9)  # type: ignore[arg-type]  # as much of them as is asked
     run(upkeep.start())
     kinds.changed(old.name)
     assert held.attempts == 1 and old.finalizing
     clock.advance(1)
     assert held.attempts == 2
-    kinds.known[old.name] = Definition()
+    kinds.by_name[old.name] = Definition()
     written = len(client.written)
     for _ in range(5):
         clock.advance(1)

@@ -31,7 +31,7 @@ def server(tmp_path: Path) -> Iterator[InProcessServer]:
     made.stop()
 
 
-def made(server: InProcessServer, **more: Any) -> bytes:
+def create_thing(server: InProcessServer, **more: Any) -> bytes:
     body = {
         "kind": "Thing", "apiVersion": "example.com/v1", "zed": 1, "metadata": {"name": "one", "labels": {"z": "1", "b": "2"}},
         "spec": {"z": "<a&b>", "m": 1.5e3, "a": [{"z": 1.0, "c": 0.5}]}, "alpha": 2, **more,
@@ -43,7 +43,7 @@ def made(server: InProcessServer, **more: Any) -> bytes:
 
 def test_object_members_are_sorted(server: InProcessServer) -> None:
     """The members of every object are sorted, in every version and in a dry run."""
-    created = made(server)
+    created = create_thing(server)
     assert created.startswith(b'{"alpha":2,"apiVersion":"example.com/v1","kind":"Thing","metadata":{"creationTimestamp":"')
     assert SPEC + b',"zed":1}\n' in created
     assert b'"labels":{"b":"2","z":"1"}' in created
@@ -65,7 +65,7 @@ def test_object_members_are_sorted(server: InProcessServer) -> None:
 
 def test_list_members_are_sorted(server: InProcessServer) -> None:
     """The members of a list are sorted, too: items before kind and metadata."""
-    one = made(server).rstrip(b"\n")
+    one = create_thing(server).rstrip(b"\n")
     empty = run(server.request("GET", PATH.format("v1") + "?fieldSelector=metadata.name=none")).body
     assert empty.startswith(b'{"apiVersion":"example.com/v1","items":[],"kind":"ThingList","metadata":{"continue":""')
     listed = run(server.request("GET", PATH.format("v1"))).body
@@ -80,7 +80,7 @@ def test_list_members_are_sorted(server: InProcessServer) -> None:
 
 def test_partial_metadata_is_in_declared_order(server: InProcessServer) -> None:
     """PartialObjectMetadata is a declared kind: its members are in declared order."""
-    made(server)
+    create_thing(server)
     accept = ORCH("application/json;as=PartialObjectMetadata;g=meta.{abbr}.io;v=v1")
     shown = run(server.request("GET", PATH.format("v1") + "/one", headers={"accept": accept})).json
     assert [*shown] == ["kind", "apiVersion", "metadata"]
@@ -90,7 +90,7 @@ def test_partial_metadata_is_in_declared_order(server: InProcessServer) -> None:
 
 def test_deleted_object_has_the_deletions_version(server: InProcessServer) -> None:
     """The final object has the revision of the deletion, and an annotation that looks like one is unchanged."""
-    version = orjson.loads(made(server))["metadata"]["resourceVersion"]
+    version = orjson.loads(create_thing(server))["metadata"]["resourceVersion"]
     patch = {"metadata": {"annotations": {"resourceVersion": str(int(version) + 1)}}}
     headers = {"content-type": "application/merge-patch+json"}
     changed = run(server.request("PATCH", PATH.format("v1") + "/one", body=patch, headers=headers)).json

@@ -13,7 +13,7 @@ from twisted.internet.task import Clock
 from orchd.client.interfaces import IInformer
 from orchd.kinds.openapi.aggregated import CURRENT, STALE
 from orchd.server.aggregation.api_services import AggregatedService, AggregatedServices
-from orchd.server.aggregation.discovered import ForeignDiscovery
+from orchd.server.aggregation.discovery import ForeignDiscovery
 from orchd.server.aggregation.foreign_servers import Downloaded, ForeignServers
 from orchd.testing.server import run
 

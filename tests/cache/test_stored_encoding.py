@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchd.cache.stored import at_revision, encode, with_revision, without_revision
+from orchd.cache.stored_encoding import at_revision, encode, with_revision, without_revision
 from orchd.kinds.codec.sortedjson import sorted_form
 
 #: Any text that UTF-8 can encode.

@@ -43,16 +43,16 @@ def test_reconciler_none_writes_no_endpoints(server: InProcessServer) -> None:
 def test_master_count_limits_the_endpoints(server: InProcessServer) -> None:
     """Servers add their own address; beyond the count it replaces the one that follows it in order."""
     for ip in ("192.0.2.1", "192.0.2.3"):
-        run(reconciler(server, ip, 2)._once())
+        run(reconciler(server, ip, 2)._reconcile_once())
     assert addresses(server) == ["192.0.2.1", "192.0.2.3"]
-    run(reconciler(server, "192.0.2.2", 2)._once())
+    run(reconciler(server, "192.0.2.2", 2)._reconcile_once())
     assert addresses(server) == ["192.0.2.1", "192.0.2.2"]
 
 
 def test_stopping_server_removes_its_address(server: InProcessServer) -> None:
     """The server's own address is removed, those of others stay."""
     one, other = (reconciler(server, ip, 2) for ip in ("192.0.2.1", "192.0.2.3"))
-    run(other._once())
+    run(other._reconcile_once())
     run(one.start())
     assert addresses(server) == ["192.0.2.1", "192.0.2.3"]
     run(one.stop())

@@ -45,7 +45,7 @@ class Fullness:
         self._nonzero = nonzero
         self._known: WeakKeyDictionary[PodTemplate, list[tuple[str, int, int, int]]] = WeakKeyDictionary()
 
-    def _counted(self, template: PodTemplate) -> list[tuple[str, int, int, int]]:
+    def _weighted_resources(self, template: PodTemplate) -> list[tuple[str, int, int, int]]:
         """(name, weight, amount that the pod adds, 0 or 1 for the columns of `nonzero` else -1)."""
         found = self._known.get(template)
         if found is None:
@@ -67,11 +67,11 @@ class Fullness:
 
     def counts(self, template: PodTemplate) -> bool:
         """True if any resource is scored for the template."""
-        return bool(self._counted(template))
+        return bool(self._weighted_resources(template))
 
     def plain(self, template: PodTemplate, node: NodeView) -> list[Amounts]:
         found = []
-        for name, weight, amount, column in self._counted(template):
+        for name, weight, amount, column in self._weighted_resources(template):
             capacity = node.facts.allocatable.get(name, 0)
             if capacity:
                 used = node.requested.get(name, 0) if column < 0 else node.nonzero[column]
@@ -82,7 +82,7 @@ class Fullness:
         """`plain` for a row, computed from the columns."""
         at = self._snapshot
         found = []
-        for name, weight, amount, column in self._counted(template):
+        for name, weight, amount, column in self._weighted_resources(template):
             index = at.resource(name)
             capacity = at.allocatable.item(index, row)
             if capacity:
@@ -93,7 +93,7 @@ class Fullness:
     def columns(self, template: PodTemplate, rows: NDArray[np.intp] | None) -> list[AmountColumns]:
         at = self._snapshot
         found = []
-        for name, weight, amount, column in self._counted(template):
+        for name, weight, amount, column in self._weighted_resources(template):
             index = at.resource(name)
             used = at.requested[index] if column < 0 else at.nonzero[column]
             capacity = at.allocatable[index]

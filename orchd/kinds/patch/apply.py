@@ -1,0 +1,261 @@
+"""Server-side apply (specification, "Server-Side Apply") in release 1.23: merge a configuration, detect conflicts, prune what its
+manager no longer applies. Pure."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from orchd.errors import bad_request
+from orchd.kinds.catalog import split_group_version
+from orchd.kinds.ir import Type
+from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.patch import managed, prune, typed
+from orchd.kinds.patch.conflicts import raise_conflicts, without_excused
+from orchd.kinds.patch.fieldset import (
+    FieldSet,
+    difference,
+    intersection,
+    json_text,
+    recursive_difference,
+    union,
+)
+from orchd.kinds.patch.json_patch import equal
+from orchd.kinds.patch.managed import APPLY, Identity, Owner, Owners
+from orchd.kinds.patch.ownership import (
+    NEVER_OWNED,
+    NO_FIELDS,
+    OwnershipTarget,
+    VersionComparisons,
+    entries_of,
+    owners_after_update,
+    reconcile_owners,
+    same_owners,
+    without_lost_fields,
+    without_managed_fields,
+)
+from orchd.kinds.patch.patch_errors import server_error
+from orchd.kinds.patch.typed import TypedError
+
+#: Owner of the fields of an object without managedFields before its first apply.
+BEFORE_FIRST_APPLY: Final = "before-first-apply"
+#: Maximum total size of annotations in bytes.
+MAX_ANNOTATIONS: Final = 256 * 1024
+
+
+def on_apply(
+    target: OwnershipTarget, live: Object | None, config: Object, *, manager: str, force: bool = False, now: float
+) -> Object:
+    """Apply `config` to `live` (None: create). Returns the new object with managedFields, before defaulting; `live` itself if
+    nothing changes.
+
+    Raises ApiError: 400 for another apiVersion or managedFields in `config`, 409 with a cause for every field and manager in
+    conflict unless `force`, 500 for what does not fit the type.
+    """
+    stored = _stored_strictly(live)
+    owners = stored
+    base = without_managed_fields(live) if live is not None else {"apiVersion": target.api_version, "kind": target.kind}
+    key = managed.identity(manager or "unknown", APPLY, target.api_version, target.subresource)
+    tool = manager == target.dialect("{short}ctl")
+    if not owners and live is not None:
+        try:
+            owners = owners_after_update(target, None, base, {}, BEFORE_FIRST_APPLY, now)
+        except TypedError as error:
+            raise server_error(
+                "failed to create manager for existing fields: failed to convert new object "
+                f"({_describe(target, base)}) to smd typed: {_explain(target, base, error)}"
+            ) from None
+    _check_config(target, config)
+    try:
+        typed.validate(config, target.type)
+    except TypedError as error:
+        raise server_error(f"failed to create typed patch object ({_describe(target, config)}): {error}") from None
+    try:
+        merged, after, conflicts = _merge_and_prune(target, base, config, owners, key)
+        if conflicts and not force:
+            raise_conflicts(without_excused(target, base, conflicts) if tool else conflicts)
+    except TypedError as error:
+        why = _explain(target, base, error)
+        raise server_error(f"failed to create typed live object ({_describe(target, base)}): {why}") from None
+    if tool:
+        merged = _with_last_applied(target, merged, config)
+    same = equal(merged, base)
+    mine = after.get(key)
+    if mine is not None:
+        before = stored.get(key)
+        if same and before is not None and before.version == mine.version and before.fields == mine.fields:
+            after[key] = before
+        else:
+            after[key] = mine.at(timestamp(now))
+    if same and live is not None and same_owners(after, stored):
+        return live
+    entries = managed.encode(after)
+    metadata = dict(merged.get("metadata") or {})
+    if entries:
+        metadata["managedFields"] = entries
+    return {**merged, "metadata": metadata}
+
+
+def _explain(target: OwnershipTarget, obj: Object, error: TypedError) -> str:
+    """The complete error of an object that does not fit its type, with all paths."""
+    try:
+        typed.validate(obj, target.type)
+    except TypedError as whole:
+        return str(whole)
+    return str(error)
+
+
+def _check_config(target: OwnershipTarget, config: Object) -> None:
+    version = config.get("apiVersion")
+    if not isinstance(version, str) or version.count("/") > 1:
+        version = ""
+    if version != target.api_version:
+        raise bad_request(
+            f"Incorrect version specified in apply patch. Specified patch version: {version}, expected: {target.api_version}"
+        )
+    metadata = config.get("metadata")
+    entries = metadata.get("managedFields") if isinstance(metadata, dict) else None
+    if isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries):
+        raise bad_request("metadata.managedFields must be nil")
+    kind = config.get("kind")
+    if kind == target.kind:
+        return
+    if not isinstance(kind, str) or target.kinds(kind) is None:
+        group, name = split_group_version(target.api_version)[0], kind if isinstance(kind, str) else ""
+        sort = f"{group}/{split_group_version(target.api_version)[1]}, Kind={name}"
+        raise server_error(
+            f"failed to create typed patch object ({_describe(target, config)}): no corresponding type for {sort}"
+        )
+    raise server_error(f"failed to merge config: expected objects of the same type, but got {{{target.kind}}} and {{{kind}}}")
+
+
+def _describe(target: OwnershipTarget, obj: Object) -> str:
+    """Format an object for errors of apply: ``namespace/name; group/version, Kind=Kind``."""
+    metadata = obj.get("metadata")
+    texts = (metadata.get(name) if isinstance(metadata, dict) else None for name in ("namespace", "name"))
+    namespace, name = (text if isinstance(text, str) else "" for text in texts)
+    group, version = split_group_version(target.api_version)
+    kind = obj.get("kind")
+    return f"{namespace}/{name}; {group}/{version}, Kind={kind if isinstance(kind, str) else ''}"
+
+
+def _stored_strictly(live: Object | None) -> Owners:
+    try:
+        return managed.decode(entries_of(live), trusted=True)
+    except managed.ManagedFieldsError as error:
+        raise server_error(f"failed to decode managed fields: {error}") from None
+
+
+def _merge_and_prune(
+    target: OwnershipTarget, live: Object, config: Object, owners: Owners, key: Identity
+) -> tuple[Object, Owners, dict[Identity, FieldSet]]:
+    """The merged and pruned object, its owners, and the conflicts with other owners."""
+    owners = reconcile_owners(target, live, owners)
+    merged: Object = typed.merge(live, config, target.type)
+    last = owners.get(key)
+    fields = typed.fields_of(config, target.type)
+    if target.reset:
+        fields = recursive_difference(fields, target.reset)
+    owners[key] = Owner(identity=key, version=target.api_version, fields=fields)
+    if last is not None:
+        merged = _restore_empty(_prune(target, merged, owners, key, last), config)
+    versions = VersionComparisons(target, live, merged)
+    if versions.changes(target.api_version) == (NO_FIELDS, NO_FIELDS):
+        # A different order of items, or changes of fields that the endpoint resets, do not count as changes.
+        merged = live
+    conflicts: dict[Identity, FieldSet] = {}
+    for other, owner in owners.items():
+        found = None if other == key else versions.changes(owner.version)
+        if found is not None and found[0]:
+            lost = intersection(owner.fields, found[0])
+            if lost:
+                conflicts[other] = lost
+    after = without_lost_fields(owners, versions, key)
+    mine = difference(fields, NEVER_OWNED)
+    if mine:
+        after[key] = owners[key].with_fields(mine)
+    else:
+        after.pop(key, None)
+    return merged, after, conflicts
+
+
+def _restore_empty(value: Any, said: Any) -> Any:
+    """Restore empty objects and lists of the configuration `said` that pruning reduced to null or removed.
+
+    The reference omits them here, and adds them when the same configuration is applied again.
+    """
+    if not isinstance(value, dict):
+        return value
+    out = value
+    for name, item in said.items():
+        before = value.get(name)
+        after = before
+        if item in ({}, []) and before is None:
+            after = item
+        elif isinstance(item, dict) and item and before:
+            after = _restore_empty(before, item)
+        if after is not before:
+            out = {**out, name: after}
+    return out
+
+
+def _prune(target: OwnershipTarget, merged: Object, owners: Owners, key: Identity, last: Owner) -> Object:
+    """Prune fields from `merged` that the applier no longer applies and no other manager owns.
+
+    Three steps as in the reference: remove all fields of the last apply, restore fields that any manager owns, restore fields
+    that the applier never owned (for example defaults inside a remaining item).
+    """
+    if not difference(last.fields, owners[key].fields) and last.version == target.api_version:
+        return merged
+    type, whole = target.type_in(last.version), target.object_in(merged, last.version)
+    if type is None or whole is None:
+        return merged
+    given = prune.with_named_members(last.fields, type)
+    rest: Object = prune.remove(whole, given, type)
+    by_version: dict[str, FieldSet] = {}
+    for owner in owners.values():
+        by_version[owner.version] = union(by_version.get(owner.version, NO_FIELDS), owner.fields)
+    for version in sorted(by_version, key=lambda v: v != last.version):
+        back = _put_back(target, whole, rest, by_version[version], version, last.version)
+        rest = rest if back is None else back
+    gone = intersection(difference(_members(whole, type), _members(rest, type)), given)
+    kept: Object = prune.remove(whole, gone, type)
+    if last.version == target.api_version:
+        return kept
+    back = target.convert(kept, target.api_version)
+    return merged if back is None else back
+
+
+def _put_back(target: OwnershipTarget, whole: Object, rest: Object, held: FieldSet, version: str, home: str) -> Object | None:
+    """Restore the fields `held` (of `version`) of `whole` in `rest`; both objects have the version `home`."""
+    type = target.type_in(version)
+    there, left = (whole, rest) if version == home else (target.convert(whole, version), target.convert(rest, version))
+    if type is None or there is None or left is None:
+        return None
+    stays = union(_members(left, type), prune.with_named_members(held, type))
+    out: Object = prune.remove(there, difference(_members(there, type), stays), type)
+    return out if version == home else target.convert(out, home)
+
+
+def _members(obj: Object, type: Type) -> FieldSet:
+    return prune.with_named_members(typed.fields_of(obj, type), type)
+
+
+def _with_last_applied(target: OwnershipTarget, obj: Object, config: Object) -> Object:
+    """Update an existing last-applied annotation, so that clients can return to client-side apply."""
+    name = target.dialect.last_applied
+    metadata = obj.get("metadata") or {}
+    annotations = metadata.get("annotations") or {}
+    if target.subresource or not annotations.get(name):
+        return obj
+    sent = without_managed_fields(config)
+    told = (sent.get("metadata") or {}).get("annotations") or {}
+    if name in told:
+        sent = {**sent, "metadata": {**sent["metadata"], "annotations": {k: v for k, v in told.items() if k != name}}}
+    text = json_text(sent) + "\n"
+    if text == annotations[name]:
+        return obj
+    annotations = {**annotations, name: text}
+    if sum(len(k.encode()) + len(v.encode()) for k, v in annotations.items()) > MAX_ANNOTATIONS:
+        del annotations[name]
+    return {**obj, "metadata": {**metadata, "annotations": annotations}}

@@ -1,0 +1,54 @@
+"""Conflicts of an apply: fields that it changes and other managers own."""
+
+from __future__ import annotations
+
+from orchd.errors import ApiError, Cause
+from orchd.kinds.jsonvalues import Object
+from orchd.kinds.patch import managed, typed
+from orchd.kinds.patch.fieldset import (
+    FieldSet,
+    difference,
+    paths,
+)
+from orchd.kinds.patch.fieldset import show as show_path
+from orchd.kinds.patch.managed import Identity
+from orchd.kinds.patch.ownership import OwnershipTarget
+from orchd.kinds.patch.syntax import SyntaxProblem, decode
+from orchd.kinds.patch.typed import TypedError
+
+
+def raise_conflicts(conflicts: dict[Identity, FieldSet]) -> None:
+    """Raise ApiError 409 if there are conflicts."""
+    lines: list[tuple[str, list[str]]] = []
+    for key in sorted(conflicts, key=managed.identity_text):
+        lines.append((managed.show(key), [show_path(p) for p in paths(conflicts[key])]))
+    count = sum(len(fields) for _, fields in lines)
+    if not count:
+        return
+    if count == 1:
+        text = f"1 conflict: conflict with {lines[0][0]}: {lines[0][1][0]}"
+    else:
+        blocks = ("\n".join([f"conflicts with {who}:", *(f"- {f}" for f in fields)]) for who, fields in lines)
+        text = f"{count} conflicts: " + "\n".join(blocks)
+    causes = [
+        Cause("FieldManagerConflict", f"conflict with {who}", f).as_json() for who, fields in lines for f in fields
+    ]
+    raise ApiError(409, "Conflict", f"Apply failed with {text}", details={"causes": causes})
+
+
+def without_excused(target: OwnershipTarget, live: Object, conflicts: dict[Identity, FieldSet]) -> dict[Identity, FieldSet]:
+    """Conflicts except those on fields that client-side apply set: fields of the last-applied annotation with unchanged
+    values."""
+    text = ((live.get("metadata") or {}).get("annotations") or {}).get(target.dialect.last_applied)
+    if not text:
+        return conflicts
+    try:
+        last = decode(text)
+        if not isinstance(last, dict) or last.get("apiVersion") != target.api_version or not last.get("kind"):
+            return conflicts
+        fields = typed.fields_of(last, target.type)
+        for changed in typed.compare(live, last, target.type):
+            fields = difference(fields, changed)
+    except (SyntaxProblem, TypedError):
+        return conflicts
+    return {key: rest for key, lost in conflicts.items() if (rest := difference(lost, fields))}
