@@ -29,6 +29,23 @@ _PAGE_SIZE: Final = 500
 LONGEST_STREAM: Final = 7 * 24 * 3600.0
 
 
+def is_object_or_list(value: Any) -> bool:
+    """Has an answer the shape of an object, a list, a table, a Status or a discovery document, as far as commands rely on it?"""
+    if not isinstance(value, dict) or not isinstance(value.get("metadata") or {}, dict):
+        return False
+    for key, members in _MEMBERS.items():
+        each = value.get(key) or ()
+        if not isinstance(each, list | tuple) or not all(isinstance(member, dict) and members <= member.keys() for member in each):
+            return False
+    return all(isinstance(member.get("metadata") or {}, dict) for member in value.get("items") or ())
+
+
+#: Lists of answers, and the keys that each member of them has.
+_MEMBERS: Final[dict[str, set[str]]] = {
+    "items": set(), "rows": {"cells"}, "columnDefinitions": {"name"}, "groups": {"name"}, "resources": {"name", "kind"},
+}  # fmt: skip
+
+
 class Api:
     """One server, as one user, with a default namespace. `warn` is called with the text of each Warning header; `manager` owns the
     fields that are written. Watches and logs are followed for `longest_stream` seconds at most."""
@@ -57,9 +74,12 @@ class Api:
         for warning in answer.warnings:
             self.warn(warning)
         try:
-            return orjson.loads(answer.body)
+            value = orjson.loads(answer.body)
         except orjson.JSONDecodeError:
             raise CommandError(f"{call.path}: the server's answer is not JSON: check --server") from None
+        if not is_object_or_list(value):
+            raise CommandError(f"{call.path}: the server's answer is no API object: check --server, or see it with -v=8")
+        return value
 
     async def document(self, path: str) -> Any:
         return await self.call(Call(method="GET", path=path))
@@ -106,7 +126,9 @@ class Api:
             key = "rows" if page.get("kind") == "Table" else "items"
             first = first or page
             collected += page.get(key) or ()
-            token = (page.get("metadata") or {}).get("continue") or ""
+            before, token = token, (page.get("metadata") or {}).get("continue") or ""
+            if token and token == before:
+                raise CommandError(f"{path}: the server gives the same page of the list again and again: check the server")
             if not token:
                 return {**first, key: collected, "metadata": page.get("metadata") or {}}
 

@@ -28,6 +28,8 @@ class ConfigFiles:
     def first(self) -> Path:
         """The file to which new entries are added: the first that is there, else the first of all, which is then created."""
         if not self.documents:
+            if not self.paths:
+                raise CommandError("no client configuration: name a file with --config")
             self.documents[self.paths[0]] = {}
         return next(iter(self.documents))
 
@@ -68,12 +70,14 @@ class ConfigFiles:
 
     def write(self, path: Path, changes: Object) -> None:
         self.documents[path] = {"apiVersion": "v1", "kind": "Config", **self.documents[path], **changes}
-        _replace_file(path, self.documents[path])
+        replace_file(path, self.documents[path])
 
 
-def _replace_file(path: Path, document: Object) -> None:
+def replace_file(path: Path, document: Object) -> None:
     """Write a file as a whole or not at all; its mode stays, and that of a new one lets only its owner read it."""
     path = path.resolve()
+    if path.exists() and not path.is_file():
+        raise CommandError(f"{path}: not a regular file: name another one with --config")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as made:

@@ -87,13 +87,34 @@ def read_file(path: Path) -> dict[str, Any]:
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise CommandError(f"{path}: {error.strerror}: name another file with --config") from None
+    except UnicodeDecodeError:
+        raise CommandError(f"{path}: not UTF-8 text: name another file with --config") from None
     except yaml.YAMLError as error:
         raise CommandError(explain_yaml_error(str(path), error)) from None
+    except RecursionError:
+        raise CommandError(f"{path}: nested too deeply for a client configuration: check the file") from None
     if document is None:
         return {}
     if not isinstance(document, dict):
         raise CommandError(f"{path}: not a client configuration: it must be a mapping of kind Config")
+    _check_shape(path, document)
     return document
+
+
+def _check_shape(path: Path, document: dict[str, Any]) -> None:
+    """Raises CommandError for a list or an entry of another shape, naming it."""
+    current = document.get("current-context")
+    if current is not None and not isinstance(current, str):
+        raise CommandError(f"{path}: current-context: must be text: correct the file")
+    for key, inner in (("clusters", "cluster"), ("users", "user"), ("contexts", "context")):
+        entries = document.get(key)
+        if entries is not None and not isinstance(entries, list):
+            raise CommandError(f"{path}: {key}: must be a list: correct the file")
+        for at, entry in enumerate(entries or ()):
+            if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
+                raise CommandError(f"{path}: {key}[{at}]: must be a mapping with a name: correct the file")
+            if not isinstance(entry.get(inner) or {}, dict):
+                raise CommandError(f"{path}: {key}[{at}].{inner}: must be a mapping: correct the file")
 
 
 def _absolute(document: dict[str, Any], key: str, folder: Path) -> list[dict[str, Any]]:
@@ -129,6 +150,8 @@ def load(flags: GlobalFlags, environment: Mapping[str, str]) -> ClientConfig:
         raise CommandError(f"client configuration: {error}: check it with config view, or choose --context") from None
     except OSError as error:
         raise CommandError(f"client configuration: {error.filename}: {error.strerror}") from None
+    except (AttributeError, KeyError, TypeError) as error:
+        raise CommandError(f"client configuration: a field of the chosen cluster, user or context has a wrong type: {error}: see config view") from None
     return _with_flags(config, flags)
 
 

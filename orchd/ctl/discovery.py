@@ -62,6 +62,10 @@ class Resource:
         return lower in (self.plural, self.singular, self.kind.lower()) or lower in self.short_names
 
 
+class UnknownTypeError(CommandError):
+    """The server has no resource of a name."""
+
+
 class Discovery:
     """Reads discovery documents as they are needed; the core group first, so that most commands read one of them."""
 
@@ -145,7 +149,7 @@ class Discovery:
                 for resource in await self.version(group, version):
                     if resource.answers_to(name):
                         return resource
-        raise CommandError(f'the server has no resource type "{word}": api-resources lists those that it has')
+        raise UnknownTypeError(f'the server has no resource type "{word}": api-resources lists those that it has')
 
     async def _candidates(self, rest: str) -> list[tuple[str, str]]:
         """Group versions that ``GROUP`` or ``VERSION.GROUP`` may mean."""

@@ -11,7 +11,7 @@ from orchd.client.requests import Call
 from orchd.ctl import output
 from orchd.ctl.api import Api
 from orchd.ctl.command import DURATION, Group, everywhere_option, files_option
-from orchd.ctl.discovery import Resource
+from orchd.ctl.discovery import Resource, UnknownTypeError
 from orchd.ctl.errors import CommandError, Failures
 from orchd.ctl.forms import form_option
 from orchd.ctl.manifests import read_objects
@@ -76,7 +76,7 @@ async def _question(api: Api, words: tuple[str, ...], subresource: str, everywhe
         try:
             resource = await api.discovery.find(type_)
             group, plural, namespaced = resource.group, resource.plural, resource.namespaced
-        except CommandError as error:
+        except UnknownTypeError as error:
             click.echo(f"Warning: {error}", err=True)
             plural, _, group = type_.partition(".")
     attributes = {

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from random import SystemRandom
@@ -28,6 +29,8 @@ from orchd.dialect import COMMAND_LINE
 from orchd.errors import ApiError
 
 _INTERRUPTED = 130
+#: The verbosity that prints the place of an unforeseen error.
+_ALL = 8
 #: Seconds for which an answer is waited for without --request-timeout.
 _TIMEOUT = 30.0
 
@@ -62,11 +65,20 @@ def main(arguments: Sequence[str] | None = None, session: Session | None = None)
         return _fail(str(error), error.status)
     except ApiError as error:
         return _fail(explain_api_error(error))
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        return _fail_unexpectedly(error, session)
     except BrokenPipeError:
         # The reader of the output has ended; nothing more can be written, not even when Python closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return status if isinstance(status, int) else 0
+
+
+def _fail_unexpectedly(error: Exception, session: Session) -> int:
+    """Say in one line what no command foresaw, mostly an answer of a shape that no server gives; all of it with -v=8."""
+    if session.flags.verbosity >= _ALL:
+        traceback.print_exception(error)
+    return _fail(f"unexpected answer of the server, or a fault of this program: {type(error).__name__}: {str(error)[:200]}: see it with -v=8")
 
 
 def _fail(text: str, status: int = 1) -> int:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any, cast
 
+import pytest
 import yaml
 
-from orchd.client.interfaces import ResourceRef
-from orchd.ctl.api import MERGE
+from orchd.client.interfaces import Answer, ResourceRef
+from orchd.client.requests import Call
+from orchd.ctl.api import MERGE, Api, is_object_or_list
+from orchd.ctl.errors import CommandError
 from orchd.testing.server import run
 from tests.ctl.ctl_runner import Ctl
 
@@ -139,3 +143,26 @@ def test_watch_prints_the_state_then_changes(ctl: Ctl) -> None:
     assert [line.split()[:2] for line in lines[1:]] == [["a", "1"], ["b", "1"], ["c", "1"], ["a", "2"]]
     ctl.while_waiting = lambda second: None
     assert ctl("get", "cm", "--watch-only").out == ""
+
+
+@pytest.mark.parametrize(
+    "value",
+    [[], None, "x", 5, {"items": 5}, {"items": ["x"]}, {"metadata": 5}, {"rows": [{}]}, {"columnDefinitions": [{}]}, {"groups": [{}]}, {"items": [{"metadata": 5}]}],
+)
+def test_answers_that_are_no_objects_are_told(value: object) -> None:
+    """JSON of a shape that commands do not rely on is told from objects, lists and tables."""
+    assert not is_object_or_list(value)
+
+
+def test_the_same_page_of_a_list_again_is_an_error(ctl: Ctl) -> None:
+    """A server that gives one continue token for ever ends a list with an error."""
+
+    class Client:
+        async def exchange(self, call: Call) -> Answer:
+            body = b'{"metadata": {"continue": "again"}, "items": []}'
+            return Answer(code=200, content_type="application/json", body=body, warnings=())
+
+    api = Api(cast(Any, Client()), None, "default", lambda text: None)
+    resource = run(Api(ctl.server.client("admin", agent="ctl"), None, "default", lambda text: None).discovery.find("configmaps"))
+    with pytest.raises(CommandError, match="the same page of the list again and again"):
+        run(api.list(resource))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from orchd.ctl import configuration
 from orchd.ctl.command import seconds
+from orchd.ctl.config_files import replace_file
 from orchd.ctl.configuration import GlobalFlags
 from orchd.ctl.errors import CommandError
 from orchd.ctl.main import cli
@@ -264,6 +267,39 @@ def test_properties_are_set_and_unset(ctl: Ctl, tmp_path: Path) -> None:
     assert "which field? Those of users are" in config("set", "users.u", "x", status=1).error
     assert "write current-context" in config("set", "nope.x", "y", status=1).error
     assert "no cluster 'z'" in config("unset", "clusters.z.server", status=1).error
+
+
+@pytest.mark.parametrize(
+    ("document", "says"),
+    [
+        ("contexts: 5", "contexts: must be a list"),
+        ("clusters: {a: 1}", "clusters: must be a list"),
+        ("users: [text]", "users[0]: must be a mapping with a name"),
+        ("contexts: [{name: 5}]", "contexts[0]: must be a mapping with a name"),
+        ("contexts: [{name: a, context: 5}]", "contexts[0].context: must be a mapping"),
+        ("current-context: 5", "current-context: must be text"),
+        ("[]", "must be a mapping of kind Config"),
+        ("a: [b", "not YAML"),
+        ("\x00", "not YAML"),
+    ],
+)
+def test_malformed_configurations_name_the_field(ctl: Ctl, tmp_path: Path, document: str, says: str) -> None:
+    """A configuration of a wrong shape is refused with the field, whatever the command."""
+    path = tmp_path / "config"
+    path.write_text(document)
+    for words in (("config", "view"), ("config", "get-contexts"), ("config", "set", "current-context", "a")):
+        assert says in ctl(*words, "--config", str(path), status=1).error
+    with pytest.raises(CommandError, match=re.escape(says)):
+        configuration.load(GlobalFlags(config=str(path)), {})
+
+
+def test_only_regular_files_are_written(tmp_path: Path) -> None:
+    """A pipe or device is not replaced by a configuration file."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(CommandError, match="not a regular file"):
+        replace_file(pipe, {})
+    assert pipe.is_fifo()
 
 
 def test_exec_plugins_and_flattened_views(ctl: Ctl, tmp_path: Path) -> None:
