@@ -46,6 +46,8 @@ for _command in COMMANDS:
 
 def main(arguments: Sequence[str] | None = None, session: Session | None = None) -> int:
     """Run one command; the exit status."""
+    if sys.stdout is None:
+        return 1  # closed by the caller: there is nowhere to print
     session = session or Session(_connect, os.environ, _edit)
     try:
         status = cli.main(args=arguments, prog_name=COMMAND_LINE, standalone_mode=False, obj=session)
@@ -65,12 +67,16 @@ def main(arguments: Sequence[str] | None = None, session: Session | None = None)
         return _fail(str(error), error.status)
     except ApiError as error:
         return _fail(explain_api_error(error))
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        return _fail_unexpectedly(error, session)
     except BrokenPipeError:
         # The reader of the output has ended; nothing more can be written, not even when Python closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:
+        # Standard output may be full; what it still holds is dropped.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _fail(f"{error.filename or 'output'}: {error.strerror or error}")
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        return _fail_unexpectedly(error, session)
     return status if isinstance(status, int) else 0
 
 

@@ -177,8 +177,9 @@ async def _sources(api: Api, obj: Object, target: Target) -> dict[tuple[str, str
                 if name and (field, name) not in out:
                     found = await api.get(await api.discovery.find(plural), name, target.namespace)
                     data = found.get("data") or {}
-                    decoded = {key: base64.b64decode(value).decode("utf-8", "replace") for key, value in data.items()}
-                    out[field, name] = decoded if plural == "secrets" else data
+                    if plural == "secrets":
+                        data = {key: base64.b64decode(value).decode("utf-8", "replace") for key, value in data.items()}
+                    out[field, name] = data
     return out
 
 

@@ -290,3 +290,12 @@ def test_unchanged_objects_are_reported(ctl: Ctl) -> None:
     assert "unknown field" in ctl("create", "-f", "-", status=1, send=MAP + "frob: 1\n").error
     assert ctl("create", "-f", "-", "--validate=ignore", send=MAP.replace("name: m", "name: other") + "frob: 1\n").lines == ["configmap/other created"]
     assert ctl("auth", "whoami", "-o", "jsonpath={.status.userInfo.username}").out == "admin"
+
+
+def test_resolved_variables(web: Ctl) -> None:
+    """set env --from refers to config maps and secrets; --list --resolve prints their values."""
+    web("create", "configmap", "plain", "--from-literal=a=b")
+    web("create", "secret", "generic", "hidden", "--from-literal=c=d")
+    web("set", "env", "deploy/web", "--from=cm/plain")
+    web("set", "env", "deploy/web", "--from=secret/hidden", "--prefix=P_")
+    assert web("set", "env", "deploy/web", "--list", "--resolve", "-c=busybox").lines[1:] == ["A=b", "P_C=d"]

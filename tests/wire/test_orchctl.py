@@ -114,3 +114,14 @@ def test_documented_commands_run(server: DaemonProcess, tmp_path: Path) -> None:
 def test_completion_works_without_a_server(shell: str) -> None:
     """Completion scripts are printed without a kubeconfig."""
     assert "orchctl" in orchctl("completion", shell, config=None).stdout
+
+
+def test_full_output_is_one_line_of_error(server: DaemonProcess) -> None:
+    """Output that cannot be written is an error of one line, and closed output is exit status 1."""
+    command = [sys.executable, "-m", "orchd.ctl.main", f"--config={server.config_file}", "get", "ns"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=environment)
+    assert (done.returncode, done.stderr) == (1, "orchctl: output: No space left on device\n")
+    closed = subprocess.run(["/bin/sh", "-c", '"$@" >&-', "sh", *command], stderr=subprocess.PIPE, text=True, env=environment)
+    assert (closed.returncode, "Traceback" in closed.stderr) == (1, False)
