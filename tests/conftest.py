@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import gc
+import importlib.metadata
 import json
 import os
 import signal
@@ -14,9 +16,13 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+# pytest asks for Twisted's version around every test, which reads its package metadata each time.
+importlib.metadata.version = functools.cache(importlib.metadata.version)
+
 # Property tests have no deadline: the time of an example depends on the machine. In an ordinary run the examples are
 # derived from the test's source, so that a commit passes or fails alike everywhere; `make fuzz` looks for new ones.
-settings.register_profile("same", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+# Sixty of them: the same ones each time find nothing new.
+settings.register_profile("same", deadline=None, derandomize=True, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 _EXAMPLES = int(os.environ.get("ORCHD_FUZZ", 0))
 if _EXAMPLES:
     settings.register_profile("new", settings.get_profile("same"), derandomize=False, max_examples=_EXAMPLES)

@@ -25,8 +25,10 @@ import yaml
 
 import orchd
 from orchd.dialect import ORCH, Dialect
+from orchd.pki.bootstrap import Files
 from orchd.testing.forked_process import ForkedProcess, Process
 from orchd.testing.ports import free_port
+from orchd.testing.server_templates import make_signing_key
 
 #: Seconds after which a test gives up waiting: long enough for any machine, so that only a hang reaches it.
 PATIENCE = 600.0
@@ -45,8 +47,8 @@ class DaemonProcess:
     `folder` holds the data folder ``data`` and the log ``log``; a second process on the same `folder` continues both.
     `flags` are added to the command line unchanged. As a context manager it starts, and stops a running process.
 
-    On Linux it is a fork of a process that has imported the server already, and ends with this one; with `fresh` it is a new
-    process of the interpreter, which takes longer.
+    On Linux it is a fork of a process that has imported the server already, ends with this one, and signs service account tokens
+    with an EC key; with `fresh` it is a new process of the interpreter with the default RSA key, which takes longer.
     """
 
     def __init__(
@@ -116,6 +118,10 @@ class DaemonProcess:
         environment = {**os.environ, **self._environment}
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(_TREE), environment.get("PYTHONPATH")]))
         if not self._fresh:
+            if self.program == DaemonProcess.program and not self.data.exists():
+                # The server would make an RSA key, which takes a third of its start.
+                self.data.mkdir(mode=0o700)
+                make_signing_key(Files.below(self.data, self.dialect))
             arguments = ["twistd", *self.command[self.command.index("-n") :]]
             log = str(self.log_file.absolute())
             self._process = ForkedProcess(
