@@ -29,8 +29,8 @@ ROUNDS ?= 100
 TRIO ?= orchd-data-trio
 
 # Tests of a module run in the same worker, since they share servers. WORKERS= runs all tests in one process. Each worker needs five
-# CPU seconds to collect the tests; four workers wait often enough to keep two processors busy.
-WORKERS ?= --numprocesses=4 --dist=loadfile --no-loadscope-reorder
+# CPU seconds to collect the tests; five workers wait often enough to keep two processors busy.
+WORKERS ?= --numprocesses=5 --dist=loadfile --no-loadscope-reorder
 
 SERVE ?=
 

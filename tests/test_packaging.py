@@ -34,15 +34,42 @@ def copy_sources(source: Path) -> None:
         shutil.copy(ROOT / name, source / name)
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A wheel built from a copy of the sources, without the network."""
-    folder = tmp_path_factory.mktemp("wheel")
-    source = folder / "source"
+BUILD = """
+import os, sys
+_, out, umask = sys.argv  # the backend writes its own
+os.umask(int(umask, 8))
+sys.path.insert(0, "contrib/backend")
+import reproducible
+reproducible.build_sdist(out)
+reproducible.build_wheel(out)
+"""
+
+
+def build(folder: Path, umask: str, mtime: int) -> Path:
+    """Build the sdist and the wheel, without the network, from a copy of the sources with this time and umask; returns their folder."""
+    source, out = folder / "source", folder / "out"
     copy_sources(source)
-    command = ["wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", str(folder), str(source)]
-    subprocess.run([sys.executable, "-m", "pip", *command], check=True, capture_output=True, text=True, timeout=PATIENCE)
-    (built,) = folder.glob("*.whl")
+    out.mkdir()
+    for path in source.rglob("*"):
+        os.utime(path, (mtime, mtime))
+        if path.is_file():
+            path.chmod(0o666 & ~int(umask, 8))
+    subprocess.run(
+        [sys.executable, "-c", BUILD, str(out), umask], cwd=source, env={**os.environ, "SOURCE_DATE_EPOCH": "1700000000"},
+        check=True, capture_output=True, text=True, timeout=PATIENCE,
+    )
+    return out
+
+
+@pytest.fixture(scope="module")
+def distributions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the sdist and the wheel."""
+    return build(tmp_path_factory.mktemp("distributions"), "022", 1_600_000_000)
+
+
+@pytest.fixture(scope="module")
+def wheel(distributions: Path) -> Path:
+    (built,) = distributions.glob("*.whl")
     return built
 
 
@@ -153,40 +180,11 @@ def test_extras_are_declared(wheel: Path) -> None:
         assert len(brought) == len(text.strip().splitlines()), extra
 
 
-BUILD = """
-import os, sys
-_, out, umask = sys.argv  # the backend writes its own
-os.umask(int(umask, 8))
-sys.path.insert(0, "contrib/backend")
-import reproducible
-reproducible.build_sdist(out)
-reproducible.build_wheel(out)
-"""
-
-
-def build(folder: Path, umask: str, mtime: int) -> dict[str, bytes]:
-    """Build both archives from sources with this time and umask; returns their bytes by name."""
-    source, out = folder / "source", folder / "out"
-    copy_sources(source)
-    out.mkdir()
-    for path in source.rglob("*"):
-        os.utime(path, (mtime, mtime))
-        if path.is_file():
-            path.chmod(0o666 & ~int(umask, 8))
-    subprocess.run(
-        [sys.executable, "-c", BUILD, str(out), umask], cwd=source, env={**os.environ, "SOURCE_DATE_EPOCH": "1700000000"},
-        check=True, capture_output=True, text=True, timeout=PATIENCE,
-    )
-    return {path.name: path.read_bytes() for path in out.iterdir()}
-
-
-def test_builds_are_reproducible(tmp_path: Path) -> None:
+def test_builds_are_reproducible(distributions: Path, tmp_path: Path) -> None:
     """With SOURCE_DATE_EPOCH the wheel and the sdist are reproducible, whatever times and modes the sources have."""
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-    one = build(tmp_path / "one", "022", 1_600_000_000)
-    two = build(tmp_path / "two", "077", 1_650_000_001)
-    assert {Path(name).suffix for name in one} == {".gz", ".whl"}
+    again = build(tmp_path, "077", 1_650_000_001)
+    assert {path.suffix for path in distributions.iterdir()} == {".gz", ".whl"}
+    one, two = ({path.name: path.read_bytes() for path in folder.iterdir()} for folder in (distributions, again))
     assert one == two, [name for name in one if one[name] != two.get(name)]
 
 
