@@ -1,4 +1,4 @@
-"""``apply view-last-applied`` and ``apply set-last-applied``: what was applied to objects last."""
+"""``apply view-last-applied`` and ``apply set-last-applied``: the configuration that was last applied to an object."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from orchd.kinds.jsonvalues import Object
 @selection_options
 @pass_session
 def view_last_applied(session: Session, /, words: tuple[str, ...], form: str, **given: Any) -> None:
-    """Print what was applied to objects last: the fields that server-side apply of this program owns, or the annotation that
-    client-side apply left."""
+    """Print the configuration that was last applied: the fields owned by this program's server-side apply, or the annotation of
+    client-side apply."""
     selection = Selection.take(given)
 
     async def work(api: Api) -> None:
@@ -47,7 +47,7 @@ def view_last_applied(session: Session, /, words: tuple[str, ...], form: str, **
 
 
 def last_applied(obj: Object, manager: str, dialect: Dialect) -> Object | None:
-    """What `manager` applied to an object last; None if nothing was. Raises CommandError for an annotation that is not JSON."""
+    """The configuration that `manager` last applied to an object, None without one. Raises CommandError for an annotation that is not JSON."""
     metadata = obj["metadata"]
     entries = [each for each in metadata.get("managedFields") or () if each.get("operation") == "Apply"]
     own = [each for each in entries if each.get("manager") == manager and not each.get("subresource")]
@@ -69,7 +69,7 @@ def last_applied(obj: Object, manager: str, dialect: Dialect) -> Object | None:
 
 
 def owned_part(value: Any, fields: Object) -> Any:
-    """The part of a value that a set of fields (of managedFields) names."""
+    """The part of a value that a field set (fieldsV1 of managedFields) selects."""
     names = [key for key in fields if key != "."]
     if not names:
         return value if "." not in fields or not isinstance(value, dict | list) else type(value)()
@@ -81,14 +81,14 @@ def owned_part(value: Any, fields: Object) -> Any:
 
 
 def _members(value: list[Any], key: str) -> list[Any]:
-    """The members of a list that one element of a path names."""
+    """The list members that one path element of a field set selects."""
     kind, _, text = key.partition(":")
     if kind == "i":
         return value[int(text) :][:1] if text.isdecimal() else []
     wanted = json.loads(text)
     if kind == "v":
         return [item for item in value if item == wanted][:1]
-    # A key field that the object omits has its default, which is not known here: the first of these members is meant.
+    # A key field that the object omits has its default, which is unknown here: the first such member is taken.
     matching = (item for item in value if isinstance(item, dict) and all(item.get(name, wanted[name]) == wanted[name] for name in wanted))
     return list(matching)[:1]
 

@@ -142,7 +142,7 @@ async def send_apply(api: Api, target: Target, obj: Object, query: Mapping[str, 
 
 
 def _is_own_conflict(error: ApiError, manager: str) -> bool:
-    """Is this a conflict with nobody but the manager itself?"""
+    """True if every conflict is with fields that the manager itself owns by other commands."""
     causes = (error.details or {}).get("causes") or ()
     return error.reason == "Conflict" and bool(causes) and all(
         each.get("reason") == "FieldManagerConflict" and str(each.get("message", "")).startswith(f'conflict with "{manager}"')

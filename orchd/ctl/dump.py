@@ -21,11 +21,11 @@ from orchd.ctl.session import Session, pass_session
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
 
-#: What is dumped of each namespace.
+#: Resources that are dumped of each namespace.
 _RESOURCES: Final = (
     "events", "replicationcontrollers", "services", "daemonsets.apps", "deployments.apps", "replicasets.apps", "pods",
 )  # fmt: skip
-#: Bytes of a container's log that are dumped at most.
+#: Maximum bytes of a container's log.
 _MOST_LOG: Final = 16 * 1024 * 1024
 
 
@@ -42,7 +42,7 @@ def dump(session: Session, namespaces: tuple[str, ...], folder: str, everywhere:
     chosen = [name for each in namespaces for name in each.split(",") if name]
 
     async def work(api: Api) -> None:
-        writer = _Writer(folder if folder != "-" else "", Form(form))
+        writer = DumpWriter(folder if folder != "-" else "", Form(form))
         writer.write("nodes", await _list(api, "nodes"))
         names = chosen
         if everywhere:
@@ -55,7 +55,7 @@ def dump(session: Session, namespaces: tuple[str, ...], folder: str, everywhere:
     session.run(work)
 
 
-class _Writer:
+class DumpWriter:
     """Writes to standard output, or to files of a folder."""
 
     def __init__(self, folder: str, form: Form) -> None:
@@ -79,6 +79,8 @@ class _Writer:
     def _put(self, path: str, text: str) -> None:
         assert self._folder is not None, "only with a folder"
         target = self._folder / path
+        if not target.resolve().is_relative_to(self._folder.resolve()):
+            raise CommandError(f"{path}: the server sent a name that is not a file name")
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, encoding="utf-8")
@@ -91,7 +93,7 @@ async def _list(api: Api, plural: str, namespace: str = "") -> Object:
     return {**found, "items": [without_managed_fields(each) for each in found.get("items") or ()]}
 
 
-async def _dump_namespace(api: Api, writer: _Writer, namespace: str) -> None:
+async def _dump_namespace(api: Api, writer: DumpWriter, namespace: str) -> None:
     pods: Object = {}
     for plural in _RESOURCES:
         pods = await _list(api, plural, namespace)

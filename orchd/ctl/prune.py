@@ -15,7 +15,7 @@ from orchd.ctl.targets import Target
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
 
-#: Kinds that are looked through without --prune-allowlist, as templates of GROUP/VERSION/KIND.
+#: Kinds that are pruned without --prune-allowlist, as templates of GROUP/VERSION/KIND.
 DEFAULT_KINDS: Final = (
     *(f"/v1/{kind}" for kind in ("ConfigMap", "Endpoints", "Namespace", "PersistentVolumeClaim", "PersistentVolume", "Pod",
                                  "ReplicationController", "Secret", "Service")),
@@ -25,7 +25,7 @@ DEFAULT_KINDS: Final = (
 
 
 async def allowed_resources(api: Api, allowlist: Iterable[str]) -> list[Resource]:
-    """The resources of ``core/v1/ConfigMap`` texts; the default ones without any. Raises CommandError."""
+    """The resources that texts such as ``core/v1/ConfigMap`` name; those of `DEFAULT_KINDS` for no texts. Raises CommandError."""
     given = tuple(allowlist)
     dialect = await api.dialect()
     out = []
@@ -41,8 +41,8 @@ async def allowed_resources(api: Api, allowlist: Iterable[str]) -> list[Resource
 async def prune(
     api: Api, applied: list[tuple[Target, str]], *, resources: list[Resource], selector: str, options: Object, dry_run: str, wait: float
 ) -> None:
-    """Delete objects that `api.manager` applied and that are not among `applied` (with their uids). Looked through are the
-    namespaces of `applied`, and the resources without namespaces. Waits up to `wait` seconds for their end, 0 not at all."""
+    """Delete objects that `api.manager` applied and that are not among `applied` (targets with uids), in the namespaces of `applied`
+    and without a namespace. Waits up to `wait` seconds until they are gone; 0 does not wait."""
     kept = {uid for _, uid in applied}
     namespaces = sorted({api.scope(target.resource, target.namespace) for target, _ in applied if target.resource.namespaced})
     query = {"labelSelector": selector} if selector else {}

@@ -1,4 +1,4 @@
-"""``auth reconcile``: roles and bindings that grant at least what files say."""
+"""``auth reconcile``: creates and extends roles and bindings so that they grant what the files grant."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ROLES, _BINDINGS = ("Role", "ClusterRole"), ("RoleBinding", "ClusterRoleBinding
 
 @dataclass(slots=True)
 class Outcome:
-    """What a reconciliation did to one object, for the user."""
+    """Result of reconciling one object: the object, the operation ("" for none) and lines of details for the user."""
 
     obj: Object
     operation: str = ""
@@ -87,9 +87,9 @@ async def _reconcile(api: Api, target: Target, wanted: Object, dry_run: str, *, 
             outcome.obj = await api.create(target.resource, wanted, namespace=target.namespace, query=query)
         return outcome
     if target.resource.kind in _ROLES:
-        outcome = reconciled_role(present, wanted, remove_extra=fewer_rules)
+        outcome = reconcile_role(present, wanted, remove_extra=fewer_rules)
     else:
-        outcome = reconciled_binding(present, wanted, remove_extra=fewer_subjects)
+        outcome = reconcile_binding(present, wanted, remove_extra=fewer_subjects)
     if dry_run == "client" or not outcome.operation:
         return outcome
     if outcome.operation == "recreate":
@@ -103,7 +103,7 @@ async def _reconcile(api: Api, target: Target, wanted: Object, dry_run: str, *, 
 
 
 async def _create_namespace(api: Api, target: Target, dry_run: str) -> None:
-    """Create the namespace of a role that is not there, if it is missing."""
+    """Create the namespace of a new object if it does not exist."""
     name = api.scope(target.resource, target.namespace)
     if not name or dry_run != "none":
         return
@@ -135,11 +135,11 @@ def _with_metadata(present: Object, wanted: Object) -> tuple[Object, bool]:
     return {**present, "metadata": metadata}, metadata != present["metadata"]
 
 
-def reconciled_role(present: Object, wanted: Object, *, remove_extra: bool) -> Outcome:
-    """The role that `present` has to be so that it grants what `wanted` does, and not more with `remove_extra`."""
+def reconcile_role(present: Object, wanted: Object, *, remove_extra: bool) -> Outcome:
+    """`present` with the permissions of `wanted` added, and with `remove_extra` without others."""
     out, changed = _with_metadata(present, wanted)
     if wanted.get("aggregationRule") is not None:
-        # The rules of an aggregated role are those of others.
+        # The rules of an aggregated role come from the roles that it selects.
         selectors = (present.get("aggregationRule") or {}).get("clusterRoleSelectors") or []
         needed = wanted["aggregationRule"].get("clusterRoleSelectors") or []
         missing = [each for each in needed if each not in selectors]
@@ -158,8 +158,8 @@ def reconciled_role(present: Object, wanted: Object, *, remove_extra: bool) -> O
     return Outcome(out, operation, _listed("missing rules added", missing) + _listed("extra rules removed", extra))
 
 
-def reconciled_binding(present: Object, wanted: Object, *, remove_extra: bool) -> Outcome:
-    """The binding that `present` has to be so that it binds the subjects of `wanted` to its role."""
+def reconcile_binding(present: Object, wanted: Object, *, remove_extra: bool) -> Outcome:
+    """`present` with the subjects of `wanted` added, and with `remove_extra` without others. A different role needs a new binding."""
     if {**_group_of(wanted), **wanted["roleRef"]} != {**_group_of(wanted), **present["roleRef"]}:
         return Outcome(wanted, "recreate", [f"\troleRef changed from {present['roleRef']['name']} to {wanted['roleRef']['name']}"])
     out, changed = _with_metadata(present, wanted)
@@ -192,7 +192,7 @@ def _without(members: list[Object], others: list[Object], group: str) -> list[Ob
 
 
 def uncovered(granted: list[Object], wanted: list[Object]) -> list[Object]:
-    """The rules of `wanted` of which `granted` does not grant everything, each with what is missing."""
+    """The permissions of `wanted` that `granted` lacks: a rule that is missing as a whole is kept whole."""
     out = []
     for rule in wanted:
         missing = [one for one in _single(rule) if not any(_covers(each, one) for each in granted)]

@@ -46,8 +46,8 @@ class Selection:
     async def targets(
         self, api: Api, session: Session, words: Sequence[str], *, whole_types: bool = False, needed: bool = False
     ) -> list[Target]:
-        """The objects, with those that are named not looked up. A type alone is all of its objects with `whole_types`. That there
-        are none is said, or an error with `needed`. Raises CommandError and ApiError."""
+        """The selected objects; named ones are not read. With `whole_types` a type alone selects all of its objects. If nothing is
+        selected, prints so, or raises CommandError with `needed`. Raises CommandError and ApiError."""
         if self.files:
             if words:
                 raise CommandError("give objects by -f or by name, not both")

@@ -64,6 +64,6 @@ REMEDIES: Mapping[str, Remedy] = {
 
 
 def remedy(plugin: str, pod: Pod, node: NodeView) -> str:
-    """The remedy for a plugin's rejection of a node; "" if there is none."""
+    """The remedy for a plugin's rejection of a node; "" without one."""
     found = REMEDIES.get(plugin)
     return "" if found is None else found(pod, node)

@@ -191,8 +191,8 @@ class InProcessServer:
         return {item.key: item for item in run(self.store.range("")).items}
 
     def restore(self, contents: Mapping[str, KeyValue]) -> None:
-        """Undo in the store what was written since `contents`, the last first, and let the server follow. It is told of the changes
-        as of those of another server; its clock goes on."""
+        """Undo the writes since `contents` in the store, latest first. The server receives the changes as those of another server; its
+        clock is not set back."""
         present = self.contents()
         for item in sorted(present.values(), key=lambda each: -each.revision):
             before = contents.get(item.key)

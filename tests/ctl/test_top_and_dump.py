@@ -10,7 +10,9 @@ import pytest
 
 from orchd.client.requests import Call
 from orchd.ctl import top
+from orchd.ctl.dump import DumpWriter
 from orchd.ctl.errors import CommandError
+from orchd.ctl.forms import Form
 from orchd.ctl.tracing import TracingClient
 from orchd.testing.server import run
 from tests.ctl.ctl_runner import Ctl
@@ -92,3 +94,12 @@ def test_requests_are_traced(ctl: Ctl) -> None:
         run(client.exchange(Call(method="POST", path=path, query={"fieldManager": "a"}, body=body)))
         assert len(said) == count and f"POST {path}?fieldManager=a 201 in 0 ms" in said
         assert all(len(line) < 1200 for line in said)
+
+
+def test_dump_writes_only_into_its_folder(tmp_path: Path) -> None:
+    """A name from the server that leads out of the folder is an error, and nothing is written."""
+    writer = DumpWriter(str(tmp_path / "dump"), Form("json"))
+    for namespace in ("..", "a/../..", "/etc"):
+        with pytest.raises(CommandError, match="not a file name"):
+            writer.write_log(namespace, "x", "y", "text")
+    assert not list(tmp_path.iterdir())

@@ -31,8 +31,8 @@ class Download(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignServers:
-    """`informer` is that of APIServices: `registry` is told of its changes before its later listeners. `in_thread` runs a function in a
-    thread, for large documents."""
+    """`informer` is that of APIServices; `registry` is its first listener, so that later ones find the registry up to date. `in_thread`
+    runs a function in a thread, for large documents."""
 
     registry: AggregatedServices
     informer: IInformer

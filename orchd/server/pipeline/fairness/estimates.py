@@ -31,7 +31,7 @@ class WorkEstimates:
         return 0 if cache is None else len(cache)
 
     def watches(self, info: RequestInfo) -> int:
-        """Number of watches of the resource, which are told of a write."""
+        """Number of watches of the resource, each of which receives an event for a write."""
         cache = self._cache(info)
         return 0 if cache is None else cache.subscribers
 

@@ -70,7 +70,7 @@ export async function follow({where, query = {}, accept, listener, signal}) {
   }
 }
 
-/** The user may not, or there is no such thing: wait until somebody wants to try again. */
+/** The request is forbidden, or the resource does not exist: wait until the user tries again. */
 function refused(error, listener, signal) {
   listener.begin();
   listener.complete();

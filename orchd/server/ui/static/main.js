@@ -19,7 +19,7 @@ const REFUSED = 'The server no longer accepts the credentials: sign in again.';
 const app = document.getElementById('app');
 /** @type {Frame|null} */
 let frame = null;
-/** Ends what waits for the server while nobody is signed in. */
+/** Aborts requests that were started while no user is signed in. */
 let starting = new AbortController();
 
 function leave() {
@@ -88,7 +88,7 @@ async function enter() {
   if (missing.length) frame.tell(`not available: ${missing.join(', ')}`);
 }
 
-/** Rejects when the server does not answer; signs out when it takes the user for somebody else. */
+/** Rejects when the server does not answer; signs out when the session belongs to another user. */
 async function stillKnown() {
   const before = session().user;
   let found;
