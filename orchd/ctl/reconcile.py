@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +20,7 @@ from orchd.ctl.session import Session, pass_session
 from orchd.ctl.targets import Target, target_of
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.rule_coverage import breakdown, uncovered
 
 _ROLES, _BINDINGS = ("Role", "ClusterRole"), ("RoleBinding", "ClusterRoleBinding")
 
@@ -151,7 +150,7 @@ def reconcile_role(present: Object, wanted: Object, *, remove_extra: bool) -> Ou
             return Outcome(out, "update", details)
         return Outcome(out, "update" if changed else "")
     before, after = present.get("rules") or [], wanted.get("rules") or []
-    missing, extra = uncovered(before, after), uncovered(after, before) if remove_extra else []
+    missing, extra = missing_rules(before, after), missing_rules(after, before) if remove_extra else []
     if missing or extra:
         out["rules"] = after if remove_extra else [*before, *missing]
     operation = "update" if missing or extra or changed else ""
@@ -188,55 +187,10 @@ def _without(members: list[Object], others: list[Object], group: str) -> list[Ob
     return [each for each in members if identity(each) not in known]
 
 
-# -- which permissions rules grant
-
-
-def uncovered(granted: list[Object], wanted: list[Object]) -> list[Object]:
+def missing_rules(granted: list[Object], wanted: list[Object]) -> list[Object]:
     """The permissions of `wanted` that `granted` lacks: a rule that is missing as a whole is kept whole."""
-    out = []
+    out: list[Object] = []
     for rule in wanted:
-        missing = [one for one in _single(rule) if not any(_covers(each, one) for each in granted)]
-        if missing and len(missing) == len(list(_single(rule))):
-            out.append(rule)
-        else:
-            out += missing
+        missing = uncovered(granted, [rule])
+        out += [rule] if missing and len(missing) == len(breakdown(rule)) else missing
     return out
-
-
-def _single(rule: Object) -> Iterator[Object]:
-    """A rule as rules for one verb on one resource or path each."""
-    for url, verb in itertools.product(rule.get("nonResourceURLs") or (), rule.get("verbs") or ()):
-        yield {"nonResourceURLs": [url], "verbs": [verb]}
-    names = rule.get("resourceNames") or [""]
-    for group, resource, name, verb in itertools.product(rule.get("apiGroups") or (), rule.get("resources") or (), names, rule.get("verbs") or ()):
-        yield {"apiGroups": [group], "resources": [resource], **({"resourceNames": [name]} if name else {}), "verbs": [verb]}
-
-
-def _covers(rule: Object, one: Object) -> bool:
-    """True if a rule grants a permission of `_single`."""
-    if "nonResourceURLs" in one:
-        return _any(rule.get("verbs"), lambda verb: verb in ("*", one["verbs"][0])) and _any(
-            rule.get("nonResourceURLs"), lambda url: _covers_path(url, one["nonResourceURLs"][0])
-        )
-    names = rule.get("resourceNames") or []
-    return (
-        _any(rule.get("apiGroups"), lambda group: group in ("*", one["apiGroups"][0]))
-        and _any(rule.get("resources"), lambda resource: _covers_resource(resource, one["resources"][0]))
-        and (not names or (one.get("resourceNames") or [None])[0] in names)
-        and _any(rule.get("verbs"), lambda verb: verb in ("*", one["verbs"][0]))
-    )
-
-
-def _any(values: list[str] | None, test: Callable[[str], bool]) -> bool:
-    return any(map(test, values or ()))
-
-
-def _covers_resource(granted: str, wanted: str) -> bool:
-    if granted in ("*", wanted):
-        return True
-    resource, _, subresource = granted.partition("/")
-    return resource == "*" and bool(subresource) and wanted.partition("/")[2] == subresource
-
-
-def _covers_path(granted: str, wanted: str) -> bool:
-    return granted in ("*", wanted) or (granted.endswith("*") and wanted.startswith(granted[:-1]))

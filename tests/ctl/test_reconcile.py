@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchd.ctl.reconcile import uncovered
+from orchd.ctl.reconcile import missing_rules
 from tests.ctl.ctl_runner import Ctl
 
 
@@ -107,4 +107,4 @@ def _rule(groups: str, resources: str, verbs: str, names: str = "") -> dict[str,
 )  # fmt: skip
 def test_permissions_that_rules_do_not_grant(granted: list[Any], wanted: Any, missing: list[Any]) -> None:
     """A rule is granted by one that has its groups, resources, names and verbs, or their wildcards."""
-    assert uncovered(granted, [wanted]) == missing
+    assert missing_rules(granted, [wanted]) == missing

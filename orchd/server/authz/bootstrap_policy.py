@@ -14,8 +14,8 @@ from orchd.client.interfaces import IClient, ResourceRef
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.rule_coverage import uncovered
 from orchd.server.authz import bootstrap_bindings, bootstrap_controller_roles, bootstrap_roles
-from orchd.server.authz.rule_coverage import uncovered
 from orchd.txkit.for_each import for_each
 
 RBAC_GROUP = "rbac.authorization.{abbr}.io"

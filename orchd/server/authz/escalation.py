@@ -12,10 +12,10 @@ from orchd import errors
 from orchd.dialect import Dialect
 from orchd.kinds.identity import MASTERS_GROUP, User
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.rule_coverage import Rule, compact, uncovered
 from orchd.server.authz.interfaces import Action, Decision, Verdict
-from orchd.server.authz.messages import quote_list
+from orchd.server.authz.messages import describe_rule, quote_list
 from orchd.server.authz.rbac import RoleBasedAuthorizer, role_key
-from orchd.server.authz.rule_coverage import Rule, compact, describe, uncovered
 
 _EVERYTHING: list[Rule] = [
     {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]},
@@ -28,7 +28,7 @@ def escalation_message(user: User, held: Iterable[Rule], granted: Iterable[Rule]
     missing = uncovered(held, granted)
     if not missing:
         return ""
-    lines = sorted({describe(rule) for rule in compact(missing)})
+    lines = sorted({describe_rule(rule) for rule in compact(missing)})
     text = (
         f"user {errors.quoted(user.name)} (groups={quote_list(user.groups)}) is attempting to grant RBAC permissions "
         "not currently held:\n" + "\n".join(lines)

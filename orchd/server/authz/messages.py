@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from orchd.errors import ApiError, qualified, quoted
+from orchd.kinds.objects.rule_coverage import Rule
 from orchd.server.authz.interfaces import Action
 
 _MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
@@ -44,3 +45,15 @@ def join_errors(errors: Iterable[str]) -> str:
     """Several errors as one text: without duplicates, in brackets if there is more than one."""
     texts = list(dict.fromkeys(errors))
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""
+
+
+def describe_rule(rule: Rule) -> str:
+    """``{APIGroups:[""], Resources:["pods"], Verbs:["get"]}``"""
+    shown = (
+        ("APIGroups", "apiGroups"),
+        ("Resources", "resources"),
+        ("NonResourceURLs", "nonResourceURLs"),
+        ("ResourceNames", "resourceNames"),
+        ("Verbs", "verbs"),
+    )
+    return "{" + ", ".join(f"{title}:{quote_list(rule[key])}" for title, key in shown if rule.get(key)) + "}"

@@ -13,10 +13,10 @@ from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
 from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.rule_coverage import breakdown, rule_covers, uncovered
 from orchd.server.authz.bootstrap_policy import bootstrap_objects, ensure
 from orchd.server.authz.compiled_rules import CompiledRules
 from orchd.server.authz.interfaces import Action
-from orchd.server.authz.rule_coverage import breakdown, rule_covers, uncovered
 from orchd.testing.results import result_of
 from orchd.txkit.coroutines import start
 

@@ -11,9 +11,9 @@ from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.rule_coverage import uncovered
 from orchd.server.authz.escalation import EscalationCheck
 from orchd.server.authz.rbac import RoleBasedAuthorizer
-from orchd.server.authz.rule_coverage import uncovered
 from orchd.testing.informers import MemoryInformers
 from orchd.testing.results import result_of
 

@@ -14,7 +14,7 @@ from orchd.dialect import KUBERNETES, ORCH, Dialect
 from orchd.errors import ApiError, already_exists, conflict, not_found
 from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.jsonvalues import Object
-from orchd.server.authz.rule_coverage import uncovered
+from orchd.kinds.objects.rule_coverage import uncovered
 from orchd.server.bootstrap import ensure_objects, objects
 from orchd.server.bootstrap.objects import BootstrapObject
 from orchd.testing.server import InProcessServer, make_server, run

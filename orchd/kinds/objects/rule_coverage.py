@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from orchd.server.authz.messages import quote_list
-
 Rule = dict[str, Any]
 
 
@@ -83,15 +81,3 @@ def compact(rules: Iterable[Rule]) -> list[Rule]:
             simple[key] = {**rule, "verbs": list(rule["verbs"])}
             out.append(simple[key])
     return out
-
-
-def describe(rule: Rule) -> str:
-    """``{APIGroups:[""], Resources:["pods"], Verbs:["get"]}``"""
-    shown = (
-        ("APIGroups", "apiGroups"),
-        ("Resources", "resources"),
-        ("NonResourceURLs", "nonResourceURLs"),
-        ("ResourceNames", "resourceNames"),
-        ("Verbs", "verbs"),
-    )
-    return "{" + ", ".join(f"{title}:{quote_list(rule[key])}" for title, key in shown if rule.get(key)) + "}"
