@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 import click
@@ -211,6 +211,15 @@ def _find_revision(found: dict[int, Object], revision: int) -> Object:
     return found[revision]
 
 
+async def _for_each(api: Api, targets: Iterable[Target], change: Callable[[Api, Target], Awaitable[None]]) -> None:
+    """Change every target; errors are raised after the last one."""
+    failures = Failures()
+    for target in targets:
+        with failures.collect():
+            await change(api, target)
+    failures.raise_collected()
+
+
 @rollout.command()
 @_words
 @click.option("--to-revision", type=click.IntRange(min=0), default=0, help="The revision to return to; default: the one before.")
@@ -222,11 +231,7 @@ def undo(session: Session, /, words: tuple[str, ...], to_revision: int, dry_run:
     """Return to an earlier revision."""
 
     async def work(api: Api) -> None:
-        failures = Failures()
-        for target in await _targets(api, session, words, given):
-            with failures.collect():
-                await one(api, target)
-        failures.raise_collected()
+        await _for_each(api, await _targets(api, session, words, given), one)
 
     async def one(api: Api, target: Target) -> None:
         owner = await api.get(target.resource, target.name, target.namespace)
@@ -270,19 +275,18 @@ def restart(session: Session, /, words: tuple[str, ...], form: str, **given: Any
     """Replace all pods, following the update strategy."""
 
     async def work(api: Api) -> None:
+        await _for_each(api, await _targets(api, session, words, given), one)
+
+    async def one(api: Api, target: Target) -> None:
         key = (await api.dialect())("{short}ctl.{long}.io/restartedAt")
-        failures = Failures()
-        for target in await _targets(api, session, words, given):
-            with failures.collect():
-                owner = await api.get(target.resource, target.name, target.namespace)
-                if owner["spec"].get("paused"):
-                    raise CommandError(f"{target.label} is paused: resume it first (rollout resume)")
-                now = datetime.datetime.fromtimestamp(int(api.clock.seconds()), datetime.UTC)
-                stamp = now.isoformat().replace("+00:00", "Z")
-                body = {"spec": {"template": {"metadata": {"annotations": {key: stamp}}}}}
-                done = await api.patch(target.resource, target.name, body, namespace=target.namespace, content_type=STRATEGIC)
-                report(target, done, "restarted", form=form, dry_run="none")
-        failures.raise_collected()
+        owner = await api.get(target.resource, target.name, target.namespace)
+        if owner["spec"].get("paused"):
+            raise CommandError(f"{target.label} is paused: resume it first (rollout resume)")
+        now = datetime.datetime.fromtimestamp(int(api.clock.seconds()), datetime.UTC)
+        stamp = now.isoformat().replace("+00:00", "Z")
+        body = {"spec": {"template": {"metadata": {"annotations": {key: stamp}}}}}
+        done = await api.patch(target.resource, target.name, body, namespace=target.namespace, content_type=STRATEGIC)
+        report(target, done, "restarted", form=form, dry_run="none")
 
     session.run(work)
 
@@ -296,11 +300,7 @@ def _pausing(name: str, paused: bool | None, word: str, text: str) -> None:
     @pass_session
     def command(session: Session, /, words: tuple[str, ...], form: str, **given: Any) -> None:
         async def work(api: Api) -> None:
-            failures = Failures()
-            for target in await _targets(api, session, words, given):
-                with failures.collect():
-                    await one(api, target)
-            failures.raise_collected()
+            await _for_each(api, await _targets(api, session, words, given), one)
 
         async def one(api: Api, target: Target) -> None:
             if target.resource.kind != "Deployment":
