@@ -68,6 +68,7 @@ class SettingsBuilder:
         self._given = given
         self._can = capabilities
         self._warnings: list[str] = []
+        self._gates: feature_gates.Chosen | None = None
 
     def settings(self) -> Settings:
         authorization = self._authorization()
@@ -214,7 +215,7 @@ class SettingsBuilder:
 
     def _tracing_file(self) -> str:
         path: str = self._values["tracing-config-file"]
-        if path and self._values["feature-gates"].get("APIServerTracing") is False:
+        if path and self._features().get("APIServerTracing") is False:
             raise self._error("tracing-config-file", "the feature gate APIServerTracing is off")
         return path
 
@@ -357,12 +358,18 @@ class SettingsBuilder:
             size_interval=self._at_least("etcd-db-metric-poll-interval", 0),
         )
 
+    def _features(self) -> Mapping[str, bool]:
+        """Values of the given feature gates, by their names in the table."""
+        if self._gates is None:
+            try:
+                self._gates = feature_gates.resolve(self._dialect, self._values["feature-gates"])
+            except ValueError as error:
+                raise self._error("feature-gates", str(error)) from None
+            self._warnings.extend(f"--feature-gates: {warning}" for warning in self._gates.warnings)
+        return self._gates.values
+
     def _api(self) -> ApiSettings:
         v = self._values
-        try:
-            features = feature_gates.resolve(self._dialect, v["feature-gates"])
-        except ValueError as error:
-            raise self._error("feature-gates", str(error)) from None
         try:
             runtime = parse_runtime_config(self._dialect, v["runtime-config"])
         except ValueError as error:
@@ -373,7 +380,7 @@ class SettingsBuilder:
             raise self._error("{long}-service-node-port", f"{port} is outside --service-node-port-range {ports[0]}-{ports[1]}")
         return ApiSettings(
             runtime=runtime,
-            features=features,
+            features=self._features(),
             service_ranges=self._service_ranges(),
             node_ports=ports,
             service_node_port=port,

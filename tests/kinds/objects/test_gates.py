@@ -6,11 +6,10 @@ from typing import Any
 
 from orchd.dialect import ORCH
 from orchd.kinds.catalog import builtin_catalog
-from orchd.kinds.objects.feature_gates import drop_disabled, drop_job_tracking
+from orchd.kinds.objects.feature_gates import drop_disabled
 from orchd.kinds.objects.settings import ObjectSettings
 
 CATALOG = builtin_catalog(ORCH)
-SETTINGS = ObjectSettings(dialect=ORCH)
 
 
 def dropped(type: str, obj: Any, old: Any = None, **features: bool) -> Any:
@@ -45,8 +44,8 @@ def test_disabled_values_are_replaced() -> None:
     assert dropped("core/v1.Pod", {"spec": spec}) == {"spec": {"containers": [{"securityContext": {"procMount": "Default"}}]}}
     claim = {"spec": {"dataSource": {"kind": "PersistentVolumeClaim", "name": "a"}}}
     assert dropped("core/v1.PersistentVolumeClaim", claim) is claim
-    other = {"spec": {"dataSource": {"apiGroup": "x.example.com", "kind": "X", "name": "a"}}}
-    assert dropped("core/v1.PersistentVolumeClaim", other) == {"spec": {}}
+    reference = {"spec": {"dataSourceRef": {"kind": "PersistentVolumeClaim", "name": "a"}}}
+    assert dropped("core/v1.PersistentVolumeClaim", reference) == {"spec": {}}
 
 
 def test_fields_of_a_feature_turned_off_are_dropped() -> None:
@@ -72,4 +71,6 @@ def test_gated_fields_of_other_groups() -> None:
 def test_job_tracking_annotation_is_dropped_while_disabled() -> None:
     """Clients cannot request tracking with finalizers while the gate is off."""
     job = {"metadata": {"name": "j", "annotations": {ORCH("batch.{long}.io/job-tracking"): ""}}}
-    assert drop_job_tracking(job, SETTINGS) == {"metadata": {"name": "j"}}
+    assert dropped("batch/v1.Job", job) == {"metadata": {"name": "j"}}
+    assert dropped("batch/v1.Job", job, old=job) is job
+    assert dropped("batch/v1.Job", job, JobTrackingWithFinalizers=True) is job

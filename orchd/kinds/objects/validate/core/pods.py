@@ -146,7 +146,7 @@ def _dns(config: Object | None, policy: str | None, at: Path, report: Report) ->
     if not config:
         return
     servers, searches = config.get("nameservers") or [], config.get("searches") or []
-    expanded = report.settings.feature("ExpandedDNSConfig", False)
+    expanded = report.settings.feature("ExpandedDNSConfig")
     paths, characters = (32, 2048) if expanded else (6, 256)
     if len(servers) > 3:
         report.invalid(at / "nameservers", servers, "must not have more than 3 nameservers")

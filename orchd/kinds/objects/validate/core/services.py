@@ -33,7 +33,7 @@ def _has_health_check(spec: Object) -> bool:
 
 def _one_protocol(spec: Object, old: Object, report: Report) -> None:
     """Validate protocols of a load balancer: one, unless the stored service has several."""
-    if report.settings.feature("MixedProtocolLBService", False) or (_mixes_protocols(old) and _mixes_protocols(spec)):
+    if report.settings.feature("MixedProtocolLBService") or (_mixes_protocols(old) and _mixes_protocols(spec)):
         return
     if _mixes_protocols(spec):
         shown = dump("[]core.ServicePort", spec.get("ports") or [])
@@ -265,7 +265,7 @@ def _traffic(kind: str, spec: Object, report: Report) -> None:
         report.invalid(SPEC / "healthCheckNodePort", number, why)
     internal = spec.get("internalTrafficPolicy")
     if internal is None:
-        if kind in ("ClusterIP", "NodePort", "LoadBalancer"):
+        if kind in ("ClusterIP", "NodePort", "LoadBalancer") and report.settings.feature("ServiceInternalTrafficPolicy"):
             report.required(SPEC / "internalTrafficPolicy")
     elif internal not in ("Cluster", "Local"):
         report.unsupported(SPEC / "internalTrafficPolicy", internal, ("Cluster", "Local"))
