@@ -115,7 +115,12 @@ class Api:
         #: Endpoints by exact path; further components may add theirs.
         self.endpoints: dict[str, Endpoint] = {}
         self.in_flight = InFlightCount()
-        self.watches = WatchVerb(reactor, runtime.random, shortest=settings.serving.min_watch_timeout)
+        self.watches = WatchVerb(
+            reactor,
+            runtime.random,
+            shortest=settings.serving.min_watch_timeout,
+            resumes_efficiently=runtime.objects.feature("EfficientWatchResumption"),
+        )
         self.deadline = Deadline(reactor, settings.serving.request_timeout)
         self.request_metrics = RequestMetrics(
             reactor.seconds, lambda info: is_served(definitions.current(), info), own_user=LOOPBACK_USER

@@ -41,6 +41,7 @@ class ApiDocuments:
             aggregated=AggregatedDocuments(
                 definitions.current, presenter, api_priorities(runtime.dialect), aggregation.discovered
             ),
+            hashes=runtime.objects.feature("StorageVersionHash"),
         )
         foreign = aggregation.specifications
         self.specification = Specification(

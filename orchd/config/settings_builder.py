@@ -32,6 +32,7 @@ from orchd.config.tls import check_ciphers
 from orchd.config.values import parse_cidrs
 from orchd.config.verbosity import Verbosity, parse_modules
 from orchd.dialect import Dialect
+from orchd.kinds import gates
 from orchd.kinds.release import PREVIOUS_RELEASE
 
 _DEFAULT_SERVICE_RANGE: Final = "10.0.0.0/24"
@@ -260,6 +261,7 @@ class SettingsBuilder:
         wanted = ((choices.DEFAULT_ADMISSION_PLUGINS & self._can.admission_plugins) | set(on)) - set(off)
         if alone:
             wanted = frozenset(alone)
+        wanted = wanted - gates.skipped(self._features(), "plugins")
         ordered = [name for name in choices.ADMISSION_PLUGINS if name in wanted]
         return AdmissionSettings(
             plugins=(*ordered, *sorted(wanted.difference(ordered))),
@@ -442,4 +444,5 @@ class SettingsBuilder:
         by_default = set(choices.CONTROLLERS) - choices.CONTROLLERS_OFF_BY_DEFAULT if everything else set()
         if not self._values["enable-garbage-collector"]:
             chosen["garbagecollector"] = False
+        chosen.update(dict.fromkeys(gates.skipped(self._features(), "controllers"), False))
         return tuple(name for name in sorted(self._can.controllers) if chosen.get(name, name in by_default))

@@ -45,7 +45,8 @@ class Drop:
     `field` is ``TYPE.FIELD`` or ``TYPE.FIELD.MEMBER`` and so on, which is that member in values of TYPE alone (a template of the
     dialect). `prefix` (a template) selects the keys of a map. `replacement` is the value with the gate off. `rule` names the predicate of
     `orchd.kinds.objects.feature_gates.RULES` for values that use the feature ("": all). Fields of one `use` are kept
-    together: the stored object uses all of them or none ("": those of the gate).
+    together: the stored object uses all of them or none ("": those of the gate). `whole`: only if an object is a TYPE, not if it
+    contains one.
     """
 
     field: str
@@ -54,13 +55,15 @@ class Drop:
     rule: str = ""
     update: str = USED
     use: str = ""
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
     """`stages` are pairs of the release that begins a stage and the stage, ascending; None ends the gate. `component` is where
     the gate acts (server, controllers, scheduler), or whose it is (node, cloud) if it has no effect here. `tolerates` are
-    fields that validation rejects while the gate is off, unless the stored object uses them. `controllers` and `plugins` are the controllers and admission plugins that do not run while it is off."""
+    fields that validation rejects while the gate is off, unless the stored object uses them. `controllers` and `plugins` are the controllers and admission plugins that do not run while it is off,
+    `subresources` those that are not served."""
 
     name: str
     stages: tuple[tuple[str, Stage | None], ...]
@@ -70,6 +73,7 @@ class Gate:
     drops: tuple[Drop, ...] = ()
     controllers: tuple[str, ...] = ()
     plugins: tuple[str, ...] = ()
+    subresources: tuple[str, ...] = ()
 
     def stage(self, release: str = RELEASE) -> Stage | None:
         """The stage in a release; None if the release has no such gate."""
@@ -84,16 +88,10 @@ def _number(release: str) -> tuple[int, ...]:
     return tuple(map(int, release.split(".")))
 
 
-def _gate(
-    name: str, stage: Stage, component: str, effect: str, *fields: str | Drop,
-    tolerates: tuple[Drop, ...] = (), controllers: tuple[str, ...] = (), plugins: tuple[str, ...] = (),
-) -> Gate:
-    """A gate of release 1.23 on."""
+def _gate(name: str, stage: Stage, component: str, effect: str, *fields: str | Drop, **others: tuple[Any, ...]) -> Gate:
+    """A gate of release 1.23 on. `fields` are what it drops, `others` further attributes of the gate."""
     drops = tuple(each if isinstance(each, Drop) else Drop(field=each) for each in fields)
-    return Gate(
-        name=name, stages=(("1.23", stage),), component=component, effect=effect, tolerates=tolerates, drops=drops,
-        controllers=controllers, plugins=plugins,
-    )
+    return Gate(name=name, stages=(("1.23", stage),), component=component, effect=effect, drops=drops, **others)
 
 
 def _elsewhere(component: str, stage: Stage, *names: str) -> tuple[Gate, ...]:
@@ -122,7 +120,7 @@ GATES: Final[tuple[Gate, ...]] = tuple(sorted((
           "Each server keeps a lease in the system namespace, and expired ones are removed."),
     _gate("APIServerTracing", ALPHA, "server", "false rejects --tracing-config-file, which otherwise turns tracing on."),
     _gate("AnyVolumeDataSource", ALPHA, "server", "Claims name any kind of data source in dataSourceRef.",
-          Drop(field="core/v1.PersistentVolumeClaim.spec.dataSourceRef", update=DROPPED)),
+          Drop(field="core/v1.PersistentVolumeClaim.spec.dataSourceRef", update=DROPPED, whole=True)),
     _gate("AppArmor", BETA, "server", "Off: AppArmor annotations are dropped from pods and templates.",
           Drop(field="core/v1.Pod.metadata.annotations", prefix="container.apparmor.security.beta.{long}.io/"),
           Drop(field="core/v1.PodTemplateSpec.metadata.annotations", prefix="container.apparmor.security.beta.{long}.io/")),
@@ -151,8 +149,8 @@ GATES: Final[tuple[Gate, ...]] = tuple(sorted((
     _gate("EndpointSliceTerminatingCondition", BETA, "server, controllers",
           "Endpoints have the conditions serving and terminating, and slices list terminating pods.",
           *(f"discovery/{version}.EndpointConditions.{field}" for version in ("v1", "v1beta1") for field in ("serving", "terminating"))),
-    _gate("EphemeralContainers", BETA, "server", "Pods have ephemeral containers; off: the subresource answers 400.",
-          "core/v1.PodSpec.ephemeralContainers"),
+    _gate("EphemeralContainers", BETA, "server", "Pods have ephemeral containers.",
+          "core/v1.PodSpec.ephemeralContainers", subresources=("pods/ephemeralcontainers",)),
     _gate("ExpandCSIVolumes", BETA, "server", "Volumes of CSI drivers name a secret for expansion.",
           "core/v1.PersistentVolume.spec.csi.controllerExpandSecretRef"),
     _gate("ExpandPersistentVolumes", BETA, "server, controllers", "Claims grow; off: no controller expands volumes.",
@@ -162,7 +160,8 @@ GATES: Final[tuple[Gate, ...]] = tuple(sorted((
     _gate("ExpandedDNSConfig", ALPHA, "server", "Pods have up to 32 search domains of 2048 characters."),
     _gate("HPAContainerMetrics", ALPHA, "server, controllers", "Autoscalers measure single containers."),
     _gate("HPAScaleToZero", ALPHA, "server", "Autoscalers have minReplicas 0."),
-    _gate("IdentifyPodOS", ALPHA, "server", "Pods name their operating system.", "core/v1.PodSpec.os"),
+    _gate("IdentifyPodOS", ALPHA, "server", "Pods name their operating system.", "core/v1.PodSpec.os",
+          tolerates=(Drop(field="core/v1.PodSpec.os"),)),
     _gate("JobMutableNodeSchedulingDirectives", BETA, "server", "Scheduling directives of suspended jobs change."),
     _gate("LocalStorageCapacityIsolation", BETA, "server, scheduler",
           "Local ephemeral storage is a resource; off: no size limit of emptyDir, and the scheduler ignores it.",
@@ -242,7 +241,8 @@ GATES: Final[tuple[Gate, ...]] = tuple(sorted((
     _gate("VolumeCapacityPriority", ALPHA, "scheduler", "Nodes are scored by the volumes that fit a claim best."),
     # -- graduated and deprecated
     _gate("AdvancedAuditing", GA_UNLOCKED, "server", "None, as in the reference: auditing is configured by its flags."),
-    _gate("ServerSideApply", GA_UNLOCKED, "server", "Apply patches and managed fields; off: neither."),
+    # Not locked in the reference.
+    _gate("ServerSideApply", GA, "server", "Always on; false is rejected."),
     _gate("StreamingProxyRedirects", DEPRECATED, "server", "None here: redirects of nodes are never followed."),
     _gate("ValidateProxyRedirects", DEPRECATED_ON, "server", "None here: redirects of nodes are never followed."),
     *_always(
@@ -292,3 +292,10 @@ def enabled(features: Mapping[str, bool], name: str) -> bool:
 def disabled(features: Mapping[str, bool]) -> frozenset[str]:
     """The gates that are off."""
     return frozenset(name for name, value in {**defaults(), **features}.items() if not value)
+
+
+def skipped(features: Mapping[str, bool], attribute: str) -> frozenset[str]:
+    """What does not run or is not served because of gates that are off: `attribute` is one of controllers, plugins and
+    subresources."""
+    off = disabled(features)
+    return frozenset(name for gate in GATES if gate.name in off for name in getattr(gate, attribute))

@@ -101,7 +101,9 @@ def _positions(type: Type, settings: ObjectSettings) -> _Positions | None:
     """The gated fields of a type that are off; None if it has none."""
     known: dict[frozenset[str], _Positions | None] = type.memo.setdefault("gates", {})
     if settings.disabled not in known:
-        root = _node(type, _fields(settings, lambda gate: gate.drops), {})
+        fields = _fields(settings, lambda gate: tuple(drop for drop in gate.drops if not drop.whole))
+        whole = _fields(settings, lambda gate: tuple(drop for drop in gate.drops if drop.whole)).get(type.name)
+        root = _node(type, fields, {}, whole)
         always = root is not None and any(gated.drop.update in (DROPPED, STORED) for gated in _walk(root))
         known[settings.disabled] = None if root is None else _Positions(root, always)
     return known[settings.disabled]

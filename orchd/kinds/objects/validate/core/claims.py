@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from orchd.kinds.gotext import differences
+from orchd.kinds.gotext.values import GoText
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.core.field_rules import is_subdomain, require_text
@@ -127,7 +128,7 @@ def _expansion_status(status: Object, report: Report) -> None:
     for name, quantity in (status.get("allocatedResources") or {}).items():
         at = STATUS / "allocatedResources"
         if name != "storage":
-            report.unsupported(at, name, ("storage",))
+            report.unsupported(at, GoText(name), ("storage",))
         else:
             basic_resource(quantity, at[name], report)
 

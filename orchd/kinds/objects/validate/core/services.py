@@ -231,7 +231,7 @@ def _balancer(kind: str, metadata: Object, spec: Object, report: Report) -> None
     allocate = spec.get("allocateLoadBalancerNodePorts")
     if allocate is not None and not balanced:
         report.forbidden(SPEC / "allocateLoadBalancerNodePorts", _ONLY_BALANCED)
-    if allocate is None and balanced:
+    if allocate is None and balanced and report.settings.feature("ServiceLBNodePortControl"):
         report.required(root("allocateLoadBalancerNodePorts"))
     _balancer_class(spec, report)
 

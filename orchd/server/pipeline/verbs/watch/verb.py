@@ -30,10 +30,14 @@ SHORTEST = 1800
 class WatchVerb:
     """Starts watches; counts running and dropped ones."""
 
-    def __init__(self, clock: IReactorTime, random: Random, *, shortest: int = SHORTEST) -> None:
+    def __init__(
+        self, clock: IReactorTime, random: Random, *, shortest: int = SHORTEST, resumes_efficiently: bool = True
+    ) -> None:
+        """`resumes_efficiently`: bookmarks have the newest revision of the store, not only that of the last change."""
         self._clock = clock
         self._random = random
         self._shortest = shortest
+        self.resumes_efficiently = resumes_efficiently
         self.running: set[WatchStream] = set()
         #: Watches of clients that were too slow, by resource.
         self.dropped: dict[str, int] = {}
