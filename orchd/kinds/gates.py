@@ -97,7 +97,7 @@ def _gate(name: str, stage: Stage, component: str, effect: str, *fields: str | D
 def _elsewhere(component: str, stage: Stage, *names: str) -> tuple[Gate, ...]:
     """Gates of components that are not here. They are accepted, so that one list can be passed to all."""
     reason = {
-        "node": "None here: it is for nodes and their proxies.",
+        "node": "None here: it is for nodes, their proxies and the drivers of their volumes.",
         "cloud": "None here: it is for cloud providers and volume plugins that are part of the reference's programs.",
     }[component]
     return tuple(_gate(name, stage, component, reason) for name in names)
@@ -191,7 +191,7 @@ GATES: Final[tuple[Gate, ...]] = tuple(sorted((
     _gate("ReadWriteOncePod", ALPHA, "server, scheduler", "Volumes have the access mode ReadWriteOncePod.",
           tolerates=tuple(Drop(field=f"core/v1.{spec}.accessModes", rule="single_pod")
                           for spec in ("PersistentVolumeSpec", "PersistentVolumeClaimSpec"))),
-    _gate("RecoverVolumeExpansionFailure", ALPHA, "server, controllers",
+    _gate("RecoverVolumeExpansionFailure", ALPHA, "server",
           "The request of a claim shrinks to a size above its capacity after a failed expansion.",
           Drop(field="core/v1.PersistentVolumeClaimStatus.allocatedResources", use="resources"),
           Drop(field="core/v1.PersistentVolumeClaimStatus.resizeStatus", use="status")),
@@ -211,7 +211,6 @@ GATES: Final[tuple[Gate, ...]] = tuple(sorted((
           tolerates=(Drop(field="core/v1.WindowsSecurityContextOptions.hostProcess"),)),
     # -- the controllers
     _gate("ControllerManagerLeaderMigration", BETA, "controllers", "None here: controllers migrate to cloud providers only."),
-    _gate("HonorPVReclaimPolicy", ALPHA, "controllers", "A deleted volume keeps its finalizers until its reclaim policy was applied."),
     _gate("IndexedJob", BETA, "server, controllers", "Jobs have a completion mode.", "batch/v1.Job.spec.completionMode"),
     _gate("JobReadyPods", ALPHA, "controllers", "Jobs count their ready pods in status.ready."),
     _gate("JobTrackingWithFinalizers", BETA_OFF, "server, controllers",
@@ -262,7 +261,7 @@ GATES: Final[tuple[Gate, ...]] = tuple(sorted((
     ),
     *_elsewhere("node", BETA_OFF, "ExperimentalHostUserNamespaceDefaulting"),
     *_elsewhere(
-        "node", ALPHA, "CPUManagerPolicyAlphaOptions", "CSIVolumeHealth", "CustomCPUCFSQuotaPeriod",
+        "node", ALPHA, "CPUManagerPolicyAlphaOptions", "CSIVolumeHealth", "HonorPVReclaimPolicy", "CustomCPUCFSQuotaPeriod",
         "Disable{Short}letCloudCredentialProviders", "GRPCContainerProbe", "GracefulNodeShutdownBasedOnPodPriority",
         "LocalStorageCapacityIsolationFSQuotaMonitoring", "MemoryQoS", "NodeSwap", "PodAndContainerStatsFromCRI",
         "ProxyTerminatingEndpoints", "QOSReserved", "SeccompDefault", "WinDSR", "{Short}letCredentialProviders",
