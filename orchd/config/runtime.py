@@ -20,8 +20,6 @@ _PATTERNS: Final = (
     ("api/alpha", re.compile(r"v\d+alpha\d+$")),
 )
 
-#: Prefix of the storage version API's group, which is not implemented.
-_INTERNAL: Final = "internal."
 #: (first segment of the group, version) of versions that only their own key enables: removed from the reference.
 _BY_NAME: Final = frozenset((("apiextensions", "v1beta1"),))
 
@@ -53,7 +51,7 @@ class RuntimeConfig:
         if own is not None:
             return own
         decided = default
-        if group.startswith(_INTERNAL) or (group.partition(".")[0], version) in _BY_NAME:
+        if (group.partition(".")[0], version) in _BY_NAME:
             return decided
         for key, pattern in _PATTERNS:
             if key in self.by_pattern and pattern.match(version):
@@ -71,8 +69,6 @@ def parse_runtime_config(dialect: Dialect, given: Mapping[str, str]) -> RuntimeC
         if text not in ("true", "false", ""):
             raise ValueError(f'"{key}={text}": the value must be true or false')
         on = text != "false"
-        if on and key.startswith(_INTERNAL):
-            raise ValueError(f'API version "{key}": not built yet')
         parts = ["", *key.split("/")[1:]] if key.startswith("api/v") else key.split("/")
         if key in dict(_PATTERNS):
             by_pattern[key] = on

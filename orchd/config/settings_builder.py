@@ -391,6 +391,10 @@ class SettingsBuilder:
             garbage_collection=v["enable-garbage-collector"],
             endpoint_reconciler=v["endpoint-reconciler-type"],
             server_count=self._at_least("apiserver-count", 1),
+            identity_lease=(
+                self._at_least("identity-lease-duration-seconds", 1),
+                self._at_least("identity-lease-renew-interval-seconds", 1),
+            ),
         )
 
     def _service_ranges(self) -> tuple[IPv4Network | IPv6Network, ...]:

@@ -70,6 +70,8 @@ class Watches(Protocol):
     """The register of running watches."""
 
     running: set[WatchStream]
+    #: True if bookmarks have the newest revision of the store.
+    resumes_efficiently: bool
 
     def event_sizes(self, resource: Resource) -> Histogram:
         """Sizes in bytes of the events of a kind, in `EVENT_SIZES`; streams add theirs."""
