@@ -245,6 +245,15 @@ def test_graduated_and_deprecated_gates_warn() -> None:
     )
 
 
+def test_gates_choose_controllers_and_plugins() -> None:
+    """A controller or plugin whose gate is off does not run, even if it is named."""
+    off = "--feature-gates=ExpandPersistentVolumes=false,PodSecurity=false"
+    for gates, expected in (("--feature-gates=AppArmor=false", True), (off, False)):
+        found = from_options(parse(gates, "--controllers=*,persistentvolume-expander", "--enable-admission-plugins=PodSecurity"))
+        assert ("persistentvolume-expander" in found.controllers.names) is expected
+        assert ("PodSecurity" in found.admission.plugins) is expected
+
+
 def test_help_exits_with_success(capsys: pytest.CaptureFixture[str]) -> None:
     """--help prints the built flags with their help and exits with status 0."""
     with pytest.raises(SystemExit) as caught:
