@@ -12,6 +12,7 @@ import pytest
 from orchd.dialect import ORCH
 from orchd.kinds.gates import GATES
 from orchd.kinds.objects.feature_gates import RULES
+from orchd.kinds.openapi.enums import VALUES
 from orchd.server.reconcilers.server_identity import versions_status, with_entry
 from orchd.testing.server import NOW, Answer, InProcessServer, make_server, run
 
@@ -109,6 +110,20 @@ def test_discovery_has_hashes_and_subresources_behind_their_gates(start: Start, 
     assert answer.code == 404 and ('pods "x" not found' in answer.json["message"]) is on
 
 
+@pytest.mark.parametrize("on", [True, False])
+def test_documents_list_known_values_behind_their_gate(start: Start, on: bool) -> None:
+    """With OpenAPIEnums on both OpenAPI documents list the values of strings."""
+    server = start(f"OpenAPIEnums={str(on).lower()}")
+    expected = ["ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"] if on else None
+    name = ORCH("io.{abbr}.api.core.v1.PodSpec")
+    accept = "application/json, */*"
+    second = ask(server, "GET", "/openapi/v2", Accept=accept).json["definitions"]
+    third = ask(server, "GET", "/openapi/v3/api/v1", Accept=accept).json["components"]["schemas"]
+    for definitions in (second, third):
+        found = definitions[name]["properties"]["dnsPolicy"]
+        assert found.get("enum") == expected and ('- `"ClusterFirst"`' in found["description"]) is on
+
+
 def test_dry_runs_are_rejected_while_their_gate_is_off(start: Start) -> None:
     """With DryRun off a write with the parameter is 400, and one without it is carried out."""
     server = start("DryRun=false")
@@ -187,8 +202,11 @@ def test_common_version_is_that_of_all_servers() -> None:
 
 
 def test_rows_of_gates_name_existing_fields(start: Start) -> None:
-    """Every field that a gate drops is one of its type, and every rule exists."""
+    """Every field that a gate drops, or that has known values, is one of its type, and every rule exists."""
     catalog = start("AllAlpha=false").server.catalog
+    for path in VALUES:
+        owner, _, member = path.rpartition(".")
+        assert catalog.type(owner).fields[member].type.kind == "string", path
     for gate in GATES:
         for drop in (*gate.drops, *gate.tolerates):
             version, name, *path = drop.field.split(".")
