@@ -12,8 +12,8 @@ from zope.interface import implementer
 from orchd.kinds.naming import random_uuid
 from orchd.server.pipeline import requestinfo
 from orchd.server.pipeline.interfaces import IPipeline, Next, Request, Response, Stage
-from orchd.txkit.instruments import Distribution
 from orchd.txkit.log import current_request
+from orchd.txkit.metrics.instruments import Distribution
 
 #: Maximum characters of all warnings together, and of each one beyond that.
 _WARNINGS, _CUT_WARNING = 4096, 256

@@ -11,7 +11,7 @@ from twisted.internet.defer import CancelledError
 from orchd.server.pipeline.interfaces import Next, Request, RequestInfo, Response, size_of
 from orchd.server.pipeline.observed_stream import ObservedStream, ObservedTakeover
 from orchd.server.pipeline.stages.limits import long_running
-from orchd.txkit.histogram import Histogram
+from orchd.txkit.metrics.histogram import Histogram
 
 #: Bucket upper bounds in seconds of apiserver_request_duration_seconds.
 DURATION_BUCKETS = (
@@ -109,7 +109,7 @@ class RequestMetrics:
         self.series: dict[Labels, Series] = {}
         self._known: dict[tuple[str | bool, ...], tuple[Labels, Series]] = {}
         #: Requests of the server to itself, by verb, resource and subresource.
-        self.own: dict[tuple[str, str, str], int] = {}
+        self.own: dict[tuple[str, ...], float] = {}
 
     def series_of(self, request: Request) -> Series:
         return self._labels_and_series(request)[1]

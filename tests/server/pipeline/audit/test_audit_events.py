@@ -343,7 +343,7 @@ class TestSinks:
         with pytest.raises(ApiError) as refused:
             run(AuditStage(strict)(ask(), pod))
         assert refused.value.code == 500 and "failed to store audit event" in refused.value.message
-        assert strict.refused == 1
+        assert strict.metrics.rejected.values == {(): 1.0}
 
     @pytest.mark.parametrize("finished", [True, False])
     def test_stop_waits_for_streams_for_a_limited_time(self, finished: bool) -> None:
