@@ -93,11 +93,11 @@ def test_authorizer_error_is_500(decision: Decision) -> None:
 def test_decision_and_reason_are_audited(verdict: Verdict, said: dict[str, str]) -> None:
     """Decision and reason are annotated; of an error only the fact."""
     asked = request()
-    asked.user, asked.audited = User(name="me"), True
+    asked.user, asked.trace.audited = User(name="me"), True
     authorizer: Any = Authorizer(verdict)
     with contextlib.suppress(ApiError):
         run(identity.Authorization(authorizer, refused, ORCH)(asked, at_once))
-    assert asked.annotations == {ORCH("authorization.{abbr}.io/") + name: value for name, value in said.items()}
+    assert asked.trace.annotations == {ORCH("authorization.{abbr}.io/") + name: value for name, value in said.items()}
 
 
 def test_allow_ignores_errors_of_other_authorizers() -> None:

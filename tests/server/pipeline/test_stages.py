@@ -249,7 +249,7 @@ class TestIdentity:
         stage = identity.Authentication(Chain())
         request = ask()
         run(stage(request, at_once))
-        assert request.user == User(name="found") and request.annotations == {"a": "b"}
+        assert request.user == User(name="found") and request.trace.annotations == {"a": "b"}
         known = ask(user=User(name="me"))
         run(stage(known, at_once))
         assert known.user == User(name="me") and len(asked) == 1

@@ -80,7 +80,7 @@ class AuditStage:
         record = trail.record(request)
         if record is None:
             return await then(request)
-        request.audited = True
+        request.trace.audited = True
         if not await trail.write(record, RECEIVED):
             trail.metrics.rejected.add()
             raise errors.internal("failed to store audit event")

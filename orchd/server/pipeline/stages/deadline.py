@@ -112,7 +112,7 @@ class Deadline:
             return await answer
         except CancelledError:
             if late:
-                request.terminated = True
+                request.trace.terminated = True
                 raise errors.timeout(_LATE) from None
             raise
         finally:

@@ -99,7 +99,7 @@ class InFlightCount:
 
 def too_many(request: Request) -> Response:
     """The reference's plain-text 429 response to `request`, which counts as terminated."""
-    request.terminated = True
+    request.trace.terminated = True
     return Response(
         code=429,
         content_type="text/plain; charset=utf-8",
