@@ -49,7 +49,7 @@ LAYERS = {
     # Values of reads pass from the cache through the verbs to HTTP, so the verbs use their types. Evictions read
     # disruption budgets through a client. Refused upgrades may have chunked bodies, like requests.
     "server.pipeline": "kinds txkit server.authn.interfaces server.authz.interfaces server.admission.interfaces"
-    " server.registry.interfaces server.registry.operations cache.interfaces client.interfaces server.http.chunked",
+    " server.registry.interfaces server.registry.operations cache.entries cache.interfaces client.interfaces server.http.chunked",
     # Impersonation and node names need authorization, through the contract. Both may call external services.
     "server.authn": "client.interfaces kinds pki txkit server.authz.interfaces server.outbound.webhooks server.outbound.reviews plugins",
     "server.authz": "client.interfaces kinds txkit server.outbound.webhooks server.outbound.reviews plugins",
@@ -71,11 +71,11 @@ LAYERS = {
     # Definitions of custom kinds. They are followed in the cache and not with a client, so that a kind is served in the
     # same turn in which its definition is; objects of an older schema are upgraded in their stored form.
     "server.customkinds": "client kinds txkit server.retrying_worker server.outbound.webhooks server.registry.interfaces"
-    " server.registry.operations cache.interfaces cache.stored_encoding",
+    " server.registry.operations cache.entries cache.interfaces cache.stored_encoding",
     # Aggregated API groups.
     "server.aggregation": "client.interfaces kinds txkit server.retrying_worker server.pipeline",
     # The server's own components read its caches; custom kinds are read through a client.
-    "server.informing": "client.interfaces client.informers cache.interfaces kinds txkit",
+    "server.informing": "client.interfaces client.informers cache.entries cache.interfaces kinds txkit",
     # Client certificates of this server, reloaded with their files.
     "server.key_pairs": "txkit",
     # RBAC escalation check around the registry's mutating admission.

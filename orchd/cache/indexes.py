@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from orchd.cache.interfaces import Entry
+from orchd.cache.entries import Entry
 from orchd.txkit.lru_cache import LruCache
 
 #: Maximum number of indexes; the least recently used one is dropped. Cost of an index: one dict lookup per change, one

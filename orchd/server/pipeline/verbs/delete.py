@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from orchd.cache.interfaces import Entry
+from orchd.cache.entries import Entry
 from orchd.errors import ApiError
 from orchd.kinds.codec import decode, mediatype
 from orchd.kinds.codec.decode import ExpectedKind

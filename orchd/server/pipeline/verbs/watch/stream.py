@@ -12,7 +12,8 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from orchd import errors
-from orchd.cache.interfaces import Change, ICache, ISubscription, under
+from orchd.cache.entries import Change, under
+from orchd.cache.interfaces import ICache, ISubscription
 from orchd.errors import ApiError
 from orchd.kinds.objects.list_options import has_watch_cache, parse_version
 from orchd.kinds.objects.list_query import ListQuery
