@@ -9,39 +9,23 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from contextlib import suppress
-from random import SystemRandom
-from typing import Any
 
 import click
-from twisted.internet.task import react
 
-from orchd.client.interfaces import IRawClient
-from orchd.client.remote import ClientOptions, RemoteClient
-from orchd.ctl import configuration
-from orchd.ctl.api import LONGEST_STREAM, Api
+from orchd.ctl.cluster.session import Session, Work
 from orchd.ctl.command import Group
-from orchd.ctl.commands import COMMANDS
 from orchd.ctl.errors import CommandError, explain_api_error
-from orchd.ctl.session import Session, Work, refuse_warning, trace, warn
-from orchd.ctl.tracing import QUIETEST, TracingClient
 from orchd.dialect import COMMAND_LINE
 from orchd.errors import ApiError
 
 _INTERRUPTED = 130
 #: The verbosity that prints the place of an unforeseen error.
 _ALL = 8
-#: Seconds for which an answer is waited for without --request-timeout.
-_TIMEOUT = 30.0
 
 
 @click.group(cls=Group, name=COMMAND_LINE, context_settings={"help_option_names": ["-h", "--help"]})
 def cli() -> None:
     """Control a cluster: read, change and watch the objects of its API, in either dialect."""
-
-
-for _command in COMMANDS:
-    cli.add_command(_command)
 
 
 def main(arguments: Sequence[str] | None = None, session: Session | None = None) -> int:
@@ -92,58 +76,15 @@ def _fail(text: str, status: int = 1) -> int:
     return status
 
 
+def _connect(session: Session, work: Work) -> object:
+    # It imports the reactor and the client, which commands without a server do not need.
+    from orchd.ctl.cluster.connection import connect
+
+    return connect(session, work)
+
+
 def _edit(text: str) -> str | None:
     return click.edit(text, extension=".yaml")
-
-
-def _connect(session: Session, work: Work) -> Any:
-    """The result of `work` with a client of its own; the reactor runs for it alone."""
-    config = configuration.load(session.flags, session.environment)
-    results: list[Any] = []
-    failures: list[Exception] = []
-    interrupted = False
-
-    def stopping() -> None:
-        nonlocal interrupted
-        interrupted = not results and not failures
-
-    async def run(reactor: Any) -> None:
-        reactor.addSystemEventTrigger("before", "shutdown", stopping)
-        try:
-            client = RemoteClient(
-                config,
-                reactor,
-                ClientOptions(agent=COMMAND_LINE, timeout=session.flags.request_timeout or _TIMEOUT),
-                random=SystemRandom(),
-                environment=session.environment,
-            )
-        except ValueError as error:
-            failures.append(CommandError(f"client configuration: {error}"))
-            return
-        namespace = session.flags.namespace or config.namespace or "default"
-        try:
-            results.append(await work(_api(client, reactor, namespace, session)))
-        except Exception as error:
-            failures.append(error)
-        finally:
-            await client.close()
-
-    with suppress(SystemExit):  # how `react` says that it is over, or was interrupted
-        react(lambda reactor: run(reactor))
-    if interrupted:
-        raise click.Abort
-    if failures:
-        raise failures[0]
-    return results[0]
-
-
-def _api(client: IRawClient, reactor: Any, namespace: str, session: Session) -> Api:
-    flags = session.flags
-    traced: IRawClient = TracingClient(client, reactor, flags.verbosity, trace) if flags.verbosity >= QUIETEST else client
-    return Api(
-        traced, reactor, namespace, refuse_warning if flags.warnings_as_errors else warn, session.writing.manager,
-        longest_stream=flags.request_timeout or LONGEST_STREAM,
-    )  # fmt: skip
 
 
 def run() -> None:

@@ -10,10 +10,10 @@ from typing import Any
 from click.testing import CliRunner
 from twisted.python.failure import Failure
 
-from orchd.ctl.api import Api
-from orchd.ctl.configuration import GlobalFlags
+from orchd.ctl.cluster.api import Api
+from orchd.ctl.cluster.configuration import GlobalFlags
+from orchd.ctl.cluster.session import Session, Work, warn
 from orchd.ctl.main import main
-from orchd.ctl.session import Session, Work, warn
 from orchd.testing.server import InProcessServer
 from orchd.txkit.coroutines import start
 
