@@ -19,8 +19,9 @@ from orchd.assembly.delegation import DelegatedChain, delegated_authorizer
 from orchd.assembly.metrics import selected_metrics
 from orchd.assembly.runtime import ProcessRuntime
 from orchd.assembly.tls import tls_settings
-from orchd.client.bodies import JSON, BodyCodec, ProtobufBodies
+from orchd.client.bodies import JSON, BodyCodec
 from orchd.client.credentials import ITokenSource
+from orchd.client.protobuf_bodies import ProtobufBodies
 from orchd.client.remote import ClientOptions, RemoteClient
 from orchd.client.request_counts import RequestCounts
 from orchd.client.throttle import Throttle

@@ -9,9 +9,9 @@ import orjson
 import pytest
 from twisted.internet.task import Clock
 
-from orchd.client.bodies import ProtobufBodies
 from orchd.client.credentials import Credentials, impersonation_headers
 from orchd.client.exec_plugin import CredentialError
+from orchd.client.protobuf_bodies import ProtobufBodies
 from orchd.client.request_counts import template
 from orchd.client.requests import Call
 from orchd.client.throttle import Throttle

@@ -24,6 +24,8 @@ _PATHS: Final = {
     "clusters": ("cluster", ("certificate-authority",)),
     "users": ("user", ("client-certificate", "client-key", "tokenFile")),
 }
+#: Loads plain values only; written in C where the library was built with it.
+_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DIALECTS: Final = tuple(DIALECTS.values())
 
 
@@ -84,7 +86,7 @@ def read_document(flags: GlobalFlags, environment: Mapping[str, str]) -> dict[st
 def read_file(path: Path) -> dict[str, Any]:
     """The document of one file; an empty file is an empty one. Raises CommandError."""
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+        document = yaml.load(path.read_text(encoding="utf-8"), _LOADER)
     except OSError as error:
         raise CommandError(f"{path}: {error.strerror}: name another file with --config") from None
     except UnicodeDecodeError:
@@ -141,7 +143,7 @@ def load(flags: GlobalFlags, environment: Mapping[str, str]) -> ClientConfig:
     try:
         if document["contexts"]:
             document = _with_entries(document, flags)
-            config = clientconfig.parse(yaml.safe_dump(document), context=flags.context, server=flags.server)
+            config = clientconfig.select(document, context=flags.context, server=flags.server)
         elif flags.server:
             config = ClientConfig(server=flags.server)
         else:

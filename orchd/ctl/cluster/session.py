@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import urllib.request
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,6 +67,9 @@ def is_url(name: str) -> bool:
 
 
 def _fetch(url: str) -> str:
+    # Slow to import, and rarely needed.
+    import urllib.request
+
     try:
         with urllib.request.urlopen(url, timeout=_FETCH_SECONDS) as answer:
             data: bytes = answer.read(_MOST_FETCHED + 1)

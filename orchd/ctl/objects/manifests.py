@@ -12,7 +12,6 @@ from orchd.ctl.cluster.session import Session, is_url
 from orchd.ctl.errors import CommandError, explain_yaml_error
 from orchd.kinds.codec import yaml_
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.selectors import LabelSelector
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 
@@ -45,6 +44,9 @@ def select_by_labels(objects: list[Object], selector: str) -> list[Object]:
     when nothing is left."""
     if not selector:
         return objects
+    # It imports the tables of all kinds.
+    from orchd.kinds.objects.selectors import LabelSelector
+
     parsed = LabelSelector.parse(selector)
     found = [obj for obj in objects if parsed.matches(obj["metadata"].get("labels") or {})]
     if not found:

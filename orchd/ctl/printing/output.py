@@ -8,9 +8,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.syntax import Syntax
-from rich.text import Text
 
 from orchd.kinds.codec import yaml_
 
@@ -67,6 +64,10 @@ def json_text(value: Any) -> str:
 def document(text: str, language: str) -> None:
     """A YAML or JSON text."""
     if interactive():
+        # Slow to import, and only for terminals.
+        from rich.console import Console
+        from rich.syntax import Syntax
+
         Console(soft_wrap=True).print(Syntax(text.rstrip("\n"), language, background_color="default"))
     else:
         line(text.rstrip("\n"))
@@ -99,6 +100,9 @@ class Columns:
         return "   ".join(cell.ljust(width) for cell, width in zip(row, self._widths, strict=True)).rstrip()
 
     def _print(self, row: Sequence[str]) -> None:
+        from rich.console import Console
+        from rich.text import Text
+
         text = Text()
         for cell, width in zip(row, self._widths, strict=True):
             text.append(cell.ljust(width), style=_STYLE.get(cell.split(",")[0], ""))

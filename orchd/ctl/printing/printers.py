@@ -9,8 +9,6 @@ from typing import Any
 from orchd.ctl.errors import CommandError
 from orchd.ctl.printing import jsonpath, output
 from orchd.ctl.printing.forms import FORMS, Form
-from orchd.ctl.printing.gotemplate import template as templates
-from orchd.ctl.printing.gotemplate.syntax import TemplateError
 from orchd.kinds.jsonvalues import Object
 
 #: Prints objects. A list of one that was asked for by name is printed as the object itself.
@@ -76,6 +74,10 @@ def _jsonpath(text: str, form: Form) -> Printer:
 
 
 def _go_template(text: str, form: Form) -> Printer:
+    # Slow to import, and rarely needed.
+    from orchd.ctl.printing.gotemplate import template as templates
+    from orchd.ctl.printing.gotemplate.syntax import TemplateError
+
     try:
         template = templates.Template.parse(text)
     except TemplateError as error:
