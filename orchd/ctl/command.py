@@ -57,6 +57,7 @@ def global_options(*, hidden: bool) -> list[click.Option]:
         option("--username", default="", help="User name for basic authentication instead of the configured credentials."),
         option("--password", default="", help="Password for basic authentication."),
         option("-v", "--v", "verbosity", type=int, default=0, help="6 prints every request and its status, 8 their bodies as well."),
+        option("--cache-dir", metavar="DIR", help="Folder of discovery documents, kept for ten minutes; '' keeps none."),
         option("--warnings-as-errors", is_flag=True, help="A warning of the server is an error."),
     ]
 

@@ -12,6 +12,7 @@ from twisted.python.failure import Failure
 
 from orchd.ctl.cluster.api import Api
 from orchd.ctl.cluster.configuration import GlobalFlags
+from orchd.ctl.cluster.discovery_cache import DiscoveryCache
 from orchd.ctl.cluster.session import Session, Work, warn
 from orchd.ctl.main import main
 from orchd.testing.server import InProcessServer
@@ -45,6 +46,8 @@ class Ctl:
         self.while_waiting: Callable[[int], Any] = lambda second: None
         self.patience = PATIENCE
         self.connections = 0
+        #: Keeps discovery documents for later commands.
+        self.cache: DiscoveryCache | None = None
         #: Global flags of the last command.
         self.flags = GlobalFlags()
 
@@ -52,7 +55,7 @@ class Ctl:
         self.connections += 1
         assert self.connections == 1, "a command runs the reactor, which cannot run twice"
         client = self.server.client(*self.user, agent="ctl")
-        api = Api(client, self.server.clock, session.flags.namespace or self.namespace, warn, session.writing.manager)
+        api = Api(client, self.server.clock, session.flags.namespace or self.namespace, warn, session.writing.manager, cache=self.cache)
         outcome: list[Any] = []
         running = start(work(api)).addBoth(outcome.append)
         for second in range(self.patience):

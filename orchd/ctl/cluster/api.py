@@ -12,6 +12,7 @@ from orchd.client import paths
 from orchd.client.interfaces import IByteStream, IRawClient, ISocketClient, IWebSocket
 from orchd.client.requests import Call
 from orchd.ctl.cluster.discovery import Discovery, Resource
+from orchd.ctl.cluster.discovery_cache import DiscoveryCache
 from orchd.ctl.errors import CommandError
 from orchd.dialect import COMMAND_LINE, DIALECTS, Dialect
 from orchd.kinds.jsonvalues import Object
@@ -23,6 +24,8 @@ JSON_PATCH: Final = "application/json-patch+json"
 APPLY: Final = "application/apply-patch+yaml"
 #: Accept header: a Table in either dialect, else the plain object.
 TABLE: Final = ",".join((*(f"{JSON};as=Table;v=v1;g={d.meta_group}" for d in DIALECTS.values()), JSON))
+#: Resources whose objects add and remove other resources.
+_DEFINITIONS: Final = ("customresourcedefinitions", "apiservices")
 #: Objects per page of a list.
 _PAGE_SIZE: Final = 500
 #: Seconds for which a watch or log is followed at most.
@@ -52,7 +55,7 @@ class Api:
 
     def __init__(
         self, client: IRawClient, clock: Any, namespace: str, warn: Callable[[str], None], manager: str = COMMAND_LINE,
-        longest_stream: float = LONGEST_STREAM,
+        longest_stream: float = LONGEST_STREAM, cache: DiscoveryCache | None = None,
     ) -> None:
         self.client = client
         self.clock = clock
@@ -60,7 +63,7 @@ class Api:
         self.warn = warn
         self.manager = manager
         self.longest_stream = longest_stream
-        self.discovery = Discovery(self.document)
+        self.discovery = Discovery(self.document, cache)
 
     async def dialect(self) -> Dialect:
         return await self.discovery.dialect()
@@ -71,6 +74,8 @@ class Api:
     async def call(self, call: Call) -> Any:
         """Send a request. Returns the JSON data of the response; raises ApiError."""
         answer = await self.client.exchange(call)
+        if call.method != "GET" and any(f"/{plural}" in call.path for plural in _DEFINITIONS):
+            self.discovery.forget()
         for warning in answer.warnings:
             self.warn(warning)
         try:

@@ -54,6 +54,8 @@ class GlobalFlags:
     password: str = ""
     verbosity: int = 0
     warnings_as_errors: bool = False
+    #: None is the default folder, "" is none.
+    cache_dir: str | None = None
 
 
 def candidate_files(flags: GlobalFlags, environment: Mapping[str, str]) -> tuple[Path, ...]:
@@ -66,6 +68,14 @@ def candidate_files(flags: GlobalFlags, environment: Mapping[str, str]) -> tuple
             return tuple(Path(name) for name in value.split(os.pathsep) if name)
     home = Path(environment.get("HOME") or "/")
     return tuple(home / f".{dialect.short}" / "config" for dialect in _DIALECTS)
+
+
+def cache_folder(flags: GlobalFlags, environment: Mapping[str, str]) -> Path | None:
+    """The folder of what is kept for later commands; None for none, without a home folder as well."""
+    if flags.cache_dir is not None:
+        return Path(flags.cache_dir) if flags.cache_dir else None
+    home = environment.get("HOME")
+    return Path(home) / f".{_DIALECTS[0].short}" / "cache" if home else None
 
 
 def read_document(flags: GlobalFlags, environment: Mapping[str, str]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 from random import SystemRandom
 from typing import Any, Final
@@ -13,10 +14,12 @@ from orchd.client.interfaces import IRawClient
 from orchd.client.remote import ClientOptions, RemoteClient
 from orchd.ctl.cluster import configuration
 from orchd.ctl.cluster.api import LONGEST_STREAM, Api
+from orchd.ctl.cluster.discovery_cache import DiscoveryCache, server_key
 from orchd.ctl.cluster.session import Session, Work, refuse_warning, trace, warn
 from orchd.ctl.cluster.tracing import QUIETEST, TracingClient
 from orchd.ctl.errors import CommandError
 from orchd.dialect import COMMAND_LINE
+from orchd.pki.clientconfig import ClientConfig
 
 #: Seconds for which a response is waited for without --request-timeout.
 _TIMEOUT: Final = 30.0
@@ -48,7 +51,7 @@ def connect(session: Session, work: Work) -> Any:
             return
         namespace = session.flags.namespace or config.namespace or "default"
         try:
-            results.append(await work(_api(client, reactor, namespace, session)))
+            results.append(await work(_api(client, reactor, namespace, session, _cache(session, config))))
         except Exception as error:
             failures.append(error)
         finally:
@@ -63,10 +66,15 @@ def connect(session: Session, work: Work) -> Any:
     return results[0]
 
 
-def _api(client: IRawClient, reactor: Any, namespace: str, session: Session) -> Api:
+def _cache(session: Session, config: ClientConfig) -> DiscoveryCache | None:
+    folder = configuration.cache_folder(session.flags, session.environment)
+    return DiscoveryCache(folder / "discovery" / server_key(config), time.time()) if folder is not None else None
+
+
+def _api(client: IRawClient, reactor: Any, namespace: str, session: Session, cache: DiscoveryCache | None) -> Api:
     flags = session.flags
     traced: IRawClient = TracingClient(client, reactor, flags.verbosity, trace) if flags.verbosity >= QUIETEST else client
     return Api(
         traced, reactor, namespace, refuse_warning if flags.warnings_as_errors else warn, session.writing.manager,
-        longest_stream=flags.request_timeout or LONGEST_STREAM,
+        longest_stream=flags.request_timeout or LONGEST_STREAM, cache=cache,
     )  # fmt: skip

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchd.client.interfaces import ResourceRef
+from orchd.ctl.cluster.discovery_cache import DiscoveryCache
 from orchd.ctl.errors import CommandError
 from orchd.dialect import DIALECTS, Dialect
 from orchd.errors import ApiError
@@ -66,14 +67,31 @@ class UnknownTypeError(CommandError):
 
 
 class Discovery:
-    """Reads discovery documents as they are needed; the core group first, so that most commands read one of them."""
+    """Reads discovery documents as they are needed; the core group first, so that most commands read one of them. `cache` keeps
+    documents for later commands; what is not found in them is looked up on the server."""
 
-    def __init__(self, fetch: Fetch) -> None:
-        self._fetch = fetch
+    def __init__(self, fetch: Fetch, cache: DiscoveryCache | None = None) -> None:
+        self._fetch_now = fetch
+        self._cache = cache
         self._groups: dict[str, tuple[str, list[str]]] | None = None
         self._known: dict[tuple[str, str], tuple[Resource, ...]] = {}
         #: Group versions whose document could not be read, with the server's message.
         self.failures: dict[str, str] = {}
+
+    async def _fetch(self, path: str) -> dict[str, Any]:
+        document = self._cache.read(path) if self._cache is not None else None
+        if document is None:
+            document = await self._fetch_now(path)
+            if self._cache is not None:
+                self._cache.write(path, document)
+        return document
+
+    def forget(self) -> bool:
+        """Read all documents from the server again. True if some were those of the cache."""
+        self._groups = None
+        self._known.clear()
+        self.failures.clear()
+        return self._cache is not None and self._cache.forget()
 
     async def groups(self) -> dict[str, tuple[str, list[str]]]:
         """Named groups in the server's order: the preferred version and all versions."""
@@ -129,7 +147,15 @@ class Discovery:
         return [resource for each in versions for resource in await self.version(*each)]
 
     async def find(self, word: str) -> Resource:
-        """The resource that a user means. Raises CommandError."""
+        """The resource that a user means. Raises UnknownTypeError."""
+        found = await self._look_up(word)
+        if found is None and self.forget():
+            found = await self._look_up(word)
+        if found is None:
+            raise UnknownTypeError(f'the server has no resource type "{word}": api-resources lists those that it has')
+        return found
+
+    async def _look_up(self, word: str) -> Resource | None:
         name, _, rest = word.partition(".")
         if not rest:
             for resource in await self.version("", "v1"):
@@ -148,7 +174,7 @@ class Discovery:
                 for resource in await self.version(group, version):
                     if resource.answers_to(name):
                         return resource
-        raise UnknownTypeError(f'the server has no resource type "{word}": api-resources lists those that it has')
+        return None
 
     async def _candidates(self, rest: str) -> list[tuple[str, str]]:
         """Group versions that ``GROUP`` or ``VERSION.GROUP`` may mean."""
@@ -170,9 +196,12 @@ class Discovery:
     async def kind(self, api_version: str, kind: str) -> Resource:
         """The resource of an object. Raises CommandError."""
         group, _, version = api_version.rpartition("/")
-        for resource in await self.version(group, version):
-            if resource.kind == kind:
-                return resource
+        while True:
+            for resource in await self.version(group, version):
+                if resource.kind == kind:
+                    return resource
+            if not self.forget():
+                break
         raise CommandError(
             f'the server has no kind "{kind}" in version "{api_version}": create its definition first, '
             "or see api-resources and api-versions"

@@ -20,11 +20,11 @@ from orchd.ctl.printing import output
 @click.option("--categories", default="", metavar="NAME,...", help="Only resources of all of these categories, such as all.")
 @click.option("--sort-by", type=click.Choice(["", "name", "kind"]), default="", help="Sort by name or kind; default: by group.")
 @click.option("--no-headers", is_flag=True, help="Omit the column headings.")
-@click.option("--cached/--no-cached", hidden=True, expose_value=False, help="Without effect: nothing is cached.")
+@click.option("--cached/--no-cached", default=False, help="Print the resources of kept documents, up to ten minutes old.")
 @pass_session
 def api_resources(
     session: Session, form: str, namespaced: bool | None, api_group: str | None, verbs: str, categories: str, sort_by: str,
-    no_headers: bool,
+    no_headers: bool, cached: bool,
 ) -> None:
     """Print the resources of the server with their short names, kinds and verbs."""
     needed = set(filter(None, verbs.split(",")))
@@ -38,6 +38,8 @@ def api_resources(
         )
 
     async def work(api: Api) -> None:
+        if not cached:
+            api.discovery.forget()
         order = {"": lambda each: (each.group, each.plural), "name": lambda each: each.plural, "kind": lambda each: each.kind}
         found = sorted(filter(chosen, await api.discovery.preferred()), key=order[sort_by])
         if form == "name":

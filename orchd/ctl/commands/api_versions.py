@@ -16,6 +16,7 @@ def api_versions(session: Session) -> None:
     """Print all versions of all groups, as apiVersion names them."""
 
     async def work(api: Api) -> None:
+        api.discovery.forget()
         groups = await api.discovery.groups()
         core = (await api.document("/api")).get("versions") or ()
         for text in sorted(f"{name}/{each}" for name, (_, versions) in groups.items() for each in versions):
