@@ -110,7 +110,8 @@ LAYERS = {
     "manuals": "config certcommands storecommands ctl",
     # The command line of users; what it says about resources comes from the server's documents. From requests up to commands.
     "ctl": "client kinds pki txkit",
-    "ctl.cluster": "client kinds pki txkit",
+    # Warnings of the server are printed as they come.
+    "ctl.cluster": "client kinds pki txkit ctl.printing.output",
     # Tables are of a resource.
     "ctl.printing": "kinds ctl.cluster.discovery",
     "ctl.objects": "client kinds ctl.cluster ctl.printing",

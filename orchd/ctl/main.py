@@ -15,6 +15,7 @@ import click
 from orchd.ctl.cluster.session import Session, Work
 from orchd.ctl.command import Group
 from orchd.ctl.errors import CommandError, explain_api_error
+from orchd.ctl.printing import output
 from orchd.dialect import COMMAND_LINE
 from orchd.errors import ApiError
 
@@ -48,7 +49,7 @@ def main(arguments: Sequence[str] | None = None, session: Session | None = None)
     except click.ClickException as error:
         return _fail(error.format_message())
     except CommandError as error:
-        return _fail(str(error), error.status)
+        return _fail(*error.messages, status=error.status)
     except ApiError as error:
         return _fail(explain_api_error(error))
     except BrokenPipeError:
@@ -71,8 +72,9 @@ def _fail_unexpectedly(error: Exception, session: Session) -> int:
     return _fail(f"unexpected answer of the server, or a fault of this program: {type(error).__name__}: {str(error)[:200]}: see it with -v=8")
 
 
-def _fail(text: str, status: int = 1) -> int:
-    click.echo(f"{COMMAND_LINE}: {' '.join(text.split())}", err=True)
+def _fail(*messages: str, status: int = 1) -> int:
+    for each in messages:
+        output.note(f"{COMMAND_LINE}: {' '.join(each.split())}")
     return status
 
 

@@ -33,6 +33,6 @@ def send_raw(session: Session, method: str, raw: str, body: Any) -> str:
             orjson.loads(response.body)
         except orjson.JSONDecodeError:
             raise CommandError(f"{path}: the server's answer is not JSON: check --server and the path") from None
-        return response.body.decode("utf-8", "replace").rstrip("\n")
+        return response.body.decode("utf-8", "replace").rstrip("\n") + "\n"
 
     return session.run(work)

@@ -13,6 +13,7 @@ import click
 from orchd.ctl.cluster.api import Api
 from orchd.ctl.cluster.configuration import GlobalFlags
 from orchd.ctl.errors import CommandError
+from orchd.ctl.printing import output
 from orchd.dialect import COMMAND_LINE
 
 T = TypeVar("T")
@@ -82,7 +83,7 @@ def _fetch(url: str) -> str:
 
 def warn(text: str) -> None:
     """Print a warning of the server to standard error."""
-    click.echo(f"Warning: {text}", err=True)
+    output.note(f"Warning: {text}")
 
 
 def refuse_warning(text: str) -> None:
@@ -92,7 +93,7 @@ def refuse_warning(text: str) -> None:
 
 def trace(text: str) -> None:
     """Print a line about a request to standard error."""
-    click.echo(text, err=True)
+    output.note(text)
 
 
 pass_session = click.make_pass_decorator(Session)

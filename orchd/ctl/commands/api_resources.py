@@ -54,7 +54,6 @@ def api_resources(
                 rows.append(row + ([",".join(each.verbs), ",".join(each.categories)] if wide else []))
             columns.write(rows)
         if api.discovery.failures:
-            broken = "; ".join(f"{name}: {why}" for name, why in api.discovery.failures.items())
-            raise CommandError(f"not all groups answered: {broken}")
+            raise CommandError(*(f"{name} did not answer: {why}" for name, why in api.discovery.failures.items()))
 
     session.run(work)

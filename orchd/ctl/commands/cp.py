@@ -18,6 +18,7 @@ from orchd.ctl.cluster.session import Session, pass_session
 from orchd.ctl.command import Command
 from orchd.ctl.errors import CommandError
 from orchd.ctl.objects.pods import containers_of
+from orchd.ctl.printing import output
 from orchd.ctl.streams.remote_process import RemoteProcess
 from orchd.kinds.jsonvalues import Object
 from orchd.txkit.coroutines import start
@@ -182,4 +183,4 @@ def _extract_one(reading: tarfile.TarFile, member: Any, inside: str, target: Pat
 
 
 def _warn(why: str) -> None:
-    click.echo(f"Warning: left out: {why}", err=True)
+    output.note(f"Warning: left out: {why}")

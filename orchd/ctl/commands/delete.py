@@ -53,7 +53,7 @@ def delete(
     if raw:
         if words or selector or every:
             raise CommandError("--raw takes a path alone: leave out types, names, -l and --all")
-        output.line(send_raw(session, "DELETE", raw, read_raw_body(session, files, optional=True)))
+        output.text(send_raw(session, "DELETE", raw, read_raw_body(session, files, optional=True)))
         return
     if every and (selector or field_selector):
         raise CommandError("--all and a selector cannot be used together: leave out one of them")

@@ -37,7 +37,7 @@ def describe(
             api, targets, selector=selector, field_selector=field_selector, every=True, everywhere=everywhere
         )
         if not chosen:
-            click.echo("No resources found.", err=True)
+            output.note("No resources found.")
         for at, (target, obj) in enumerate(chosen):
             if at:
                 output.line("\n")

@@ -35,7 +35,7 @@ def diff(
     except ApiError as error:
         raise CommandError(explain_api_error(error), status=2) from None
     except CommandError as error:
-        raise CommandError(str(error), status=2) from None
+        raise CommandError(*error.messages, status=2) from None
     raise click.exceptions.Exit(1 if different else 0)
 
 

@@ -20,9 +20,9 @@ from orchd.ctl.objects.selection import Selection
 from orchd.ctl.objects.targets import Target, named_targets
 from orchd.ctl.printing import output
 from orchd.ctl.printing.forms import form_options
-from orchd.ctl.printing.printers import text_of, without_managed_fields
+from orchd.ctl.printing.printers import text_of
 from orchd.errors import ApiError
-from orchd.kinds.jsonvalues import Object
+from orchd.kinds.jsonvalues import Object, without_managed_fields
 
 #: How often a refused text is opened again; an editor that is a program never gives up by itself.
 _ATTEMPTS = 20

@@ -52,7 +52,7 @@ def events(session: Session, everywhere: bool, about: str, types: str, watch: bo
         now = api.clock.seconds()
         found = [each for each in listed.get("items") or () if not wanted or str(each.get("type", "")).lower() in wanted]
         if not found:
-            click.echo("No events found." if everywhere else f"No events found in {api.namespace} namespace.", err=True)
+            output.note("No events found." if everywhere else f"No events found in {api.namespace} namespace.")
         if form:
             kind = {"apiVersion": resource.api_version, "kind": resource.kind}
             printer(form, headings=not no_headers)([{**kind, **each} for each in sorted(found, key=event_time)], False)

@@ -18,16 +18,16 @@ from orchd.ctl.cluster.discovery import Resource
 from orchd.ctl.cluster.raw import split_path
 from orchd.ctl.cluster.session import Session, pass_session
 from orchd.ctl.command import Command
-from orchd.ctl.errors import CommandError
+from orchd.ctl.errors import CommandError, Failures
 from orchd.ctl.flags import everywhere_option, files_option, selector_options
 from orchd.ctl.objects.manifests import read_objects
 from orchd.ctl.objects.targets import Target, parse_targets, target_of
 from orchd.ctl.printing import output
 from orchd.ctl.printing.forms import FORMS, form_options
-from orchd.ctl.printing.printers import printer, without_managed_fields
+from orchd.ctl.printing.printers import printer
 from orchd.ctl.printing.tables import TableOutput, View, plain_table, sort_key, sorted_rows
 from orchd.errors import ApiError
-from orchd.kinds.jsonvalues import Object
+from orchd.kinds.jsonvalues import Object, without_managed_fields
 
 
 @click.command(cls=Command)
@@ -60,7 +60,7 @@ def get(
         if words or files:
             raise CommandError("--raw takes a path alone: leave out types and files")
         path, query = split_path(raw)
-        output.line(session.run(lambda api: api.text(path, query)).rstrip("\n"))
+        output.text(session.run(lambda api: api.text(path, query)).rstrip("\n") + "\n")
         return
     if words and files:
         raise CommandError("give objects by -f or by name, not both")
@@ -91,9 +91,9 @@ async def show(api: Api, targets: Sequence[Target], view: View) -> None:
             raise CommandError("-w follows one object or one type: name one")
         await _Watcher(api, targets[0], view).run()
         return
-    failures = await (_show_tables if view.tabular else _show_objects)(api, targets, view)
-    if failures:
-        raise failures[0] if len(failures) == 1 else CommandError("; ".join(each.message for each in failures))
+    failures = Failures()
+    await (_show_tables if view.tabular else _show_objects)(api, targets, view, failures)
+    failures.raise_collected()
 
 
 def _check_subresource(targets: Sequence[Target], view: View) -> None:
@@ -105,8 +105,7 @@ def _check_subresource(targets: Sequence[Target], view: View) -> None:
             raise CommandError("--subresource is of one object: give its name, without -w")
 
 
-async def _show_tables(api: Api, targets: Sequence[Target], view: View) -> list[ApiError]:
-    failures: list[ApiError] = []
+async def _show_tables(api: Api, targets: Sequence[Target], view: View, failures: Failures) -> None:
     groups: dict[Resource, list[Target]] = {}
     for target in targets:
         groups.setdefault(target.resource, []).append(target)
@@ -115,11 +114,8 @@ async def _show_tables(api: Api, targets: Sequence[Target], view: View) -> list[
     for resource, members in groups.items():
         tables = []
         for target in members:
-            try:
+            with failures.collect(missing_ok=view.ignore_not_found):
                 tables.append(await _table(api, target, view))
-            except ApiError as error:
-                if not (view.ignore_not_found and error.code == 404):
-                    failures.append(error)
         rows = [row for table in tables for row in table.get("rows") or ()]
         if not rows:
             empty += len(tables)
@@ -131,8 +127,7 @@ async def _show_tables(api: Api, targets: Sequence[Target], view: View) -> list[
         printed = True
     if empty and not printed and not failures and not view.ignore_not_found:
         where = "" if view.everywhere or not any(t.resource.namespaced for t in targets) else f" in {api.namespace} namespace"
-        click.echo(f"No resources found{where}{'.' if where else ''}", err=True)
-    return failures
+        output.note(f"No resources found{where}{'.' if where else ''}")
 
 
 async def _table(api: Api, target: Target, view: View) -> Object:
@@ -147,21 +142,16 @@ async def _table(api: Api, target: Target, view: View) -> Object:
     return found
 
 
-async def _show_objects(api: Api, targets: Sequence[Target], view: View) -> list[ApiError]:
+async def _show_objects(api: Api, targets: Sequence[Target], view: View, failures: Failures) -> None:
     write = printer(view.form, headings=view.headings)
-    failures: list[ApiError] = []
     objects: list[Object] = []
     for target in targets:
-        try:
+        with failures.collect(missing_ok=view.ignore_not_found):
             objects += await _objects(api, target, view)
-        except ApiError as error:
-            if not (view.ignore_not_found and error.code == 404):
-                failures.append(error)
     if view.sort_by:
         objects.sort(key=lambda obj: sort_key(obj, view.sort_by))
     if objects or not failures:
         write(objects, len(targets) == 1 and bool(targets[0].name))
-    return failures
 
 
 async def _objects(api: Api, target: Target, view: View) -> list[Object]:

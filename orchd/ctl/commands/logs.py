@@ -77,7 +77,7 @@ def logs(
         async def show(item: tuple[Object, str]) -> None:
             pod, name = item
             path = paths.item(resource.ref, pod["metadata"]["namespace"], pod["metadata"]["name"], "log")
-            mark = f"[pod/{pod['metadata']['name']}/{name}] ".encode() if prefix else b""
+            mark = output.printable(f"[pod/{pod['metadata']['name']}/{name}] ").encode() if prefix else b""
             try:
                 stream = await api.stream(Call(method="GET", path=path, query={**given, "container": name}, accept="*/*"))
                 try:
@@ -87,7 +87,7 @@ def logs(
             except ApiError as error:
                 if not ignore_errors:
                     raise
-                click.echo(f"error: {explain_api_error(error)}", err=True)
+                output.note(f"error: {explain_api_error(error)}")
 
         # Logs that are followed never end, so that all of them are read at once.
         await for_each(chosen, show, at_once=len(chosen) if follow and chosen else 1)
@@ -126,7 +126,7 @@ async def _pods(api: Api, resource: Resource, words: tuple[str, ...], selector: 
             raise CommandError("give pods by name or by selector, not both")
         found = await pods_of(api, selector)
         if not found:
-            click.echo(f"No resources found in {api.namespace} namespace.", err=True)
+            output.note(f"No resources found in {api.namespace} namespace.")
         return found
     if not words:
         raise CommandError("which pod? Give its name, TYPE/NAME, or a selector with -l")

@@ -151,9 +151,9 @@ class Forwarding:
             finally:
                 socket.close()
         except ApiError as error:
-            click.echo(f"error forwarding port {port}: {explain_api_error(error)}", err=True)
+            output.note(f"error forwarding port {port}: {explain_api_error(error)}")
         except CommandError as error:
-            click.echo(f"error forwarding port {port}: {error}", err=True)
+            output.note(f"error forwarding port {port}: {error}")
         finally:
             local.end()
 

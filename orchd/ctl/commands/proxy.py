@@ -97,7 +97,7 @@ def proxy(
     """Serve the API on a local port without TLS, with the credentials of the current context, until interrupted. Every
     client of the port acts as this user. Upgraded connections (exec, attach, port-forward) are not supported."""  # fmt: skip
     if unfiltered:
-        click.echo("Warning: the filter of requests is off: this port acts for every page that a browser of this machine opens", err=True)
+        output.note("Warning: the filter of requests is off: this port acts for every page that a browser of this machine opens")
         accept_hosts, accept_paths, reject_paths, reject_methods = ".*", ".*", "^$", "^$"
     chosen = Filter(
         hosts=_patterns(accept_hosts, "--accept-hosts"), accepted=_patterns(accept_paths, "--accept-paths"),

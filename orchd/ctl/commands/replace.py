@@ -50,7 +50,7 @@ def replace(
 ) -> None:
     """Replace objects with those in files: fields that a file omits are removed."""
     if raw:
-        output.line(send_raw(session, "PUT", raw, read_raw_body(session, files)))
+        output.text(send_raw(session, "PUT", raw, read_raw_body(session, files)))
         return
     if force and (dry_run != "none" or subresource):
         raise CommandError("--force deletes objects: it does not go with --dry-run or --subresource")

@@ -128,7 +128,7 @@ def top_pods(
 
     metrics = session.run(work)
     if not metrics:
-        click.echo("No resources found", err=True)
+        output.note("No resources found")
         return
     rows, sums = [], [0.0, 0.0]
     for each in metrics:

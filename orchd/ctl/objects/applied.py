@@ -10,10 +10,9 @@ from orchd.ctl.cluster.api import APPLY, Api
 from orchd.ctl.errors import CommandError
 from orchd.ctl.objects.targets import Target
 from orchd.ctl.printing import output
-from orchd.ctl.printing.printers import without_managed_fields
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
-from orchd.kinds.jsonvalues import Object
+from orchd.kinds.jsonvalues import Object, without_managed_fields
 
 
 def uid_of(obj: Object | None) -> str:

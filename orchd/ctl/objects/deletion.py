@@ -9,6 +9,7 @@ import click
 from orchd.ctl.cluster.api import Api
 from orchd.ctl.errors import CommandError
 from orchd.ctl.objects.targets import Target
+from orchd.ctl.printing import output
 from orchd.errors import ApiError
 
 #: What happens to dependents, by the word for it.
@@ -23,7 +24,7 @@ class _Cascade(click.ParamType[str]):
         if word not in POLICIES:
             raise CommandError(f"--cascade={value}: one of {', '.join(POLICIES)}")
         if word != value:
-            click.echo(f"Warning: --cascade={value} is deprecated: write --cascade={word}", err=True)
+            output.note(f"Warning: --cascade={value} is deprecated: write --cascade={word}")
         return word
 
 

@@ -28,7 +28,7 @@ async def find_nodes(api: Api, names: tuple[str, ...], selector: str, *, every: 
     listed = await api.list(resource, query={"labelSelector": selector} if selector else {})
     found: list[Object] = list(listed.get("items") or ())
     if not found:
-        click.echo("No resources found", err=True)
+        output.note("No resources found")
     return resource, found
 
 

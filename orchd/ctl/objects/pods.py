@@ -11,6 +11,7 @@ from orchd.ctl.cluster.discovery import Resource
 from orchd.ctl.errors import CommandError
 from orchd.ctl.flags import DURATION, F
 from orchd.ctl.objects.targets import Target, parse_targets
+from orchd.ctl.printing import output
 from orchd.kinds.jsonvalues import Object
 
 #: Seconds between two looks at a pod that is waited for.
@@ -91,7 +92,7 @@ def containers_of(pod: Object, container: str, every: bool) -> list[str]:
         value for key, value in (metadata.get("annotations") or {}).items() if key.endswith("/default-container") and value in own
     ]
     if not chosen and len(own) > 1:
-        click.echo(f"Defaulted container {own[0]} of: {', '.join(names)}", err=True)
+        output.note(f"Defaulted container {own[0]} of: {', '.join(names)}")
     return chosen[:1] or own[:1]
 
 

@@ -15,6 +15,7 @@ from orchd.ctl.errors import CommandError
 from orchd.ctl.flags import F, everywhere_option, files_option, selector_options, stacked
 from orchd.ctl.objects.manifests import read_objects
 from orchd.ctl.objects.targets import Target, one_target, parse_targets, selected, target_of
+from orchd.ctl.printing import output
 from orchd.kinds.jsonvalues import Object
 
 every_option: Callable[[F], F] = click.option("--all", "every", is_flag=True, help="All objects of the type.")
@@ -65,7 +66,7 @@ class Selection:
             raise CommandError("no matching objects: check the selector and the namespace")
         if not chosen:
             where = "" if self.everywhere else f" in {api.namespace} namespace"
-            click.echo(f"No resources found{where}.", err=True)
+            output.note(f"No resources found{where}.")
         return chosen
 
     def objects(self, session: Session) -> list[Object]:

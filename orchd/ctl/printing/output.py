@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -25,12 +26,33 @@ def interactive() -> bool:
     return sys.stdout.isatty()
 
 
+#: Characters that a terminal acts upon: C0 but tab and newline, DEL, C1, and those that change the direction of text.
+_ACTIVE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def printable(text: str) -> str:
+    """A text without characters that a terminal acts upon, which an object may have: ESC is ``^[``, CR ``\\r``, C1 ``\\u009b``."""
+    return _ACTIVE.sub(_escape, text)
+
+
+def _escape(match: re.Match[str]) -> str:
+    char = match[0]
+    if char == "\r":
+        return "\\r"
+    return f"^{chr(ord(char) ^ 0x40)}" if ord(char) < 0x80 else f"\\u{ord(char):04x}"
+
+
 def line(text: str = "") -> None:
-    click.echo(text)
+    click.echo(printable(text))
+
+
+def note(text: str) -> None:
+    """A line on standard error."""
+    click.echo(printable(text), err=True)
 
 
 def text(text: str) -> None:
-    """A text as it is: nothing is added at its end."""
+    """A text as it is: nothing is escaped, and nothing added at its end."""
     click.echo(text, nl=False)
 
 
@@ -58,19 +80,33 @@ def yaml_text(value: Any) -> str:
 
 
 def json_text(value: Any) -> str:
-    return json.dumps(value, indent=4, ensure_ascii=False, sort_keys=True)
+    # JSON escapes C0 by itself.
+    return printable(json.dumps(value, indent=4, ensure_ascii=False, sort_keys=True).replace("\x7f", "\\u007f"))
 
 
-def document(text: str, language: str) -> None:
-    """A YAML or JSON text."""
+def document(content: str, language: str) -> None:
+    """A text in a language: yaml and json as they are, since they escape by themselves."""
     if interactive():
         # Slow to import, and only for terminals.
         from rich.console import Console
         from rich.syntax import Syntax
 
-        Console(soft_wrap=True).print(Syntax(text.rstrip("\n"), language, background_color="default"))
+        Console(soft_wrap=True).print(Syntax(printable(content.rstrip("\n")), language, background_color="default"))
+    elif language in ("yaml", "json"):
+        text(content.rstrip("\n") + "\n")
     else:
-        line(text.rstrip("\n"))
+        line(content.rstrip("\n"))
+
+
+def aligned(row: Iterable[str], widths: Iterable[int], gap: str = "  ") -> str:
+    """A row as a line, with cells padded to the widths of their columns."""
+    return gap.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def align(rows: Sequence[Sequence[str]]) -> list[str]:
+    """A line per row, with cells padded to the widest of their column."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [aligned(row, widths) for row in rows]
 
 
 class Columns:
@@ -83,7 +119,7 @@ class Columns:
         self._due = show_headings
 
     def write(self, rows: Iterable[Sequence[str]]) -> None:
-        listed = [list(row) for row in rows]
+        listed = [[printable(cell) for cell in row] for row in rows]
         for row in listed:
             self._widths = [max(width, len(cell)) for width, cell in zip(self._widths, row, strict=True)]
         if self._due and listed:
@@ -97,7 +133,7 @@ class Columns:
                 line(self._aligned(row))
 
     def _aligned(self, row: Sequence[str]) -> str:
-        return "   ".join(cell.ljust(width) for cell, width in zip(row, self._widths, strict=True)).rstrip()
+        return aligned(row, self._widths, "   ")
 
     def _print(self, row: Sequence[str]) -> None:
         from rich.console import Console

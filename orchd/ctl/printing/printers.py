@@ -9,17 +9,10 @@ from typing import Any
 from orchd.ctl.errors import CommandError
 from orchd.ctl.printing import jsonpath, output
 from orchd.ctl.printing.forms import FORMS, Form
-from orchd.kinds.jsonvalues import Object
+from orchd.kinds.jsonvalues import Object, without_managed_fields
 
 #: Prints objects. A list of one that was asked for by name is printed as the object itself.
 Printer = Callable[[Sequence[Object], bool], None]
-
-
-def without_managed_fields(obj: Object) -> Object:
-    metadata = obj.get("metadata")
-    if not isinstance(metadata, dict) or "managedFields" not in metadata:
-        return obj
-    return {**obj, "metadata": {k: v for k, v in metadata.items() if k != "managedFields"}}
 
 
 def label_of(obj: Object) -> str:

@@ -30,7 +30,7 @@ def run_in_pod(
     session: Session, word: str, container: str, command: tuple[str, ...], *, stdin: bool, tty: bool, quiet: bool, seconds: float
 ) -> int:
     if tty and not (stdin and terminal.is_terminal()):
-        click.echo("Unable to use a terminal: -t needs -i, and standard input and output that are one", err=True)
+        output.note("Unable to use a terminal: -t needs -i, and standard input and output that are one")
         tty = False
 
     async def work(api: Api) -> int:
@@ -42,7 +42,7 @@ def run_in_pod(
 
     status = session.run(work)
     if status and not quiet:
-        click.echo(f"command terminated with exit code {status}", err=True)
+        output.note(f"command terminated with exit code {status}")
     return status
 
 
@@ -64,4 +64,4 @@ async def _send_input(api: Api, process: RemoteProcess) -> None:
     while data := await terminal.read_input(api.clock):
         await process.write(data)
     if not await process.end_input():
-        click.echo("Warning: the node cannot be told that the input has ended: the command may wait for more", err=True)
+        output.note("Warning: the node cannot be told that the input has ended: the command may wait for more")

@@ -63,7 +63,7 @@ async def _question(api: Api, words: tuple[str, ...], subresource: str, everywhe
             resource = await api.discovery.find(type_)
             group, plural, namespaced = resource.group, resource.plural, resource.namespaced
         except UnknownTypeError as error:
-            click.echo(f"Warning: {error}", err=True)
+            output.note(f"Warning: {error}")
             plural, _, group = type_.partition(".")
     attributes = {
         "verb": verb, "group": group, "resource": plural, "name": name, "subresource": subresource,
@@ -86,4 +86,4 @@ async def _list_rules(api: Api, *, headings: bool) -> None:
         rows.append(["", bracketed(rule.get("nonResourceURLs")), "[]", bracketed(rule.get("verbs"))])
     output.Columns(["resources", "non-resource urls", "resource names", "verbs"], show_headings=headings).write(sorted(rows))
     if status.get("incomplete"):
-        click.echo(f"Warning: the list may be incomplete: {status.get('evaluationError', '')}", err=True)
+        output.note(f"Warning: the list may be incomplete: {status.get('evaluationError', '')}")

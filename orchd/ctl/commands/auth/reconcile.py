@@ -16,6 +16,7 @@ from orchd.ctl.objects.manifests import read_objects
 from orchd.ctl.objects.replacement import put
 from orchd.ctl.objects.reports import report
 from orchd.ctl.objects.targets import Target, check_namespace, target_of
+from orchd.ctl.printing import output
 from orchd.ctl.printing.forms import form_option
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
@@ -65,7 +66,7 @@ def reconcile(
                 report(target, outcome.obj, "reconciled", form=form, dry_run=dry_run)
                 if outcome.operation and not form:
                     for line in (f"\treconciliation required {outcome.operation}", *outcome.details):
-                        click.echo(line, err=True)
+                        output.note(line)
         failures.raise_collected()
 
     session.run(work)

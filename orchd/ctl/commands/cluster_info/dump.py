@@ -17,9 +17,9 @@ from orchd.ctl.flags import everywhere_option
 from orchd.ctl.objects.pods import containers_of
 from orchd.ctl.printing import output
 from orchd.ctl.printing.forms import Form, form_options
-from orchd.ctl.printing.printers import printer, text_of, without_managed_fields
+from orchd.ctl.printing.printers import printer, text_of
 from orchd.errors import ApiError
-from orchd.kinds.jsonvalues import Object
+from orchd.kinds.jsonvalues import Object, without_managed_fields
 
 #: Resources that are dumped of each namespace.
 _RESOURCES: Final = (
@@ -71,7 +71,7 @@ class DumpWriter:
     def write_log(self, namespace: str, pod: str, container: str, text: str) -> None:
         if self._folder is None:
             output.line(f"==== START logs for container {container} of pod {namespace}/{pod} ====")
-            output.line(text.rstrip("\n"))
+            output.text(text.rstrip("\n") + "\n")
             output.line(f"==== END logs for container {container} of pod {namespace}/{pod} ====")
         else:
             self._put(f"{namespace}/{pod}/{container}.txt", text)

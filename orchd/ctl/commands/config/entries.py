@@ -35,6 +35,6 @@ def delete_command(key: str) -> click.Command:
         path = files.remove(key, name)
         output.line(f"deleted {word} {name} from {path}")
         if key == "contexts" and any(each.get("current-context") == name for each in files.documents.values()):
-            click.echo("Warning: this was the current context: choose another with config use-context", err=True)
+            output.note("Warning: this was the current context: choose another with config use-context")
 
     return command

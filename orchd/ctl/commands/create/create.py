@@ -34,7 +34,7 @@ def create(
     session = context.find_object(Session)
     assert session is not None, "the program puts it there"
     if raw:
-        output.line(send_raw(session, "POST", raw, read_raw_body(session, files)))
+        output.text(send_raw(session, "POST", raw, read_raw_body(session, files)))
         return
     objects = select_by_labels(read_objects(session, files, recursive=recursive), selector)
     if edited:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import Any
 
 from orchd.ctl.cluster.api import Api
@@ -88,11 +87,4 @@ async def _event_lines(api: Api, obj: Object) -> list[str]:
         age = age_text(now, event_time(each)) + (f" (x{count})" if count > 1 else "")
         source = (each.get("source") or {}).get("component") or each.get("reportingComponent") or ""
         rows.append([each.get("type", ""), each.get("reason", ""), age, source, " ".join(each.get("message", "").split())])
-    return ["Events:", *(f"  {line}" for line in align_columns(rows))]
-
-
-def align_columns(rows: Iterable[list[str]]) -> list[str]:
-    """One line of text per row, with cells padded to the width of their column."""
-    listed = list(rows)
-    widths = [max(len(each[at]) for each in listed) for at in range(len(listed[0]))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(each, widths, strict=True)).rstrip() for each in listed]
+    return ["Events:", *(f"  {line}" for line in output.align(rows))]

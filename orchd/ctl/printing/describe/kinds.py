@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from orchd.ctl.cluster.api import Api
 from orchd.ctl.objects.pods import pods_on, selector_of
+from orchd.ctl.printing import output
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import Quantity
 
@@ -23,11 +24,9 @@ def _conditions(obj: Object) -> list[str]:
     found = (obj.get("status") or {}).get("conditions") or ()
     if not found:
         return []
-    rows = [f"  {'Type'.ljust(24)}{'Status'.ljust(9)}{'Reason'.ljust(28)}Message"]
-    for each in found:
-        words = (str(each.get("type", "")).ljust(24), str(each.get("status", "")).ljust(9), str(each.get("reason", "")).ljust(28))
-        rows.append(f"  {''.join(words)}{each.get('message', '')}".rstrip())
-    return ["Conditions:", *rows]
+    rows = [["Type", "Status", "Reason", "Message"]]
+    rows += [[str(each.get(key, "")) for key in ("type", "status", "reason", "message")] for each in found]
+    return ["Conditions:", *(f"  {line}" for line in output.align(rows))]
 
 
 def _containers(title: str, containers: list[Object], statuses: list[Object]) -> list[str]:
