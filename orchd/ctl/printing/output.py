@@ -53,7 +53,8 @@ def note(text: str) -> None:
 
 def text(text: str) -> None:
     """A text as it is: nothing is escaped, and nothing added at its end."""
-    click.echo(text, nl=False)
+    # click removes escape sequences unless it is told that colours are wanted.
+    click.echo(text, nl=False, color=True)
 
 
 def lines(texts: Iterable[str]) -> None:
