@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from orchd.ctl.main import cli
+from orchd.ctl.program import cli
 from orchd.dialect import COMMAND_LINE, DIALECTS
 
 #: A term and its explanation.

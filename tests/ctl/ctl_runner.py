@@ -14,7 +14,7 @@ from orchd.ctl.cluster.api import Api
 from orchd.ctl.cluster.configuration import GlobalFlags
 from orchd.ctl.cluster.discovery_cache import DiscoveryCache
 from orchd.ctl.cluster.session import Session, Work, warn
-from orchd.ctl.main import main
+from orchd.ctl.program import main
 from orchd.dialect import COMMAND_LINE
 from orchd.testing.server import InProcessServer
 from orchd.txkit.coroutines import start

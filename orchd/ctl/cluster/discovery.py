@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
+from orchd.client.errors import NoAnswerError, UnreachableError
 from orchd.client.interfaces import ResourceRef
 from orchd.ctl.cluster.discovery_cache import DiscoveryCache
 from orchd.ctl.errors import CommandError
@@ -75,8 +76,8 @@ class Discovery:
         self._cache = cache
         self._groups: dict[str, tuple[str, list[str]]] | None = None
         self._known: dict[tuple[str, str], tuple[Resource, ...]] = {}
-        #: Group versions whose document could not be read, with the server's message.
-        self.failures: dict[str, str] = {}
+        #: Group versions whose document could not be read, with the server's error.
+        self.failures: dict[str, ApiError] = {}
 
     async def _fetch(self, path: str) -> dict[str, Any]:
         document = self._cache.read(path) if self._cache is not None else None
@@ -86,12 +87,20 @@ class Discovery:
                 self._cache.write(path, document)
         return document
 
-    def forget(self) -> bool:
-        """Read all documents from the server again. True if some were those of the cache."""
+    def forget(self) -> None:
+        """Read all documents from the server again."""
+        if self._cache is not None:
+            self._cache.forget()
         self._groups = None
         self._known.clear()
         self.failures.clear()
-        return self._cache is not None and self._cache.forget()
+
+    def _forget_cached(self) -> bool:
+        """`forget`, if documents of the cache were used. True if so."""
+        if self._cache is None or not self._cache.used:
+            return False
+        self.forget()
+        return True
 
     async def groups(self) -> dict[str, tuple[str, list[str]]]:
         """Named groups in the server's order: the preferred version and all versions."""
@@ -114,16 +123,19 @@ class Discovery:
         raise CommandError("the server has none of the built-in API groups: this command needs them")
 
     async def version(self, group: str, version: str) -> tuple[Resource, ...]:
-        """The resources of one version; none when its document cannot be read (see `failures`)."""
+        """The resources of one version; none when its document cannot be read (see `failures`). Raises ApiError for the core group,
+        and when the server does not answer at all."""
         key = (group, version)
         if key not in self._known:
             path = f"/apis/{group}/{version}" if group else f"/api/{version}"
             try:
                 self._known[key] = _resources(group, version, await self._fetch(path))
+            except (UnreachableError, NoAnswerError):
+                raise
             except ApiError as error:
                 if not group:
                     raise
-                self.failures[f"{group}/{version}"] = error.message
+                self.failures[f"{group}/{version}"] = error
                 self._known[key] = ()
         return self._known[key]
 
@@ -149,10 +161,11 @@ class Discovery:
     async def find(self, word: str) -> Resource:
         """The resource that a user means. Raises UnknownTypeError."""
         found = await self._look_up(word)
-        if found is None and self.forget():
+        if found is None and self._forget_cached():
             found = await self._look_up(word)
         if found is None:
-            raise UnknownTypeError(f'the server has no resource type "{word}": api-resources lists those that it has')
+            broken = "".join(f"; {name} did not answer: {error.message}" for name, error in self.failures.items() if error.code != 404)
+            raise UnknownTypeError(f'the server has no resource type "{word}": api-resources lists those that it has{broken}')
         return found
 
     async def _look_up(self, word: str) -> Resource | None:
@@ -194,13 +207,16 @@ class Discovery:
         return [each for each in await self.preferred() if word in each.categories and "list" in each.verbs]
 
     async def kind(self, api_version: str, kind: str) -> Resource:
-        """The resource of an object. Raises CommandError."""
+        """The resource of an object. Raises CommandError, and ApiError if the server does not say what the version has."""
         group, _, version = api_version.rpartition("/")
         while True:
             for resource in await self.version(group, version):
                 if resource.kind == kind:
                     return resource
-            if not self.forget():
+            error = self.failures.get(api_version)
+            if error is not None and error.code != 404:
+                raise error
+            if not self._forget_cached():
                 break
         raise CommandError(
             f'the server has no kind "{kind}" in version "{api_version}": create its definition first, '

@@ -39,7 +39,8 @@ class DiscoveryCache:
     def __init__(self, folder: Path, now: float) -> None:
         self._folder = folder
         self._now = now
-        self._used = False
+        #: True once a document was read, so that the server may say something else by now.
+        self.used = False
 
     def read(self, path: str) -> dict[str, Any] | None:
         """The document at a path of the server, None without a recent one."""
@@ -53,7 +54,7 @@ class DiscoveryCache:
             return None
         if not isinstance(value, dict):
             return None
-        self._used = True
+        self.used = True
         return value
 
     def write(self, path: str, document: dict[str, Any]) -> None:
@@ -74,11 +75,10 @@ class DiscoveryCache:
                 os.unlink(name)
                 raise
 
-    def forget(self) -> bool:
-        """Remove all documents. True if one was used, so that the server may say something else."""
-        used, self._used = self._used, False
+    def forget(self) -> None:
+        """Remove all documents."""
+        self.used = False
         shutil.rmtree(self._folder, ignore_errors=True)
-        return used
 
     def _file(self, path: str) -> Path:
         return self._folder / quote(path, safe="")

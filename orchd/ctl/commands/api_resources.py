@@ -54,6 +54,6 @@ def api_resources(
                 rows.append(row + ([",".join(each.verbs), ",".join(each.categories)] if wide else []))
             columns.write(rows)
         if api.discovery.failures:
-            raise CommandError(*(f"{name} did not answer: {why}" for name, why in api.discovery.failures.items()))
+            raise CommandError(*(f"{name} did not answer: {error.message}" for name, error in api.discovery.failures.items()))
 
     session.run(work)

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from orchd.client.errors import NoAnswerError, UnreachableError
+from orchd.client.interfaces import Answer
+from orchd.client.requests import Call
+from orchd.dialect import COMMAND_LINE
+from orchd.errors import ApiError
 from tests.ctl.ctl_runner import Ctl
 
 
@@ -39,3 +46,45 @@ def test_resources_that_the_preferred_version_does_not_have(ctl: Ctl) -> None:
     [qualified] = [name for name in names if name.startswith("podsecuritypolicies.")]
     for word in ("podsecuritypolicies", "psp", qualified):
         assert ctl("get", word).error.endswith("No resources found\n")
+
+
+class Failing:
+    """A server whose documents below a path are errors."""
+
+    def __init__(self, ctl: Ctl, path: str, error: ApiError) -> None:
+        self._inner: Any = ctl.server.client("admin")
+        self._path, self._error = path, error
+
+    async def exchange(self, call: Call) -> Answer:
+        if call.path.startswith(self._path):
+            raise self._error
+        answer: Answer = await self._inner.exchange(call)
+        return answer
+
+
+DEPLOYMENT = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "path", "says"),
+    [
+        (UnreachableError("https://s", "refused"), "/", "cannot reach https://s: refused: check --server, or the cluster of the current context (config view)"),
+        (NoAnswerError("https://s", 30), "/", "no answer from https://s within 30 s: give a longer --request-timeout, or check the server's health"),
+        (ApiError(401, "Unauthorized", "Unauthorized"), "/apis/apps", "Unauthorized: check the credentials of the current context (config view)"),
+        (ApiError(503, "ServiceUnavailable", "down"), "/apis/apps", "down"),
+    ],
+)
+def test_a_server_that_does_not_answer_is_no_missing_kind(
+    ctl: Ctl, monkeypatch: pytest.MonkeyPatch, error: ApiError, path: str, says: str
+) -> None:
+    """An object cannot be applied because its kind cannot be looked up: the error is the server's, in one line."""
+    failing = Failing(ctl, path, error)
+    monkeypatch.setattr(ctl.server, "client", lambda *user, **more: failing)
+    assert ctl("apply", "-f", "-", send=DEPLOYMENT, status=1).error == f"{COMMAND_LINE}: {says}\n"
+
+
+def test_groups_that_do_not_answer_are_named(ctl: Ctl, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A type that is not found may be in a group that does not answer, which the error names."""
+    failing = Failing(ctl, "/apis/apps", ApiError(503, "ServiceUnavailable", "down"))
+    monkeypatch.setattr(ctl.server, "client", lambda *user, **more: failing)
+    assert "api-resources lists those that it has; apps/v1 did not answer: down" in ctl("get", "nothings", status=1).error

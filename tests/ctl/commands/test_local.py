@@ -8,7 +8,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from orchd.ctl.main import cli
+from orchd.ctl.program import cli
 from tests.ctl.ctl_runner import Ctl
 
 HPA = """
