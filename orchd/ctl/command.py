@@ -8,9 +8,11 @@ from typing import Any
 
 import click
 
+from orchd.ctl.cluster.configuration import GlobalFlags
 from orchd.ctl.cluster.session import Session
 from orchd.ctl.errors import CommandError
-from orchd.ctl.flags import DURATION
+from orchd.ctl.flags import DURATION, put_files
+from orchd.ctl.plugins import find_plugin
 from orchd.ctl.printing.forms import put_form
 from orchd.ctl.table import COMMANDS
 from orchd.dialect import COMMAND_LINE, DIALECTS
@@ -99,6 +101,7 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         rest = super().parse_args(ctx, _with_boolean_values(self, args))
         put_form(ctx.params)
+        put_files(ctx.params)
         return rest
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
@@ -115,9 +118,6 @@ ALIASES = {
 }  # fmt: skip
 #: Commands that users of similar programs look for, and what does the same here.
 _INSTEAD = {
-    "kustomize": "kustomize is a separate program: kustomize build DIR | apply -f -",
-    "debug": "describe and logs show objects and output, exec runs commands",
-    "plugin": "plugins are not supported: run the plugin's program directly",
     "alpha": "there are no alpha commands",
 }
 
@@ -135,6 +135,7 @@ class Group(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         rest = super().parse_args(ctx, _with_boolean_values(self, args))
         put_form(ctx.params)
+        put_files(ctx.params)
         return rest
 
     def resolve_command(
@@ -143,6 +144,8 @@ class Group(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError:
+            if ctx.parent is None:
+                _run_plugin(ctx, args)
             advice = _INSTEAD.get(args[0]) if ctx.parent is None else None
             where = "" if ctx.parent is None else f" {ctx.command_path.partition(' ')[2]}"
             raise CommandError(f"no command {f'{where} {args[0]}'.strip()!r}: {advice or '--help lists the commands'}") from None
@@ -160,6 +163,19 @@ class Group(click.Group):
         prefix = "" if self.name == COMMAND_LINE else f"{self.name} "
         names = {path.removeprefix(prefix): place for path, place in COMMANDS.items() if path.startswith(prefix)}
         return {name: place for name, place in names.items() if " " not in name}
+
+
+def _run_plugin(context: click.Context, words: list[str]) -> None:
+    """Replace this program by the plugin of these words, if there is one. Raises CommandError for flags in front of its name."""
+    session = context.find_object(Session)
+    found = find_plugin(words, session.environment.get("PATH")) if session is not None else None
+    if session is None or found is None:
+        return
+    if session.flags != GlobalFlags():
+        raise CommandError(f"flags cannot be placed before the name of a plugin: write them behind {words[0]}")
+    program, arguments = found
+    session.replace_program(program, [program, *arguments], session.environment)
+    raise click.exceptions.Exit(0)
 
 
 def _load(place: str) -> click.Command:

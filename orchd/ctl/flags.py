@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from typing import Any, TypeVar
 
 import click
@@ -56,16 +56,23 @@ everywhere_option: Callable[[F], F] = click.option(
 )
 
 
-def _refuse_kustomization(context: click.Context, parameter: click.Parameter, value: str) -> None:
-    if value:
-        raise CommandError(f"-k: kustomizations are not built here: kustomize build {value} | {context.command_path} -f -")
+class Kustomization(str):
+    """The folder or URL of a kustomization among the files of a command."""
+
+    __slots__ = ()
+
+
+def put_files(parameters: MutableMapping[str, Any]) -> None:
+    """Put the kustomization of -k in the place of the files. Raises CommandError if there are files as well."""
+    if folder := parameters.pop("kustomization", ""):
+        if parameters["files"]:
+            raise CommandError("-f and -k cannot be used together: leave out one of them")
+        parameters["files"] = (Kustomization(folder),)
 
 
 files_option: Callable[[F], F] = stacked(
     click.option("-f", "--filename", "files", multiple=True, metavar="FILE", help="File, folder or URL with objects; - is standard input."),
-    click.option(
-        "-k", "--kustomize", default="", hidden=True, expose_value=False, callback=_refuse_kustomization, help="Rejected: not supported."
-    ),
+    click.option("-k", "--kustomize", "kustomization", default="", metavar="DIR", help="Objects that kustomize builds from a folder or URL."),
     click.option("-R", "--recursive", is_flag=True, help="Include subfolders."),
 )
 dry_run_option: Callable[[F], F] = click.option(

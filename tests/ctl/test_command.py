@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from orchd.ctl.cluster.configuration import GlobalFlags
@@ -23,10 +21,9 @@ def test_boolean_flags_take_values(ctl: Ctl) -> None:
     assert ctl("delete", "cm", "m", "--wait=false").status == 0
 
 
-def test_missing_features_name_the_replacement(ctl: Ctl, tmp_path: Path) -> None:
-    """The errors for kustomizations and commands that do not exist name what to use instead."""
-    assert "kustomize build d | " in ctl("apply", "-k", "d", status=1).error
-    assert "no command 'debug': describe" in ctl("debug", "pod/a", status=1).error
+def test_unknown_commands_are_named(ctl: Ctl) -> None:
+    """An unknown command of the program or of a group is named."""
+    assert "no command 'alpha': there are no alpha commands" in ctl("alpha", status=1).error
     assert "no command 'create x'" in ctl("create", "x", status=1).error
 
 

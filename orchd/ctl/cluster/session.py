@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random, SystemRandom
 from typing import Any, TypeVar
 
 import click
@@ -36,13 +38,15 @@ class Writing:
 @dataclass(slots=True)
 class Session:
     """`connect` runs a coroutine with an `Api` for the flags and gives its result; `edit` opens a text in the user's
-    editor and gives the new text, None when nothing was saved."""
+    editor and gives the new text, None when nothing was saved; `replace_program` runs another program in this one's place."""
 
     connect: Callable[[Session, Work], Any]
     environment: Mapping[str, str]
     edit: Callable[[str], str | None]
     flags: GlobalFlags = field(default_factory=GlobalFlags)
     writing: Writing = field(default_factory=Writing)
+    random: Random = field(default_factory=SystemRandom)
+    replace_program: Callable[[str, list[str], Mapping[str, str]], object] = os.execve
 
     def run(self, work: Callable[[Api], Coroutine[Any, Any, T]]) -> T:
         """The result of `work`. Raises CommandError and ApiError."""

@@ -51,7 +51,7 @@ def _differs(
         for obj in objects:
             target = await target_of(api, obj)
             before = await current_object(api, target)
-            after = await send_apply(api, target, obj, query)
+            after = await send_apply(api, target, obj, query, before)
             lines = list(
                 difflib.unified_diff(
                     comparable_lines(before, managed), comparable_lines(after, managed), f"live/{target.label}", f"applied/{target.label}", lineterm=""

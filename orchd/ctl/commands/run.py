@@ -13,14 +13,11 @@ from orchd.ctl.errors import CommandError
 from orchd.ctl.flags import DURATION, key_values, save_config_option, write_options
 from orchd.ctl.objects.creation import create_one
 from orchd.ctl.objects.local_patches import overridden, override_type
-from orchd.ctl.objects.targets import Target, target_of
+from orchd.ctl.objects.targets import target_of
 from orchd.ctl.printing import output
 from orchd.ctl.printing.forms import form_option
-from orchd.ctl.streams.remote_process import RemoteProcess
-from orchd.ctl.streams.standard_streams import attend
+from orchd.ctl.streams.standard_streams import attach_when_running
 from orchd.kinds.jsonvalues import Object
-
-_LOOK = 0.5
 
 
 @click.command(cls=Command, context_settings={"allow_interspersed_args": True})
@@ -79,7 +76,7 @@ def run(
         target = await target_of(api, pod)
         made = await api.create(target.resource, pod, namespace=target.namespace)
         try:
-            return await _follow(api, target, given["pod_running_timeout"], stdin=stdin, tty=tty)
+            return await attach_when_running(api, target, name, given["pod_running_timeout"], stdin=stdin, tty=tty)
         finally:
             if remove:
                 uid = {"preconditions": {"uid": made["metadata"]["uid"]}}
@@ -116,21 +113,3 @@ def _pod(
         metadata["annotations"] = annotations
     spec = {"containers": [container], "restartPolicy": restart}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
-
-
-async def _follow(api: Api, target: Target, seconds: float, *, stdin: bool, tty: bool) -> int:
-    """Attach to a new pod once it runs; its container's exit status."""
-    end = api.clock.seconds() + seconds
-    while True:
-        pod = await api.get(target.resource, target.name, target.namespace)
-        phase = (pod.get("status") or {}).get("phase")
-        if phase == "Running":
-            break
-        if phase in ("Succeeded", "Failed"):
-            raise CommandError(f"{target.label} has ended before it could be attached to: see its logs")
-        if api.clock.seconds() >= end:
-            raise CommandError(f"{target.label} does not run after {seconds:g} s: look at it with describe")
-        await api.sleep(_LOOK)
-    container = pod["spec"]["containers"][0]["name"]
-    process = await RemoteProcess.open(api, target.resource, pod, container, stdin=stdin, tty=tty)
-    return await attend(api, process, stdin=stdin, tty=tty)

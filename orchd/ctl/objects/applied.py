@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from orchd.ctl.cluster.api import APPLY, Api
 from orchd.ctl.errors import CommandError
@@ -14,26 +14,39 @@ from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object, without_managed_fields
 
+#: Attempts to apply an object that others change meanwhile.
+_ATTEMPTS: Final = 5
+
 
 def uid_of(obj: Object | None) -> str:
     return str(obj["metadata"].get("uid", "")) if obj else ""
 
 
-async def send_apply(api: Api, target: Target, obj: Object, query: Mapping[str, str]) -> Object:
-    """Apply an object. Fields that this manager owns by other commands (set, scale, edit) are taken over; those of other managers
-    are a conflict, unless the query says force."""
+async def send_apply(api: Api, target: Target, obj: Object, query: Mapping[str, str], before: Object | None) -> Object:
+    """Apply an object, which was read as `before` (None if it was not there). Fields that this manager owns by other commands (set,
+    scale, edit) are taken over; those of other managers are a conflict, unless the query says force."""
 
-    async def send(asked: Mapping[str, str]) -> Object:
+    async def send(applied: Object, asked: Mapping[str, str]) -> Object:
         return await api.patch(
-            target.resource, target.name, without_managed_fields(obj), namespace=target.namespace, content_type=APPLY, query=asked
+            target.resource, target.name, without_managed_fields(applied), namespace=target.namespace, content_type=APPLY, query=asked
         )
 
-    try:
-        return await send(query)
-    except ApiError as error:
-        if not _is_own_conflict(error, api.manager):
-            raise
-        return await send({**query, "force": "true"})
+    for attempt in range(_ATTEMPTS):
+        try:
+            return await send(obj, query)
+        except ApiError as error:
+            if not _is_own_conflict(error, api.manager) or attempt == _ATTEMPTS - 1:
+                raise
+        if before is not None:
+            # Guarded, so that nobody else's field is taken over whose conflict arises after the first request.
+            version = obj["metadata"].get("resourceVersion") or before["metadata"]["resourceVersion"]
+            try:
+                return await send({**obj, "metadata": {**obj["metadata"], "resourceVersion": version}}, {**query, "force": "true"})
+            except ApiError as error:
+                if error.reason != "Conflict" or obj["metadata"].get("resourceVersion"):
+                    raise
+        before = await current_object(api, target)
+    raise AssertionError("the last attempt returns or raises")
 
 
 def _is_own_conflict(error: ApiError, manager: str) -> bool:

@@ -10,6 +10,8 @@ import yaml
 
 from orchd.ctl.cluster.session import Session, is_url
 from orchd.ctl.errors import CommandError, explain_yaml_error
+from orchd.ctl.flags import Kustomization
+from orchd.ctl.objects.kustomizations import build
 from orchd.kinds.codec import yaml_
 from orchd.kinds.jsonvalues import Object
 
@@ -21,7 +23,7 @@ def read_objects(session: Session, names: Iterable[str], *, recursive: bool = Fa
     files = [file for name in names for file in _files(name, recursive)]
     if not files:
         raise CommandError("no objects: name a file, a folder or - with -f")
-    found = [obj for file in files for obj in parse_objects(session.read(file), _source(file))]
+    found = [obj for file in files for obj in parse_objects(_read(session, file), _source(file))]
     if not found:
         raise CommandError(f"no objects in {', '.join(files)}")
     return found
@@ -31,7 +33,11 @@ def read_raw_body(session: Session, files: tuple[str, ...], *, optional: bool = 
     """The value of the one file of ``--raw``, None without one if it is `optional`. Raises CommandError."""
     if len(files) != 1 and not (optional and not files):
         raise CommandError("--raw takes one file: name it with -f, or - for standard input")
-    return parse_value(session.read(files[0]), _source(files[0])) if files else None
+    return parse_value(_read(session, files[0]), _source(files[0])) if files else None
+
+
+def _read(session: Session, file: str) -> str:
+    return build(session, file) if isinstance(file, Kustomization) else session.read(file)
 
 
 def _source(file: str) -> str:
@@ -56,7 +62,7 @@ def select_by_labels(objects: list[Object], selector: str) -> list[Object]:
 
 def _files(name: str, recursive: bool) -> list[str]:
     path = Path(name)
-    if name == "-" or is_url(name) or not path.is_dir():
+    if isinstance(name, Kustomization) or name == "-" or is_url(name) or not path.is_dir():
         return [name]
     inside = path.rglob("*") if recursive else path.iterdir()
     return [str(each) for each in sorted(inside) if each.is_file() and each.suffix in _SUFFIXES]

@@ -29,10 +29,10 @@ async def pod_named(api: Api, pods: Resource, word: str, seconds: float = 0.0) -
     return await pod_of(api, target, pods, seconds)
 
 
-async def pods_of(api: Api, selector: str) -> list[Object]:
-    """Pods by name."""
+async def pods_of(api: Api, selector: str, namespace: str = "") -> list[Object]:
+    """Pods by name; `namespace` is "" for the command's own."""
     pods = await api.discovery.find("pods")
-    listed = await api.list(pods, query={"labelSelector": selector})
+    listed = await api.list(pods, query={"labelSelector": selector}, namespace=namespace)
     return sorted(listed.get("items") or (), key=lambda pod: pod["metadata"]["name"])
 
 

@@ -10,13 +10,18 @@ from twisted.internet.defer import CancelledError
 
 from orchd.ctl.cluster.api import Api
 from orchd.ctl.cluster.session import Session
+from orchd.ctl.errors import CommandError
 from orchd.ctl.flags import F, stacked
 from orchd.ctl.objects.pods import containers_of, pod_named, pod_wait_option
+from orchd.ctl.objects.targets import Target
 from orchd.ctl.printing import output
 from orchd.ctl.streams import terminal
 from orchd.ctl.streams.remote_process import RemoteProcess
+from orchd.kinds.jsonvalues import Object
 from orchd.txkit.coroutines import start
 
+#: Seconds between two looks at a container that is waited for.
+_LOOK = 0.5
 stream_options: Callable[[F], F] = stacked(
     click.option("-c", "--container", default="", help="Container; default: the only one, or the pod's default."),
     click.option("-i", "--stdin", "stdin", is_flag=True, help="Pass standard input to the process."),
@@ -44,6 +49,39 @@ def run_in_pod(
     if status and not quiet:
         output.note(f"command terminated with exit code {status}")
     return status
+
+
+async def attach_when_running(api: Api, target: Target, container: str, seconds: float, *, stdin: bool, tty: bool) -> int:
+    """Attach to a container of a pod once it runs, for which `seconds` are waited; its exit status. Raises CommandError."""
+    end = api.clock.seconds() + seconds
+    while True:
+        pod = await api.get(target.resource, target.name, target.namespace)
+        status = pod.get("status") or {}
+        state = container_state(pod, container)
+        if "running" in state or (not state and status.get("phase") == "Running" and not _is_ephemeral(pod, container)):
+            break
+        if "terminated" in state or status.get("phase") in ("Succeeded", "Failed"):
+            raise CommandError(f"{target.label} has ended before it could be attached to: see its logs")
+        if api.clock.seconds() >= end:
+            reason = (state.get("waiting") or {}).get("reason")
+            raise CommandError(f"{target.label} does not run after {seconds:g} s{f' ({reason})' if reason else ''}: look at it with describe")
+        await api.sleep(_LOOK)
+    process = await RemoteProcess.open(api, target.resource, pod, container, stdin=stdin, tty=tty)
+    return await attend(api, process, stdin=stdin, tty=tty)
+
+
+def container_state(pod: Object, container: str) -> Object:
+    """The state that a node reports of a container; empty before it does."""
+    status = pod.get("status") or {}
+    for key in ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"):
+        for each in status.get(key) or ():
+            if each.get("name") == container:
+                return each.get("state") or {}
+    return {}
+
+
+def _is_ephemeral(pod: Object, container: str) -> bool:
+    return any(each["name"] == container for each in pod["spec"].get("ephemeralContainers") or ())
 
 
 async def attend(api: Api, process: RemoteProcess, *, stdin: bool, tty: bool) -> int:

@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from orchd.client.interfaces import ResourceRef
+from orchd.client.requests import Call
+from orchd.ctl.cluster.api import MERGE
 from tests.ctl.ctl_runner import Ctl
+from tests.ctl.meddling import precede
 
 WEB = """
 apiVersion: apps/v1
@@ -179,3 +183,59 @@ def test_unchanged_objects_are_reported(ctl: Ctl) -> None:
     assert "unknown field" in ctl("create", "-f", "-", status=1, send=MAP + "frob: 1\n").error
     assert ctl("create", "-f", "-", "--validate=ignore", send=MAP.replace("name: m", "name: other") + "frob: 1\n").lines == ["configmap/other created"]
     assert ctl("auth", "whoami", "-o", "jsonpath={.status.userInfo.username}").out == "admin"
+
+
+CONFIG_MAPS = ResourceRef("", "v1", "configmaps")
+
+
+@pytest.mark.parametrize(("field", "conflict"), [("a", True), ("other", False)])
+def test_a_conflict_with_others_that_arises_meanwhile_is_one(
+    ctl: Ctl, monkeypatch: pytest.MonkeyPatch, field: str, conflict: bool
+) -> None:
+    """Between the two requests of an apply that takes over fields of its own manager, another manager may write: its field of the
+    file is a conflict, and another field is none."""
+    ctl("apply", "-f", "-", send=MAP)
+    ctl("patch", "cm/m", "-p", '{"data": {"a": "own"}}')
+    other = ctl.server.client(agent="other")
+    meddled: list[Call] = []
+
+    async def meddle(call: Call) -> None:
+        if call.method == "PATCH" and call.query.get("force") and not meddled:
+            meddled.append(call)
+            await other.patch(CONFIG_MAPS, "default", "m", {"data": {field: "theirs"}}, content_type=MERGE, field_manager="other")
+
+    calls = precede(ctl, monkeypatch, meddle)
+    ran = ctl("apply", "-f", "-", send=MAP, status=int(conflict))
+    assert meddled and ("force" in calls[-1].query) != conflict
+    assert ('conflict with "other"' in ran.error) == conflict
+    data = yaml.safe_load(ctl("get", "cm/m", "-o", "yaml").out)["data"]
+    assert data == ({"a": "theirs"} if conflict else {"a": "b", "other": "theirs"})
+
+
+def test_pruning_spares_objects_that_changed_meanwhile(ctl: Ctl, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An object that was deleted and made again since the list is another one, and is not deleted."""
+    ctl("apply", "-f", "-", send=maps("a", "b"))
+    other = ctl.server.client()
+
+    async def replace(call: Call) -> None:
+        if call.method == "DELETE":
+            await other.delete(CONFIG_MAPS, "default", "b")
+            await other.create(CONFIG_MAPS, "default", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b"}})
+
+    precede(ctl, monkeypatch, replace)
+    ran = ctl("apply", "-f", "-", "--prune", "--all", send=maps("a"), status=1)
+    assert "uid" in ran.error.lower() and ran.lines == ["configmap/a unchanged"]
+    assert ctl("get", "cm/b", "-o", "name").out == "configmap/b\n"
+
+
+def test_pruning_leaves_objects_that_are_being_deleted(ctl: Ctl, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An object whose deletion has begun is not deleted again, nor reported."""
+    ctl("apply", "-f", "-", send=maps("a") + maps("b").replace("name: b,", "name: b, finalizers: [example.org/hold],"))
+    ctl("delete", "cm/b", "--wait=false")
+
+    async def nothing(call: Call) -> None:
+        """Nothing precedes."""
+
+    calls = precede(ctl, monkeypatch, nothing)
+    assert ctl("apply", "-f", "-", "--prune", "--all", send=maps("a")).lines == ["configmap/a unchanged"]
+    assert not [call for call in calls if call.method == "DELETE"]

@@ -6,11 +6,14 @@ import json
 
 import pytest
 
+from orchd.client.requests import Call
 from orchd.ctl.commands.drain import evictable
 from orchd.ctl.commands.taint import apply_taint_changes, split_taints
 from orchd.ctl.errors import CommandError
+from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
 from tests.ctl.ctl_runner import Ctl
+from tests.ctl.meddling import precede
 
 
 def test_cordon_and_uncordon_change_the_node_once(cluster: Ctl) -> None:
@@ -91,3 +94,20 @@ def test_missing_server_features_are_named(cluster: Ctl) -> None:
     assert "--scheduler=true" in cluster("explain-scheduling", "p1", status=1).error
     assert "no metrics API (metrics." in cluster("top", "nodes", status=1).error
     assert "container x is not in pod p1" in cluster("logs", "p1", "-c", "x", status=1).error
+
+
+@pytest.mark.parametrize(("code", "reason", "retried"), [(429, "TooManyRequests", True), (403, "Forbidden", False), (500, "InternalError", False)])
+def test_only_refused_evictions_are_repeated(
+    cluster: Ctl, monkeypatch: pytest.MonkeyPatch, code: int, reason: str, retried: bool
+) -> None:
+    """An eviction is repeated after 429, which a disruption budget answers; another error ends the drain at once."""
+    async def refuse(call: Call) -> None:
+        if call.path.endswith("/eviction") and len([each for each in calls if each.path.endswith("/eviction")]) == 1:
+            raise ApiError(code, reason, "no")
+
+    calls = precede(cluster, monkeypatch, refuse)
+    ran = cluster("drain", "n1", "--force", "--grace-period=0", status=0 if retried else 1)
+    evictions = [call for call in calls if call.path.endswith("/eviction")]
+    assert len(evictions) == (2 if retried else 1)
+    assert ("drained" in ran.out) == retried and ("no" in ran.error) != retried
+    assert cluster.waited >= (5 if retried else 0) and cluster.waited < 10

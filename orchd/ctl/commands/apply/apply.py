@@ -94,13 +94,14 @@ def apply(
             report(target, obj, "created" if before is None else "configured", form=form, dry_run=dry_run)
             return target, uid_of(before)
         try:
-            done = await send_apply(api, target, obj, query)
+            done = await send_apply(api, target, obj, query, before)
         except ApiError as error:
             if not (deleting["force"] and before is not None and error.reason == "Invalid" and dry_run == "none"):
                 raise
-            await api.delete(target.resource, target.name, target.namespace, options, {})
+            guarded = {**options, "preconditions": {"uid": uid_of(before)}}
+            await api.delete(target.resource, target.name, target.namespace, guarded, {})
             await wait_gone(api, target, uid_of(before), api.clock.seconds() + deleting["timeout"])
-            before, done = None, await send_apply(api, target, obj, query)
+            before, done = None, await send_apply(api, target, obj, query, None)
         word = "created" if before is None else "unchanged" if comparable_lines(before) == comparable_lines(done) else "configured"
         report(target, done, word, form=form, dry_run=dry_run)
         return target, uid_of(done)

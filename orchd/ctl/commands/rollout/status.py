@@ -11,12 +11,16 @@ from orchd.ctl.cluster.session import Session, pass_session
 from orchd.ctl.command import Command
 from orchd.ctl.errors import CommandError
 from orchd.ctl.flags import DURATION
+from orchd.ctl.objects.pods import pods_of, selector_of
 from orchd.ctl.objects.rollouts import rollout_selection, rollout_targets, rollout_words
 from orchd.ctl.objects.targets import Target
 from orchd.ctl.printing import output
+from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
 
 _LOOK = 0.5
+#: Seconds without progress after which pods that cannot be scheduled are named.
+_HINT_AFTER = 5.0
 
 
 @click.command(cls=Command)
@@ -38,20 +42,41 @@ def status(session: Session, /, words: tuple[str, ...], watch: bool, timeout: fl
 
 
 async def _follow(api: Api, target: Target, end: float, *, watch: bool, revision: int) -> None:
-    last = ""
+    last, since, hinted = "", api.clock.seconds(), False
     while True:
         obj = await api.get(target.resource, target.name, target.namespace)
         if revision and target.resource.kind == "Deployment":
             await _check_revision(api, target, obj, revision)
         text, done = progress({"kind": target.resource.kind, **obj})
+        now = api.clock.seconds()
         if text != last:
             output.line(text)
-            last = text
+            last, since, hinted = text, now, False
         if done or not watch:
             return
-        if api.clock.seconds() >= end:
+        if not hinted and (now >= min(end, since + _HINT_AFTER)):
+            hinted = True
+            for hint in await _unschedulable(api, target, obj):
+                output.note(hint)
+        if now >= end:
             raise CommandError(f"timed out: the rollout of {target.label} is not complete: look at it with describe")
         await api.sleep(_LOOK)
+
+
+async def _unschedulable(api: Api, target: Target, obj: Object) -> list[str]:
+    """What keeps pods of a workload from their nodes, one line per reason. Nothing for a user who may not read pods."""
+    try:
+        pods = await pods_of(api, selector_of(obj), target.namespace)
+    except ApiError as error:
+        if error.code != 403:
+            raise
+        return []
+    names: dict[str, list[str]] = {}
+    for pod in pods:
+        for each in (pod.get("status") or {}).get("conditions") or ():
+            if each.get("type") == "PodScheduled" and each.get("status") == "False" and not pod["metadata"].get("deletionTimestamp"):
+                names.setdefault(str(each.get("message") or each.get("reason") or "no reason is given"), []).append(pod["metadata"]["name"])
+    return [f"{len(of)} pods cannot be scheduled, among them {of[0]}: {why} (explain-scheduling {of[0]} says more)" for why, of in names.items()]
 
 
 async def _check_revision(api: Api, target: Target, obj: Object, revision: int) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from orchd.ctl.commands.rollout.status import progress
 from tests.ctl.ctl_runner import Ctl
 
@@ -58,3 +60,34 @@ def test_rollout_status_completes_when_all_replicas_are_updated() -> None:
     assert "1 old" in progress(deployment(observedGeneration=2, updatedReplicas=2, replicas=3))[0]
     assert "1 of 2" in progress(deployment(observedGeneration=2, updatedReplicas=2, replicas=2, availableReplicas=1))[0]
     assert progress(deployment(observedGeneration=2, updatedReplicas=2, replicas=2, availableReplicas=2))[1]
+
+
+POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: web-1, labels: {app: web}}
+spec: {containers: [{name: c, image: i}]}
+"""
+
+
+def test_pods_that_cannot_be_scheduled_are_named(ctl: Ctl) -> None:
+    """A rollout that waits names what keeps pods from nodes, once per state; one that was told in time does not."""
+    ctl("create", "serviceaccount", "default")
+    ctl("create", "deployment", "web", "--image=nginx:1")
+    ctl("create", "-f", "-", send=POD)
+    assert "cannot be scheduled" not in ctl("rollout", "status", "deploy/web", "--timeout=20s", status=1).error
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes are available"}
+    ctl("patch", "pod", "web-1", "--subresource=status", "-p", json.dumps({"status": {"conditions": [condition]}}))
+    error = ctl("rollout", "status", "deploy/web", "--timeout=20s", status=1).error
+    assert error.count("1 pods cannot be scheduled, among them web-1: 0/3 nodes are available (explain-scheduling web-1") == 1
+
+
+def test_rollout_status_without_a_timeout_waits(ctl: Ctl) -> None:
+    """Without --timeout a rollout is waited for; --watch=false looks once."""
+    ctl("create", "deployment", "web", "--image=nginx:1")
+    ctl.patience = 40
+    waited = ctl("rollout", "status", "deploy/web")
+    assert waited.lines == ["Waiting for deployment spec update to be observed..."]
+    assert ctl.server.clock.seconds() and ctl.waited == 40
+    assert ctl("rollout", "status", "deploy/web", "--watch=false").lines == waited.lines
+    assert ctl.waited == 0
