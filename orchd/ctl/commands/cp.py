@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import posixpath
+import shutil
 import tarfile
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Self
 
 import click
 
@@ -19,13 +21,19 @@ from orchd.ctl.command import Command
 from orchd.ctl.errors import CommandError
 from orchd.ctl.objects.pods import containers_of
 from orchd.ctl.printing import output
-from orchd.ctl.streams.remote_process import RemoteProcess
+from orchd.ctl.streams.remote_process import RemoteProcess, Write
 from orchd.kinds.jsonvalues import Object
 from orchd.txkit.coroutines import start
 
 _PIECE = 256 * 1024
 #: Bytes of a failed command's complaint that are kept.
 _MOST_COMPLAINT = 4096
+#: Bytes after which the room on the disk is looked at, and bytes that stay free.
+_CHECKED = 16 * 1024 * 1024
+_LEAST_ROOM = 256 * 1024 * 1024
+#: Bytes of a header that is read as a whole: long names, and extended headers.
+_MOST_HEADER = 1024 * 1024
+_WHOLE_HEADERS = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +81,29 @@ def cp(session: Session, source: str, target: str, container: str, no_preserve: 
             if goal.pod:
                 await _upload(side, Path(origin.path), goal.path, archive, keep_owners=not no_preserve)
             else:
-                await side.run(["tar", "cf", "-", origin.path], out=archive)
+                await side.run(["tar", "cf", "-", origin.path], out=BoundedWriter(archive).write)
                 archive.seek(0)
                 extract(archive, origin.path, Path(goal.path))
 
     session.run(work)
+
+
+class BoundedWriter:
+    """Writes to a temporary file as long as the disk has room: what a container sends may have no end."""
+
+    def __init__(self, file: IO[bytes], room: Callable[[], int] = lambda: shutil.disk_usage(tempfile.gettempdir()).free) -> None:
+        self._file = file
+        self._room = room
+        self._unchecked = 0
+
+    def write(self, data: bytes) -> None:
+        """Raises CommandError when too little room is left."""
+        self._unchecked += len(data)
+        if self._unchecked >= _CHECKED:
+            self._unchecked = 0
+            if self._room() < _LEAST_ROOM:
+                raise CommandError(f"the container sends more than fits into {tempfile.gettempdir()}: set TMPDIR to a larger disk")
+        self._file.write(data)
 
 
 class _Container:
@@ -86,7 +112,7 @@ class _Container:
     def __init__(self, api: Api, pods: Resource, pod: Object, name: str) -> None:
         self._api, self._pods, self._pod, self._name = api, pods, pod, name
 
-    async def status(self, command: list[str], *, out: IO[bytes] | None = None, send: IO[bytes] | None = None) -> tuple[int, str]:
+    async def status(self, command: list[str], *, out: Write | None = None, send: IO[bytes] | None = None) -> tuple[int, str]:
         """The exit status of a command, and what it says on standard error."""
         complaint = bytearray()
 
@@ -99,7 +125,7 @@ class _Container:
         try:
             sending = start(_send(process, send)) if send is not None else None
             try:
-                status = await process.run(out.write if out is not None else lambda data: None, complain)
+                status = await process.run(out or (lambda data: None), complain)
             finally:
                 if sending is not None:
                     sending.addErrback(lambda failure: None)
@@ -108,7 +134,7 @@ class _Container:
             process.close()
         return status, complaint.decode("utf-8", "replace").strip()
 
-    async def run(self, command: list[str], *, out: IO[bytes] | None = None, send: IO[bytes] | None = None) -> None:
+    async def run(self, command: list[str], *, out: Write | None = None, send: IO[bytes] | None = None) -> None:
         """`status`, but raises CommandError if the exit status is not 0."""
         status, complaint = await self.status(command, out=out, send=send)
         if status:
@@ -140,6 +166,19 @@ async def _upload(side: _Container, source: Path, target: str, archive: IO[bytes
     await side.run(["tar", *flags, "-C", posixpath.dirname(path) or "."], send=archive)
 
 
+class _Member(tarfile.TarInfo):
+    """A member whose header is checked before anything is done with its size."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        member = super().frombuf(buf, encoding, errors)
+        if member.size < 0:
+            raise tarfile.ReadError("a member has a negative size")
+        if member.type in _WHOLE_HEADERS and member.size > _MOST_HEADER:
+            raise tarfile.ReadError(f"a header has more than {_MOST_HEADER} bytes")
+        return member
+
+
 def extract(archive: IO[bytes], path: str, target: Path) -> None:
     """Unpack what tar made of `path` as `target`, or into it where that is a folder and `path` is a file. Nothing is written
     outside: links and names that lead elsewhere are left out with a warning. Raises CommandError."""
@@ -148,19 +187,23 @@ def extract(archive: IO[bytes], path: str, target: Path) -> None:
     prefix = posixpath.normpath(path).lstrip("/")
     found = False
     try:
-        with tarfile.open(fileobj=archive, mode="r|") as reading:
+        with tarfile.open(fileobj=archive, mode="r|", tarinfo=_Member) as reading:
             for member in reading:
+                # They would all be kept.
+                reading.members.clear()
+                if member.size < 0:
+                    raise tarfile.ReadError(f"{member.name} has a negative size")
                 name = posixpath.normpath(member.name).lstrip("/")
                 inside = "" if name == prefix else name.removeprefix(f"{prefix}/") if prefix != "." else name
                 if inside == name and prefix not in (".", ""):
                     _warn(f"{member.name} is not below {path}")
-                elif not (member.isfile() or member.isdir()):
-                    _warn(f"{member.name} is a link or a device")
+                elif not (member.isfile() or member.isdir()) or member.issparse():
+                    _warn(f"{member.name} is a link, a device or a sparse file")
                 else:
                     found = True
                     _extract_one(reading, member, inside, target, posixpath.basename(prefix))
-    except (tarfile.TarError, EOFError) as error:
-        raise CommandError(f"the container did not send a complete archive: {error}") from None
+    except (tarfile.TarError, EOFError, ValueError, OverflowError) as error:
+        raise CommandError(f"the container did not send a proper archive: {error}") from None
     except OSError as error:
         raise CommandError(f"{error.filename or target}: {error.strerror or error}") from None
     if not found:

@@ -8,10 +8,11 @@ from typing import Final
 
 from orchd.ctl.cluster.session import Session
 from orchd.ctl.errors import CommandError
-from orchd.dialect import KUBERNETES
+from orchd.dialect import COMMAND_LINE, DIALECTS
 
-#: Programs that build kustomizations, with the arguments in front of the folder: the first that is installed runs.
-_BUILDERS: Final = (("kustomize", "build"), (KUBERNETES("{short}ctl"), "kustomize"))
+#: Programs that build kustomizations, with the arguments in front of the folder: the first that is installed runs. The second one
+#: is the stock client of a dialect.
+_BUILDERS: Final = (("kustomize", "build"), ("{short}ctl", "kustomize"))
 #: Seconds that building may take; it may fetch from repositories.
 _LONGEST: Final = 300.0
 
@@ -19,7 +20,10 @@ _LONGEST: Final = 300.0
 def build(session: Session, folder: str) -> str:
     """The objects of a kustomization as YAML. Raises CommandError without a program, or with what the program says."""
     search = session.environment.get("PATH")
-    for name, command in _BUILDERS:
+    names = {dialect(template): command for template, command in _BUILDERS for dialect in DIALECTS.values()}
+    # This program has no builder of its own.
+    names.pop(COMMAND_LINE, None)
+    for name, command in names.items():
         program = shutil.which(name, path=search)
         if program is None:
             continue
@@ -38,5 +42,5 @@ def build(session: Session, folder: str) -> str:
             return done.stdout.decode()
         except UnicodeDecodeError:
             raise CommandError(f"{name} {command} {folder}: its output is not UTF-8 text") from None
-    programs = " or ".join(name for name, _ in _BUILDERS)
+    programs = " or ".join(names)
     raise CommandError(f"a kustomization is built by a program of its own: install {programs} on the PATH")
