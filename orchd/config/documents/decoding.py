@@ -36,7 +36,8 @@ class ParsedText:
         document, members = self.document, self.members
         for step in path:
             document = document[step]
-            members = dict(members)[step] if isinstance(members, strict.Members) else members[step]
+            inner: Any = dict(members) if isinstance(members, strict.Members) else members
+            members = inner[step]
         return ParsedText(document=document, members=members)
 
 
@@ -99,7 +100,7 @@ def _listed(versions: Sequence[str]) -> str:
     return versions[0] if len(versions) == 1 else f"{', '.join(versions[:-1])} or {versions[-1]}"
 
 
-def _to_shape(document: Mapping[str, Any], wanted: Type) -> dict[str, Any]:
+def _to_shape(document: dict[str, Any], wanted: Type) -> dict[str, Any]:
     try:
         shaped: dict[str, Any] = shape.canonical(document, wanted)
     except shape.ShapeError as error:

@@ -15,7 +15,7 @@ from orchd.kinds.ir import Line, Type, TypeTable
 
 AUTHENTICATION, AUTHORIZATION, TRACING = "AuthenticationConfiguration", "AuthorizationConfiguration", "TracingConfiguration"
 EGRESS: Final = "EgressSelectorConfiguration"
-AUDIT_POLICY: Final = "Policy"
+AUDIT_POLICY, ENCRYPTION = "Policy", "EncryptionConfiguration"
 ADMISSION: Final = "AdmissionConfiguration"
 EVENT_RATE_LIMIT, POD_TOLERATION_RESTRICTION = "EventRateLimitConfiguration", "PodTolerationRestrictionConfiguration"
 POD_SECURITY, RESOURCE_QUOTA, WEBHOOKS = "PodSecurityConfiguration", "ResourceQuotaConfiguration", "WebhookAdmissionConfiguration"
@@ -29,6 +29,7 @@ _USUAL: Final = tuple(f"{_GROUP}/{version}" for version in ("v1", "v1beta1", "v1
 _HEADS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     EGRESS: (("apiserver.{abbr}.io/v1beta1", EGRESS), ("apiserver.{abbr}.io/v1alpha1", EGRESS)),
     AUDIT_POLICY: tuple((f"audit.{{abbr}}.io/{version}", AUDIT_POLICY) for version in ("v1", "v1beta1", "v1alpha1")),
+    ENCRYPTION: ((f"{_GROUP}/v1", ENCRYPTION),),
     ADMISSION: ((f"{_GROUP}/v1", ADMISSION), ("apiserver.{abbr}.io/v1alpha1", ADMISSION)),
     EVENT_RATE_LIMIT: (("eventratelimit.admission.{abbr}.io/v1alpha1", "Configuration"),),
     POD_TOLERATION_RESTRICTION: (("podtolerationrestriction.admission.{abbr}.io/v1alpha1", "Configuration"),),
@@ -169,6 +170,31 @@ _TYPES: Final[dict[str, tuple[Line, ...]]] = {
         ("group", 0, "string", "omit"),
         ("resources", 0, "[]string", "omit"),
         ("resourceNames", 0, "[]string", "omit"),
+    ),
+    ENCRYPTION: (("resources", 0, "[]ResourceConfiguration", "required"),),
+    "ResourceConfiguration": (
+        ("resources", 0, "[]string", "required"),
+        ("providers", 0, "[]ProviderConfiguration", "required"),
+    ),
+    "ProviderConfiguration": (
+        ("aesgcm", 0, "AESConfiguration", "omit ptr"),
+        ("aescbc", 0, "AESConfiguration", "omit ptr"),
+        ("secretbox", 0, "SecretboxConfiguration", "omit ptr"),
+        ("identity", 0, "IdentityConfiguration", "omit ptr"),
+        ("kms", 0, "KMSConfiguration", "omit ptr"),
+    ),
+    "AESConfiguration": (("keys", 0, "[]Key", "required"),),
+    "SecretboxConfiguration": (("keys", 0, "[]Key", "required"),),
+    "Key": (
+        ("name", 0, "string", "required"),
+        ("secret", 0, "string", "required"),
+    ),
+    "IdentityConfiguration": (),
+    "KMSConfiguration": (
+        ("name", 0, "string", "required"),
+        ("cachesize", 0, "int32", "omit ptr"),
+        ("endpoint", 0, "string", "required"),
+        ("timeout", 0, "duration", "omit ptr"),
     ),
     ADMISSION: (("plugins", 0, "[]AdmissionPluginConfiguration", "required"),),
     "AdmissionPluginConfiguration": (

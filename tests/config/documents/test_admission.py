@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -18,7 +20,7 @@ SECURITY = {"apiVersion": ORCH("pod-security.admission.config.{abbr}.io/v1beta1"
 LIMITS = {"apiVersion": ORCH("eventratelimit.admission.{abbr}.io/v1alpha1"), "kind": "Configuration"}
 
 
-def parse(text: str, dialect: Dialect = ORCH, **files: str) -> dict[str, Any]:
+def parse(text: str, dialect: Dialect = ORCH, files: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
     def read(path: str) -> bytes:
         try:
             return files[path].encode()
@@ -44,7 +46,7 @@ def test_sections_are_inside_or_in_another_file() -> None:
         {"name": "PodSecurity", "path": "none", "configuration": SECURITY},
         {"name": "LimitRanger"},
     )
-    assert parse(text, **{"team.yaml": "limit: 3\n"}) == {
+    assert parse(text, files={"team.yaml": "limit: 3\n"}) == {
         "PodNodeSelector": {"podNodeSelectorPluginConfig": {"a": "b=c"}},
         "TeamLabel": {"limit": 3},
         "PodSecurity": {"defaults": {}, "exemptions": {}},
@@ -120,7 +122,7 @@ def test_versions_of_sections(dialect: Dialect, name: str, version: str, kind: s
 def test_invalid_text_names_the_field(text: str, message: str) -> None:
     """Unknown, repeated and mistyped members, and other kinds, are refused in the file and in each section, with the place."""
     with pytest.raises(DocumentError) as caught:
-        parse(text, broken="a: [", repeated="a: 1\na: 2\n")
+        parse(text, files={"broken": "a: [", "repeated": "a: 1\na: 2\n"})
     assert str(caught.value).startswith(message)
 
 

@@ -197,6 +197,8 @@ def _credentials(plugin: WebhookPlugin) -> Credentials:
     if not path.is_absolute():
         raise ValueError(f'{key}: Invalid value: "{path}": must be an absolute file path')
     try:
-        return Credentials(clientconfig.users(path.read_text(encoding="utf-8"), folder=path.parent))
+        text = path.read_text(encoding="utf-8")
+        clientconfig.check_names(text)
+        return Credentials(clientconfig.users(text, folder=path.parent))
     except (OSError, ValueError) as error:
         raise ValueError(f"{key}: {path}: {error}") from None
