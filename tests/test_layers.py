@@ -60,10 +60,11 @@ LAYERS = {
     # configuration.
     "server.admission": "client.interfaces kinds txkit pki.clientconfig server.authz.interfaces server.outbound.webhooks plugins"
     " server.registry.interfaces",
-    "server.outbound.egress": "txkit",
+    "server.outbound.egress": "txkit server.outbound.metrics",
+    "server.outbound.metrics": "txkit.metrics",
     "server.outbound.webhooks": "client.interfaces client.streams kinds.codec kinds.gotext pki.clientconfig txkit",
     # Large objects are validated in another thread.
-    "server.registry": "cache store.interfaces kinds pki txkit.aside txkit.instruments",
+    "server.registry": "cache store.interfaces kinds pki txkit.aside txkit.metrics",
     "server.retrying_worker": "txkit",
     # Contents of a fresh cluster: data, and a client to write it.
     "server.bootstrap": "client.interfaces kinds",
@@ -267,6 +268,15 @@ def test_init_modules_are_docstrings() -> None:
 def test_plugin_folder_is_shared() -> None:
     """Twisted's plugin folders have no `__init__.py`, or they would hide those of other distributions."""
     assert not list((ROOT / "twisted").rglob("__init__.py"))
+
+
+def test_metric_families_are_built_by_instruments() -> None:
+    """Only `orchd.txkit.metrics` names the families of the metrics library; others declare instruments."""
+    assert [
+        str(path.relative_to(ROOT))
+        for path in sorted((ROOT / "orchd").rglob("*.py"))
+        if path.parent != ROOT / "orchd/txkit/metrics" and "MetricFamily" in path.read_text()
+    ] == []
 
 
 def test_only_the_log_module_imports_twisted_logger() -> None:

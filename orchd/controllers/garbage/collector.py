@@ -26,7 +26,7 @@ from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.jsonvalues import Object
 from orchd.txkit.background import Background
-from orchd.txkit.instruments import Counter, Instrument
+from orchd.txkit.metrics.instruments import Counter, Instrument
 
 #: Seconds between checks for a changed catalog (one comparison), and after a change of a custom kind.
 _CATALOG_PERIOD, _CATALOG_SOON = 1.0, 0.25

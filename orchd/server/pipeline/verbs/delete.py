@@ -37,7 +37,7 @@ async def _options(context: VerbContext, request: Request, scheme: str) -> dict[
             named = form is Form.PROTOBUF or b"apiVersion" in data
             if named and not sent["apiVersion"].startswith(f"{context.dialect.meta_group}/"):
                 # Options without a version have that group, and the reference cannot encode them in it.
-                request.sent = {"kind": "DeleteOptions", "apiVersion": sent["apiVersion"], **body}
+                request.trace.body = {"kind": "DeleteOptions", "apiVersion": sent["apiVersion"], **body}
         except decode.UndecodableError as error:
             raise ApiError(500, "", error.why) from None
         except shape.ShapeError as error:
