@@ -181,9 +181,7 @@ class SettingsBuilder:
 
     def _bind_address(self) -> IPv4Address | IPv6Address:
         address: IPv4Address | IPv6Address | None = self._values["bind-address"]
-        if address is None:
-            raise self._error("bind-address", "needs an address; 0.0.0.0 or :: for all interfaces")
-        return address
+        return IPv4Address(0) if address is None else address
 
     def _advertise_address(self) -> IPv4Address | IPv6Address | None:
         address: IPv4Address | IPv6Address | None = self._values["advertise-address"]
@@ -259,6 +257,8 @@ class SettingsBuilder:
         wanted = ((choices.DEFAULT_ADMISSION_PLUGINS & self._can.admission_plugins) | set(on)) - set(off)
         if alone:
             wanted = frozenset(alone)
+        for name in sorted(wanted & choices.DEPRECATED_ADMISSION_PLUGINS):
+            self._warnings.append(f"the admission plugin {name} is deprecated")
         ordered = [name for name in choices.ADMISSION_PLUGINS if name in wanted]
         return AdmissionSettings(
             plugins=(*ordered, *sorted(wanted.difference(ordered))),

@@ -282,3 +282,19 @@ def test_object_settings_follow_flags() -> None:
     """Settings that kinds depend on follow from the flags."""
     found = object_settings(from_options(parse("--allow-privileged", "--service-node-port-range=100-200", "--feature-gates=IndexedJob=false")))
     assert found.allow_privileged and found.node_ports == (100, 200) and not found.feature("IndexedJob", True)
+
+
+@pytest.mark.parametrize(
+    ("argv", "warnings"),
+    [
+        (["--log-flush-frequency=1s"], ["--log-flush-frequency: has no effect: each log line is written at once"]),
+        (["--log-flush-frequency=5s", "--contention-profiling=false"], []),
+        (["--flagfile=F"], ["F:2: --contention-profiling: has no effect: the server runs in one thread without locks"]),
+        (["--admission-control=LimitRanger"], ["--admission-control: is deprecated"]),
+        (["--enable-admission-plugins=DenyEscalatingExec"], ["the admission plugin DenyEscalatingExec is deprecated"]),
+    ],
+)
+def test_deprecated_flags_and_flags_without_effect_warn(argv: list[str], warnings: list[str]) -> None:
+    """A deprecated flag is accepted with a warning, and so is a value that can have no effect; the default is not warned about."""
+    options = parse(*argv, files={"F": "\n--contention-profiling"})
+    assert options.settings is not None and list(options.settings.warnings) == warnings

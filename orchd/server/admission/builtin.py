@@ -26,6 +26,7 @@ from orchd.server.admission.plugins.certificates import (
 )
 from orchd.server.admission.plugins.defaultclasses import DefaultIngressClass, DefaultStorageClass
 from orchd.server.admission.plugins.defaulttolerationseconds import DefaultTolerationSeconds
+from orchd.server.admission.plugins.denyexec import DenyEscalatingExec, DenyExecOnPrivileged
 from orchd.server.admission.plugins.eventratelimit import EventRateLimit
 from orchd.server.admission.plugins.externalips import DenyServiceExternalIPs
 from orchd.server.admission.plugins.imagepolicy import ImagePolicyWebhook
@@ -59,8 +60,8 @@ _CLASSES: tuple[type[Plugin], ...] = (
     AlwaysAdmit, NamespaceAutoProvision, NamespaceLifecycle, NamespaceExists, SecurityContextDeny,
     LimitPodHardAntiAffinityTopology, LimitRanger, ServiceAccount, NodeRestriction, TaintNodesByCondition,
     AlwaysPullImages, ImagePolicyWebhook, PodSecurity, PodSecurityPolicy, PodNodeSelector, Priority,
-    DefaultTolerationSeconds, PodTolerationRestriction, EventRateLimit, ExtendedResourceToleration,
-    PersistentVolumeLabel, DefaultStorageClass, StorageObjectInUseProtection,
+    DefaultTolerationSeconds, PodTolerationRestriction, DenyEscalatingExec, DenyExecOnPrivileged, EventRateLimit,
+    ExtendedResourceToleration, PersistentVolumeLabel, DefaultStorageClass, StorageObjectInUseProtection,
     OwnerReferencesPermissionEnforcement, PersistentVolumeClaimResize, RuntimeClass, CertificateApproval,
     CertificateSigning, CertificateSubjectRestriction, DefaultIngressClass, DenyServiceExternalIPs,
     MutatingAdmissionWebhook, ValidatingAdmissionWebhook, ResourceQuota, AlwaysDeny,

@@ -16,7 +16,7 @@ from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import Object
-from orchd.server.admission.interfaces import DELETE, UPDATE
+from orchd.server.admission.interfaces import CONNECT, DELETE, UPDATE
 from orchd.server.admission.plugins.namespacelifecycle import NamespaceLifecycle
 from orchd.server.admission.plugins.tolerations import merge
 from tests.server.admission.conftest import World
@@ -504,6 +504,34 @@ def test_quota_scopes_select_pods(world: type[World], pod: Callable[..., Object]
     busy["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1"}}
     w.run("pods", busy)
     assert "exceeded quota" in w.refusal("pods", pod()).message
+
+
+@pytest.mark.parametrize(
+    ("host", "escalating", "privileged"),
+    [
+        ({}, "", ""),
+        ({"hostNetwork": True}, "", ""),
+        ({"hostPID": True}, "using host pid", ""),
+        ({"hostIPC": True}, "using host ipc", ""),
+        ({"containers": [{"securityContext": {"privileged": True}}]}, "privileged", "privileged"),
+        ({"initContainers": [{"securityContext": {"privileged": True}}]}, "privileged", "privileged"),
+        ({"containers": [{"securityContext": {"privileged": False}}]}, "", ""),
+    ],
+)
+def test_exec_into_pods_with_access_to_the_host(world: type[World], host: Object, escalating: str, privileged: str) -> None:
+    """Exec and attach are rejected for the pods that each plugin names; other subresources are not reviewed."""
+    for plugin, word in (("DenyEscalatingExec", escalating), ("DenyExecOnPrivileged", privileged)):
+        w = world(only=[plugin])
+        w.put("pods", {"metadata": {"name": "p", "namespace": "ns"}, "spec": {"containers": [{}], **host}})
+        for sub in ("exec", "attach"):
+            if word:
+                error = w.refusal("pods", None, operation=CONNECT, sub=sub, name="p")
+                assert error.code == 403 and error.message.startswith('pods "p" is forbidden: cannot exec into or attach to a ')
+                assert word in error.message
+            else:
+                w.run("pods", None, operation=CONNECT, sub=sub, name="p")
+        w.run("pods", None, operation=CONNECT, sub="portforward", name="p")
+        assert w.refusal("pods", None, operation=CONNECT, sub="exec", name="q").code == 403
 
 
 LIMITED = {"limitedResources": [
