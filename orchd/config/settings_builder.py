@@ -367,6 +367,9 @@ class SettingsBuilder:
             runtime = parse_runtime_config(self._dialect, v["runtime-config"])
         except ValueError as error:
             raise self._error("runtime-config", str(error)) from None
+        self._warnings.extend(f"--runtime-config: {text}" for text in runtime.warnings)
+        if v["enable-priority-and-fairness"] and features.get("APIPriorityAndFairness", True):
+            self._check_fairness_is_served(v["runtime-config"])
         ports: tuple[int, int] = v["service-node-port-range"]
         port = v["{long}-service-node-port"]
         if port and not ports[0] <= port <= ports[1]:
@@ -383,6 +386,13 @@ class SettingsBuilder:
             endpoint_reconciler=v["endpoint-reconciler-type"],
             server_count=self._at_least("apiserver-count", 1),
         )
+
+    def _check_fairness_is_served(self, given: Mapping[str, str]) -> None:
+        group = self._dialect("flowcontrol.apiserver.{abbr}.io")
+        for key in (f"{group}/v1beta2", f"{group}/v1beta1", "api/beta", "api/all"):
+            if given.get(key) == "false":
+                why = "conflicts with --enable-priority-and-fairness=true and --feature-gates=APIPriorityAndFairness=true"
+                raise self._error("runtime-config", f"{key}=false {why}")
 
     def _service_ranges(self) -> tuple[IPv4Network | IPv6Network, ...]:
         ranges: tuple[IPv4Network | IPv6Network, ...] = self._values["service-cluster-ip-range"]

@@ -148,11 +148,34 @@ def test_flags_offer_exactly_the_existing_parts() -> None:
 def test_runtime_config(tmp_path: Path, flag: str, there: Any, gone: Any) -> None:
     """--runtime-config decides which versions and resources are served."""
     options = Options()
-    options.parseOptions([f"--data-dir={tmp_path}", "--controllers=-*", f"--runtime-config={flag}"])
+    off = "--enable-priority-and-fairness=false"
+    options.parseOptions([f"--data-dir={tmp_path}", "--controllers=-*", off, f"--runtime-config={flag}"])
     catalog = enabled_catalog(configuration.from_options(options))
     assert all(catalog.resource(*key) for key in there) and not any(catalog.resource(*key) for key in gone)
     for group in catalog.groups:
         assert group.versions and all(catalog.in_version(group.name, v) for v in group.versions)
+
+
+@pytest.mark.parametrize(
+    ("flags", "missing"),
+    [
+        (["--runtime-config=v1=false"], "v1"),
+        (["--runtime-config=apiregistration.orch.io/v1=false"], "apiregistration.orch.io/v1"),
+        (["--runtime-config=rbac.authorization.orch.io/v1=false", "--authorization-mode=RBAC"], "rbac.authorization.orch.io/v1"),
+        (["--runtime-config=rbac.authorization.orch.io/v1=false", "--authorization-mode=AlwaysAllow"], ""),
+        (["--runtime-config=api/beta=false", "--enable-priority-and-fairness=false"], ""),
+        (["--runtime-config=scheduling.orch.io/v1=false", "--disable-admission-plugins=Priority"], ""),
+    ],
+)
+def test_kinds_that_every_cluster_needs(tmp_path: Path, flags: list[str], missing: str) -> None:
+    """A server starts without kinds that it only fills at first, and says which kind it cannot start without."""
+    if missing:
+        with pytest.raises(ValueError, match=f"^--runtime-config: API group/version {missing} must be enabled, for "):
+            make_server(tmp_path, *flags)
+    else:
+        server = make_server(tmp_path, *flags)
+        assert run(server.request("GET", "/readyz")).code == 200
+        server.stop()
 
 
 def test_role_writes_pass_the_escalation_check() -> None:
