@@ -237,9 +237,12 @@ class SecurePort:
     # -- lifecycle
 
     async def start(self, failed: Callable[[Failure], None]) -> None:
-        """Read the trusted authorities, then listen. Raises OSError and ValueError naming the cause."""
-        await self.chain.start()
+        """Read the trusted authorities, then listen, unless the port is 0. Raises OSError and ValueError naming the cause."""
         port = self._settings.port
+        if not port.port:
+            _log.info("no HTTPS is served: the port is 0")
+            return
+        await self.chain.start()
         http2 = None
         if port.http2_max_streams:
             from orchd.server.http.http2 import Http2Factory

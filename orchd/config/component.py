@@ -4,7 +4,7 @@ the flag was not given."""
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -75,6 +75,7 @@ class ComponentSettings:
     flags: Mapping[str, Any]
     #: Names of the flags that were given.
     given: frozenset[str]
+    warnings: tuple[str, ...] = ()
 
 
 class ComponentOptions(PlainErrors, Options):
@@ -90,7 +91,8 @@ class ComponentOptions(PlainErrors, Options):
 
     def _make_settings(self) -> None:
         builder = _ComponentBuilder(self._name, self.dialect, self.by_name, self.given.keys(), self._capabilities)
-        self.component = builder.component()
+        made = builder.component()
+        self.component = replace(made, warnings=(*self.warnings, *made.warnings))
 
     def component_settings(self) -> ComponentSettings:
         """The parsed settings; the defaults of all flags if `parseOptions` was not called."""
@@ -133,6 +135,7 @@ class _ComponentBuilder(SettingsBuilder):
             verbosity=self._verbosity(),
             flags=dict(v),
             given=frozenset(self._given),
+            warnings=tuple(self._warnings),
         )
 
     def _lock_name(self) -> str:
