@@ -44,6 +44,7 @@ from orchd.server.pipeline.fairness.samples import FairnessSamples
 from orchd.server.pipeline.interfaces import Stage
 from orchd.server.pipeline.pipeline import Pipeline
 from orchd.server.pipeline.representation import Presenter
+from orchd.server.pipeline.self_links import LinkingPresenter
 from orchd.server.pipeline.stages import identity as identity_stages
 from orchd.server.pipeline.stages.deadline import Deadline
 from orchd.server.pipeline.stages.failure import Failure
@@ -116,7 +117,12 @@ class Api:
         #: Endpoints by exact path; further components may add theirs.
         self.endpoints: dict[str, Endpoint] = {}
         self.in_flight = InFlightCount()
-        self.watches = WatchVerb(reactor, runtime.random, shortest=settings.serving.min_watch_timeout)
+        self.watches = WatchVerb(
+            reactor,
+            runtime.random,
+            shortest=settings.serving.min_watch_timeout,
+            resumes_efficiently=runtime.objects.feature("EfficientWatchResumption"),
+        )
         self.deadline = Deadline(reactor, settings.serving.request_timeout)
         self.request_metrics = RequestMetrics(
             reactor.seconds, lambda info: is_served(definitions.current(), info), own_user=LOOPBACK_USER
@@ -137,7 +143,8 @@ class Api:
         self._samples = None
         if self.flow_control is not None:
             self._samples = FairnessSamples(self.flow_control.fairness, self.in_flight, reactor)
-        self._presenter = Presenter(definitions.current, runtime.wall)
+        presenter = Presenter if runtime.objects.feature("RemoveSelfLink") else LinkingPresenter
+        self._presenter = presenter(definitions.current, runtime.wall)
         self.documents = ApiDocuments(runtime, definitions, subsystems.aggregation, self._presenter, self._address())
         authorizer = identity.authorization.union
         traces = subsystems.traces

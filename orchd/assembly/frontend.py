@@ -37,7 +37,7 @@ class Frontend:
     ) -> None:
         self._runtime, self._state, self._api, self._opened = runtime, state, api, opened
         reactor, serving = runtime.reactor, runtime.settings.serving
-        compress = runtime.objects.feature("APIResponseCompression", True)
+        compress = runtime.objects.feature("APIResponseCompression")
         limits = Limits() if compress else Limits(gzip_above=None)
         self.factory = factory = ApiServerFactory(api.pipeline, reactor, limits, wall=runtime.wall)
         http2 = None

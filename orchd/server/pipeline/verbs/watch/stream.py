@@ -69,6 +69,8 @@ class Watches(Protocol):
 
     running: set[WatchStream]
     metrics: WatchMetrics
+    #: True if bookmarks have the newest revision of the store.
+    resumes_efficiently: bool
 
 
 @implementer(IStream)
@@ -106,6 +108,8 @@ class WatchStream:
         self._end = 0.0
         #: Revision up to which everything has been sent.
         self._after = parse_version(query.options.resource_version)
+        #: Revision of the last change, if bookmarks depend on it.
+        self._changed_at = 0
         self._sink: ISink | None = None
         self._error: ApiError | None = None
         self._refusal: ApiError | None = None
@@ -203,14 +207,26 @@ class WatchStream:
         take: Callable[[Change], None] = self._changed
         if self._feed is not None:
             take = self._feed.follower(self._is_selected, self._changed, self._broken)
+        if not self._owner.resumes_efficiently:
+            take = self._noting(take)
         self._subscription = self._cache.subscribe(
             after=self._after, prefix=self._query.scope, on_change=take, on_end=self._subscription_ended
         )
 
+    def _noting(self, take: Callable[[Change], None]) -> Callable[[Change], None]:
+        """`take`, with the revision of the last change noted for bookmarks."""
+
+        def note(change: Change) -> None:
+            self._changed_at = change.revision
+            take(change)
+
+        return note
+
     def _send_bookmark(self) -> None:
         """Does nothing while changes wait for the conversion webhook."""
         if self._feed is None or self._feed.idle:
-            self._send(self._encode.bookmark(max(self._cache.revision, self._after)))
+            reached = self._cache.revision if self._owner.resumes_efficiently else self._changed_at
+            self._send(self._encode.bookmark(max(reached, self._after)))
 
     def _schedule_bookmark(self) -> None:
         """The next bookmark in a minute, or shortly before the end if that is earlier; none after that. Watches shorter than

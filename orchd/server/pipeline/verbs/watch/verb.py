@@ -30,10 +30,14 @@ SHORTEST = 1800
 class WatchVerb:
     """Starts watches, and ends them."""
 
-    def __init__(self, clock: IReactorTime, random: Random, *, shortest: int = SHORTEST) -> None:
+    def __init__(
+        self, clock: IReactorTime, random: Random, *, shortest: int = SHORTEST, resumes_efficiently: bool = True
+    ) -> None:
+        """`resumes_efficiently`: bookmarks have the newest revision of the store, not only that of the last change."""
         self._clock = clock
         self._random = random
         self._shortest = shortest
+        self.resumes_efficiently = resumes_efficiently
         self.running: set[WatchStream] = set()
         self.metrics = WatchMetrics(self._by_kind)
         self._conversions = SharedConversions()
