@@ -15,7 +15,7 @@ def integer(text: str) -> int:
 
     Raises ValueError for other text.
     """
-    if not text.isascii() or "_" in text:
+    if not text.isascii() or "_" in text or text.strip() != text:
         raise ValueError(f"not a number: {text[:_MOST]!r}")
     if len(text) <= _MOST:
         return int(text)

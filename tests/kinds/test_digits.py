@@ -31,7 +31,7 @@ def test_ascii_digits_are_parsed(text: str, number: int) -> None:
     assert integer(text) == number
 
 
-@pytest.mark.parametrize("text", ["", "-", "1_000", "\u00b2", "\u0661", "a", "-" * 5000, MANY + "a", MANY + "_1"])
+@pytest.mark.parametrize("text", ["", "-", "1_000", "\u00b2", "\u0661", "a", "-" * 5000, MANY + "a", MANY + "_1", " 1", "1 ", "1\n", "\x1c1"])
 def test_other_digits_are_refused(text: str) -> None:
     """Only ASCII digits are accepted, although Python parses others."""
     assert not is_whole(text)
