@@ -27,6 +27,15 @@ def integer(text: str) -> int:
     return -number if negative else number
 
 
+def int64(text: str) -> int | None:
+    """The 64-bit integer that a text spells, None for other text."""
+    try:
+        number = integer(text)
+    except ValueError:
+        return None
+    return number if -(2**63) <= number < 2**63 else None
+
+
 def is_whole(text: str) -> bool:
     """True if a text consists of one or more ASCII digits."""
     return text.isascii() and text.isdigit()

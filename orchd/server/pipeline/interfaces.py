@@ -71,6 +71,8 @@ class Request:
     credentials: Credentials
     received: float
     info: RequestInfo | None = None
+    #: Why `info` is that of a request for no resource; the failure stage raises it.
+    parse_error: Exception | None = None
     user: User | None = None
     #: The authenticated user who impersonates `user`; None without impersonation.
     impersonator: User | None = None

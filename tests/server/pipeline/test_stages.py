@@ -327,3 +327,20 @@ class TestPipeline:
 
         run(Pipeline([stage("a"), stage("b")], at_once, FixedBits()).handle(ask()))  # type: ignore[arg-type]  # as above
         assert order == ["a", "b", "-b", "-a"]
+
+    def test_failed_parsing_of_a_path_is_a_failed_request(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """An exception while a path is parsed becomes the response of the failure stage, and the stages around it see a request."""
+
+        def fail(*_: object) -> Any:
+            raise KeyError("broken")
+
+        monkeypatch.setattr(requestinfo, "parse", fail)
+        request = Request(
+            method="GET", path="/x", raw_path="/x", query=Query({}), headers={}, body=BytesBody(b""),
+            credentials=Credentials(headers={}), received=0.0,
+        )  # fmt: skip
+        measuring = RequestMetrics(lambda: 0.0)
+        stages = [measuring, Failure(lambda request, error: Response(code=error.code))]
+        response = run(Pipeline(stages, at_once, FixedBits()).handle(request))  # type: ignore[arg-type]  # as above
+        assert (response.code, request.terminated) == (500, True)
+        assert [series.codes for series in measuring.series.values()] == [{500: 1}]

@@ -26,6 +26,8 @@ class Failure:
 
     async def __call__(self, request: Request, then: Next) -> Response:
         try:
+            if request.parse_error is not None:
+                raise request.parse_error
             return await then(request)
         except ApiError as error:
             return self._render(request, error)
