@@ -175,3 +175,14 @@ class TestRevisions:
         assert [c["field"] for c in patched.json["details"]["causes"]] == ["data"]
         assert send("POST", url, (text % 1).replace(" ", "").replace('"r"', '"s"')).code == 201
         assert patch(space, f"{path}/s", {"revision": 4}, group).code == 200
+
+    @pytest.mark.parametrize("data", [b'{"a": "\xff"}', b'{"a": "\\ud800"}', b'{"\xc3": 1}'])
+    def test_data_that_is_no_unicode_breaks_no_list(self, space: Any, data: bytes) -> None:
+        """Bytes that are no UTF-8 and lone surrogates become U+FFFD, so that every reader can decode the object."""
+        path, group = "controllerrevisions", "apps/v1"
+        body = b'{"metadata": {"name": "r"}, "revision": 1, "data": %b}' % data
+        headers = {"content-type": "application/json"}
+        assert run(space.server.request("POST", space.url(path, group), body=body, headers=headers)).code == 201
+        assert "\ufffd" in str(space("GET", path, group=group).json["items"][0]["data"])
+        assert space("GET", path, group=group, accept="application/yaml").code == 200
+        assert space("DELETE", f"{path}/r", group=group).code == 200
