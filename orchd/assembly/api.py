@@ -54,6 +54,7 @@ from orchd.server.pipeline.stages.request_metrics import RequestMetrics
 from orchd.server.pipeline.verbs.context import VerbContext
 from orchd.server.pipeline.verbs.dispatch import Dispatch, is_served
 from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext
+from orchd.server.pipeline.verbs.watch.running import RunningWatches
 from orchd.server.pipeline.verbs.watch.verb import WatchVerb
 from orchd.server.state import ServerState
 from orchd.txkit.aside import Aside
@@ -115,7 +116,8 @@ class Api:
         #: Endpoints by exact path; further components may add theirs.
         self.endpoints: dict[str, Endpoint] = {}
         self.in_flight = InFlightCount()
-        self.watches = WatchVerb(reactor, runtime.random, shortest=settings.serving.min_watch_timeout)
+        running = RunningWatches(reactor, identity.authorization.union, forbidden)
+        self.watches = WatchVerb(running, reactor, runtime.random, shortest=settings.serving.min_watch_timeout)
         self.deadline = Deadline(reactor, settings.serving.request_timeout)
         self.request_metrics = RequestMetrics(
             reactor.seconds, lambda info: is_served(definitions.current(), info), own_user=LOOPBACK_USER
@@ -201,10 +203,11 @@ class Api:
             *([] if self.flow_control is None else [fairness_metrics(self.flow_control.fairness)]),
         ]
 
-    def end_streams(self) -> None:
+    async def end_streams(self) -> None:
         """End the responses that last until their clients leave: the server stops."""
         self.watches.end()
         self.page.end()
+        await self.watches.running.stop()
 
     def drop_version(self, resource: Resource) -> None:
         """End the watches of a custom kind's version that changed its schema or is no longer served."""

@@ -14,6 +14,7 @@ from zope.interface import Attribute, Interface
 
 from orchd.kinds.identity import User
 from orchd.server.authn.interfaces import Credentials
+from orchd.server.authz.interfaces import Action
 from orchd.server.pipeline.query import Query
 from orchd.txkit.tracing import RequestSpan
 from orchd.values import value_class
@@ -76,6 +77,8 @@ class Request:
     user: User | None = None
     #: The authenticated user who impersonates `user`; None without impersonation.
     impersonator: User | None = None
+    #: What was authorized for this request, impersonation included. Long requests are authorized again.
+    permitted: tuple[Action, ...] = ()
     warnings: list[str] = field(default_factory=list)
     annotations: dict[str, str] = field(default_factory=dict)
     audit_id: str = ""

@@ -80,6 +80,7 @@ class Authorization:
         if request.audited:
             request.annotations.update(self._annotations(verdict))
         if verdict.decision is Decision.ALLOW:
+            request.permitted = (*request.permitted, action)
             return await then(request)
         if verdict.error:
             return internal_error(request, verdict.error)
@@ -137,6 +138,7 @@ class Impersonating:
                 verdict = await self._authorizer.authorize(action)
                 if verdict.decision is not Decision.ALLOW or verdict.error:
                     raise _forbidden(self._refused(action, verdict.reason))
+            request.permitted = tuple(asked.actions)
             request.impersonator, request.user = request.user, asked.user
         return await then(request)
 

@@ -17,6 +17,7 @@ from orchd.errors import ApiError
 from orchd.kinds.catalog import Resource
 from orchd.kinds.objects.list_options import has_watch_cache, parse_version
 from orchd.kinds.objects.list_query import ListQuery
+from orchd.server.authz.interfaces import Action
 from orchd.server.pipeline.interfaces import ISink, IStream, StreamEnded
 from orchd.server.pipeline.verbs.watch.conversion import BATCH, ConvertedFeed
 from orchd.server.pipeline.verbs.watch.events import EventEncoder
@@ -66,10 +67,19 @@ class Input(Enum):
     CLIENT_GONE = "the client has disconnected"
 
 
-class Watches(Protocol):
-    """The register of running watches."""
+class Register(Protocol):
+    """The running watches."""
 
-    running: set[WatchStream]
+    def add(self, stream: WatchStream) -> None: ...
+
+    def discard(self, stream: WatchStream) -> None: ...
+
+
+class Watches(Protocol):
+    """The owner of running watches."""
+
+    @property
+    def running(self) -> Register: ...
 
     def event_sizes(self, resource: Resource) -> Histogram:
         """Sizes in bytes of the events of a kind, in `EVENT_SIZES`; streams add theirs."""
@@ -104,6 +114,8 @@ class WatchStream:
         """`feed` converts entries and changes through a webhook; None for kinds without one. The watch ends after
         `seconds`. Raises ApiError 500 for a malformed resourceVersion."""
         self.resource = query.resource
+        #: What the client must be allowed to do as long as the watch runs.
+        self.permitted: tuple[Action, ...] = ()
         self.state = State.NEW
         self._owner = owner
         self._clock = clock
@@ -323,8 +335,8 @@ class WatchStream:
             self._take(Input.TOO_SLOW)
 
 
-Action = Callable[[WatchStream], None]
-_Rows = Mapping[Input, tuple[State, tuple[Action, ...]]]
+Step = Callable[[WatchStream], None]
+_Rows = Mapping[Input, tuple[State, tuple[Step, ...]]]
 
 _CLOSED = (State.ENDED, (WatchStream._release, WatchStream._finish_sink))
 _FAILED = (State.ENDED, (WatchStream._send_error, WatchStream._release, WatchStream._finish_sink))

@@ -20,6 +20,7 @@ from orchd.server.pipeline.verbs.options import list_query
 from orchd.server.pipeline.verbs.watch import websocket
 from orchd.server.pipeline.verbs.watch.conversion import ConvertedFeed, SharedConversions
 from orchd.server.pipeline.verbs.watch.events import EventEncoder
+from orchd.server.pipeline.verbs.watch.running import RunningWatches
 from orchd.server.pipeline.verbs.watch.stream import EVENT_SIZES, WatchStream
 from orchd.txkit.histogram import Histogram
 
@@ -30,11 +31,11 @@ SHORTEST = 1800
 class WatchVerb:
     """Starts watches; counts running and dropped ones."""
 
-    def __init__(self, clock: IReactorTime, random: Random, *, shortest: int = SHORTEST) -> None:
+    def __init__(self, running: RunningWatches, clock: IReactorTime, random: Random, *, shortest: int = SHORTEST) -> None:
         self._clock = clock
         self._random = random
         self._shortest = shortest
-        self.running: set[WatchStream] = set()
+        self.running = running
         #: Watches of clients that were too slow, by resource.
         self.dropped: dict[str, int] = {}
         #: Events that watches began with, by resource.
@@ -82,6 +83,7 @@ class WatchVerb:
         query = list_query(context.dialect, request, target.resource, target.namespace)
         cache = context.registry.cache(target.resource)
         stream = self._stream(context, cache, view, query)
+        stream.permitted = request.permitted
         context.present.check_table(view)
         await self._wait(cache, query.options, stream)
         if websocket.is_requested(request):
