@@ -26,6 +26,7 @@ from orchd.server.pipeline.stages.limits import InFlight, InFlightCount
 from orchd.server.pipeline.stages.request_metrics import RequestMetrics
 from orchd.testing.server import BytesBody, run
 from orchd.txkit.coroutines import start
+from orchd.txkit.fair_lock import TooManyWaitingError
 
 
 def ask(method: str = "GET", path: str = "/api/v1/pods", user: User | None = None, **headers: str) -> Request:
@@ -196,6 +197,10 @@ class TestFailure:
     def test_api_error_is_rendered_as_status(self) -> None:
         """An ApiError becomes its Status."""
         assert self.fail(errors.not_found("", "pods", "a")).code == 404
+
+    def test_a_full_queue_is_429(self) -> None:
+        """A user with too many large bodies that wait is told to come back."""
+        assert self.fail(TooManyWaitingError()).code == 429
 
     def test_internal_error_shows_an_id_that_is_in_the_log(self) -> None:
         """Any other exception is a 500 with an id only; the log has the id and the traceback."""

@@ -10,6 +10,7 @@ from twisted.internet.defer import CancelledError, FirstError
 from orchd import errors
 from orchd.errors import ApiError
 from orchd.server.pipeline.interfaces import Next, Request, Response
+from orchd.txkit.fair_lock import TooManyWaitingError
 from orchd.txkit.log import Logger
 
 #: Makes the response of an error, in a format that the request accepts.
@@ -33,6 +34,8 @@ class Failure:
             return self._render(request, error)
         except CancelledError:
             raise
+        except TooManyWaitingError:
+            return self._render(request, errors.too_many_requests("too many large requests of this user wait, please try again later"))
         except FirstError as wrapped:
             inner = wrapped.subFailure.value
             if isinstance(inner, ApiError):
