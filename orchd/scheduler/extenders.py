@@ -85,6 +85,8 @@ class HttpExtender:
             names = [_name(each) for each in items or ()]
         known = set(nodes)
         for name in names:
+            if not isinstance(name, str):
+                raise _mismatch(name, "string")
             if name not in known:
                 claim = f"claims a filtered node {quoted(str(name))} which is not found in the input node list"
                 raise ExtenderError(f"extender {quoted(self.name)} {claim}")
@@ -178,8 +180,10 @@ def _member(answer: Mapping[str, Any], name: str, kind: type) -> Any:
     value = answer.get(name)
     if value is None:
         value = next((item for key, item in answer.items() if key.casefold() == name.casefold()), None)
-    if value is None or (isinstance(value, kind) and not (kind is int and isinstance(value, bool))):
-        return value
+    if value is None or isinstance(value, kind):
+        # JSON has booleans, which are integers here, and integers beyond those of the reference.
+        if kind is not int or value is None or (not isinstance(value, bool) and -(2**63) <= value < 2**63):
+            return value
     raise ExtenderError(f"json: cannot unmarshal {json_name(value)} into Go struct field {name}")
 
 
