@@ -54,6 +54,7 @@ from orchd.server.pipeline.stages.request_metrics import RequestMetrics
 from orchd.server.pipeline.verbs.context import VerbContext
 from orchd.server.pipeline.verbs.dispatch import Dispatch, is_served
 from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext
+from orchd.server.pipeline.verbs.watch.running import RunningWatches
 from orchd.server.pipeline.verbs.watch.verb import WatchVerb
 from orchd.server.state import ServerState
 from orchd.txkit.aside import Aside
@@ -118,6 +119,7 @@ class Api:
         self.endpoints: dict[str, Endpoint] = {}
         self.in_flight = InFlightCount()
         self.watches = WatchVerb(
+            RunningWatches(reactor, identity.authorization.union, forbidden),
             reactor,
             runtime.random,
             shortest=settings.serving.min_watch_timeout,
@@ -212,10 +214,11 @@ class Api:
             as_member("flow control samples", samples.start, samples.stop),
         ]
 
-    def end_streams(self) -> None:
+    async def end_streams(self) -> None:
         """End the responses that last until their clients leave: the server stops."""
         self.watches.end()
         self.page.end()
+        await self.watches.running.stop()
 
     def drop_version(self, resource: Resource) -> None:
         """End the watches of a custom kind's version that changed its schema or is no longer served."""

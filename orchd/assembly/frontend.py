@@ -85,7 +85,7 @@ class Frontend:
         if serving.shutdown_delay:
             await deferLater(reactor, serving.shutdown_delay)
         self._state.draining = True
-        self._api.end_streams()
+        await self._api.end_streams()
         if serving.shutdown_retry_after:
             # Load balancers stop sending new clients while in-flight requests complete.
             end = reactor.seconds() + serving.request_timeout

@@ -17,6 +17,7 @@ from orchd.cache.interfaces import ICache, ISubscription
 from orchd.errors import ApiError
 from orchd.kinds.objects.list_options import has_watch_cache, parse_version
 from orchd.kinds.objects.list_query import ListQuery
+from orchd.server.authz.interfaces import Action
 from orchd.server.pipeline.interfaces import ISink, IStream, StreamEnded
 from orchd.server.pipeline.verbs.watch.conversion import BATCH, ConvertedFeed
 from orchd.server.pipeline.verbs.watch.events import EventEncoder
@@ -64,13 +65,23 @@ class Input(Enum):
     CLIENT_GONE = "the client has disconnected"
 
 
-class Watches(Protocol):
-    """The register of running watches."""
+class Register(Protocol):
+    """The running watches."""
 
-    running: set[WatchStream]
+    def add(self, stream: WatchStream) -> None: ...
+
+    def discard(self, stream: WatchStream) -> None: ...
+
+
+class Watches(Protocol):
+    """The owner of running watches."""
+
     metrics: WatchMetrics
     #: True if bookmarks have the newest revision of the store.
     resumes_efficiently: bool
+
+    @property
+    def running(self) -> Register: ...
 
 
 @implementer(IStream)
@@ -96,6 +107,8 @@ class WatchStream:
         """`feed` converts entries and changes through a webhook; None for kinds without one. The watch ends after
         `seconds`. Raises ApiError 500 for a malformed resourceVersion."""
         self.resource = query.resource
+        #: What the client must be allowed to do as long as the watch runs.
+        self.permitted: tuple[Action, ...] = ()
         self.state = State.NEW
         self._owner = owner
         self._clock = clock
@@ -329,8 +342,8 @@ class WatchStream:
             self._take(Input.TOO_SLOW)
 
 
-Action = Callable[[WatchStream], None]
-_Rows = Mapping[Input, tuple[State, tuple[Action, ...]]]
+Step = Callable[[WatchStream], None]
+_Rows = Mapping[Input, tuple[State, tuple[Step, ...]]]
 
 _CLOSED = (State.ENDED, (WatchStream._release, WatchStream._finish_sink))
 _FAILED = (State.ENDED, (WatchStream._send_error, WatchStream._release, WatchStream._finish_sink))
