@@ -42,7 +42,6 @@ _PROBES: Final = {"livenessProbe": _GRACE, "startupProbe": _GRACE}
 
 #: struct -> field -> its gate
 TABLE: Final[dict[str, dict[str, Gated]]] = {
-    "apiextensions/v1.JSONSchemaProps": {"x-{long}-validations": Gated("CustomResourceValidationExpressions", False)},
     "apps/v1.RollingUpdateDaemonSet": {"maxSurge": Gated("DaemonSetUpdateSurge", True)},
     "apps/v1.StatefulSetSpec": {
         "minReadySeconds": Gated("StatefulSetMinReadySeconds", True),
