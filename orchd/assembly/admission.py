@@ -9,7 +9,6 @@ from typing import Any
 import yaml
 
 from orchd.assembly.identity import Identity
-from orchd.assembly.metrics import ServerMetrics
 from orchd.assembly.objects import Objects
 from orchd.assembly.outbound import Outbound
 from orchd.assembly.runtime import Runtime
@@ -25,6 +24,7 @@ from orchd.server.admission.interfaces import (
     PluginSettings,
     WebhookServices,
 )
+from orchd.server.admission.metrics import WebhookMetrics
 from orchd.server.outbound.reviews import ConfigurationFile, Limits, RemoteReviews
 from orchd.server.state import ServerState
 
@@ -34,7 +34,6 @@ def admission_chain(
     client: IClient,
     objects: Objects,
     outbound: Outbound,
-    metrics: ServerMetrics,
     identity: Identity,
     state: ServerState,
 ) -> AdmissionChain:
@@ -51,13 +50,14 @@ def admission_chain(
         "default-not-ready-toleration-seconds": chosen.not_ready_toleration_seconds,
         "default-unreachable-toleration-seconds": chosen.unreachable_toleration_seconds,
     }
+    metrics = WebhookMetrics()
     services = WebhookServices(
         client=webhooks,
         uid=objects.naming.uid,
         to_working=objects.store.versions.canonicalize,
         translate=objects.store.versions.to_requested,
         serving=state.is_open,
-        observe=metrics.webhooks.observe,
+        observe=metrics.observe,
     )
     context = PluginContext(
         settings=PluginSettings(dialect=runtime.dialect, flags=flags),
@@ -73,7 +73,7 @@ def admission_chain(
         chosen.plugins,
         configurations=sections(chosen.config_file),
         more=builtin.drop_ins(),
-        observe=metrics.admission.observe,
+        measured=(metrics,),
     )
 
 

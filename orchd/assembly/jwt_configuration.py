@@ -126,7 +126,7 @@ class JwtConfiguration:
                 found=REMEMBERED,
                 unknown=0,
                 secret=token_bytes(32),
-                numbers=self._services.token_cache,
+                metrics=self._services.token_cache,
             )
             for issuer in made.issuers
         }

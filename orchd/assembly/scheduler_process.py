@@ -146,7 +146,7 @@ class SchedulerProcess:
         self.service = process.service(
             leadership,
             failed,
-            sources=[self.terms.families],
+            measured=self.terms,
             configuration=lambda: {"componentconfig": as_json(configuration, settings.dialect)},
             endpoints={EXPLAIN: self.terms.explain},
         )

@@ -61,11 +61,6 @@ class Node:
         found = self.fields.get(name)
         return self.element if found is None else found[1]
 
-    @property
-    def granular(self) -> bool:
-        """True if parts of a value are owned separately."""
-        return not self.atomic and self.kind in (MAP, LIST)
-
 
 def root(type: Type) -> Node:
     """The node of a kind: a struct with apiVersion and kind."""

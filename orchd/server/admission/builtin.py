@@ -15,7 +15,7 @@ from zope.interface import implementer
 from zope.interface.verify import verifyObject
 
 import orchd.plugins
-from orchd.server.admission.chain import AdmissionChain, Observe
+from orchd.server.admission.chain import AdmissionChain
 from orchd.server.admission.interfaces import IAdmissionPlugin, IAdmissionPluginFactory, PluginContext
 from orchd.server.admission.plugin import Plugin
 from orchd.server.admission.plugins.always import AlwaysAdmit, AlwaysDeny
@@ -104,11 +104,11 @@ def make_chain(
     *,
     configurations: Mapping[str, Mapping[str, Any]] | None = None,
     more: Sequence[Any] = (),
-    observe: Observe | None = None,
+    measured: Iterable[object] = (),
 ) -> AdmissionChain:
     """The chain of the enabled plugins: built-in ones and drop-ins (`more`) called `names`, in the order of `names`.
 
-    `configurations` are the sections of --admission-control-config-file by plugin. Raises ValueError for a section of an
+    `measured` are objects with metrics that plugins share. `configurations` are the sections of --admission-control-config-file by plugin. Raises ValueError for a section of an
     unknown plugin, suggesting the nearest name, and for an invalid configuration.
     """
     factories = {f.name: f for f in (*BUILT_INS, *more)}
@@ -128,4 +128,4 @@ def make_chain(
             raise ValueError(said if said.startswith(f"{name}: ") else f"{name}: {said}") from error
         verifyObject(IAdmissionPlugin, plugin)
         plugins.append(plugin)
-    return AdmissionChain(plugins, observe=observe)
+    return AdmissionChain(plugins, measured=measured)

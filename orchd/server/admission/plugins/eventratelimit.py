@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,6 +10,7 @@ from zope.interface import implementer
 from orchd.errors import ApiError
 from orchd.server.admission.interfaces import IValidatingPlugin, PluginContext, Review
 from orchd.server.admission.plugin import Plugin
+from orchd.txkit.lru_cache import LruCache
 from orchd.txkit.token_bucket import TokenBucket
 
 #: Default number of buckets of a limit.
@@ -31,20 +31,13 @@ class _Limit:
             raise ValueError("EventRateLimit: limits[].qps and limits[].burst must be positive")
         if self._burst < self._rate:
             raise ValueError("EventRateLimit: limits[].burst must not be less than qps")
-        self._capacity = 1 if kind == "Server" else row.get("cacheSize") or _CACHE
         self._wall = wall
-        self._buckets: OrderedDict[str, TokenBucket] = OrderedDict()
+        self._buckets: LruCache[str, TokenBucket] = LruCache(1 if kind == "Server" else row.get("cacheSize") or _CACHE)
 
     def take(self, key: str) -> bool:
         """Take a token; False when the bucket is empty."""
         now = self._wall()
-        bucket = self._buckets.get(key)
-        if bucket is None:
-            bucket = self._buckets[key] = TokenBucket(self._rate, self._burst, now)
-            if len(self._buckets) > self._capacity:
-                self._buckets.popitem(last=False)
-        self._buckets.move_to_end(key)
-        return bucket.take(now)
+        return self._buckets.obtain(key, lambda: TokenBucket(self._rate, self._burst, now)).take(now)
 
 
 def _key(kind: str, review: Review) -> str:

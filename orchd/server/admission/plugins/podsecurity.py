@@ -26,7 +26,7 @@ from orchd.server.admission.plugins.podsecuritychecks import (
     Violation,
     evaluate,
 )
-from orchd.txkit.instruments import Counter
+from orchd.txkit.metrics.instruments import Counter
 from orchd.values import value_class
 
 _REQUEST = ("request_operation", "resource", "subresource")

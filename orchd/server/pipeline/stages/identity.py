@@ -59,7 +59,7 @@ class Authentication:
                 kept.update(known.instead or {})
                 request.headers = kept
             if known.annotations:
-                request.annotations.update(known.annotations)
+                request.trace.annotations.update(known.annotations)
         return await then(request)
 
 
@@ -77,8 +77,8 @@ class Authorization:
     async def __call__(self, request: Request, then: Next) -> Response:
         action = action_of(request)
         verdict = await self._authorizer.authorize(action)
-        if request.audited:
-            request.annotations.update(self._annotations(verdict))
+        if request.trace.audited:
+            request.trace.annotations.update(self._annotations(verdict))
         if verdict.decision is Decision.ALLOW:
             return await then(request)
         if verdict.error:
