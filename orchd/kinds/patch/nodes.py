@@ -85,7 +85,7 @@ def node(type: Type, preserve: bool = False) -> Node:
 def _build(type: Type, preserve: bool) -> Node:
     kind = type.kind
     if kind == "struct":
-        return _struct(type, preserve)
+        return _DEDUCED_NODE if shape.is_union(type) else _struct(type, preserve)
     if kind == "map":
         built = Node(MAP, type, atomic=type.atomic, preserve=preserve)
         built.element = node(type.element, preserve)

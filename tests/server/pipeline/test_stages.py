@@ -347,5 +347,5 @@ class TestPipeline:
         measuring = RequestMetrics(lambda: 0.0)
         stages = [measuring, Failure(lambda request, error: Response(code=error.code))]
         response = run(Pipeline(stages, at_once, FixedBits()).handle(request))  # type: ignore[arg-type]  # as above
-        assert (response.code, request.terminated) == (500, True)
+        assert (response.code, request.trace.terminated) == (500, True)
         assert [series.codes for series in measuring.series.values()] == [{500: 1}]
