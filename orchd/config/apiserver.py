@@ -194,7 +194,8 @@ FLAGS: Final[tuple[Row, ...]] = (
     ("service-account-jwks-uri", "string", "", "built",
      "JWKS URI in the OpenID discovery document. Default: that of this server."),
     ("service-account-key-file", "stringArray", "", "built",
-     "File with PEM keys that verify service account tokens; may be repeated. Default: the signing key."),
+     "File with PEM keys that verify service account tokens; may be repeated. Default: the signing key, and the key"
+     " of --tls-private-key-file without --service-account-signing-key-file."),
     ("service-account-lookup", "bool", "true", "built",
      "Reject tokens of deleted service accounts."),
     ("service-account-max-token-expiration", "duration", "", "built",

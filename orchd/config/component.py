@@ -4,7 +4,7 @@ the flag was not given."""
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -76,6 +76,7 @@ class ComponentSettings:
     flags: Mapping[str, Any]
     #: Names of the flags that were given.
     given: frozenset[str]
+    warnings: tuple[str, ...] = ()
 
 
 class ComponentOptions(PlainErrors, Options):
@@ -91,7 +92,8 @@ class ComponentOptions(PlainErrors, Options):
 
     def _make_settings(self) -> None:
         builder = _ComponentBuilder(self._name, self.dialect, self.by_name, self.given.keys(), self._capabilities)
-        self.component = builder.component()
+        made = builder.component()
+        self.component = replace(made, warnings=(*self.warnings, *made.warnings))
 
     def component_settings(self) -> ComponentSettings:
         """The parsed settings; the defaults of all flags if `parseOptions` was not called."""
@@ -131,6 +133,7 @@ class _ComponentBuilder(SettingsBuilder):
             warnings=tuple(self._warnings),
             flags=dict(v),
             given=frozenset(self._given),
+            warnings=tuple(self._warnings),
         )
 
     def _lock_name(self) -> str:

@@ -82,6 +82,8 @@ def flags_markdown(table: FlagTable) -> str:
                 notes.append("*Only in a separate process.*")
             elif flag.void:
                 notes.append(f"*Can have no effect: {flag.void}.*")
+            elif flag.noop:
+                notes.append(f"*Has no effect, and warns: {flag.noop}.*")
             elif not flag.built:
                 notes.append("*Not built yet.*")
             help_ = " ".join([ORCH(flag.help), *notes]).replace("|", "\\|")

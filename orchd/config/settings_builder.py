@@ -183,9 +183,7 @@ class SettingsBuilder:
 
     def _bind_address(self) -> IPv4Address | IPv6Address:
         address: IPv4Address | IPv6Address | None = self._values["bind-address"]
-        if address is None:
-            raise self._error("bind-address", "needs an address; 0.0.0.0 or :: for all interfaces")
-        return address
+        return IPv4Address(0) if address is None else address
 
     def _advertise_address(self) -> IPv4Address | IPv6Address | None:
         address: IPv4Address | IPv6Address | None = self._values["advertise-address"]
@@ -262,6 +260,8 @@ class SettingsBuilder:
         if alone:
             wanted = frozenset(alone)
         wanted = wanted - gates.skipped(self._features(), "plugins")
+        for name in sorted(wanted & choices.DEPRECATED_ADMISSION_PLUGINS):
+            self._warnings.append(f"the admission plugin {name} is deprecated")
         ordered = [name for name in choices.ADMISSION_PLUGINS if name in wanted]
         return AdmissionSettings(
             plugins=(*ordered, *sorted(wanted.difference(ordered))),
@@ -376,6 +376,9 @@ class SettingsBuilder:
             runtime = parse_runtime_config(self._dialect, v["runtime-config"])
         except ValueError as error:
             raise self._error("runtime-config", str(error)) from None
+        self._warnings.extend(f"--runtime-config: {text}" for text in runtime.warnings)
+        if v["enable-priority-and-fairness"] and features.get("APIPriorityAndFairness", True):
+            self._check_fairness_is_served(v["runtime-config"])
         ports: tuple[int, int] = v["service-node-port-range"]
         port = v["{long}-service-node-port"]
         if port and not ports[0] <= port <= ports[1]:
@@ -396,6 +399,13 @@ class SettingsBuilder:
                 self._at_least("identity-lease-renew-interval-seconds", 1),
             ),
         )
+
+    def _check_fairness_is_served(self, given: Mapping[str, str]) -> None:
+        group = self._dialect("flowcontrol.apiserver.{abbr}.io")
+        for key in (f"{group}/v1beta2", f"{group}/v1beta1", "api/beta", "api/all"):
+            if given.get(key) == "false":
+                why = "conflicts with --enable-priority-and-fairness=true and --feature-gates=APIPriorityAndFairness=true"
+                raise self._error("runtime-config", f"{key}=false {why}")
 
     def _service_ranges(self) -> tuple[IPv4Network | IPv6Network, ...]:
         ranges: tuple[IPv4Network | IPv6Network, ...] = self._values["service-cluster-ip-range"]

@@ -39,8 +39,8 @@ from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import timestamp
 from orchd.txkit.for_each import side_by_side
-from orchd.txkit.histogram import exponential
-from orchd.txkit.instruments import Counter, Distribution
+from orchd.txkit.metrics.histogram import exponential
+from orchd.txkit.metrics.instruments import Counter, Distribution
 
 #: Initial back-off in seconds before a failed pod is replaced, doubled with each failure, and its maximum.
 _BACKOFF, _LONGEST_BACKOFF = 10.0, 360.0

@@ -32,8 +32,8 @@ from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import timestamp
 from orchd.txkit.for_each import side_by_side
-from orchd.txkit.histogram import exponential
-from orchd.txkit.instruments import Distribution
+from orchd.txkit.metrics.histogram import exponential
+from orchd.txkit.metrics.instruments import Distribution
 
 #: Maximum number of pods created or deleted per reconciliation.
 _BURST = 500

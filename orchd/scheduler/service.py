@@ -27,7 +27,7 @@ from orchd.scheduler.handle import Handle
 from orchd.scheduler.history import History
 from orchd.scheduler.interfaces import IExtender, IPluginFactory
 from orchd.scheduler.loop import ProfileLane, SchedulingLoop
-from orchd.scheduler.metrics import SchedulerMetrics
+from orchd.scheduler.metrics import SchedulerMetrics, queue_instruments
 from orchd.scheduler.plugins.registry import plugin_factories
 from orchd.scheduler.pod_conditions import PODS, Reporter
 from orchd.scheduler.pods import Pod, Templates
@@ -38,6 +38,7 @@ from orchd.scheduler.waiting_pods import WaitingPods
 from orchd.txkit.background import Background
 from orchd.txkit.coroutines import start
 from orchd.txkit.log import Logger
+from orchd.txkit.metrics.instruments import Instrument
 from orchd.txkit.timeouts import within
 
 #: What the API server writes into pods that name no scheduler.
@@ -123,6 +124,7 @@ class Scheduler:
             each.scheduler_name: self._lane(each) for each in expand_all(configuration, _implemented(self._factories))
         }
         self.queue = self._make_queue()
+        self.instruments: tuple[Instrument, ...] = (*self.metrics.instruments, *queue_instruments(self.queue, self.sizes))
         self.event_handlers = EventHandlers(
             informers,
             dialect,

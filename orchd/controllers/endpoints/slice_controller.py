@@ -19,7 +19,7 @@ from orchd.controllers.objects import NODES, deleting, labels, name, namespace, 
 from orchd.controllers.pods import is_ready
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
-from orchd.txkit.instruments import Counter, Distribution
+from orchd.txkit.metrics.instruments import Counter, Distribution
 
 _BY_SERVICE = "controllers/service"
 

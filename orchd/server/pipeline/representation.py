@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from orchd import errors
-from orchd.cache.interfaces import Entry
+from orchd.cache.entries import Entry
 from orchd.dialect import STOCK_INITIAL_EVENTS_END
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource

@@ -21,16 +21,12 @@ def dropped(type: str, obj: Any, old: Any = None, **features: bool) -> Any:
 
 def test_fields_of_disabled_features_are_dropped() -> None:
     """Fields of features that are off by default are dropped: the pod's OS, a probe's grace period, retention policies,
-    hints, schema rules."""
+    hints."""
     probe = {"grpc": {"port": 1}, "terminationGracePeriodSeconds": 5}
     pod = {"spec": {"os": {"name": "linux"}, "containers": [{"name": "c", "livenessProbe": probe}]}}
     expected = {"spec": {"containers": [{"name": "c", "livenessProbe": {"grpc": {"port": 1}}}]}}
     assert dropped("core/v1.Pod", pod) == expected
     assert dropped("core/v1.Pod", expected) is expected
-    schema = {"properties": {"a": {ORCH("x-{long}-validations"): [{"rule": "x"}], "type": "string"}}}
-    crd = {"spec": {"versions": [{"schema": {"openAPIV3Schema": schema}}]}}
-    left = dropped("apiextensions/v1.CustomResourceDefinition", crd)
-    assert left["spec"]["versions"][0]["schema"]["openAPIV3Schema"] == {"properties": {"a": {"type": "string"}}}
 
 
 def test_stored_fields_of_disabled_features_are_kept() -> None:

@@ -96,10 +96,10 @@ class Dispatch:
             verb = self._of_resource(resource, info, request.method, named)
         if resource.deprecation is not None:
             request.warnings.append(resource.deprecation.warning(resource.kind, resource.api_version))
-            request.annotations[self._context.dialect("{abbr}.io/deprecated")] = "true"
+            request.trace.annotations[self._context.dialect("{abbr}.io/deprecated")] = "true"
             if resource.deprecation.removed:
                 removed = resource.deprecation.removed.removeprefix("v")
-                request.annotations[self._context.dialect("{abbr}.io/removed-release")] = removed
+                request.trace.annotations[self._context.dialect("{abbr}.io/removed-release")] = removed
         unnamed = resource.custom and not info.subresource and info.verb in _COLLECTION
         name = info.name if named and not unnamed else ""
         if info.verb == "watch" and not named:

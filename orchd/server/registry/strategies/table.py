@@ -30,6 +30,7 @@ from orchd.server.registry.strategies.workloads import (
     DeploymentStrategy,
     JobStrategy,
     RevisionStrategy,
+    StatefulSetStrategy,
 )
 
 #: Strategies by class name, which the row of a kind states (`orchd.kinds.rows.KindRow.strategy`).
@@ -38,7 +39,7 @@ STRATEGIES: Final[dict[str, type[Strategy]]] = {
     for strategy in (
         APIServiceStrategy, AutoscalerStrategy, ClaimStrategy, DaemonSetStrategy, DefinitionStrategy, DeploymentStrategy, EventStrategy,
         JobStrategy, NamespaceStrategy, PhaseStrategy, PodStrategy, PriorityClassStrategy, RevisionStrategy,
-        ServiceAccountStrategy, ServiceStrategy, SigningRequestStrategy, SliceStrategy,
+        ServiceAccountStrategy, ServiceStrategy, SigningRequestStrategy, SliceStrategy, StatefulSetStrategy,
     )
 }  # fmt: skip
 

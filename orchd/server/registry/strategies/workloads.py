@@ -1,4 +1,4 @@
-"""Strategies of workload kinds: Deployment, DaemonSet, Job and ControllerRevision."""
+"""Strategies of workload kinds: Deployment, DaemonSet, StatefulSet, Job and ControllerRevision."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ _ORPHANED_PODS = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
     "propagationPolicy=Orphan to suppress this warning"
 )
+#: A field of a StatefulSet's spec.
+_CLAIM_RETENTION = "persistentVolumeClaimRetentionPolicy"
 
 
 class DeploymentStrategy(Strategy):
@@ -56,6 +58,21 @@ class DaemonSetStrategy(Strategy):
         metadata = obj["metadata"]
         annotations = {**(metadata.get("annotations") or {}), TEMPLATE_GENERATION: str(number)}
         return {**obj, "metadata": {**metadata, "annotations": annotations}}
+
+
+class StatefulSetStrategy(Strategy):
+    """Clients are warned of a retention policy for claims that is dropped because its feature gate is off."""
+
+    def prepare_create(self, context: Context, obj: Object) -> Object:
+        return self._with_warning(context, obj, super().prepare_create(context, obj))
+
+    def prepare_update(self, context: Context, obj: Object, old: Object) -> Object:
+        return self._with_warning(context, obj, super().prepare_update(context, obj, old))
+
+    def _with_warning(self, context: Context, given: Object, kept: Object) -> Object:
+        if (given.get("spec") or {}).get(_CLAIM_RETENTION) and not kept["spec"].get(_CLAIM_RETENTION) and not context.subresource:
+            context.warn(f"spec.{_CLAIM_RETENTION}: dropped, because the feature gate StatefulSetAutoDeletePVC is off")
+        return kept
 
 
 class JobStrategy(Strategy):

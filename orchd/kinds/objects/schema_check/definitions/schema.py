@@ -12,13 +12,12 @@ from orchd.kinds.gotext.structs import dump
 from orchd.kinds.objects.schema_check.definitions import defaults, keywords, structural
 from orchd.kinds.objects.schema_check.definitions.extension_keywords import Schema, extension_keywords
 from orchd.kinds.objects.schema_check.definitions.options import Options
+from orchd.kinds.objects.schema_check.definitions.rules import GATE as RULES
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.paths import Path, root
 from orchd.kinds.objects.validate.report import Report
 
 _ALL: Final = Options()
-#: Feature gate of CEL rules.
-RULES: Final = "CustomResourceValidationExpressions"
 #: Keywords allowed at the root if status is a subresource, because status is validated separately then.
 _AT_THE_ROOT = (
     "Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems "
