@@ -7,6 +7,7 @@ import re
 import resource
 import shutil
 import sqlite3
+import subprocess
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -133,6 +134,31 @@ def test_failing_disk_refuses_writes_only(tmp_path: Path) -> None:
         server.kill()
         server.start()
         assert {item["metadata"]["name"] for item in server.request("GET", MAPS)[1]["items"]} >= {"before", "meanwhile"}
+
+
+@pytest.mark.parametrize(
+    ("size", "named"), [("12k", "pki/"), ("64k", "store.sqlite: "), ("100k", "store.sqlite: ")], ids=["certificates", "journal", "contents"]
+)
+def test_first_start_on_a_full_disk_names_the_file(tmp_path: Path, size: str, named: str) -> None:
+    """Wherever a first start runs out of space, its last words name the file and the reason, and it succeeds when there is space."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)], capture_output=True).returncode:
+        pytest.skip("no right to mount a small disk")
+    try:
+        # The log is on another disk.
+        server = DaemonProcess(tmp_path, "--controllers=-*")
+        server.data = folder / "data"
+        server.launch()
+        assert server.wait() == 1
+        last = server.log.strip().splitlines()[-5:]
+        assert any(f"{folder}/data" in line and named in line and re.search("[nN]o space|is full", line) for line in last), last
+        assert not (folder / "data" / "store.sqlite").exists()
+        subprocess.run(["mount", "-o", "remount,size=16m", str(folder)], check=True)
+        with server:
+            assert write(server, "a")[0] == 201
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=False)
 
 
 def rows(server: DaemonProcess) -> tuple[int, int]:
