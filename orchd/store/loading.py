@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from orchd.dialect import DIALECTS
 from orchd.store import schema
 from orchd.store.checksums import Verdict, verify
-from orchd.store.highwater import read_highwater
 from orchd.store.interfaces import DamagedValue, KeyValue
 from orchd.store.open_errors import DialectMismatchError, ForeignFileError, NewerSchemaError, StoreDamagedError
 
@@ -45,7 +44,7 @@ def read_header(connection: sqlite3.Connection, path: str) -> Header:
     """Raises ForeignFileError, NewerSchemaError, StoreDamagedError."""
     mark, by_tables = connection.execute("PRAGMA application_id").fetchone()[0], schema.version_by_tables(connection)
     if mark != schema.APPLICATION_ID:
-        if not by_tables and read_highwater(path) is None:
+        if not by_tables:
             raise ForeignFileError(path)
         raise StoreDamagedError(path, f"its header has the application id {mark:#x} instead of {schema.APPLICATION_ID:#x}")
     version = connection.execute("PRAGMA user_version").fetchone()[0]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,7 +19,7 @@ from orchd.store.interfaces import UnavailableError
 from orchd.store.journalfile import lost_commits
 from orchd.store.loading import Header, Loaded, check_dialect, load, read_header
 from orchd.store.locking import FileLock
-from orchd.store.open_errors import StoreDamagedError
+from orchd.store.open_errors import ForeignFileError, NewerSchemaError, StoreDamagedError
 from orchd.store.schema import check, connect, create, make_empty, migrate, refuse_cut
 
 #: SQLite errors after which reads continue: disk full, disk error, read-only file system.
@@ -77,6 +78,15 @@ def refuse_gone(path: str) -> None:
             raise StoreDamagedError(path, f"its database file is gone{was}")
     else:
         refuse_cut(path, was)
+
+
+def refuse_other_dialect(path: str, dialect_name: str) -> None:
+    """Raise DialectMismatchError if there is a store of another dialect at `path`. What cannot be read passes: `open_store` refuses
+    it."""
+    if not os.path.exists(path):
+        return
+    with suppress(sqlite3.Error, StoreDamagedError, ForeignFileError, NewerSchemaError), closing(connect(path, read_only=True)) as connection:
+        check_dialect(read_header(connection, path), path, dialect_name)
 
 
 def examine(

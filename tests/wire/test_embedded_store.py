@@ -87,14 +87,21 @@ def test_unusable_store_ends_the_start(kept: Path, tmp_path: Path, spoil: Callab
     assert file.read_bytes() == before
 
 
+def generated(data: Path) -> dict[Path, bytes]:
+    """The files that a server generates besides its store."""
+    return {path: path.read_bytes() for path in data.rglob("*") if path.is_file() and not path.name.startswith("store.")}
+
+
 def test_store_is_locked_by_one_server(tmp_path: Path) -> None:
-    """A second server on the folder fails with the process id of the first, which continues. A killed one holds no
-    lock."""
+    """A second server on the folder fails with the process id of the first, which continues and keeps its files. A killed one holds
+    no lock."""
     with DaemonProcess(tmp_path, "--controllers=-*") as server:
+        before = generated(server.data)
         second = DaemonProcess(tmp_path / "second", "--controllers=-*", f"--data-dir={server.data}")
         second.launch()
         assert second.wait() == 1
         assert f"is in use by another process (process {server.pid}): stop that process" in second.log
+        assert generated(server.data) == before
         assert write(server, "a")[0] == 201
         server.kill()
         server.start()
@@ -106,8 +113,10 @@ def test_store_of_the_other_dialect_is_refused(tmp_path: Path) -> None:
     with DaemonProcess(tmp_path, "--controllers=-*") as server:
         pass
     other = DaemonProcess(tmp_path, "--controllers=-*", dialect=KUBERNETES)
+    before = generated(server.data)
     other.launch()
     assert other.wait() == 1
+    assert generated(server.data) == before
     assert f"was made with --dialect={server.dialect.name} and cannot be served with" in other.log
     with server:
         assert write(server, "a")[0] == 201
