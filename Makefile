@@ -1,5 +1,5 @@
 # make run      a server with conf/orchd.flags; FLAGS='--secure-port=7443 ...' adds to them
-# make trio     three servers of one cluster with one etcd (Debian: etcd-server) on this machine; FLAGS as above
+# make cluster  three servers of one cluster with one etcd (Debian: etcd-server) on this machine; FLAGS as above; PORT is the first port
 # make test     all tests that need no recordings; TESTS='tests/kinds ...' runs some, in one process
 # make fuzz     the property tests with new random examples; EXAMPLES=5000 sets their number
 # make rounds   longer crash and linearizability tests than in `make test`: 100 kills; ROUNDS=1000 sets their number
@@ -26,7 +26,8 @@ FLAGS ?=
 BENCH ?=
 EXAMPLES ?= 1000
 ROUNDS ?= 100
-TRIO ?= orchd-data-trio
+CLUSTER ?= orchd-data-cluster
+PORT ?= 6443
 
 # Tests of a module run in the same worker, since they share servers. WORKERS= runs all tests in one process. Each worker needs five
 # CPU seconds to collect the tests; five workers wait often enough to keep two processors busy.
@@ -34,7 +35,7 @@ WORKERS ?= --numprocesses=5 --dist=loadfile --no-loadscope-reorder
 
 SERVE ?=
 
-.PHONY: run trio test fuzz rounds lint screenshots bench docs site man completion dist changelog deb clean
+.PHONY: run cluster test fuzz rounds lint screenshots bench docs site man completion dist changelog deb clean
 .DEFAULT_GOAL := run
 
 $(BIN)/python:
@@ -68,8 +69,8 @@ $(VENV)/.installed-docs: $(VENV)/.installed
 run: $(VENV)/.installed
 	@exec $(BIN)/twistd -n --pidfile= orchd --flagfile=$(CONF) $(FLAGS)
 
-trio: $(VENV)/.installed
-	@exec $(BIN)/python -m orchd.testing.trio $(TRIO) $(FLAGS)
+cluster: $(VENV)/.installed
+	@exec $(BIN)/python -m orchd.testing.etcd_cluster --port=$(PORT) $(CLUSTER) $(FLAGS)
 
 test: $(VENV)/.installed-test
 	@$(BIN)/python -m pytest -q $(if $(TESTS),$(TESTS),$(WORKERS))

@@ -174,6 +174,8 @@ class Settings:
     """All settings of the server. `warnings` are logged at start."""
 
     dialect: Dialect
+    #: The name of the dialect if --dialect was given.
+    dialect_given: str | None
     serving: ServingSettings
     authentication: AuthenticationSettings
     authorization: AuthorizationSettings

@@ -75,6 +75,7 @@ class SettingsBuilder:
         authorization = self._authorization()
         return Settings(
             dialect=self._dialect,
+            dialect_given=self._dialect.name if "dialect" in self._given else None,
             serving=self._serving(),
             authentication=self._authentication(authorization),
             authorization=authorization,
