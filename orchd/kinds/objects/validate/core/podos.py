@@ -50,8 +50,8 @@ def _linux(spec: Object, at: Path, report: Report) -> None:
 
 
 def _windows(spec: Object, at: Path, report: Report) -> None:
-    context = spec.get("securityContext")
-    for member in _OF_POD if context is not None else ():
+    context = spec.get("securityContext") or {}
+    for member in _OF_POD if spec.get("securityContext") is not None else ():
         own = member.startswith(".")
         value = (spec if own else context).get(member.removeprefix("."))
         if value if member in _EMPTY else value is not None:
