@@ -142,6 +142,15 @@ def test_pod_security_is_a_gate(start: Start, on: str, admitted: bool) -> None:
     assert (ask(server, "POST", "/api/v1/namespaces/a/pods", pod).code == 201) is admitted
 
 
+@pytest.mark.parametrize(("on", "allocated"), [("true", False), ("false", True)])
+def test_load_balancers_have_node_ports_while_their_choice_is_off(start: Start, on: str, allocated: bool) -> None:
+    """A load balancer without node ports gets them with ServiceLBNodePortControl off."""
+    server = start(f"ServiceLBNodePortControl={on}")
+    spec = {"type": "LoadBalancer", "ports": [{"port": 80}], "allocateLoadBalancerNodePorts": False}
+    made = ask(server, "POST", "/api/v1/namespaces/default/services", {"metadata": {"name": "a"}, "spec": spec}).json["spec"]
+    assert ("nodePort" in made["ports"][0]) is allocated is ("allocateLoadBalancerNodePorts" not in made)
+
+
 def test_other_data_sources_need_their_gate(start: Start) -> None:
     """With AnyVolumeDataSource on both fields name the source of a claim; with it off there is only dataSource."""
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}

@@ -200,7 +200,7 @@ class ServiceStrategy(Strategy):
         """Allocate requested node ports for any type, and others for types that need them."""
         if spec.get("type") not in fields.EXTERNAL:
             return
-        wanting = fields.allocates_node_ports(spec)
+        wanting = fields.allocates_node_ports(spec, self.settings)
         ports = [dict(p) for p in spec.get("ports") or ()]
         kept = {p["nodePort"] for p in before.get("ports") or () if p.get("nodePort")}
         #: Service port -> the node port allocated for another protocol of it; only new services share.
