@@ -213,9 +213,9 @@ def test_common_version_is_that_of_all_servers() -> None:
 def test_rows_of_gates_name_existing_fields(start: Start) -> None:
     """Every field that a gate drops, or that has known values, is one of its type, and every rule exists."""
     catalog = start("AllAlpha=false").server.catalog
-    for path in VALUES:
-        owner, _, member = path.rpartition(".")
-        assert catalog.type(owner).fields[member].type.kind == "string", path
+    for listed in VALUES:
+        owner, _, name = listed.rpartition(".")
+        assert catalog.type(owner).fields[name].type.kind == "string", listed
     for gate in GATES:
         for drop in (*gate.drops, *gate.tolerates):
             version, name, *path = drop.field.split(".")
