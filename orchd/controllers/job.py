@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from heapq import nsmallest
-from itertools import islice
 from typing import Any
 
 from twisted.python.failure import Failure
@@ -13,6 +11,7 @@ from twisted.python.failure import Failure
 from orchd.controllers.adoption import claim
 from orchd.controllers.base import Key, terminating_namespace
 from orchd.controllers.event_objects import NORMAL, WARNING
+from orchd.controllers.indexes import IndexSet, parse_index, parse_indexes
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import (
     JOBS,
@@ -24,7 +23,6 @@ from orchd.controllers.objects import (
     namespace,
     owner_reference,
     seconds_of,
-    small_number,
     spec,
     status,
     uid,
@@ -45,17 +43,6 @@ _BURST = 500
 #: Maximum length of generateName.
 _LONGEST_PREFIX = 58
 NO_LIMIT = 2**31 - 1
-
-
-def compress_indexes(indexes: Iterable[int]) -> str:
-    """``0,2-4``: numbers as status.completedIndexes writes them."""
-    runs: list[list[int]] = []
-    for index in sorted(indexes):
-        if runs and index == runs[-1][1] + 1:
-            runs[-1][1] = index
-        else:
-            runs.append([index, index])
-    return ",".join(str(a) if a == b else f"{a},{b}" if b == a + 1 else f"{a}-{b}" for a, b in runs)
 
 
 def generate_name(job: str, index: int) -> str:
@@ -155,7 +142,7 @@ class JobController(PodViewController):
                 sync.action = "pods_created" if count > len(active) else "pods_deleted"
         fresh.update({k: v for k, v in (("active", count), ("succeeded", succeeded), ("failed", failed)) if v})
         if done is not None:
-            fresh["completedIndexes"] = compress_indexes(done)
+            fresh["completedIndexes"] = str(done)
             if not done:
                 del fresh["completedIndexes"]
         managed = not pause and not deleting(job)
@@ -173,18 +160,18 @@ class JobController(PodViewController):
             self._failures.pop(key, None)
         return pause or self._until_deadline(job, fresh)
 
-    def _succeeded(self, job: Object, mine: list[Object]) -> tuple[int, set[int] | None]:
+    def _succeeded(self, job: Object, mine: list[Object]) -> tuple[int, IndexSet | None]:
         """Number of completions; for an indexed job also their indexes."""
         ended = [pod for pod in mine if status(pod).get("phase") == "Succeeded"]
         if spec(job).get("completionMode") != "Indexed":
             return len(ended), None
         most = int(spec(job).get("completions") or 0)
-        done = {i for i in (self._index(pod) for pod in ended) if i is not None and i < most}
-        done |= _expanded(str(status(job).get("completedIndexes") or ""), most)
+        before = parse_indexes(str(status(job).get("completedIndexes") or ""), most)
+        done = before.with_indexes(i for i in (self._index(pod) for pod in ended) if i is not None and i < most and i not in before)
         return len(done), done
 
     def _index(self, pod: Object) -> int | None:
-        return small_number(annotations_of(pod).get(self._index_key, ""))
+        return parse_index(annotations_of(pod).get(self._index_key, ""))
 
     def _over(
         self, job: Object, mine: list[Object], failed: int, fresh: dict[str, Any]
@@ -258,7 +245,7 @@ class JobController(PodViewController):
     # -- pods
 
     async def _manage(
-        self, key: Key, job: Object, active: list[Object], succeeded: int, done: set[int] | None
+        self, key: Key, job: Object, active: list[Object], succeeded: int, done: IndexSet | None
     ) -> tuple[int, Failure | None]:
         """Create or delete pods. Returns the number of active pods and the first failure."""
         if spec(job).get("suspend"):
@@ -280,15 +267,15 @@ class JobController(PodViewController):
         made, problem = await self._create(key, job, active, missing, done)
         return len(active) + made, problem
 
-    def _surplus(self, active: list[Object], count: int, done: set[int] | None) -> list[Object]:
+    def _surplus(self, active: list[Object], count: int, done: IndexSet | None) -> list[Object]:
         """Pods to delete: of an indexed job first those whose index is completed, duplicate or missing, then in the order in
         which ReplicaSets scale down."""
         first: list[Object] = []
         if done is not None:
-            seen: set[int] = set(done)
+            seen: set[int] = set()
             for pod in active:
                 index = self._index(pod)
-                if index is None or index in seen:
+                if index is None or index in done or index in seen:
                     first.append(pod)
                 else:
                     seen.add(index)
@@ -300,15 +287,14 @@ class JobController(PodViewController):
         return [*first, *rest]
 
     async def _create(
-        self, key: Key, job: Object, active: list[Object], missing: int, done: set[int] | None
+        self, key: Key, job: Object, active: list[Object], missing: int, done: IndexSet | None
     ) -> tuple[int, Failure | None]:
         reference = owner_reference(job, "batch/v1", "Job")
         pod = pod_from_template(spec(job)["template"], name(job), reference)
         indexes: list[int] = []
         if done is not None:
-            taken = done | {i for i in (self._index(p) for p in active) if i is not None}
-            free = (i for i in range(int(spec(job)["completions"])) if i not in taken)
-            indexes = list(islice(free, missing))
+            taken = done.with_indexes(i for i in (self._index(p) for p in active) if i is not None)
+            indexes = taken.missing(missing, int(spec(job)["completions"]))
             missing = len(indexes)
 
         async def make(number: int) -> None:
@@ -384,14 +370,3 @@ class JobController(PodViewController):
                 case "Suspended":
                     verb = "suspended" if found["status"] == "True" else "resumed"
                     self.record(job, NORMAL, verb.capitalize(), f"Job {verb}")
-
-
-def _expanded(text: str, most: int) -> set[int]:
-    """The numbers of ``0,2-4`` below `most`. Invalid parts, which another client must have written, are ignored."""
-    out: set[int] = set()
-    for part in text.split(","):
-        first, dash, last = part.partition("-")
-        begin, end = small_number(first), small_number(last if dash else first)
-        if begin is not None and end is not None:
-            out.update(range(begin, min(end + 1, most)))
-    return out
