@@ -76,7 +76,6 @@ class ComponentSettings:
     flags: Mapping[str, Any]
     #: Names of the flags that were given.
     given: frozenset[str]
-    warnings: tuple[str, ...] = ()
 
 
 class ComponentOptions(PlainErrors, Options):
@@ -133,7 +132,6 @@ class _ComponentBuilder(SettingsBuilder):
             warnings=tuple(self._warnings),
             flags=dict(v),
             given=frozenset(self._given),
-            warnings=tuple(self._warnings),
         )
 
     def _lock_name(self) -> str:
