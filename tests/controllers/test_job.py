@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from orchd.controllers.objects import JOBS, PODS
 from orchd.dialect import ORCH
 from tests.controllers.cluster_support import Cluster, template

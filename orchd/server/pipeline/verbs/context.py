@@ -143,12 +143,12 @@ class VerbContext:
         self, request: Request, value: Object, resource: Resource, options_kind: str
     ) -> tuple[Object, WriteOptions]:
         """As `decode_object`, for an object that a client in this process hands over: like one from YAML, it is complete
-        without its text. It is encoded only to bound its size and number of values like those of a body."""
+        without its text. It is encoded only to bound its size and number of values like those of an object."""
         options = write_options(self.dialect, request, options_kind)
         text = orjson.dumps(value, default=dict)
         if len(text) > BODY_LIMIT:
             raise too_large(BODY_LIMIT)
-        bounds.check_json(text)
+        bounds.check_json(text, bounds.MAX_OBJECT_VALUES)
         request.size = len(text)
         obj = decode.decode_object(
             b"", Form.YAML, decode.ExpectedKind.of(resource), catalog=self.catalog(), parsed=value
