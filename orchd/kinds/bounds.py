@@ -25,7 +25,7 @@ MAX_STORED: Final = 1536 * 1024
 #: Bytes of a stored object in JSON, with the members around it, that are never too many.
 MAX_STORED_TEXT: Final = MAX_STORED - 4096
 MAX_SENT: Final = 2 * 1024 * 1024
-#: Maximum number of bytes that defaults add to an object: more cannot be stored.
+#: Maximum number of values and bytes that defaults of a schema add to an object: more cannot be stored.
 MAX_ADDED: Final = 2 * MAX_SENT
 _REFUSED: Final = "etcdserver: request is too large"
 _UNSENT: Final = "rpc error: code = ResourceExhausted desc = trying to send message larger than max"
@@ -59,7 +59,7 @@ class Growth(local):
     def begin(self) -> None:
         """Begin with another object."""
         self.bytes = MAX_ADDED
-        self.values = MAX_OBJECT_VALUES
+        self.values = MAX_VALUES
 
     def spend(self, cost: tuple[int, int]) -> None:
         """Count added bytes and values. Raises ApiError above the limits: no object that large can be stored."""
@@ -68,7 +68,7 @@ class Growth(local):
         if self.bytes < 0:
             raise too_large(MAX_ADDED - self.bytes)
         if self.values < 0:
-            raise too_many(MAX_OBJECT_VALUES)
+            raise ApiError(413, "RequestEntityTooLarge", f"Request entity too large: defaults add more than {MAX_VALUES} values")
 
 
 #: Shared: defaulting is synchronous, so that each thread has one object at a time.
