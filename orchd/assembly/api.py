@@ -59,6 +59,7 @@ from orchd.server.pipeline.verbs.watch.verb import WatchVerb
 from orchd.server.state import ServerState
 from orchd.txkit.aside import Aside
 from orchd.txkit.services import Member, as_member
+from orchd.txkit.turns import shared_budget
 
 
 class ComponentProbes(dict[str, Probe]):
@@ -267,7 +268,9 @@ class Api:
         self.endpoints |= {
             "/": root_endpoint(catalog, health),
             "/version": version_endpoint(git_version=VERSION),
-            "/metrics": metrics.endpoint(self.metric_sources, selected_metrics(runtime.settings.flags)),
+            "/metrics": metrics.endpoint(
+                self.metric_sources, shared_budget(runtime.reactor), selected_metrics(runtime.settings.flags)
+            ),
             "/openapi/v2": self.documents.specification.answer,
             **issuer_endpoints(runtime.settings, parts.files, self._address()),
             **(profiling_endpoints(runtime.in_thread) if profiling else {}),

@@ -49,6 +49,7 @@ from orchd.server.pipeline.stages.failure import Failure as FailureStage
 from orchd.server.pipeline.stages.identity import Authentication, Authorization
 from orchd.server.pipeline.verbs.dispatch import text_not_found
 from orchd.txkit.log import Logger
+from orchd.txkit.turns import shared_budget
 
 #: The -v level from which each request is logged, as in the API server.
 _ACCESS_LOG = 3
@@ -213,7 +214,9 @@ class SecurePort:
         ]
         self._health = Health(tuple(served.checks))
         self._exact: dict[str, Endpoint] = {
-            "/metrics": metrics.endpoint((*served.sources, self._reactor_metrics.families), selected_metrics(settings.flags)),
+            "/metrics": metrics.endpoint(
+                (*served.sources, self._reactor_metrics.families), shared_budget(runtime.reactor), selected_metrics(settings.flags)
+            ),
             "/configz": _configuration_endpoint(served.configuration),
             **(profiling_endpoints(runtime.in_thread) if settings.port.profiling else {}),
             **served.endpoints,

@@ -1,6 +1,7 @@
 """Metric families in the text format."""
 
 from collections.abc import Iterator
+from typing import Any, cast
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +16,10 @@ from prometheus_client.core import (
     SummaryMetricFamily,
 )
 
-from orchd.server.pipeline.endpoints.exposition import exposition
+from orchd.server.pipeline.endpoints.exposition import pieces
+from orchd.server.pipeline.endpoints.metrics import endpoint
+from orchd.server.pipeline.interfaces import whole
+from orchd.testing.server import run
 
 _TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.sampled_from(['a"b', "a\\b", "a\nb", "", "GET"])
 _NUMBERS = st.floats() | st.integers(-(10**12), 10**12)
@@ -51,4 +55,28 @@ def test_exposition_equals_that_of_prometheus_client(help: str, labels: list[str
     families = _families(help, labels, number, stamp)
     registry = CollectorRegistry()
     registry.register(_Collector(families))
-    assert exposition(families) == generate_latest(registry)
+    assert b"".join(pieces(families)) == generate_latest(registry)
+
+
+class _Turns:
+    """Counts the turns that work was spread over."""
+
+    waited = 0
+
+    async def wait(self) -> None:
+        self.waited += 1
+
+
+def test_many_samples_are_written_in_several_turns() -> None:
+    """Other requests are served while a large answer is made; it is the same as one made at once."""
+
+    def families() -> Iterator[Metric]:
+        family = GaugeMetricFamily("many", "Help.", labels=("x",))
+        for number in range(3500):
+            family.add_metric([str(number)], number)
+        yield family
+
+    turns: Any = _Turns()
+    response = run(endpoint([families], turns)(cast("Any", None)))
+    assert whole(response.body).startswith(b"".join(pieces(families())))
+    assert turns.waited == 3

@@ -12,11 +12,12 @@ from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector,
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
 from orchd.dialect import Dialect
-from orchd.server.pipeline.endpoints.exposition import exposition
+from orchd.server.pipeline.endpoints.exposition import pieces
 from orchd.server.pipeline.endpoints.metric_selection import EVERYTHING, MetricSelection
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE
 from orchd.txkit.histogram import Histogram, cumulative
+from orchd.txkit.turns import TurnBudget
 
 #: Collects metric families at a scrape.
 Source = Callable[[], Iterable[Metric]]
@@ -107,8 +108,10 @@ class _Sources:
                     yield selected
 
 
-def endpoint(sources: Sequence[Source], selection: MetricSelection = EVERYTHING) -> Callable[[Request], Any]:
-    """The endpoint over all selected sources and the process's resource usage."""
+def endpoint(
+    sources: Sequence[Source], turns: TurnBudget, selection: MetricSelection = EVERYTHING
+) -> Callable[[Request], Any]:
+    """The endpoint over all selected sources and the process's resource usage. Many samples are written in several `turns`."""
     registry = CollectorRegistry()
     registry.register(_Sources(sources, selection))
     ProcessCollector(registry=registry)
@@ -116,7 +119,11 @@ def endpoint(sources: Sequence[Source], selection: MetricSelection = EVERYTHING)
     PlatformCollector(registry=registry)
 
     async def answer(request: Request) -> Response:
-        text = exposition(registry.collect())
-        return Response(content_type="text/plain; version=0.0.4; charset=utf-8", headers=[NO_STORE], body=text)
+        body: list[bytes] = []
+        for piece in pieces(registry.collect()):
+            if body:
+                await turns.wait()
+            body.append(piece)
+        return Response(content_type="text/plain; version=0.0.4; charset=utf-8", headers=[NO_STORE], body=b"".join(body))
 
     return answer
