@@ -136,7 +136,7 @@ class JwtConfiguration:
             found=REMEMBERED,
             unknown=0,
             secret=token_bytes(32),
-            numbers=self._services.token_cache,
+            metrics=self._services.token_cache,
         )
         return _Issuer(configuration=chosen, tokens=tokens, cached=cached, background=background)
 

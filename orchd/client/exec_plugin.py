@@ -17,7 +17,7 @@ from typing import Any, Final
 from cryptography import x509
 from twisted.internet.defer import Deferred
 
-from orchd.client.request_counts import ROTATIONS, RequestCounts
+from orchd.client.metrics import RequestMetrics
 from orchd.errors import ApiError
 from orchd.pki.clientconfig import ClientConfig, ExecPlugin
 from orchd.txkit.log import Logger
@@ -112,7 +112,7 @@ class ExecCredentials:
         environment: Mapping[str, str],
         run: Run = run_program,
         terminal: Callable[[], bool] = has_terminal,
-        counts: RequestCounts | None = None,
+        metrics: RequestMetrics | None = None,
     ) -> None:
         assert config.exec is not None
         self._config = config
@@ -122,8 +122,8 @@ class ExecCredentials:
         self._environment = environment
         self._run = run
         self._terminal = terminal
-        self._counts = counts or RequestCounts()
-        self._calls = self._counts.plugin_calls
+        self._metrics = metrics or RequestMetrics()
+        self._calls = self._metrics.plugin_calls
         #: The last certificate that the program returned.
         self._certificate = b""
         self._found: ExecCredential | None = None
@@ -158,15 +158,15 @@ class ExecCredentials:
         try:
             code, output = await self._in_thread(self._run, command, environment, interactive)
         except FileNotFoundError:
-            self._calls["1", "plugin_not_found_error"] += 1
+            self._calls.add("1", "plugin_not_found_error")
             raise CredentialError(f"exec: executable {self._plugin.command} not found{self._hint()}") from None
         except OSError as error:
-            self._calls["1", "client_internal_error"] += 1
+            self._calls.add("1", "client_internal_error")
             raise CredentialError(f"exec: {self._plugin.command}: {error.strerror or error}") from None
         if code != 0:
-            self._calls[str(code), "plugin_execution_error"] += 1
+            self._calls.add(str(code), "plugin_execution_error")
             raise CredentialError(f"exec: executable {self._plugin.command} failed with exit code {code}")
-        self._calls["0", "no_error"] += 1
+        self._calls.add("0", "no_error")
         self._found = self._read(output)
         self._count(self._found.certificate)
         return self._found
@@ -176,11 +176,11 @@ class ExecCredentials:
         before, self._certificate = self._certificate, certificate
         if before and before != certificate:
             begun = x509.load_pem_x509_certificate(before).not_valid_before_utc.timestamp()
-            self._counts.plugin_rotations.observe(ROTATIONS, self._wall() - begun)
+            self._metrics.plugin_rotations.observe(self._wall() - begun)
         if certificate:
-            self._counts.plugin_expiries[id(self)] = x509.load_pem_x509_certificate(certificate).not_valid_after_utc.timestamp()
+            self._metrics.plugin_expiries[id(self)] = x509.load_pem_x509_certificate(certificate).not_valid_after_utc.timestamp()
         else:
-            self._counts.plugin_expiries.pop(id(self), None)
+            self._metrics.plugin_expiries.pop(id(self), None)
 
     def _interactive(self) -> bool:
         mode = self._plugin.interactive_mode

@@ -14,9 +14,8 @@ from orchd.assembly.outbound_services import IssuerServices
 from orchd.dialect import ORCH
 from orchd.server.authn.anonymous import Anonymous
 from orchd.server.authn.interfaces import AuthenticationError, Credentials
-from orchd.server.authn.token_cache import NullTokenCacheMetrics
+from orchd.server.authn.metrics import JwtMetrics, TokenCacheMetrics
 from orchd.server.outbound.webhooks import Answer, WebhookError
-from orchd.server.pipeline.endpoints.jwt_metrics import JwtMetrics
 from orchd.testing.results import result_of
 from orchd.testing.server import make_server, run
 from orchd.txkit.config_file_watcher import digest
@@ -59,7 +58,7 @@ class Configured:
             reactor=self.clock,
             wall=lambda: float(NOW),
             calls={"": web},  # type: ignore[dict-item]  # as much of a client as is used
-            token_cache=NullTokenCacheMetrics(),
+            token_cache=TokenCacheMetrics(),
             metrics=self.numbers,
         )
         self.jwt = JwtConfiguration(str(path), ORCH, services, audiences=("api",), disallowed=("https://accounts",))
@@ -118,8 +117,8 @@ def test_metrics_are_labelled_with_the_issuers_digest(configured: Configured) ->
 
     def samples() -> dict[str, float]:
         found = {}
-        for family in configured.numbers.families():
-            for sample in family.samples:
+        for instrument in configured.numbers.instruments:
+            for sample in instrument.family().samples:
                 if sample.name.endswith(("_count", "_seconds", "_info")):
                     short = sample.name.removeprefix("apiserver_authentication_jwt_authenticator_")
                     found[f"{short} {sample.labels.get('result', '')} {sample.labels['jwt_issuer_hash']}".replace(digest(ONE.encode()), "one")] = sample.value

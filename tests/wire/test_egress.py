@@ -74,8 +74,8 @@ async def test_transports(tmp_path: Path) -> None:
         ):
             selector, code = await fetch(given, port)
             assert (code, double.targets) == (204, [f"127.0.0.1:{port}"])
-            assert list(selector.numbers.seconds.values) == [("http_connect", transport)]
-            assert not selector.numbers.failures.values
+            assert list(selector.metrics.seconds.values) == [("http_connect", transport)]
+            assert not selector.metrics.failures.values
             assert selector.dial(Egress.ETCD) is None
     await listening.stopListening()
 
@@ -97,7 +97,7 @@ async def test_proxies_that_do_not_connect(answer: bytes, why: str) -> None:
         with pytest.raises(UnreachableError) as caught:
             await upstream.fetch("GET", Location("http", "10.1.2.3", 80), "/", ())
     assert str(caught.value) == f"proxy {url}: {why}"
-    assert dict(selector.numbers.failures.values) == {("http_connect", "tcp", "proxy"): 1}
+    assert dict(selector.metrics.failures.values) == {("http_connect", "tcp", "proxy"): 1}
 
 
 @pytest_twisted.ensureDeferred
@@ -109,7 +109,7 @@ async def test_proxies_that_are_not_reached(tmp_path: Path) -> None:
         assert dial is not None
         with pytest.raises(ProxyError, match=f"^proxy {given.name}: "):
             await dial("host", 443, PATIENCE).connect(Factory.forProtocol(Protocol))
-        assert dict(selector.numbers.failures.values) == {("http_connect", given.transport, "connect"): 1}
+        assert dict(selector.metrics.failures.values) == {("http_connect", given.transport, "connect"): 1}
         with pytest.raises(ProxyError, match="not the name of a host"):
             await dial("h\u00f6st", 443, PATIENCE).connect(Factory.forProtocol(Protocol))
         with pytest.raises(AddressNotAllowedError):

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from orchd.errors import bad_request
 from orchd.kinds.ir import Type
-from orchd.kinds.jsonvalues import Object
+from orchd.kinds.jsonvalues import Object, without_managed_fields
 from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.patch import managed, prune, typed
 from orchd.kinds.patch.conflicts import raise_conflicts, without_excused
@@ -31,7 +31,6 @@ from orchd.kinds.patch.ownership import (
     reconcile_owners,
     same_owners,
     without_lost_fields,
-    without_managed_fields,
 )
 from orchd.kinds.patch.patch_errors import describe, group_kind, server_error
 from orchd.kinds.patch.typed import TypedError

@@ -6,7 +6,6 @@ This server has authenticated and authorized the request; the other server trust
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -36,6 +35,7 @@ from orchd.server.pipeline.verbs.subresources.upstream import (
     forwardable_headers,
 )
 from orchd.txkit.coroutines import start
+from orchd.txkit.lru_cache import LruCache
 from orchd.txkit.proxy_tunnel import Dial
 from orchd.txkit.timeouts import within
 from orchd.txkit.tls_client import UnverifiedConnection, own_certificate, trust_roots
@@ -90,7 +90,7 @@ class AggregationProxy:
         self._addresses = addresses
         self._own = own
         self._prober = prober
-        self._policies: OrderedDict[tuple[bytes, bool, tuple[bytes, bytes]], _Policy] = OrderedDict()
+        self._policies: LruCache[tuple[bytes, bool, tuple[bytes, bytes]], _Policy] = LruCache(_MOST_SERVERS)
 
     async def forward(self, server: AggregatedService, request: Request) -> Response:
         """The response of the other server; 503 when it is unavailable."""
@@ -180,14 +180,10 @@ class AggregationProxy:
             raise AuthorityError("unable to load root certificates: unable to parse bytes as PEM block")
         own = self._own()
         key = server.authority, server.unchecked, own
-        policy = self._policies.get(key)
-        if policy is None:
-            try:
-                policy = self._policies[key] = _Policy(server, own_certificate(*own))
-            except Exception as error:  # pyOpenSSL raises a different error for each kind of damage
-                raise AuthorityError(f"unable to load root certificates: failed to parse certificate: {error}") from error
-            if len(self._policies) > _MOST_SERVERS:
-                self._policies.popitem(last=False)
+        try:
+            policy = self._policies.obtain(key, lambda: _Policy(server, own_certificate(*own)))
+        except Exception as error:  # pyOpenSSL raises a different error for each kind of damage
+            raise AuthorityError(f"unable to load root certificates: failed to parse certificate: {error}") from error
         # Administrators configure the servers of groups, which may run on this machine.
         return Upstream(self._reactor, policy, at=address, addresses=any_address, dial=self._dial)
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from orchd import errors
-from orchd.cache.interfaces import Damaged, Entry
+from orchd.cache.entries import Damaged, Entry
 from orchd.kinds.catalog import Resource
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import timestamp

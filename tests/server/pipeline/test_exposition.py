@@ -1,6 +1,7 @@
 """Metric families in the text format."""
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any, cast
 
 from hypothesis import given
@@ -17,7 +18,7 @@ from prometheus_client.core import (
 )
 
 from orchd.server.pipeline.endpoints.exposition import pieces
-from orchd.server.pipeline.endpoints.metrics import endpoint
+from orchd.server.pipeline.endpoints.metrics import metrics_endpoint
 from orchd.server.pipeline.interfaces import whole
 from orchd.testing.server import run
 
@@ -70,13 +71,11 @@ class _Turns:
 def test_many_samples_are_written_in_several_turns() -> None:
     """Other requests are served while a large answer is made; it is the same as one made at once."""
 
-    def families() -> Iterator[Metric]:
-        family = GaugeMetricFamily("many", "Help.", labels=("x",))
-        for number in range(3500):
-            family.add_metric([str(number)], number)
-        yield family
-
+    family = GaugeMetricFamily("many", "Help.", labels=("x",))
+    for number in range(3500):
+        family.add_metric([str(number)], number)
     turns: Any = _Turns()
-    response = run(endpoint([families], turns)(cast("Any", None)))
-    assert whole(response.body).startswith(b"".join(pieces(families())))
+    instrument: Any = SimpleNamespace(family=lambda: family)
+    response = run(metrics_endpoint(lambda: [instrument], turns)(cast("Any", None)))
+    assert whole(response.body).startswith(b"".join(pieces([family])))
     assert turns.waited == 3

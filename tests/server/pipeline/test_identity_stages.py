@@ -14,9 +14,10 @@ from orchd.errors import ApiError
 from orchd.kinds.identity import User
 from orchd.server.authn.impersonation import ImpersonationError, parse_impersonation
 from orchd.server.authn.interfaces import Authenticated, Credentials
+from orchd.server.authn.metrics import AuthenticationMetrics, TokenCacheMetrics
 from orchd.server.authz.interfaces import Action, Decision, Verdict
 from orchd.server.http.request_body import NoBody
-from orchd.server.pipeline.endpoints.identity_metrics import AuthenticationMetrics, ReviewMetrics, TokenCacheMetrics
+from orchd.server.outbound.metrics import ReviewMetrics
 from orchd.server.pipeline.interfaces import Request, RequestInfo, Response
 from orchd.server.pipeline.query import Query
 from orchd.server.pipeline.stages import identity
@@ -111,11 +112,11 @@ def test_authorizer_error_is_500(decision: Decision) -> None:
 def test_decision_and_reason_are_audited(verdict: Verdict, said: dict[str, str]) -> None:
     """Decision and reason are annotated; of an error only the fact."""
     asked = request()
-    asked.user, asked.audited = User(name="me"), True
+    asked.user, asked.trace.audited = User(name="me"), True
     authorizer: Any = Authorizer(verdict)
     with contextlib.suppress(ApiError):
         run(identity.Authorization(authorizer, refused, ORCH)(asked, at_once))
-    assert asked.annotations == {ORCH("authorization.{abbr}.io/") + name: value for name, value in said.items()}
+    assert asked.trace.annotations == {ORCH("authorization.{abbr}.io/") + name: value for name, value in said.items()}
 
 
 def test_allow_ignores_errors_of_other_authorizers() -> None:
@@ -129,8 +130,8 @@ def test_allow_ignores_errors_of_other_authorizers() -> None:
 def samples(numbers: Any) -> dict[str, float]:
     return {
         f"{sample.name}{sorted(sample.labels.values())}": sample.value
-        for family in numbers.families()
-        for sample in family.samples
+        for instrument in numbers.instruments
+        for sample in instrument.family().samples
         if not sample.name.endswith(("_bucket", "_sum"))
     }
 

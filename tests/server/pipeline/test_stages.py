@@ -157,7 +157,7 @@ class TestInFlight:
         assert got and run(stage(ask(), at_once)).code == 200
         assert [underway.executing[half].current for half in (False, True)] == [0, 0]
         assert [underway.executing[half].read_peak() for half in (False, True)] == [1, 1]
-        assert underway.refused == {False: 1, True: 0}
+        assert underway.rejected == {False: 1, True: 0}
 
     def test_masters_are_not_limited(self) -> None:
         """Members of system:masters are never rejected with 429."""
@@ -254,7 +254,7 @@ class TestIdentity:
         stage = identity.Authentication(Chain())
         request = ask()
         run(stage(request, at_once))
-        assert request.user == User(name="found") and request.annotations == {"a": "b"}
+        assert request.user == User(name="found") and request.trace.annotations == {"a": "b"}
         known = ask(user=User(name="me"))
         run(stage(known, at_once))
         assert known.user == User(name="me") and len(asked) == 1
@@ -347,5 +347,5 @@ class TestPipeline:
         measuring = RequestMetrics(lambda: 0.0)
         stages = [measuring, Failure(lambda request, error: Response(code=error.code))]
         response = run(Pipeline(stages, at_once, FixedBits()).handle(request))  # type: ignore[arg-type]  # as above
-        assert (response.code, request.terminated) == (500, True)
+        assert (response.code, request.trace.terminated) == (500, True)
         assert [series.codes for series in measuring.series.values()] == [{500: 1}]

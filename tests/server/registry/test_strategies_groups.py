@@ -215,3 +215,14 @@ class TestRevisions:
         assert "\ufffd" in str(space("GET", path, group=group).json["items"][0]["data"])
         assert space("GET", path, group=group, accept="application/yaml").code == 200
         assert space("DELETE", f"{path}/r", group=group).code == 200
+
+@pytest.mark.parametrize(("given", "number"), [({"whenDeleted": "Delete"}, 1), (None, 0)])
+def test_dropped_retention_policy_of_claims_gives_a_warning(space: Any, given: Any, number: int) -> None:
+    """With its gate off, the policy is dropped from stateful sets that are created or replaced, and the client is warned."""
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"serviceName": "s", "selector": {"matchLabels": {"a": "b"}}, "template": template}
+    body = {"metadata": {"name": "a"}, "spec": {**spec, "persistentVolumeClaimRetentionPolicy": given} if given else spec}
+    for method, path, code in (("POST", "statefulsets", 201), ("PUT", "statefulsets/a", 200)):
+        answer = space(method, path, body, group="apps/v1")
+        assert (answer.code, "persistentVolumeClaimRetentionPolicy" in answer.json["spec"]) == (code, False)
+        assert answer.headers.get("Warning", "").count("feature gate StatefulSetAutoDeletePVC is off") == number

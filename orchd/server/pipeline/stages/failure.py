@@ -47,7 +47,7 @@ class Failure:
             return self._bug(request, error)
 
     def _bug(self, request: Request, error: Exception) -> Response:
-        request.terminated = True
+        request.trace.terminated = True
         incident = uuid.uuid4().hex[:12]
         self.log.failure(
             "incident {incident}: {method} {path} failed", incident=incident, method=request.method, path=errors.quoted(request.raw_path)

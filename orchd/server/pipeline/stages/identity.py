@@ -60,7 +60,7 @@ class Authentication:
                 kept.update(known.instead or {})
                 request.headers = kept
             if known.annotations:
-                request.annotations.update(known.annotations)
+                request.trace.annotations.update(known.annotations)
         # Requests of local clients run inside of other work, which is not theirs.
         outer = current_flow.get()
         current_flow.set(request.user.name)
@@ -84,8 +84,8 @@ class Authorization:
     async def __call__(self, request: Request, then: Next) -> Response:
         action = action_of(request)
         verdict = await self._authorizer.authorize(action)
-        if request.audited:
-            request.annotations.update(self._annotations(verdict))
+        if request.trace.audited:
+            request.trace.annotations.update(self._annotations(verdict))
         if verdict.decision is Decision.ALLOW:
             request.permitted = (*request.permitted, action)
             return await then(request)
