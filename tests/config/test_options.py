@@ -247,6 +247,7 @@ def test_unusable_runtime_config(value: str, message: str) -> None:
         *(ORCH(f"{group}.{{abbr}}.io/{version}") for group, version in (
             ("authentication", "v1beta1"), ("authorization", "v1beta1"), ("admissionregistration", "v1beta1"), ("imagepolicy", "v1alpha1"),
             ("rbac.authorization", "v1beta1"), ("networking", "v1beta1"), ("scheduling", "v1alpha1"), ("admission", "v1"),
+            ("eventratelimit.admission", "v1alpha1"),
         )),
     ],
 )  # fmt: skip
