@@ -63,7 +63,7 @@ def admission_chain(
         observe=metrics.observe,
     )
     context = PluginContext(
-        settings=PluginSettings(dialect=runtime.dialect, flags=flags),
+        settings=PluginSettings(dialect=runtime.dialect, flags=flags, disabled=runtime.objects.disabled),
         api=PluginApi(client=client, informers=objects.informers, catalog=objects.store.catalog),
         authorize=identity.authorization.union.authorize,
         runtime=PluginRuntime(

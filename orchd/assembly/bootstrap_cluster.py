@@ -11,10 +11,12 @@ from orchd.assembly.runtime import Runtime
 from orchd.assembly.storage import Storage
 from orchd.client.interfaces import IClient
 from orchd.kinds.catalog import Catalog, group_version
+from orchd.kinds.naming import random_uuid
 from orchd.kinds.objects.scalars import timestamp
 from orchd.server.authz import bootstrap_policy as rbac
 from orchd.server.bootstrap import ensure_objects, objects
 from orchd.server.reconcilers.api_endpoints import CountedEndpointReconciler, EndpointReconciler
+from orchd.server.reconcilers.server_identity import IdentitySettings, ServerIdentity
 from orchd.server.state import ServerState
 from orchd.txkit.services import Member, as_member
 
@@ -52,15 +54,31 @@ class ClusterBootstrap:
             CountedEndpointReconciler(*parts, settings.api.server_count) if self._kind == "master-count" else EndpointReconciler(*parts)
         )
 
+        self.identity = self._server_identity() if runtime.objects.feature("APIServerIdentity") else None
+
+    def _server_identity(self) -> ServerIdentity:
+        runtime, dialect = self._runtime, self._runtime.dialect
+        duration, interval = runtime.settings.api.identity_lease
+        settings = IdentitySettings(
+            name=f"{dialect('{short}-apiserver')}-{random_uuid(runtime.random)}",
+            duration=duration,
+            interval=interval,
+            records_versions=runtime.objects.feature("StorageVersionAPI"),
+        )
+        return ServerIdentity(settings, self._client, dialect, lambda: self._catalog, runtime.reactor, runtime.wall)
+
     def member(self, drained: Callable[[], Awaitable[object]]) -> Member:
         """The service group member. On stop it awaits `drained`: writes that outlive their clients finish before
         informers stop."""
         return as_member("bootstrap", self.run, drained)
 
     def reconcilers(self) -> list[Member]:
-        if not self._shared:
-            return []
-        return [as_member("endpoints of the API service", self.endpoints.start, self.endpoints.stop)]
+        members = []
+        if self._shared:
+            members.append(as_member("endpoints of the API service", self.endpoints.start, self.endpoints.stop))
+        if self.identity is not None:
+            members.append(as_member("identity of this server", self.identity.start, self.identity.stop))
+        return members
 
     async def run(self) -> None:
         """Create missing objects and restore changed ones; health checks report each step. Raises ApiError."""

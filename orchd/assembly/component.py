@@ -18,9 +18,10 @@ from twisted.python.failure import Failure
 from orchd.assembly.delegation import DelegatedChain, delegated_authorizer
 from orchd.assembly.runtime import ProcessRuntime
 from orchd.assembly.tls import tls_settings
-from orchd.client.bodies import JSON, BodyCodec, ProtobufBodies
+from orchd.client.bodies import JSON, BodyCodec
 from orchd.client.credentials import ITokenSource
 from orchd.client.metrics import RequestMetrics
+from orchd.client.protobuf_bodies import ProtobufBodies
 from orchd.client.remote import ClientOptions, RemoteClient
 from orchd.client.throttle import Throttle
 from orchd.config.component import ComponentSettings

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from orchd.config import feature_gates
 from orchd.config.identity import FrontProxySettings, front_proxy
 from orchd.config.leader_election import ElectionSettings, election
 from orchd.config.listener import ListenerSettings
@@ -71,6 +70,8 @@ class ComponentSettings:
     controllers: tuple[str, ...]
     features: Mapping[str, bool]
     verbosity: Verbosity
+    #: Logged at start.
+    warnings: tuple[str, ...]
     #: Every flag's value by its name in the table.
     flags: Mapping[str, Any]
     #: Names of the flags that were given.
@@ -113,10 +114,6 @@ class _ComponentBuilder(SettingsBuilder):
 
     def component(self) -> ComponentSettings:
         v = self._values
-        try:
-            features = feature_gates.resolve(self._dialect, v["feature-gates"])
-        except ValueError as error:
-            raise self._error("feature-gates", str(error)) from None
         return ComponentSettings(
             name=self._name,
             dialect=self._dialect,
@@ -131,8 +128,9 @@ class _ComponentBuilder(SettingsBuilder):
             ),
             election=election(v, self._error, self._lock_name()),
             controllers=self._controller_names() if "controllers" in v else (),
-            features=features,
+            features=self._features(),
             verbosity=self._verbosity(),
+            warnings=tuple(self._warnings),
             flags=dict(v),
             given=frozenset(self._given),
             warnings=tuple(self._warnings),

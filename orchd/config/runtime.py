@@ -42,9 +42,6 @@ _REMOVED: Final = {
 }
 #: A key of former releases, without an effect.
 _LEGACY: Final = "api/legacy"
-
-#: Prefix of the storage version API's group, which is not implemented.
-_INTERNAL: Final = "internal."
 #: (first segment of the group, version) of versions that only their own key enables: removed from the reference.
 _BY_NAME: Final = frozenset((("apiextensions", "v1beta1"),))
 
@@ -78,7 +75,7 @@ class RuntimeConfig:
         if own is not None:
             return own
         decided = default
-        if group.startswith(_INTERNAL) or (group.partition(".")[0], version) in _BY_NAME:
+        if (group.partition(".")[0], version) in _BY_NAME:
             return decided
         for key, pattern in _PATTERNS:
             if key in self.by_pattern and pattern.match(version):
@@ -103,8 +100,6 @@ def parse_runtime_config(dialect: Dialect, given: Mapping[str, str]) -> RuntimeC
             by_pattern[key] = text == "true"
             continue
         on = not text or _parse_on(key, text)
-        if on and key.startswith(_INTERNAL):
-            raise ValueError(f'API version "{key}": not built yet')
         parts = ["", *key.split("/")[1:]] if key.startswith("api/v") else key.split("/")
         version = group_version(*_group_and_version(parts))
         if key == _LEGACY:

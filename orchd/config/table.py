@@ -75,7 +75,6 @@ VOID: Final = {
     "unused": "the reference ignores it too",
     "bytes": "objects are stored as JSON, which reads and watches send unchanged",
     "revision": "all resources share the revisions of one store",
-    "gate": "servers find each other by keys in the store, without the feature gate APIServerIdentity",
     "approval": "the reference ignores it too; bind the approval role of node requests to the group instead",
 }
 

@@ -151,7 +151,11 @@ def parse(text: str, *, folder: Path | None = None, context: str = "", server: s
     replaces the one that the cluster names.
 
     Raises ClientConfigError; OSError when a file that it names cannot be read."""
-    document = _document(text)
+    return select(_document(text), folder=folder, context=context, server=server)
+
+
+def select(document: dict[str, Any], *, folder: Path | None = None, context: str = "", server: str = "") -> ClientConfig:
+    """`parse` for the data of a file."""
     name = context or document.get("current-context") or ""
     chosen = _find(document, "contexts", "context", name)
     cluster = _find(document, "clusters", "cluster", chosen.get("cluster", ""))

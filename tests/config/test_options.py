@@ -15,6 +15,7 @@ from orchd.config.table import table
 from orchd.config.values import show
 from orchd.dialect import KUBERNETES, ORCH
 from orchd.kinds.catalog import builtin_catalog
+from orchd.kinds.gates import GATES
 
 
 def parse(*argv: str, files: dict[str, str] | None = None, **keywords: Any) -> Options:
@@ -105,10 +106,11 @@ def test_flag_file_recursion() -> None:
      '--authorization-mode: authorization-mode ["RBAC" "RBAC"] has mode specified more than once'),
     (["--controllers=cloud-node-lifecycle"], "--controllers: controller cloud-node-lifecycle: not built yet"),
     (["--controllers=-deploymen"], '--controllers: unknown controller "deploymen": did you mean "deployment"?'),
-    (["--feature-gates=PodSecurty=true"], '--feature-gates: unknown feature gate "PodSecurty": did you mean "PodSecurity"?'),
+    (["--feature-gates=PodSecurty=true"], '--feature-gates: unrecognized feature gate: PodSecurty (did you mean "PodSecurity"?)'),
     (["--feature-gates=APIServerTracing=false", "--tracing-config-file=x"],
      "--tracing-config-file: the feature gate APIServerTracing is off"),
-    (["--feature-gates=OpenAPIEnums=true"], "--feature-gates: feature gate OpenAPIEnums=true: not built yet"),
+    (["--feature-gates=WatchBookmark=false"],
+     "--feature-gates: cannot set feature gate WatchBookmark to false, feature is locked to true"),
     (["--runtime-config=apps/v2=true"], '--runtime-config: unknown API version "apps/v2": did you mean "apps/v1"?'),
     (["--runtime-config=apps/v1/deployment=true"],
      '--runtime-config: unknown resource of apps/v1 "deployment": did you mean "deployments"?'),
@@ -265,10 +267,32 @@ def test_always_allow_turns_anonymous_off() -> None:
 
 
 def test_feature_gates_and_their_groups() -> None:
-    """AllBeta sets every beta gate; a gate's own value takes precedence."""
+    """AllAlpha and AllBeta set every gate of their stage; a gate's own value takes precedence."""
     features = from_options(parse("--feature-gates=AllBeta=true,PodSecurity=false")).api.features
     assert features["PodSecurity"] is False and features["ProbeTerminationGracePeriod"] is True
-    assert error_of("--feature-gates=AllBeta=false").startswith("--feature-gates: feature gate APIListChunking=false: not built")
+    features = from_options(parse("--feature-gates=AllBeta=false,AllAlpha=true,APIListChunking=true")).api.features
+    for gate in GATES:
+        stage = gate.stage()
+        expected = {"alpha": True, "beta": gate.name == "APIListChunking"}.get(stage.name if stage else "")
+        assert features.get(gate.name) is expected, gate.name
+
+
+def test_graduated_and_deprecated_gates_warn() -> None:
+    """A gate that is always on may be given its value, with a warning in the log; so may a deprecated one."""
+    settings = from_options(parse("--feature-gates=WatchBookmark=true,DynamicOrchletConfig=true,AppArmor=true"))
+    assert settings.warnings == (
+        "--feature-gates: Setting GA feature gate WatchBookmark=true. It will be removed in a future release.",
+        "--feature-gates: Setting deprecated feature gate DynamicOrchletConfig=true. It will be removed in a future release.",
+    )
+
+
+def test_gates_choose_controllers_and_plugins() -> None:
+    """A controller or plugin whose gate is off does not run, even if it is named."""
+    off = "--feature-gates=ExpandPersistentVolumes=false,PodSecurity=false"
+    for gates, expected in (("--feature-gates=AppArmor=false", True), (off, False)):
+        found = from_options(parse(gates, "--controllers=*,persistentvolume-expander", "--enable-admission-plugins=PodSecurity"))
+        assert ("persistentvolume-expander" in found.controllers.names) is expected
+        assert ("PodSecurity" in found.admission.plugins) is expected
 
 
 def test_help_exits_with_success(capsys: pytest.CaptureFixture[str]) -> None:
@@ -322,7 +346,7 @@ def test_show_every_default() -> None:
 def test_object_settings_follow_flags() -> None:
     """Settings that kinds depend on follow from the flags."""
     found = object_settings(from_options(parse("--allow-privileged", "--service-node-port-range=100-200", "--feature-gates=IndexedJob=false")))
-    assert found.allow_privileged and found.node_ports == (100, 200) and not found.feature("IndexedJob", True)
+    assert found.allow_privileged and found.node_ports == (100, 200) and not found.feature("IndexedJob")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ from orchd.kinds.objects.validate.paths import root
 from orchd.kinds.objects.validate.report import Report
 from orchd.server.admission.interfaces import IValidatingPlugin, PluginContext, Review
 from orchd.server.admission.plugin import Plugin
+from orchd.txkit.lru_cache import LruCache
 from orchd.txkit.token_bucket import TokenBucket
 
 #: Default number of buckets of a limit.
@@ -27,20 +27,13 @@ class _Limit:
     def __init__(self, row: Mapping[str, Any], wall: Callable[[], float]) -> None:
         self.kind: str = row["type"]
         self._rate, self._burst = row["qps"], row["burst"]
-        self._capacity = 1 if self.kind == "Server" else row.get("cacheSize") or _CACHE
         self._wall = wall
-        self._buckets: OrderedDict[str, TokenBucket] = OrderedDict()
+        self._buckets: LruCache[str, TokenBucket] = LruCache(1 if self.kind == "Server" else row.get("cacheSize") or _CACHE)
 
     def take(self, key: str) -> bool:
         """Take a token; False when the bucket is empty."""
         now = self._wall()
-        bucket = self._buckets.get(key)
-        if bucket is None:
-            bucket = self._buckets[key] = TokenBucket(self._rate, self._burst, now)
-            if len(self._buckets) > self._capacity:
-                self._buckets.popitem(last=False)
-        self._buckets.move_to_end(key)
-        return bucket.take(now)
+        return self._buckets.obtain(key, lambda: TokenBucket(self._rate, self._burst, now)).take(now)
 
 
 def _check(limits: Sequence[Mapping[str, Any]], report: Report) -> None:

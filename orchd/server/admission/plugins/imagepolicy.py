@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import Any
 
 import orjson
@@ -11,6 +10,7 @@ from zope.interface import implementer
 from orchd.server.admission.interfaces import IValidatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, metadata, refuse, spec
 from orchd.server.outbound.webhooks import WebhookError
+from orchd.txkit.expiring_cache import ExpiringCache
 
 #: Maximum number of cached verdicts.
 _REMEMBERED = 1024
@@ -45,7 +45,7 @@ class ImagePolicyWebhook(Plugin):
         self._marker = self.dialect(".image-policy.{abbr}.io/")
         self._prefix = self.dialect("imagepolicywebhook.image-policy.{abbr}.io/")
         self._ask = self.context.outbound.reviewer(path, times["retryBackoff"])
-        self._known: OrderedDict[bytes, tuple[float, dict[str, Any]]] = OrderedDict()
+        self._decisions: ExpiringCache[bytes, dict[str, Any]] = ExpiringCache(_REMEMBERED, self.context.runtime.wall)
 
     async def validate(self, review: Review) -> None:
         pod = review.object
@@ -85,14 +85,7 @@ class ImagePolicyWebhook(Plugin):
         return asked
 
     def _cached_answer(self, asked: dict[str, Any]) -> dict[str, Any] | None:
-        key = orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)
-        found = self._known.get(key)
-        if found is None:
-            return None
-        if found[0] < self.context.runtime.wall():
-            del self._known[key]
-            return None
-        return found[1]
+        return self._decisions.get(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS))
 
     async def _answer(self, asked: dict[str, Any]) -> dict[str, Any]:
         """The status of the service's response. Raises WebhookError."""
@@ -106,10 +99,8 @@ class ImagePolicyWebhook(Plugin):
         status = answer.get("status")
         if not isinstance(status, dict):
             status = {}
-        until = self.context.runtime.wall() + self._kept_for[bool(status.get("allowed"))]
-        self._known[orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)] = until, status
-        if len(self._known) > _REMEMBERED:
-            self._known.popitem(last=False)
+        key = orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)
+        self._decisions.put(key, status, self._kept_for[bool(status.get("allowed"))])
         return status
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from orchd.cache.interfaces import DetachedEntry, Entry
+from orchd.cache.entries import DetachedEntry, Entry
 from orchd.errors import ApiError, too_large
 from orchd.kinds import bounds, verbatim
 from orchd.kinds.canonical import canonicalize, too_deep

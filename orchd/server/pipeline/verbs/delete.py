@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from orchd.cache.interfaces import Entry
+from orchd.cache.entries import Entry
 from orchd.errors import ApiError
 from orchd.kinds.codec import decode, mediatype
 from orchd.kinds.codec.decode import ExpectedKind
@@ -85,6 +85,8 @@ async def deletecollection(context: VerbContext, request: Request, target: Resou
     view = context.present.view(request, resource)
     # Checked before the body.
     query = list_query(context.dialect, request, resource, target.namespace)
+    if "APIListChunking" in context.settings.disabled:
+        query = query.unpaged()
     options = await _options(context, request, decode.BODIES)
     request.warnings += context.registry.strategy(resource).deletion_warnings(options)
     page = await context.registry.list(query)

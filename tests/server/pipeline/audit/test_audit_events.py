@@ -19,7 +19,7 @@ from orchd.server.authn.interfaces import Credentials
 from orchd.server.pipeline import requestinfo
 from orchd.server.pipeline.audit.interfaces import IAuditSink
 from orchd.server.pipeline.audit.policy import make_policy
-from orchd.server.pipeline.audit.record import answer_of, source_addresses, without_managed_fields
+from orchd.server.pipeline.audit.record import answer_of, source_addresses, strip_managed_fields
 from orchd.server.pipeline.audit.stage import AuditStage, AuditTrail, UnauthenticatedAuditStage
 from orchd.server.pipeline.interfaces import ISink, IStream, Request, Response
 from orchd.server.pipeline.query import Query
@@ -192,7 +192,7 @@ class TestEvents:
         sink = Kept()
         run(AuditStage(trail(sink, omitManagedFields=True))(ask(), pod))
         assert sink.events[1]["responseObject"] == {"kind": "Pod", "metadata": {"name": "x"}}
-        assert without_managed_fields({"items": [{"metadata": {"managedFields": []}}, 1]}) == {"items": [{"metadata": {}}, 1]}
+        assert strip_managed_fields({"items": [{"metadata": {"managedFields": []}}, 1]}) == {"items": [{"metadata": {}}, 1]}
 
     def test_events_of_a_refusal(self) -> None:
         """The Status that is sent is the response object; its bounded parts are responseStatus."""
