@@ -70,12 +70,11 @@ class ComponentSettings:
     controllers: tuple[str, ...]
     features: Mapping[str, bool]
     verbosity: Verbosity
-    #: Logged at start.
-    warnings: tuple[str, ...]
     #: Every flag's value by its name in the table.
     flags: Mapping[str, Any]
     #: Names of the flags that were given.
     given: frozenset[str]
+    #: Logged at start.
     warnings: tuple[str, ...] = ()
 
 
@@ -130,7 +129,6 @@ class _ComponentBuilder(SettingsBuilder):
             controllers=self._controller_names() if "controllers" in v else (),
             features=self._features(),
             verbosity=self._verbosity(),
-            warnings=tuple(self._warnings),
             flags=dict(v),
             given=frozenset(self._given),
             warnings=tuple(self._warnings),
