@@ -129,5 +129,5 @@ def _read(flag: str, name: str) -> bytes:
         return b""
     try:
         return Path(name).read_bytes()
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise ValueError(f"--{flag}: {error}") from error
