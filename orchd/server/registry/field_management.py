@@ -129,7 +129,8 @@ class _ServedVersions:
         if served is None:
             return None
         if served.converter is None:
-            return convert.convert(obj, version, self._catalog)
+            # What a custom kind's version does not declare is no reason to prune here: managers may own it in another one.
+            return {**obj, "apiVersion": version} if served.custom else convert.convert(obj, version, self._catalog)
         return None if self._translations is None else self._translations.find(served, obj)
 
 
