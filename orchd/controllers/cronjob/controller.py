@@ -134,6 +134,10 @@ class CronJobController(Controller):
             note = f"unparseable schedule: {quote(spec(cron).get('schedule', ''))} : {error}"
             self.record(cron, WARNING, "UnparseableSchedule", note)
             return None
+        if "TZ" in spec(cron)["schedule"]:
+            page = self.dialect("https://{long}.io/docs/concepts/workloads/controllers/cron-jobs/")
+            note = f"CRON_TZ or TZ used in schedule {quote(spec(cron)['schedule'])} is not officially supported, see {page} for more details"
+            self.record(cron, WARNING, "UnsupportedSchedule", note)
         now = self.env.wall()
         if schedule.after(now) is None:
             # A date that no year has.

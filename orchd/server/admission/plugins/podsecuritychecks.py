@@ -174,8 +174,11 @@ def _selinux(pod: Pod, dialect: Dialect) -> Violation | None:
     names = [c["name"] for c in _containers(pod) if is_bad(_context(c).get("seLinuxOptions"))]
     if not pod_is_bad and not names:
         return None
-    data = [f"{_plural('type', 'types', len(types))} {_quote(sorted(types))}"] if types else []
-    data.extend(f"{key} may not be set" for key, was in flags.items() if was)
+    data: list[str] = []
+    if types:
+        # As in the reference, user and role are only named beside a type.
+        data.append(f"{_plural('type', 'types', len(types))} {_quote(sorted(types))}")
+        data.extend(f"{key} may not be set" for key, was in flags.items() if was)
     setters = _setters(pod_is_bad, names)
     return Violation("seLinuxOptions", f"{setters} set forbidden securityContext.seLinuxOptions: {'; '.join(data)}")
 
