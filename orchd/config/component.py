@@ -74,8 +74,6 @@ class ComponentSettings:
     flags: Mapping[str, Any]
     #: Names of the flags that were given.
     given: frozenset[str]
-    #: Logged at start.
-    warnings: tuple[str, ...] = ()
 
 
 class ComponentOptions(PlainErrors, Options):

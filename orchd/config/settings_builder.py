@@ -377,7 +377,7 @@ class SettingsBuilder:
         except ValueError as error:
             raise self._error("runtime-config", str(error)) from None
         self._warnings.extend(f"--runtime-config: {text}" for text in runtime.warnings)
-        if v["enable-priority-and-fairness"] and self._features().get("APIPriorityAndFairness", True):
+        if v["enable-priority-and-fairness"] and gates.enabled(self._features(), "APIPriorityAndFairness"):
             self._check_fairness_is_served(v["runtime-config"])
         ports: tuple[int, int] = v["service-node-port-range"]
         port = v["{long}-service-node-port"]

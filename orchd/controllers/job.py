@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from heapq import nsmallest
-from itertools import islice
 from typing import Any
 
 from twisted.python.failure import Failure
@@ -14,6 +13,7 @@ from twisted.python.failure import Failure
 from orchd.controllers.adoption import Parent, claim
 from orchd.controllers.base import Key, terminating_namespace
 from orchd.controllers.event_objects import NORMAL, WARNING
+from orchd.controllers.indexes import IndexSet, parse_index, parse_indexes
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.job_tracking import FinalizerTracking, count_released, counted, observe_pod, tally
 from orchd.controllers.objects import (
@@ -27,7 +27,6 @@ from orchd.controllers.objects import (
     namespace,
     owner_reference,
     seconds_of,
-    small_number,
     spec,
     status,
     uid,
@@ -50,17 +49,6 @@ _READY_BATCH = 1.0
 #: Maximum length of generateName.
 _LONGEST_PREFIX = 58
 NO_LIMIT = 2**31 - 1
-
-
-def compress_indexes(indexes: Iterable[int]) -> str:
-    """``0,2-4``: numbers as status.completedIndexes writes them."""
-    runs: list[list[int]] = []
-    for index in sorted(indexes):
-        if runs and index == runs[-1][1] + 1:
-            runs[-1][1] = index
-        else:
-            runs.append([index, index])
-    return ",".join(str(a) if a == b else f"{a},{b}" if b == a + 1 else f"{a}-{b}" for a, b in runs)
 
 
 def generate_name(job: str, index: int) -> str:
@@ -216,14 +204,14 @@ class JobController(PodViewController):
             self._failures.pop(key, None)
         return pause or self._until_deadline(job, fresh)
 
-    def _succeeded(self, job: Object, mine: list[Object]) -> tuple[int, set[int] | None]:
+    def _succeeded(self, job: Object, mine: list[Object]) -> tuple[int, IndexSet | None]:
         """Number of completions; for an indexed job also their indexes."""
         ended = [pod for pod in mine if status(pod).get("phase") == "Succeeded"]
         if spec(job).get("completionMode") != "Indexed":
             return len(ended), None
         most = int(spec(job).get("completions") or 0)
-        done = {i for i in (self._index(pod) for pod in ended) if i is not None and i < most}
-        done |= _expanded(str(status(job).get("completedIndexes") or ""), most)
+        before = parse_indexes(str(status(job).get("completedIndexes") or ""), most)
+        done = before.with_indexes(i for i in (self._index(pod) for pod in ended) if i is not None and i < most and i not in before)
         return len(done), done
 
     def _valid_index(self, job: Object, pod: Object) -> int | None:
@@ -232,7 +220,7 @@ class JobController(PodViewController):
         return index if index is not None and index < int(spec(job).get("completions") or 0) else None
 
     def _index(self, pod: Object) -> int | None:
-        return small_number(annotations_of(pod).get(self._index_key, ""))
+        return parse_index(annotations_of(pod).get(self._index_key, ""))
 
     def _over(
         self, job: Object, mine: list[Object], failed: int, fresh: dict[str, Any]
@@ -266,12 +254,13 @@ class JobController(PodViewController):
         if spec(job).get("completionMode") == "Indexed":
             index = partial(self._valid_index, job)
             pending = sorted(pending, key=lambda pod: -1 if (own := self._index(pod)) is None else own)
-        done = _expanded(str(current.get("completedIndexes") or ""), most)
+        done = parse_indexes(str(current.get("completedIndexes") or ""), most)
         found = tally({**job, "status": fresh}, pending, index, done, ends=end is not None)
         fresh["uncountedTerminatedPods"] = {result: uids for result, uids in found.uncounted.items() if uids}
         if found.indexes:
-            fresh["succeeded"] = len(done | found.indexes)
-            _set_indexes(fresh, done | found.indexes)
+            done = done.with_indexes(found.indexes)
+            fresh["succeeded"] = len(done)
+            _set_indexes(fresh, done)
         written = await self._write_status(job, fresh)
         released, problem = await self._tracking.release(key, found.released)
         fresh = dict(status(written))
@@ -324,7 +313,7 @@ class JobController(PodViewController):
     # -- pods
 
     async def _manage(
-        self, key: Key, job: Object, active: list[Object], succeeded: int, done: set[int] | None
+        self, key: Key, job: Object, active: list[Object], succeeded: int, done: IndexSet | None
     ) -> tuple[int, Failure | None]:
         """Create or delete pods. Returns the number of active pods and the first failure."""
         if self._is_suspended(job):
@@ -346,15 +335,15 @@ class JobController(PodViewController):
         made, problem = await self._create(key, job, active, missing, done)
         return len(active) + made, problem
 
-    def _surplus(self, active: list[Object], count: int, done: set[int] | None) -> list[Object]:
+    def _surplus(self, active: list[Object], count: int, done: IndexSet | None) -> list[Object]:
         """Pods to delete: of an indexed job first those whose index is completed, duplicate or missing, then in the order in
         which ReplicaSets scale down."""
         first: list[Object] = []
         if done is not None:
-            seen: set[int] = set(done)
+            seen: set[int] = set()
             for pod in active:
                 index = self._index(pod)
-                if index is None or index in seen:
+                if index is None or index in done or index in seen:
                     first.append(pod)
                 else:
                     seen.add(index)
@@ -366,7 +355,7 @@ class JobController(PodViewController):
         return [*first, *rest]
 
     async def _create(
-        self, key: Key, job: Object, active: list[Object], missing: int, done: set[int] | None
+        self, key: Key, job: Object, active: list[Object], missing: int, done: IndexSet | None
     ) -> tuple[int, Failure | None]:
         reference = owner_reference(job, "batch/v1", "Job")
         pod = pod_from_template(spec(job)["template"], name(job), reference)
@@ -375,9 +364,8 @@ class JobController(PodViewController):
             pod = {**pod, "metadata": {**pod["metadata"], "finalizers": finalizers}}
         indexes: list[int] = []
         if done is not None:
-            taken = done | {i for i in (self._index(p) for p in active) if i is not None}
-            free = (i for i in range(int(spec(job)["completions"])) if i not in taken)
-            indexes = list(islice(free, missing))
+            taken = done.with_indexes(i for i in (self._index(p) for p in active) if i is not None)
+            indexes = taken.missing(missing, int(spec(job)["completions"]))
             missing = len(indexes)
 
         async def make(number: int) -> None:
@@ -463,10 +451,10 @@ class JobController(PodViewController):
                     self.record(job, NORMAL, verb.capitalize(), f"Job {verb}")
 
 
-def _set_indexes(fresh: dict[str, Any], done: set[int] | None) -> None:
+def _set_indexes(fresh: dict[str, Any], done: IndexSet | None) -> None:
     """Set or remove status.completedIndexes; None for a job without indexes."""
     if done:
-        fresh["completedIndexes"] = compress_indexes(done)
+        fresh["completedIndexes"] = str(done)
     elif done is not None:
         fresh.pop("completedIndexes", None)
 
@@ -477,14 +465,3 @@ def _finish(fresh: dict[str, Any], end: dict[str, Any] | None) -> None:
         fresh["conditions"] = [*(fresh.get("conditions") or ()), end]
         if end["type"] == "Complete":
             fresh["completionTime"] = end["lastTransitionTime"]
-
-
-def _expanded(text: str, most: int) -> set[int]:
-    """The numbers of ``0,2-4`` below `most`. Invalid parts, which another client must have written, are ignored."""
-    out: set[int] = set()
-    for part in text.split(","):
-        first, dash, last = part.partition("-")
-        begin, end = small_number(first), small_number(last if dash else first)
-        if begin is not None and end is not None:
-            out.update(range(begin, min(end + 1, most)))
-    return out

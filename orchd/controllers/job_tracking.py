@@ -15,6 +15,7 @@ from twisted.python.failure import Failure
 from orchd.client.informers import key_of
 from orchd.client.interfaces import IClient
 from orchd.controllers.base import Key
+from orchd.controllers.indexes import IndexSet
 from orchd.controllers.objects import PODS, STRATEGIC_MERGE, deleting, name, namespace, owner, status, uid
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
@@ -147,7 +148,7 @@ def counted(job: Object, pods: list[Object]) -> tuple[int, int]:
     return succeeded, failed
 
 
-def tally(job: Object, pods: list[Object], index: Callable[[Object], int | None] | None, done: set[int], *, ends: bool) -> Tally:
+def tally(job: Object, pods: list[Object], index: Callable[[Object], int | None] | None, done: IndexSet, *, ends: bool) -> Tally:
     """What to record about `pods`, which are not counted yet, in order.
 
     `index` returns the valid index of a pod of an indexed job (None: not an indexed job), `done` are the indexes that the status

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from orchd.controllers.indexes import IndexSet
 from orchd.controllers.job_tracking import count_released, counted, tally
 from orchd.controllers.objects import JOBS, PODS
 from orchd.dialect import ORCH
@@ -180,7 +181,7 @@ def test_counts_include_pods_that_the_status_lists() -> None:
 def test_status_lists_at_most_five_hundred_pods() -> None:
     """One pass counts 500 pods; the others keep their finalizer until a later one."""
     pods = [pod(str(i), "Succeeded") for i in range(600)]
-    found = tally({"metadata": {}, "status": {}}, pods, None, set(), ends=False)
+    found = tally({"metadata": {}, "status": {}}, pods, None, IndexSet(), ends=False)
     assert len(found.uncounted["succeeded"]) == len(found.released) == 500 and found.changed
 
 

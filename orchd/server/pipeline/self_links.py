@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import orjson
 
-from orchd.cache.interfaces import Entry
+from orchd.cache.entries import Entry
 from orchd.kinds.catalog import Resource
 from orchd.server.pipeline.interfaces import Body, Request
 from orchd.server.pipeline.representation import Presenter, Representation

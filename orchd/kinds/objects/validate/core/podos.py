@@ -51,11 +51,12 @@ def _linux(spec: Object, at: Path, report: Report) -> None:
 
 def _windows(spec: Object, at: Path, report: Report) -> None:
     context = spec.get("securityContext")
-    for member in _OF_POD if context is not None else ():
-        own = member.startswith(".")
-        value = (spec if own else context).get(member.removeprefix("."))
-        if value if member in _EMPTY else value is not None:
-            report.forbidden((at if own else at / "securityContext") / member.removeprefix("."), _WINDOWS)
+    if context is not None:
+        for member in _OF_POD:
+            own = member.startswith(".")
+            value = (spec if own else context).get(member.removeprefix("."))
+            if value if member in _EMPTY else value is not None:
+                report.forbidden((at if own else at / "securityContext") / member.removeprefix("."), _WINDOWS)
     for listed in _LISTS:
         for i, container in enumerate(spec.get(listed) or ()):
             given = container.get("securityContext") or {}
