@@ -74,6 +74,8 @@ class ComponentSettings:
     flags: Mapping[str, Any]
     #: Names of the flags that were given.
     given: frozenset[str]
+    #: Logged at start.
+    warnings: tuple[str, ...] = ()
 
 
 class ComponentOptions(PlainErrors, Options):
