@@ -49,7 +49,7 @@ def test_a_change_that_makes_an_object_too_large_is_refused(space: Any) -> None:
 
 def test_managed_fields_give_way(space: Any) -> None:
     """An object that is too large with its managed fields is stored without them, except by an apply."""
-    wide = {"metadata": {"name": "c"}, "data": {f"{i:06}{'k' * 240}": "" for i in range(3600)}}
+    wide: Any = {"metadata": {"name": "c"}, "data": {f"{i:06}{'k' * 240}": "" for i in range(3600)}}
     made = space.make("configmaps", wide)
     assert len(made["data"]) == 3600 and "managedFields" not in made["metadata"]
     wide["metadata"]["name"] = "d"
