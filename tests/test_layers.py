@@ -109,10 +109,19 @@ LAYERS = {
     "__main__": "programs",
     # A program of builds: manual pages and shell completion.
     "manuals": "config certcommands storecommands ctl",
-    # The command line of users; what it says about resources comes from the server's documents.
+    # The command line of users; what it says about resources comes from the server's documents. From requests up to commands.
     "ctl": "client kinds pki txkit",
-    "ctl.store": "ctl storecommands",
-    "ctl.certs": "ctl certcommands",
+    # Warnings of the server are printed as they come.
+    "ctl.cluster": "client kinds pki txkit ctl.printing.output",
+    # Tables are of a resource.
+    "ctl.printing": "kinds ctl.cluster.discovery",
+    "ctl.objects": "client kinds ctl.cluster ctl.printing",
+    # Asks for what belongs to an object.
+    "ctl.printing.describe": "kinds ctl.cluster ctl.printing ctl.objects",
+    "ctl.streams": "client kinds txkit ctl.cluster ctl.printing ctl.objects",
+    "ctl.commands": "client kinds pki txkit ctl",
+    "ctl.commands.store": "ctl storecommands",
+    "ctl.commands.certs": "ctl certcommands",
     # A program of its own, which knows where the settings keep things.
     "storecommands": ANYTHING,
     "certcommands": ANYTHING,
@@ -221,7 +230,7 @@ def test_assembly_and_testing_are_not_imported(package: str) -> None:
         for module, path in modules()
         if not any(
             within(module, p)
-            for p in (package, "tap", "component_tap", "testing", "storecommands", "certcommands", "filecommands", "manuals", "ctl.store", "ctl.certs")
+            for p in (package, "tap", "component_tap", "testing", "storecommands", "certcommands", "filecommands", "manuals", "ctl.commands.store", "ctl.commands.certs")
         )
         for target, line in own(imports(path))
         if within(target, package)

@@ -44,6 +44,7 @@ from orchd.server.pipeline.fairness.samples import FairnessSamples
 from orchd.server.pipeline.interfaces import Stage
 from orchd.server.pipeline.pipeline import Pipeline
 from orchd.server.pipeline.representation import Presenter
+from orchd.server.pipeline.self_links import LinkingPresenter
 from orchd.server.pipeline.stages import identity as identity_stages
 from orchd.server.pipeline.stages.deadline import Deadline
 from orchd.server.pipeline.stages.failure import Failure
@@ -53,11 +54,13 @@ from orchd.server.pipeline.stages.request_metrics import RequestMetrics
 from orchd.server.pipeline.verbs.context import VerbContext
 from orchd.server.pipeline.verbs.dispatch import Dispatch, is_served
 from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext
+from orchd.server.pipeline.verbs.watch.running import RunningWatches
 from orchd.server.pipeline.verbs.watch.verb import WatchVerb
 from orchd.server.state import ServerState
 from orchd.txkit.aside import Aside
 from orchd.txkit.metrics.instruments import Instrument, instruments_of
 from orchd.txkit.services import Member, as_member
+from orchd.txkit.turns import shared_budget
 
 
 class ComponentProbes(dict[str, Probe]):
@@ -116,7 +119,13 @@ class Api:
         #: Endpoints by exact path; further components may add theirs.
         self.endpoints: dict[str, Endpoint] = {}
         self.in_flight = InFlightCount()
-        self.watches = WatchVerb(reactor, runtime.random, shortest=settings.serving.min_watch_timeout)
+        self.watches = WatchVerb(
+            RunningWatches(reactor, identity.authorization.union, forbidden),
+            reactor,
+            runtime.random,
+            shortest=settings.serving.min_watch_timeout,
+            resumes_efficiently=runtime.objects.feature("EfficientWatchResumption"),
+        )
         self.deadline = Deadline(reactor, settings.serving.request_timeout)
         self.request_metrics = RequestMetrics(
             reactor.seconds, lambda info: is_served(definitions.current(), info), own_user=LOOPBACK_USER
@@ -137,7 +146,8 @@ class Api:
         self._samples = None
         if self.flow_control is not None:
             self._samples = FairnessSamples(self.flow_control.fairness, self.in_flight, reactor)
-        self._presenter = Presenter(definitions.current, runtime.wall)
+        presenter = Presenter if runtime.objects.feature("RemoveSelfLink") else LinkingPresenter
+        self._presenter = presenter(definitions.current, runtime.wall)
         self.documents = ApiDocuments(runtime, definitions, subsystems.aggregation, self._presenter, self._address())
         authorizer = identity.authorization.union
         traces = subsystems.traces
@@ -205,10 +215,11 @@ class Api:
             as_member("flow control samples", samples.start, samples.stop),
         ]
 
-    def end_streams(self) -> None:
+    async def end_streams(self) -> None:
         """End the responses that last until their clients leave: the server stops."""
         self.watches.end()
         self.page.end()
+        await self.watches.running.stop()
 
     def drop_version(self, resource: Resource) -> None:
         """End the watches of a custom kind's version that changed its schema or is no longer served."""
@@ -268,7 +279,9 @@ class Api:
         self.endpoints |= {
             "/": root_endpoint(catalog, health),
             "/version": version_endpoint(git_version=VERSION),
-            "/metrics": metrics_endpoint(lambda: instruments_of(self.measured), flag_selection(runtime.settings.flags)),
+            "/metrics": metrics_endpoint(
+                lambda: instruments_of(self.measured), shared_budget(runtime.reactor), flag_selection(runtime.settings.flags)
+            ),
             "/openapi/v2": self.documents.specification.answer,
             **issuer_endpoints(runtime.settings, parts.files, self._address()),
             **(profiling_endpoints(runtime.in_thread) if profiling else {}),

@@ -18,9 +18,10 @@ from twisted.python.failure import Failure
 from orchd.assembly.delegation import DelegatedChain, delegated_authorizer
 from orchd.assembly.runtime import ProcessRuntime
 from orchd.assembly.tls import tls_settings
-from orchd.client.bodies import JSON, BodyCodec, ProtobufBodies
+from orchd.client.bodies import JSON, BodyCodec
 from orchd.client.credentials import ITokenSource
 from orchd.client.metrics import RequestMetrics
+from orchd.client.protobuf_bodies import ProtobufBodies
 from orchd.client.remote import ClientOptions, RemoteClient
 from orchd.client.throttle import Throttle
 from orchd.config.component import ComponentSettings
@@ -50,6 +51,7 @@ from orchd.server.pipeline.verbs.dispatch import text_not_found
 from orchd.txkit.log import Logger
 from orchd.txkit.metrics.instruments import Instrument
 from orchd.txkit.metrics.reactor import ReactorMetrics
+from orchd.txkit.turns import shared_budget
 
 #: The -v level from which each request is logged, as in the API server.
 _ACCESS_LOG = 3
@@ -215,7 +217,9 @@ class SecurePort:
         self._health = Health(tuple(served.checks))
         self._exact: dict[str, Endpoint] = {
             "/metrics": metrics_endpoint(
-                lambda: (*served.instruments(), *self._reactor_metrics.instruments), flag_selection(settings.flags)
+                lambda: (*served.instruments(), *self._reactor_metrics.instruments),
+                shared_budget(runtime.reactor),
+                flag_selection(settings.flags),
             ),
             "/configz": _configuration_endpoint(served.configuration),
             **(profiling_endpoints(runtime.in_thread) if settings.port.profiling else {}),
@@ -236,9 +240,12 @@ class SecurePort:
     # -- lifecycle
 
     async def start(self, failed: Callable[[Failure], None]) -> None:
-        """Read the trusted authorities, then listen. Raises OSError and ValueError naming the cause."""
-        await self.chain.start()
+        """Read the trusted authorities, then listen, unless the port is 0. Raises OSError and ValueError naming the cause."""
         port = self._settings.port
+        if not port.port:
+            _log.info("no HTTPS is served: the port is 0")
+            return
+        await self.chain.start()
         http2 = None
         if port.http2_max_streams:
             from orchd.server.http.http2 import Http2Factory

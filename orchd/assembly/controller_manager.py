@@ -167,6 +167,7 @@ class ControllerManager:
             signing_authority=self._signing,
             settings=controller_settings(self.settings.flags),
             several_servers=True,
+            features=self.settings.features,
         )
         return ManagerTerm(self.names, env, catalog, informers)
 

@@ -37,6 +37,7 @@ class ApiDocuments:
             aggregated=AggregatedDocuments(
                 definitions.current, presenter, api_priorities(runtime.dialect), aggregation.discovered
             ),
+            hashes=runtime.objects.feature("StorageVersionHash"),
         )
         foreign = aggregation.specifications
         self.specification = Specification(
@@ -44,13 +45,13 @@ class ApiDocuments:
         )
         foreign.changed = self.specification.build.changed
         self.schemas: Schemas | None = None
-        if runtime.objects.feature("OpenAPIV3", True):
+        if runtime.objects.feature("OpenAPIV3"):
             self.schemas = Schemas(
                 definitions.current,
                 in_thread=runtime.in_thread,
                 clock=runtime.reactor,
                 wall=runtime.wall,
-                always=runtime.objects.feature("OpenAPIV3", False),
+                always=runtime.objects.features.get("OpenAPIV3", False),
                 foreign=aggregation.discovered,
             )
 

@@ -37,7 +37,7 @@ class Frontend:
     ) -> None:
         self._runtime, self._state, self._api, self._opened = runtime, state, api, opened
         reactor, serving = runtime.reactor, runtime.settings.serving
-        compress = runtime.objects.feature("APIResponseCompression", True)
+        compress = runtime.objects.feature("APIResponseCompression")
         limits = Limits() if compress else Limits(gzip_above=None)
         self.factory = factory = ApiServerFactory(api.pipeline, reactor, limits, wall=runtime.wall)
         http2 = None
@@ -85,7 +85,7 @@ class Frontend:
         if serving.shutdown_delay:
             await deferLater(reactor, serving.shutdown_delay)
         self._state.draining = True
-        self._api.end_streams()
+        await self._api.end_streams()
         if serving.shutdown_retry_after:
             # Load balancers stop sending new clients while in-flight requests complete.
             end = reactor.seconds() + serving.request_timeout

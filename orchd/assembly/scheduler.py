@@ -89,13 +89,15 @@ class SchedulerTerms:
         events: EventBroadcaster,
         clients: Callable[[Callable[[], bool]], TermClients],
         runtime: ProcessRuntime,
+        features: Mapping[str, bool],
     ) -> None:
-        """`clients(may_write)` returns those of one term."""
+        """`clients(may_write)` returns those of one term. `features` are the feature gates that were given."""
         self.configuration = configuration
         self.leadership: Leadership | None = None
         self._events = events
         self._clients = clients
         self._runtime = runtime
+        self._features = features
 
     def make(self, may_write: Callable[[], bool]) -> SchedulerTerm:
         """The scheduler of a new term. Raises ConfigError."""
@@ -108,6 +110,7 @@ class SchedulerTerms:
             clock=runtime.reactor,
             wall=runtime.wall,
             random=runtime.random,
+            features=self._features,
         )
         scheduler = Scheduler(
             environment,
@@ -179,8 +182,8 @@ class LocalScheduler:
                 client=cast(IClient, FencedClient(client, may_write)), informers=scope, begin=lambda: None, end=end
             )
 
-        configuration = read_configuration(dialect, settings.scheduler.config_file)
-        self._terms = SchedulerTerms(configuration, self.broadcaster, clients, runtime)
+        configuration = read_configuration(dialect, settings.scheduler.config_file, settings.api.features)
+        self._terms = SchedulerTerms(configuration, self.broadcaster, clients, runtime, settings.api.features)
         self._may_write: Callable[[], bool] = lambda: True
         self._prepared: SchedulerTerm | None = self._terms.make(lambda: self._may_write())
         self.leadership = self._terms.leadership = Leadership(
@@ -218,16 +221,16 @@ class LocalScheduler:
         return prepared
 
 
-def read_configuration(dialect: Dialect, path: str) -> SchedulerConfiguration:
+def read_configuration(dialect: Dialect, path: str, features: Mapping[str, bool]) -> SchedulerConfiguration:
     """The configuration in the file of --config, or the defaults. Raises ConfigError."""
     if not path:
-        return default_configuration(dialect)
+        return default_configuration(dialect, features)
     try:
         data = Path(path).read_bytes()
     except OSError as error:
         raise ConfigError(f"--config: {error}") from None
     try:
-        configuration = load(data, dialect)
+        configuration = load(data, dialect, features)
         check_configuration(configuration)
         return configuration
     except ConfigError as error:

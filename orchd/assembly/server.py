@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from random import SystemRandom
 from typing import Any
 
@@ -26,7 +27,7 @@ from orchd.assembly.objects import Objects
 from orchd.assembly.outbound import Outbound
 from orchd.assembly.registries import Registries
 from orchd.assembly.runtime import Runtime
-from orchd.assembly.storage import Storage
+from orchd.assembly.storage import Storage, locked_store
 from orchd.assembly.tracing import Traces
 from orchd.config.settings import Settings, object_settings
 from orchd.kinds.catalog import Catalog
@@ -79,7 +80,8 @@ class ApiServer:
             objects=object_settings(settings),
         )
         self.state = ServerState(reactor.seconds, settings.serving.livez_grace)
-        self.files = prepare(settings, port=settings.serving.port, now=wall(), durable=durable_files)
+        with locked_store(settings) if store is None else nullcontext():
+            self.files = prepare(settings, port=settings.serving.port, now=wall(), durable=durable_files)
         access = ClientAccess(runtime)
         client = self.client = access.system
         self.definitions = DefinitionTracker(enabled_catalog(settings), runtime.objects, reactor)

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from pathlib import Path
+from contextlib import contextmanager
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 from orchd.assembly.runtime import Runtime
 from orchd.cache.caches import Caches
 from orchd.cache.metrics import cache_instruments
+from orchd.config.documents import types
+from orchd.config.documents.decoding import decode_document
 from orchd.config.settings import EtcdSettings, Settings
 from orchd.kinds.catalog import builtin_catalog
 from orchd.store.compaction import HistoryLimits
 from orchd.store.encrypted import EncryptedStore, SharedEncryptedStore, is_object, refuse_encrypted
-from orchd.store.encryption_config import mark_of, parse_encryption
+from orchd.store.encryption_config import make_rules, mark_of
 from orchd.store.interfaces import IStore, StoreError
+from orchd.store.locking import FileLock
+from orchd.store.opening import refuse_other_dialect
 from orchd.store.sqlite import SqliteStore
+from orchd.txkit.config_file_watcher import read_limited
 from orchd.txkit.metrics.instruments import Instrument, instruments_of
 from orchd.txkit.proxy_tunnel import Dial
 from orchd.txkit.services import Member, as_member
@@ -87,7 +93,8 @@ def with_encryption(settings: Settings, store: IStore, name: str) -> EncryptedSt
         return keys.get(resource) or (f"{group}/{plural}" if group else plural)
 
     try:
-        rules = parse_encryption(Path(name).read_text(), settings.dialect, key_of)
+        document = decode_document(read_limited(name), types.ENCRYPTION, settings.dialect)
+        rules = make_rules(document, settings.dialect, key_of)
     except (OSError, ValueError) as error:
         raise ValueError(f"--encryption-provider-config: {name}: {error}") from error
     cls = EncryptedStore if store.exclusive else SharedEncryptedStore
@@ -97,6 +104,26 @@ def with_encryption(settings: Settings, store: IStore, name: str) -> EncryptedSt
 def store_file(settings: Settings) -> str:
     """Path of the embedded store."""
     return f"{settings.storage.data_dir}/store.sqlite"
+
+
+@contextmanager
+def locked_store(settings: Settings) -> Iterator[None]:
+    """Hold the lock of the configured embedded store, without etcd, while other files of its folder are written: a server that uses
+    the folder, or a store of the other dialect, must not lose its own. Raises ValueError if there is one, OSError."""
+    if settings.storage.etcd is not None:
+        yield
+        return
+    os.makedirs(settings.storage.data_dir, mode=0o700, exist_ok=True)
+    path = os.path.abspath(store_file(settings))
+    try:
+        lock = FileLock(path)
+        try:
+            refuse_other_dialect(path, settings.dialect.name)
+            yield
+        finally:
+            lock.release()
+    except StoreError as error:
+        raise ValueError(str(error)) from error
 
 
 def _sqlite(settings: Settings, reactor: Any) -> SqliteStore:

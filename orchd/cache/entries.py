@@ -123,7 +123,7 @@ class Damaged:
     why: str
 
     def error(self) -> ApiError:
-        """ApiError 500 that names the key. The same message is logged when the value is first read."""
+        """ApiError 500 that names the key. The same message is logged when the value is loaded or arrives."""
         return internal(
             f"the stored value of {self.key} at revision {self.revision} cannot be read ({self.why}): delete the object, or "
             "restore a backup"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
+import signal
 import subprocess
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
@@ -52,22 +54,36 @@ Run = Callable[[tuple[str, ...], Mapping[str, str], bool], tuple[int, bytes]]
 InThread = Callable[..., Coroutine[Deferred[Any], Any, Any]]
 
 
-def run_program(command: tuple[str, ...], environment: Mapping[str, str], interactive: bool) -> tuple[int, bytes]:
-    """Run a program; blocks until it ends or times out. It inherits standard error, and standard input if `interactive`."""
+def run_program(
+    command: tuple[str, ...], environment: Mapping[str, str], interactive: bool, seconds: float = _SECONDS
+) -> tuple[int, bytes]:
+    """Run a program; blocks until it ends and its output is closed, or it times out: after `seconds`, later if it is `interactive`. It
+    inherits standard error, and standard input if `interactive`."""
     process = subprocess.Popen(
         command,
         env=dict(environment),
         stdin=None if interactive else subprocess.DEVNULL,
         stdout=subprocess.PIPE,
+        # What it starts ends with it; programs that ask the user need the terminal's session.
+        start_new_session=not interactive,
     )
     assert process.stdout is not None
-    limit = Timer(_INTERACTIVE_SECONDS if interactive else _SECONDS, process.kill)
+
+    def end() -> None:
+        """Kill the program and, with a session of its own, what it started, which may keep its output open."""
+        if interactive:
+            process.kill()
+        else:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+    limit = Timer(_INTERACTIVE_SECONDS if interactive else seconds, end)
     limit.daemon = True
     limit.start()
     try:
         output = process.stdout.read(_LONGEST_OUTPUT + 1)
         if len(output) > _LONGEST_OUTPUT:
-            process.kill()
+            end()
         return process.wait(), output
     finally:
         limit.cancel()
@@ -209,7 +225,7 @@ class ExecCredentials:
             document = json.loads(output)
             if not isinstance(document, dict) or document.get("kind") != "ExecCredential":
                 raise ValueError("not an ExecCredential")
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise CredentialError(f"exec: decoding stdout: {error}") from None
         version = document.get("apiVersion")
         if version != self._plugin.api_version:

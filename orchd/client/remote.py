@@ -45,6 +45,7 @@ from orchd.client.throttle import Throttle
 from orchd.client.transport import Transport
 from orchd.client.websocket import WebSocket
 from orchd.errors import ApiError
+from orchd.kinds.digits import is_whole
 from orchd.kinds.jsonvalues import Object
 from orchd.pki import clientconfig
 from orchd.pki.clientconfig import ClientConfig
@@ -279,6 +280,6 @@ def _content_type(response: IResponse) -> str:
 def _retry_after(response: IResponse) -> float | None:
     """The delay of the Retry-After header in seconds, None without one. API servers do not send dates."""
     for value in response.headers.getRawHeaders("Retry-After", ()):
-        if value.strip().isdigit():
+        if is_whole(value.strip()):
             return float(value)
     return None

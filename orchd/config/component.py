@@ -4,11 +4,9 @@ the flag was not given."""
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import urlsplit
 
-from orchd.config import feature_gates
 from orchd.config.identity import FrontProxySettings, front_proxy
 from orchd.config.leader_election import ElectionSettings, election
 from orchd.config.listener import ListenerSettings
@@ -16,6 +14,7 @@ from orchd.config.options import Options, PlainErrors
 from orchd.config.settings import Capabilities
 from orchd.config.settings_builder import SettingsBuilder
 from orchd.config.table import component_table
+from orchd.config.values import url_parts
 from orchd.config.verbosity import Verbosity
 from orchd.dialect import Dialect
 
@@ -75,6 +74,8 @@ class ComponentSettings:
     flags: Mapping[str, Any]
     #: Names of the flags that were given.
     given: frozenset[str]
+    #: Logged at start.
+    warnings: tuple[str, ...] = ()
 
 
 class ComponentOptions(PlainErrors, Options):
@@ -90,7 +91,8 @@ class ComponentOptions(PlainErrors, Options):
 
     def _make_settings(self) -> None:
         builder = _ComponentBuilder(self._name, self.dialect, self.by_name, self.given.keys(), self._capabilities)
-        self.component = builder.component()
+        made = builder.component()
+        self.component = replace(made, warnings=(*self.warnings, *made.warnings))
 
     def component_settings(self) -> ComponentSettings:
         """The parsed settings; the defaults of all flags if `parseOptions` was not called."""
@@ -111,10 +113,6 @@ class _ComponentBuilder(SettingsBuilder):
 
     def component(self) -> ComponentSettings:
         v = self._values
-        try:
-            features = feature_gates.resolve(self._dialect, v["feature-gates"])
-        except ValueError as error:
-            raise self._error("feature-gates", str(error)) from None
         return ComponentSettings(
             name=self._name,
             dialect=self._dialect,
@@ -129,10 +127,11 @@ class _ComponentBuilder(SettingsBuilder):
             ),
             election=election(v, self._error, self._lock_name()),
             controllers=self._controller_names() if "controllers" in v else (),
-            features=features,
+            features=self._features(),
             verbosity=self._verbosity(),
             flags=dict(v),
             given=frozenset(self._given),
+            warnings=tuple(self._warnings),
         )
 
     def _lock_name(self) -> str:
@@ -144,7 +143,7 @@ class _ComponentBuilder(SettingsBuilder):
     def _client(self) -> ClientSettings:
         v = self._values
         master = v["master"]
-        if master and urlsplit(master).scheme not in ("https", "http"):
+        if master and url_parts(master).scheme not in ("https", "http"):
             raise self._error("master", f"{master!r} is not http://host:port or https://host:port")
         known = ("application/json", self._dialect.protobuf)
         if v["{short}-api-content-type"] not in ("", *known):

@@ -29,8 +29,12 @@ class Mention:
     place: str
     source: int
 
+    def text_about(self, message: str) -> str:
+        """`message` after the place and the name of the flag."""
+        return f"{self.place}: --{self.spelled}: {message}" if self.place else f"--{self.spelled}: {message}"
+
     def error(self, message: str) -> FlagError:
-        return FlagError(f"{self.place}: --{self.spelled}: {message}" if self.place else f"--{self.spelled}: {message}")
+        return FlagError(self.text_about(message))
 
 
 class Reader:
@@ -71,7 +75,7 @@ class Reader:
             raise mention.error(f"flag files are nested more than {MAX_DEPTH} deep")
         try:
             text = self._read_file(path)
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, ValueError) as error:
             raise mention.error(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
         source = self._next_source()
         for number, line in enumerate(text.splitlines(), 1):

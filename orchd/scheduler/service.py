@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 
 from twisted.internet.defer import TimeoutError
@@ -12,6 +12,7 @@ from zope.interface import implementer
 
 from orchd.client.interfaces import IClient, IEventRecorder, IInformer, IInformers, ResourceRef
 from orchd.dialect import Dialect
+from orchd.kinds import gates
 from orchd.scheduler.binding import Binder
 from orchd.scheduler.cluster import Cluster
 from orchd.scheduler.columns.snapshot import Snapshot
@@ -77,7 +78,8 @@ def _implemented(factories: Mapping[str, IPluginFactory]) -> dict[str, Collectio
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """Collaborators of a scheduler. `recorder(name)` records Events of a profile; `clock` is monotonic, `wall` is epoch seconds."""
+    """Collaborators of a scheduler. `recorder(name)` records Events of a profile; `clock` is monotonic, `wall` is epoch seconds.
+    `features` are the feature gates that were given."""
 
     dialect: Dialect
     client: IClient
@@ -86,6 +88,7 @@ class Environment:
     clock: IReactorTime
     wall: Callable[[], float]
     random: Random
+    features: Mapping[str, bool] = field(default_factory=dict)
 
 
 class Scheduler:
@@ -107,7 +110,7 @@ class Scheduler:
         dialect, clock = environment.dialect, environment.clock
         self._factories = plugin_factories() if factories is None else factories
         self.configuration = configuration
-        self.templates = Templates()
+        self.templates = Templates(gates.disabled(environment.features))
         self.snapshot = Snapshot(dialect)
         self.cluster = Cluster(self.snapshot, clock)
         self._extenders = extenders(self.snapshot)
@@ -157,6 +160,7 @@ class Scheduler:
             nominator=self.nominator,
             extenders=self._extenders,
             metrics=self.metrics,
+            features=environment.features,
             find_waiting=self.waiting.get,
             activate_uids=lambda uids: self.queue.activate(uids),
         )

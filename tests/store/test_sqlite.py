@@ -182,7 +182,7 @@ async def test_refuses_the_other_dialect(tmp_path: Path) -> None:
     async with opened(tmp_path / "s"):
         pass
     error = await raises(DialectMismatchError, SqliteStore(reactor, tmp_path / "s", dialect_name="two").start())
-    assert "start with --dialect=one" in str(error)
+    assert "use --dialect=one" in str(error)
     async with opened(tmp_path / "s"):
         pass
 

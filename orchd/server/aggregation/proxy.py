@@ -23,6 +23,7 @@ from orchd.server.aggregation.foreign_servers import Downloaded
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE
 from orchd.server.pipeline.verbs.subresources.addresses import any_address
+from orchd.server.pipeline.verbs.subresources.locations import Location
 from orchd.server.pipeline.verbs.subresources.upgrade import UpgradeError, wants_upgrade
 from orchd.server.pipeline.verbs.subresources.upstream import (
     IUpstream,
@@ -97,7 +98,7 @@ class AggregationProxy:
             return unavailable("service unavailable")
         assert request.user is not None
         query = f"?{urlencode(request.query, doseq=True)}" if request.query else ""
-        url = f"{server.origin}{request.raw_path}{query}"
+        target = f"{request.raw_path}{query}"
         headers = [*_plain(forwardable_headers(request)), *_identity(request.user)]
         try:
             address = self._addresses.find(server)
@@ -109,10 +110,10 @@ class AggregationProxy:
             return unavailable(str(error), code=500)
         try:
             if wants_upgrade(request) and request.hijack is not None:
-                return await upstream.hand_through(request, url, with_trace(headers))
+                return await upstream.hand_through(request, server.location, target, with_trace(headers))
             body = await request.body.read(BODY_LIMIT)
-            with traced(f"HTTP {request.method}", {"http.host": server.origin}, outgoing=True) as span:
-                reply = await upstream.fetch(request.method, url, with_trace(headers), body)
+            with traced(f"HTTP {request.method}", {"http.host": server.location.origin}, outgoing=True) as span:
+                reply = await upstream.fetch(request.method, server.location, target, with_trace(headers), body)
                 if span is not None:
                     span.set("http.status_code", reply.code)
         except UnreachableError as error:
@@ -132,13 +133,12 @@ class AggregationProxy:
             address = self._addresses.find(server)
         except UnreachableError as error:
             return str(error)
-        host = f"[{address[0]}]" if ":" in address[0] else address[0]
         path = f"/apis/{server.group}/{server.version}"
-        url = f"https://{host}:{address[1]}{path}"
+        url = f"{Location('https', *address).origin}{path}"
         asker = User(name=self._prober, groups=(MASTERS_GROUP,))
         unchecked = replace(server, authority=b"", unchecked=True)
         try:
-            asking = start(self._upstream(unchecked, address).fetch("GET", f"{server.origin}{path}", _identity(asker)))
+            asking = start(self._upstream(unchecked, address).fetch("GET", server.location, path, _identity(asker)))
             reply = await within(asking, _PROBE, self._reactor)
         except UnreachableError as error:
             why = f'Get "{url}": {error}'
@@ -158,15 +158,15 @@ class AggregationProxy:
         headers = [*_identity(asker), ("Accept", accept), *([("If-None-Match", tag)] if tag else ())]
         try:
             upstream = self._upstream(server, self._addresses.find(server))
-            asking = start(self._download(upstream, f"{server.origin}{path}", headers))
+            asking = start(self._download(upstream, server.location, path, headers))
             return await within(asking, _PROBE, self._reactor)
         except (UnreachableError, AuthorityError) as error:
             raise OSError(str(error)) from error
         except TimeoutError as error:
             raise OSError(f"no response within {_PROBE:g} seconds") from error
 
-    async def _download(self, upstream: IUpstream, url: str, headers: Pairs) -> Downloaded:
-        reply = await upstream.fetch("GET", url, headers)
+    async def _download(self, upstream: IUpstream, location: Location, path: str, headers: Pairs) -> Downloaded:
+        reply = await upstream.fetch("GET", location, path, headers)
         data = await content(reply, DOCUMENT_LIMIT + 1)
         if len(data) > DOCUMENT_LIMIT:
             raise UnreachableError(f"the response has more than {DOCUMENT_LIMIT} bytes")
@@ -208,8 +208,7 @@ def _absolute(location: str, server: AggregatedService, address: tuple[str, int]
         return location
     if not parts.path.startswith("/") or parts.netloc not in ("", f"{server.host}:{server.port}", server.host):
         return location
-    host = f"[{address[0]}]" if ":" in address[0] else address[0]
-    return urlunsplit(("https", f"{host}:{address[1]}", parts.path, parts.query, parts.fragment))
+    return urlunsplit(("https", Location("https", *address).authority, parts.path, parts.query, parts.fragment))
 
 
 def with_trace(headers: Pairs) -> Pairs:

@@ -14,6 +14,7 @@ from zope.interface import Attribute, Interface
 
 from orchd.kinds.identity import User
 from orchd.server.authn.interfaces import Credentials
+from orchd.server.authz.interfaces import Action
 from orchd.server.pipeline.query import Query
 from orchd.txkit.tracing import RequestSpan
 from orchd.values import value_class
@@ -99,9 +100,13 @@ class Request:
     credentials: Credentials
     received: float
     info: RequestInfo | None = None
+    #: Why `info` is that of a request for no resource; the failure stage raises it.
+    parse_error: Exception | None = None
     user: User | None = None
     #: The authenticated user who impersonates `user`; None without impersonation.
     impersonator: User | None = None
+    #: What was authorized for this request, impersonation included. Long requests are authorized again.
+    permitted: tuple[Action, ...] = ()
     warnings: list[str] = field(default_factory=list)
     trace: Trace = field(default_factory=Trace)
     #: Headers added to the response, whichever stage makes it.

@@ -53,7 +53,10 @@ class Pipeline:
 
     async def handle(self, request: Request) -> Response:
         if request.info is None:
-            request.info = requestinfo.parse(request.method, request.path, request.query)
+            try:
+                request.info = requestinfo.parse(request.method, request.path, request.query)
+            except Exception as error:  # raised by the failure stage; the stages around it count and log the request
+                request.info, request.parse_error = requestinfo.plain(request.method, request.path), error
         request.trace.audit_id = request.header("audit-id") or random_uuid(self._random)
         # Requests of local clients run inside of other work, whose log lines are not theirs.
         outer = current_request.get()

@@ -22,6 +22,7 @@ from orchd.server.pipeline.interfaces import Request, RequestInfo, Response
 from orchd.server.pipeline.query import Query
 from orchd.server.pipeline.stages import identity
 from orchd.testing.server import run
+from orchd.txkit.aside import current_flow
 
 PODS = RequestInfo(
     is_resource=True, path="/api/v1/pods", verb="list", prefix="api", version="v1", resource="pods", parts=("pods",)
@@ -38,6 +39,24 @@ def request(query: dict[str, list[str]] | None = None, **headers: tuple[str, ...
 
 async def at_once(asked: Request) -> Response:
     return Response()
+
+
+def test_large_bodies_are_those_of_the_user() -> None:
+    """While a request is answered the current flow is its user; afterwards it is that of the surrounding work."""
+
+    class Chain:
+        async def authenticate(self, credentials: Credentials) -> Authenticated:
+            return Authenticated(user=User(name="alice"))
+
+    seen: list[str] = []
+
+    async def then(asked: Request) -> Response:
+        seen.append(current_flow.get())
+        return Response()
+
+    current_flow.set("outer")
+    run(identity.Authentication(Chain())(request(), then))
+    assert (seen, current_flow.get()) == (["alice"], "outer")
 
 
 @pytest.mark.parametrize(("found", "left"), [

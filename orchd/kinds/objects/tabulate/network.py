@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain, islice
+
 from orchd.kinds.objects.tabulate.text import (
     EMPTY,
     NONE,
+    SHOWN,
     UNSET,
     Cells,
     Json,
     Printing,
+    age_of,
     first_few,
     labels,
     load_balancer,
@@ -25,7 +30,7 @@ def service(o: Json, x: Printing) -> Cells:
         ips[0] if ips else NONE,
         _external(o, spec),
         ",".join(map(_port, spec.get("ports") or ())) or NONE,
-        x.age(metadata.get("creationTimestamp")),
+        age_of(o, x),
         labels(spec.get("selector")),
     ]
 
@@ -46,16 +51,23 @@ def _port(port: Json) -> str:
 
 
 def endpoints(o: Json, x: Printing) -> Cells:
-    metadata, subsets = o["metadata"], o.get("subsets")
-    found: list[str] = []
-    for subset in subsets or ():
-        addresses = [address["ip"] for address in subset.get("addresses") or ()]
-        ports = subset.get("ports")
-        if not ports:
-            found += addresses
-        for port in ports or ():
-            found += [f"[{ip}]:{port['port']}" if ":" in ip else f"{ip}:{port['port']}" for ip in addresses]
-    return [metadata["name"], first_few(found) if subsets else NONE, x.age(metadata.get("creationTimestamp"))]
+    metadata, subsets = o["metadata"], o.get("subsets") or ()
+    # Every address with every port: only the first are made.
+    total = sum(len(subset.get("addresses") or ()) * (len(subset.get("ports") or ()) or 1) for subset in subsets)
+    shown = list(islice(chain.from_iterable(map(_address_ports, subsets)), SHOWN + 1))
+    return [metadata["name"], first_few(shown, total=total) if subsets else NONE, age_of(o, x)]
+
+
+def _address_ports(subset: Json) -> Iterator[str]:
+    """The addresses of a subset with its ports."""
+    addresses = subset.get("addresses") or ()
+    for port in subset.get("ports") or ():
+        for address in addresses:
+            ip = address["ip"]
+            yield f"[{ip}]:{port['port']}" if ":" in ip else f"{ip}:{port['port']}"
+    if not subset.get("ports"):
+        for address in addresses:
+            yield address["ip"]
 
 
 def endpoint_slice(o: Json, x: Printing) -> Cells:
@@ -66,7 +78,7 @@ def endpoint_slice(o: Json, x: Printing) -> Cells:
     addresses = [address for endpoint in o.get("endpoints") or () for address in endpoint.get("addresses") or ()]
     return [
         metadata["name"], o.get("addressType") or "", first_few(ports) or UNSET, first_few(addresses) or UNSET,
-        x.age(metadata.get("creationTimestamp")),
+        age_of(o, x),
     ]
 
 
@@ -85,7 +97,7 @@ def ingress(o: Json, x: Printing) -> Cells:
         shown = f"{shown} + {len(rules) - 3} more..."
     return [
         metadata["name"], spec.get("ingressClassName") or NONE, shown, load_balancer(o.get("status") or EMPTY),
-        "80, 443" if spec.get("tls") else "80", x.age(metadata.get("creationTimestamp")),
+        "80, 443" if spec.get("tls") else "80", age_of(o, x),
     ]
 
 
@@ -95,9 +107,9 @@ def ingress_class(o: Json, x: Printing) -> Cells:
     if parameters:
         group = parameters.get("apiGroup")
         shown = f"{parameters['kind']}{'' if group is None else f'.{group}'}/{parameters['name']}"
-    return [metadata["name"], spec.get("controller") or "", shown, x.age(metadata.get("creationTimestamp"))]
+    return [metadata["name"], spec.get("controller") or "", shown, age_of(o, x)]
 
 
 def network_policy(o: Json, x: Printing) -> Cells:
     metadata, spec = o["metadata"], o.get("spec") or EMPTY
-    return [metadata["name"], selector(spec.get("podSelector")), x.age(metadata.get("creationTimestamp"))]
+    return [metadata["name"], selector(spec.get("podSelector")), age_of(o, x)]

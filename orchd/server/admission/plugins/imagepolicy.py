@@ -20,6 +20,8 @@ _DURATIONS = {
     "denyTTL": (1.0, 1.0, 1800.0, 30.0),
     "retryBackoff": (0.001, 0.001, 300.0, 0.5),
 }
+#: The value of a duration that turns it off.
+_OFF = -1
 
 
 @implementer(IValidatingPlugin)
@@ -32,11 +34,11 @@ class ImagePolicyWebhook(Plugin):
 
     def setup(self) -> None:
         chosen = (self.context.settings.configuration or {}).get("imagePolicy")
-        if not isinstance(chosen, dict):
-            raise ValueError("ImagePolicyWebhook: imagePolicy: needed in --admission-control-config-file")
+        if chosen is None:
+            raise ValueError("imagePolicy: needed in --admission-control-config-file")
         path = chosen.get(self.dialect("{short}ConfigFile"))
         if not path:
-            raise ValueError(self.dialect("ImagePolicyWebhook: imagePolicy.{short}ConfigFile: needs a file"))
+            raise ValueError(self.dialect("imagePolicy.{short}ConfigFile: needs a file"))
         times = {name: _seconds(name, chosen.get(name, 0)) for name in _DURATIONS}
         self._kept_for = {True: times["allowTTL"], False: times["denyTTL"]}
         self._open = bool(chosen.get("defaultAllow"))
@@ -102,13 +104,13 @@ class ImagePolicyWebhook(Plugin):
         return status
 
 
-def _seconds(name: str, value: Any) -> float:
+def _seconds(name: str, value: int) -> float:
     unit, least, most, usual = _DURATIONS[name]
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"ImagePolicyWebhook: imagePolicy.{name}: {value!r} is no number")
     if not value:
         return usual
+    if value == _OFF:
+        return 0.0
     seconds = value * unit
     if not least <= seconds <= most:
-        raise ValueError(f"ImagePolicyWebhook: imagePolicy.{name}: valid value is between {least:g}s and {most:g}s, got {seconds:g}s")
+        raise ValueError(f"imagePolicy.{name}: valid value is between {least:g}s and {most:g}s, or -1 for none, got {seconds:g}s")
     return float(seconds)

@@ -14,7 +14,7 @@ from zope.interface import implementer
 from orchd.dialect import Dialect
 from orchd.kinds.codec import yaml_
 from orchd.kinds.identity import User
-from orchd.kinds.jsonvalues import Object
+from orchd.kinds.jsonvalues import Object, without_managed_fields
 from orchd.kinds.objects.scalars import format_microtime
 from orchd.server.admission.interfaces import PATCH_ANNOTATION
 from orchd.server.pipeline.audit.policy import LEVELS, RECEIVED, REQUEST, RESPONSE, Rule
@@ -128,7 +128,7 @@ class Record:
         return _patch(data) if data else None
 
     def _represent(self, obj: Any) -> Any:
-        return without_managed_fields(obj) if self.rule.omits_managed_fields else obj
+        return strip_managed_fields(obj) if self.rule.omits_managed_fields else obj
 
 
 def status_of(code: int, answer: Any = None) -> Object:
@@ -164,18 +164,12 @@ def source_addresses(request: Request) -> list[str]:
     return found
 
 
-def without_managed_fields(obj: Any) -> Any:
+def strip_managed_fields(value: Any) -> Any:
     """An object, or a list of them, without metadata.managedFields."""
-    if not isinstance(obj, dict):
-        return obj
-    out = obj
-    metadata = obj.get("metadata")
-    if isinstance(metadata, dict) and "managedFields" in metadata:
-        out = {**out, "metadata": {name: value for name, value in metadata.items() if name != "managedFields"}}
-    items = obj.get("items")
-    if isinstance(items, list):
-        out = {**out, "items": [without_managed_fields(item) for item in items]}
-    return out
+    if not isinstance(value, dict):
+        return value
+    out, items = without_managed_fields(value), value.get("items")
+    return {**out, "items": [strip_managed_fields(item) for item in items]} if isinstance(items, list) else out
 
 
 def _is_address(text: str) -> bool:

@@ -85,6 +85,8 @@ async def deletecollection(context: VerbContext, request: Request, target: Resou
     view = context.present.view(request, resource)
     # Checked before the body.
     query = list_query(context.dialect, request, resource, target.namespace)
+    if "APIListChunking" in context.settings.disabled:
+        query = query.unpaged()
     options = await _options(context, request, decode.BODIES)
     request.warnings += context.registry.strategy(resource).deletion_warnings(options)
     page = await context.registry.list(query)

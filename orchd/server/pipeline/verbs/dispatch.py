@@ -72,6 +72,7 @@ class Dispatch:
         self._context = context
         self._watch = watch
         self._named = named
+        self._dry_run = context.settings.feature("DryRun")
 
     async def __call__(self, request: Request) -> Response:
         info = request.info
@@ -104,6 +105,8 @@ class Dispatch:
         if info.verb == "watch" and not named:
             name = ""
         namespace = info.namespace if resource.namespaced else ""
+        if not self._dry_run and info.verb not in ("get", "list", "watch") and request.query.get("dryRun"):
+            raise errors.bad_request("the dryRun feature is disabled")
         return await verb(self._context, request, ResourceTarget(resource, namespace, name, info.subresource))
 
     def _of_custom(self, resource: Resource, info: RequestInfo) -> Verb:

@@ -50,7 +50,7 @@ class DefinitionStrategy(Strategy):
 
     def _without_rules(self, context: Context, obj: Object) -> tuple[Object, int]:
         """The definition without rules, if their feature is off, and how many it had, of which the client is warned."""
-        if self.settings.feature(rules.GATE, False):
+        if self.settings.feature(rules.GATE):
             return obj, 0
         obj, count = rules.without_rules(obj, self.settings.dialect)
         if count:

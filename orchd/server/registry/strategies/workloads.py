@@ -9,8 +9,8 @@ from orchd.errors import Cause
 from orchd.kinds import verbatim
 from orchd.kinds.digits import integer, is_whole
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects import feature_gates
 from orchd.kinds.objects.defaults.workloads import TEMPLATE_GENERATION
+from orchd.kinds.objects.validate.batch import TRACKING
 from orchd.server.registry.interfaces import Context
 from orchd.server.registry.strategies.base import Strategy
 
@@ -79,7 +79,11 @@ class JobStrategy(Strategy):
     """A job without a manual selector gets one from its uid. Existing values are preserved, for validation to reject."""
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
-        obj = feature_gates.drop_job_tracking(super().prepare_create(context, obj), self.settings)
+        obj = super().prepare_create(context, obj)
+        if self.settings.feature("JobTrackingWithFinalizers"):
+            # How a job is tracked is decided when it is created.
+            annotations = {**(obj["metadata"].get("annotations") or {}), self.settings.dialect(TRACKING): ""}
+            obj = {**obj, "metadata": {**obj["metadata"], "annotations": annotations}}
         spec = dict(obj.get("spec") or {})
         if not spec.get("manualSelector"):
             template = dict(spec.get("template") or {})

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-import yaml
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 from zope.interface import implementer
@@ -19,8 +18,8 @@ from orchd.kinds.identity import User
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.pipeline import requestinfo
 from orchd.server.pipeline.audit.interfaces import IAuditSink
-from orchd.server.pipeline.audit.policy import parse
-from orchd.server.pipeline.audit.record import answer_of, source_addresses, without_managed_fields
+from orchd.server.pipeline.audit.policy import make_policy
+from orchd.server.pipeline.audit.record import answer_of, source_addresses, strip_managed_fields
 from orchd.server.pipeline.audit.stage import AuditStage, AuditTrail, UnauthenticatedAuditStage
 from orchd.server.pipeline.interfaces import ISink, IStream, Request, Response
 from orchd.server.pipeline.query import Query
@@ -57,7 +56,7 @@ class Kept:
 
 def trail(sink: Kept, level: str = "RequestResponse", *, clock: Clock | None = None, **rule: Any) -> AuditTrail:
     document = {"apiVersion": "audit.orch.io/v1", "kind": "Policy", "rules": [{"level": level, **rule}]}
-    return AuditTrail(ORCH, parse(yaml.safe_dump(document), ORCH), [sink], lambda: 1_000_000_000.25, clock or Clock())
+    return AuditTrail(ORCH, make_policy(document), [sink], lambda: 1_000_000_000.25, clock or Clock())
 
 
 def ask(method: str = "GET", path: str = POD, body: bytes = b"", user: User | None = ALICE, **headers: str) -> Request:
@@ -193,7 +192,7 @@ class TestEvents:
         sink = Kept()
         run(AuditStage(trail(sink, omitManagedFields=True))(ask(), pod))
         assert sink.events[1]["responseObject"] == {"kind": "Pod", "metadata": {"name": "x"}}
-        assert without_managed_fields({"items": [{"metadata": {"managedFields": []}}, 1]}) == {"items": [{"metadata": {}}, 1]}
+        assert strip_managed_fields({"items": [{"metadata": {"managedFields": []}}, 1]}) == {"items": [{"metadata": {}}, 1]}
 
     def test_events_of_a_refusal(self) -> None:
         """The Status that is sent is the response object; its bounded parts are responseStatus."""

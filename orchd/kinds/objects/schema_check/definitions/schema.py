@@ -34,7 +34,7 @@ def _fine(encoded: bytes, dialect: Dialect, status: bool, rules: bool) -> bool:
 
 def is_fine(schema: Schema, settings: ObjectSettings, *, status: bool = False) -> bool:
     """True if a schema meets all rules. Memoized, because every update of a definition's status validates its schemas."""
-    return _fine(orjson.dumps(schema), settings.dialect, status, settings.feature(RULES, False))
+    return _fine(orjson.dumps(schema), settings.dialect, status, settings.feature(RULES))
 
 
 def check(schema: Schema, at: Path, report: Report, options: Options, *, status: bool) -> None:
@@ -53,7 +53,7 @@ def _check(schema: Schema, at: Path, report: Report, options: Options, *, status
     place = keywords.Place(
         words=spelled,
         validations=lambda part, here, to, root: keywords.rules(
-            part[spelled.validations], here / spelled.validations, to, refused=to.settings.feature(RULES, False)
+            part[spelled.validations], here / spelled.validations, to, refused=to.settings.feature(RULES)
         ),
         types=options.types,
         no_defaults=options.no_defaults,

@@ -17,6 +17,7 @@ from orchd.cache.interfaces import ICache, ISubscription
 from orchd.errors import ApiError
 from orchd.kinds.objects.list_options import has_watch_cache, parse_version
 from orchd.kinds.objects.list_query import ListQuery
+from orchd.server.authz.interfaces import Action
 from orchd.server.pipeline.interfaces import ISink, IStream, StreamEnded
 from orchd.server.pipeline.verbs.watch.conversion import BATCH, ConvertedFeed
 from orchd.server.pipeline.verbs.watch.events import EventEncoder
@@ -64,11 +65,23 @@ class Input(Enum):
     CLIENT_GONE = "the client has disconnected"
 
 
-class Watches(Protocol):
-    """The register of running watches."""
+class Register(Protocol):
+    """The running watches."""
 
-    running: set[WatchStream]
+    def add(self, stream: WatchStream) -> None: ...
+
+    def discard(self, stream: WatchStream) -> None: ...
+
+
+class Watches(Protocol):
+    """The owner of running watches."""
+
     metrics: WatchMetrics
+    #: True if bookmarks have the newest revision of the store.
+    resumes_efficiently: bool
+
+    @property
+    def running(self) -> Register: ...
 
 
 @implementer(IStream)
@@ -94,6 +107,8 @@ class WatchStream:
         """`feed` converts entries and changes through a webhook; None for kinds without one. The watch ends after
         `seconds`. Raises ApiError 500 for a malformed resourceVersion."""
         self.resource = query.resource
+        #: What the client must be allowed to do as long as the watch runs.
+        self.permitted: tuple[Action, ...] = ()
         self.state = State.NEW
         self._owner = owner
         self._clock = clock
@@ -106,6 +121,8 @@ class WatchStream:
         self._end = 0.0
         #: Revision up to which everything has been sent.
         self._after = parse_version(query.options.resource_version)
+        #: Revision of the last change, if bookmarks depend on it.
+        self._changed_at = 0
         self._sink: ISink | None = None
         self._error: ApiError | None = None
         self._refusal: ApiError | None = None
@@ -203,14 +220,26 @@ class WatchStream:
         take: Callable[[Change], None] = self._changed
         if self._feed is not None:
             take = self._feed.follower(self._is_selected, self._changed, self._broken)
+        if not self._owner.resumes_efficiently:
+            take = self._noting(take)
         self._subscription = self._cache.subscribe(
             after=self._after, prefix=self._query.scope, on_change=take, on_end=self._subscription_ended
         )
 
+    def _noting(self, take: Callable[[Change], None]) -> Callable[[Change], None]:
+        """`take`, with the revision of the last change noted for bookmarks."""
+
+        def note(change: Change) -> None:
+            self._changed_at = change.revision
+            take(change)
+
+        return note
+
     def _send_bookmark(self) -> None:
         """Does nothing while changes wait for the conversion webhook."""
         if self._feed is None or self._feed.idle:
-            self._send(self._encode.bookmark(max(self._cache.revision, self._after)))
+            reached = self._cache.revision if self._owner.resumes_efficiently else self._changed_at
+            self._send(self._encode.bookmark(max(reached, self._after)))
 
     def _schedule_bookmark(self) -> None:
         """The next bookmark in a minute, or shortly before the end if that is earlier; none after that. Watches shorter than
@@ -313,8 +342,8 @@ class WatchStream:
             self._take(Input.TOO_SLOW)
 
 
-Action = Callable[[WatchStream], None]
-_Rows = Mapping[Input, tuple[State, tuple[Action, ...]]]
+Step = Callable[[WatchStream], None]
+_Rows = Mapping[Input, tuple[State, tuple[Step, ...]]]
 
 _CLOSED = (State.ENDED, (WatchStream._release, WatchStream._finish_sink))
 _FAILED = (State.ENDED, (WatchStream._send_error, WatchStream._release, WatchStream._finish_sink))

@@ -21,6 +21,7 @@ from orchd.server.pipeline.verbs.watch import websocket
 from orchd.server.pipeline.verbs.watch.conversion import ConvertedFeed, SharedConversions
 from orchd.server.pipeline.verbs.watch.events import EventEncoder
 from orchd.server.pipeline.verbs.watch.metrics import WatchMetrics
+from orchd.server.pipeline.verbs.watch.running import RunningWatches
 from orchd.server.pipeline.verbs.watch.stream import WatchStream
 
 #: Default watch duration in seconds: random between this and twice as much.
@@ -30,11 +31,21 @@ SHORTEST = 1800
 class WatchVerb:
     """Starts watches, and ends them."""
 
-    def __init__(self, clock: IReactorTime, random: Random, *, shortest: int = SHORTEST) -> None:
+    def __init__(
+        self,
+        running: RunningWatches,
+        clock: IReactorTime,
+        random: Random,
+        *,
+        shortest: int = SHORTEST,
+        resumes_efficiently: bool = True,
+    ) -> None:
+        """`resumes_efficiently`: bookmarks have the newest revision of the store, not only that of the last change."""
         self._clock = clock
         self._random = random
         self._shortest = shortest
-        self.running: set[WatchStream] = set()
+        self.resumes_efficiently = resumes_efficiently
+        self.running = running
         self.metrics = WatchMetrics(self._by_kind)
         self._conversions = SharedConversions()
 
@@ -64,6 +75,7 @@ class WatchVerb:
         query = list_query(context.dialect, request, target.resource, target.namespace)
         cache = context.registry.cache(target.resource)
         stream = self._stream(context, cache, view, query)
+        stream.permitted = request.permitted
         context.present.check_table(view)
         await self._wait(cache, query.options, stream)
         if websocket.is_requested(request):
