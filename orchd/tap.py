@@ -102,13 +102,14 @@ def announcement(server: ApiServer) -> str:
     """The message of a ready server: how clients reach it."""
     made = server.files.made
     folder, pki, client = (Path(p).absolute() for p in (server.settings.storage.data_dir, made.folder, made.admin_config))
-    # The client command has the same name in either dialect, and reads the file under any name.
-    stock = KUBERNETES("{short}ctl --{short}config")
+    dialect = server.settings.dialect
+    # The stock command speaks the stock dialect alone.
+    command = dialect("{short}ctl") if dialect is KUBERNETES else "orchctl"
     return "\n".join((
         f"ready at {server.url}",
         f"data folder: {folder}",
         f"client configuration of the administrator: {client}",
-        f"try: {stock}={client} get namespaces",
+        f"try: {command} --{dialect.config_file_kind}={client} get namespaces",
         *([] if server.settings.serving.ui == "false" else [f"web page: {server.url}/ui"]),
         f"try: curl --cacert {pki}/ca.crt --cert {pki}/admin.crt --key {pki}/admin.key '{server.url}/readyz?verbose'",
     ))

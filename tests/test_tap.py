@@ -112,7 +112,7 @@ def test_service_manager_notifications_and_socket(tmp_path: Path) -> None:
     assert process.returncode in (0, -signal.SIGTERM)
     for text in (f"ready at https://127.0.0.1:{port}", "data folder: ", "client configuration of the administrator: "):
         assert text in log
-    assert log.count("try: ") == 2
+    assert log.count("try: ") == 2 and "try: orchctl --orchconfig=" in log
     assert "rror" not in log
 
 
