@@ -6,7 +6,7 @@
 # make lint     ruff and mypy
 # make screenshots  the pictures of docs/ui.md, taken by the tests of the web page; needs chromium and chromedriver
 # make bench    benchmarks of a server that it starts; BENCH='--only GET' selects rows, BENCH='--help' lists options
-# make docs     generates docs/flags.md from the flag tables
+# make docs     generates docs/flags.md and docs/feature-gates.md
 # make site     the documentation as a web site in build/site; `make site SERVE=1` serves it and reloads changes
 # make man      manual pages in build/man, and make completion: scripts for bash, zsh and fish in build/completion
 # make dist     wheel and sdist in dist/, reproducible for a commit
@@ -101,6 +101,8 @@ bench: $(VENV)/.installed-test
 docs: $(VENV)/.installed
 	@$(BIN)/python -m orchd.config > docs/flags.md.new
 	@mv docs/flags.md.new docs/flags.md
+	@$(BIN)/python -m orchd.config gates > docs/feature-gates.md.new
+	@mv docs/feature-gates.md.new docs/feature-gates.md
 
 site: $(VENV)/.installed-docs
 	@$(BIN)/mkdocs $(if $(SERVE),serve,build --strict --quiet)

@@ -86,9 +86,9 @@ def manual_pages() -> dict[str, str]:
 def _command_line(release: str) -> list[str]:
     """The page of the command line of users."""
     # An optional dependency is behind it.
-    from orchd.ctl import main, manual
+    from orchd.ctl import manual, program
 
-    status = (main.__doc__ or "").partition("Exit status: ")[2]
+    status = (program.__doc__ or "").partition("Exit status: ")[2]
     lines = [
         *manpage.heading(COMMAND_LINE, release, manual.summary(), "1"),
         *manpage.section("SYNOPSIS", f"{COMMAND_LINE} [OPTIONS] COMMAND [ARGS]..."),

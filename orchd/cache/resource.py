@@ -12,8 +12,9 @@ from twisted.internet.interfaces import IReactorTime
 from zope.interface import implementer
 
 from orchd.cache.derived import DerivedBudget
+from orchd.cache.entries import Change, ChangeType, Damaged, Entry, Index, Match, Page, under
 from orchd.cache.indexes import Indexes
-from orchd.cache.interfaces import Change, ChangeType, Damaged, Entry, ICache, Index, Match, Page, under
+from orchd.cache.interfaces import ICache
 from orchd.cache.listing import NAME, NAMESPACE, Requirements, Snapshot, list_page
 from orchd.cache.progress import Progress
 from orchd.cache.stored_encoding import at_revision, with_revision

@@ -1,4 +1,4 @@
-"""Codecs of request and response bodies: JSON, or protobuf for built-in kinds."""
+"""Codecs of request and response bodies: JSON, and the contract of others (`orchd.client.protobuf_bodies`)."""
 
 from __future__ import annotations
 
@@ -6,17 +6,12 @@ from typing import Protocol
 
 import orjson
 
-from orchd.client.event_cutters import EventCutter, FrameCutter, LineCutter
+from orchd.client.event_cutters import EventCutter, LineCutter
 from orchd.client.interfaces import WatchEvent
 from orchd.client.requests import Call
 from orchd.client.statuses import error_of
-from orchd.dialect import Dialect
 from orchd.errors import ApiError
-from orchd.kinds.catalog import Resource, builtin_catalog, split_group_version
-from orchd.kinds.codec import protobuf
-from orchd.kinds.ir import Type
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects import shape
 
 _JSON = "application/json"
 
@@ -60,99 +55,23 @@ class JsonBodies:
             event = orjson.loads(frame)
             kind, obj = event["type"], event["object"]
         except (orjson.JSONDecodeError, KeyError, TypeError) as error:
-            raise _malformed(error) from None
-        return _event(kind, obj)
+            raise malformed_event(error) from None
+        return watch_event(kind, obj)
 
     def cutter(self, content_type: str) -> EventCutter:
         return LineCutter()
 
 
-def _malformed(error: Exception) -> ApiError:
+def malformed_event(error: Exception) -> ApiError:
+    """The error for a frame that is no watch event."""
     return ApiError(500, "InternalError", f"malformed watch event: {error}")
 
 
-def _event(kind: str, obj: Object) -> WatchEvent:
+def watch_event(kind: str, obj: Object) -> WatchEvent:
+    """The event of a frame. Raises ApiError for one of type ERROR."""
     if kind == "ERROR":
         raise error_of(obj, 500)
     return WatchEvent(kind, obj)
-
-
-class ProtobufBodies(JsonBodies):
-    """Objects of built-in kinds as protobuf; patches, options, custom kinds and bodies without a kind as JSON. With
-    `answers`, the server is asked for protobuf as well, which takes more time to decode in Python than JSON."""
-
-    def __init__(self, dialect: Dialect, *, answers: bool) -> None:
-        self._media_type = dialect.protobuf
-        self.accept = f"{dialect.protobuf}, {_JSON}" if answers else _JSON
-        catalog = self._catalog = builtin_catalog(dialect, enabled=lambda group, version, default: True)
-        self._lists: dict[tuple[str, str, str], Resource] = {(r.group, r.version, r.list_kind): r for r in catalog.resources}
-        self._list_meta = catalog.types.get("meta/v1.ListMeta")
-
-    def encode(self, call: Call) -> tuple[bytes, str]:
-        body = call.body
-        if call.content_type == _JSON and isinstance(body, dict):
-            found = self._catalog.kind(str(body.get("apiVersion", "")), str(body.get("kind", "")))
-            if found is not None and protobuf.has_form(found.type):
-                return protobuf.encode(body, found.type), self._media_type
-        return super().encode(call)
-
-    def decode(self, data: bytes, content_type: str) -> Object:
-        if not self._is_protobuf(content_type):
-            return super().decode(data, content_type)
-        try:
-            return self._decode(data)
-        except protobuf.ProtobufError as error:
-            raise ApiError(500, "InternalError", f"the server's response is not protobuf: {error}") from None
-
-    def decode_event(self, frame: bytes, content_type: str) -> WatchEvent:
-        if not self._is_protobuf(content_type):
-            return super().decode_event(frame, content_type)
-        try:
-            kind, body = protobuf.open_watch_event(frame)
-            obj = self._decode(body)
-        except protobuf.ProtobufError as error:
-            raise _malformed(error) from None
-        return _event(kind, obj)
-
-    def cutter(self, content_type: str) -> EventCutter:
-        return FrameCutter() if self._is_protobuf(content_type) else LineCutter()
-
-    def _is_protobuf(self, content_type: str) -> bool:
-        return content_type.partition(";")[0].strip() == self._media_type
-
-    def _decode(self, data: bytes) -> Object:
-        """Decode a complete body. Raises ProtobufError."""
-        found = protobuf.open_envelope(data)
-        names = {"kind": found.kind, "apiVersion": found.api_version}
-        group, version = split_group_version(found.api_version)
-        listed = self._lists.get((group, version, found.kind))
-        if listed is None:
-            return {**names, **_message(found.raw, self._type(group, version, found.kind))}
-        metadata, items = protobuf.open_list(found.raw)
-        return {
-            **names,
-            "metadata": _message(metadata, self._list_meta),
-            "items": [_message(item, listed.type) for item in items],
-        }
-
-    def _type(self, group: str, version: str, kind: str) -> Type:
-        """The type of a kind that the server sends: of a resource, or of a subresource or a response. Raises ProtobufError."""
-        found = self._catalog.kind(f"{group}/{version}" if group else version, kind)
-        if found is not None:
-            return found.type
-        package = group.partition(".")[0] or ("meta" if kind == "Status" else "core")
-        try:
-            return self._catalog.types.get(f"{package}/{version}.{kind}")
-        except LookupError:
-            raise protobuf.ProtobufError(f"unknown kind {kind} of {group}/{version}") from None
-
-
-def _message(raw: bytes, type_: Type) -> Object:
-    """The members that a JSON answer has: some are always written there. Raises ProtobufError."""
-    try:
-        return shape.canonical(protobuf.decode_message(raw, type_), type_)
-    except shape.ShapeError as error:
-        raise protobuf.ProtobufError(str(error)) from None
 
 
 #: Codec of clients that were given none.

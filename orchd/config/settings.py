@@ -113,6 +113,8 @@ class ApiSettings:
     endpoint_reconciler: str
     server_count: int
     garbage_collection: bool
+    #: Seconds that the identity lease of a server is valid, and between its renewals.
+    identity_lease: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

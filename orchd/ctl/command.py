@@ -1,20 +1,21 @@
-"""Click commands of this program: global flags are accepted before and after the command's name."""
+"""Click commands of this program: global flags are accepted before and after the command's name; groups import the module of the
+command that runs."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from typing import Any, TypeVar
+from importlib import import_module
+from typing import Any
 
 import click
 
+from orchd.ctl.cluster.configuration import GlobalFlags
+from orchd.ctl.cluster.session import Session
 from orchd.ctl.errors import CommandError
-from orchd.ctl.forms import put_form
-from orchd.ctl.session import Session
+from orchd.ctl.flags import DURATION, put_files
+from orchd.ctl.plugins import find_plugin
+from orchd.ctl.printing.forms import put_form
+from orchd.ctl.table import COMMANDS
 from orchd.dialect import COMMAND_LINE, DIALECTS
-
-F = TypeVar("F", bound=Callable[..., Any])
-
 
 #: In front of the parameters' names of global flags: a command may have a parameter with the same name and another flag.
 _GLOBAL = "global_"
@@ -25,27 +26,6 @@ def _remember(context: click.Context, parameter: click.Parameter, value: Any) ->
     session = context.find_object(Session)
     if session is not None and parameter.name and value not in (None, (), False):
         setattr(session.flags, parameter.name.removeprefix(_GLOBAL), value)
-
-
-def seconds(text: str) -> float:
-    """A duration such as ``30``, ``30s``, ``1m30s``, ``2h`` in seconds. Raises CommandError."""
-    units = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-    sign, rest = (-1.0, text[1:]) if text.startswith("-") else (1.0, text)
-    if re.fullmatch(r"\d+(\.\d+)?", rest):
-        return sign * float(rest)
-    if not re.fullmatch(r"(\d+(\.\d+)?(ms|[smhd]))+", rest):
-        raise CommandError(f"{text!r} is not a duration: write it as 30s, 5m or 1h30m")
-    return sign * sum(float(number) * units[unit] for number, unit in re.findall(r"([\d.]+)(ms|[smhd])", rest))
-
-
-class Duration(click.ParamType[float]):
-    name = "duration"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        return seconds(str(value))
-
-
-DURATION = Duration()
 
 
 def global_options(*, hidden: bool) -> list[click.Option]:
@@ -79,6 +59,7 @@ def global_options(*, hidden: bool) -> list[click.Option]:
         option("--username", default="", help="User name for basic authentication instead of the configured credentials."),
         option("--password", default="", help="Password for basic authentication."),
         option("-v", "--v", "verbosity", type=int, default=0, help="6 prints every request and its status, 8 their bodies as well."),
+        option("--cache-dir", metavar="DIR", help="Folder of discovery documents, kept for ten minutes; '' keeps none."),
         option("--warnings-as-errors", is_flag=True, help="A warning of the server is an error."),
     ]
 
@@ -120,6 +101,7 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         rest = super().parse_args(ctx, _with_boolean_values(self, args))
         put_form(ctx.params)
+        put_files(ctx.params)
         return rest
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
@@ -136,9 +118,6 @@ ALIASES = {
 }  # fmt: skip
 #: Commands that users of similar programs look for, and what does the same here.
 _INSTEAD = {
-    "kustomize": "kustomize is a separate program: kustomize build DIR | apply -f -",
-    "debug": "describe and logs show objects and output, exec runs commands",
-    "plugin": "plugins are not supported: run the plugin's program directly",
     "alpha": "there are no alpha commands",
 }
 
@@ -156,6 +135,7 @@ class Group(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         rest = super().parse_args(ctx, _with_boolean_values(self, args))
         put_form(ctx.params)
+        put_files(ctx.params)
         return rest
 
     def resolve_command(
@@ -164,90 +144,44 @@ class Group(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError:
+            if ctx.parent is None:
+                _run_plugin(ctx, args)
             advice = _INSTEAD.get(args[0]) if ctx.parent is None else None
             where = "" if ctx.parent is None else f" {ctx.command_path.partition(' ')[2]}"
             raise CommandError(f"no command {f'{where} {args[0]}'.strip()!r}: {advice or '--help lists the commands'}") from None
 
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*super().list_commands(ctx), *self._elsewhere()})
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        return super().get_command(ctx, ALIASES.get(cmd_name, cmd_name))
+        name = ALIASES.get(cmd_name, cmd_name)
+        place = self._elsewhere().get(name)
+        return super().get_command(ctx, name) if place is None else _load(place)
+
+    def _elsewhere(self) -> dict[str, str]:
+        """The commands of the group that have modules of their own, with their places."""
+        prefix = "" if self.name == COMMAND_LINE else f"{self.name} "
+        names = {path.removeprefix(prefix): place for path, place in COMMANDS.items() if path.startswith(prefix)}
+        return {name: place for name, place in names.items() if " " not in name}
+
+
+def _run_plugin(context: click.Context, words: list[str]) -> None:
+    """Replace this program by the plugin of these words, if there is one. Raises CommandError for flags in front of its name."""
+    session = context.find_object(Session)
+    found = find_plugin(words, session.environment.get("PATH")) if session is not None else None
+    if session is None or found is None:
+        return
+    if session.flags != GlobalFlags():
+        raise CommandError(f"flags cannot be placed before the name of a plugin: write them behind {words[0]}")
+    program, arguments = found
+    session.replace_program(program, [program, *arguments], session.environment)
+    raise click.exceptions.Exit(0)
+
+
+def _load(place: str) -> click.Command:
+    module, _, name = place.partition(":")
+    command: click.Command = getattr(import_module(f"orchd.ctl.commands.{module}"), name)
+    return command
 
 
 Group.group_class = Group
-
-
-def stacked(*decorators: Callable[[F], F]) -> Callable[[F], F]:
-    """Several options as one decorator, in the order of the help text."""
-
-    def decorate(function: F) -> F:
-        for decorator in reversed(decorators):
-            function = decorator(function)
-        return function
-
-    return decorate
-
-
-selector_options: Callable[[F], F] = stacked(
-    click.option("-l", "--selector", default="", metavar="SELECTOR", help="Label selector: a=b,c!=d,e in (f,g),!h."),
-    click.option("--field-selector", default="", metavar="SELECTOR", help="Field selector: metadata.name=a."),
-)
-everywhere_option: Callable[[F], F] = click.option(
-    "-A", "--all-namespaces", "everywhere", is_flag=True, help="Select objects of all namespaces."
-)
-def _refuse_kustomization(context: click.Context, parameter: click.Parameter, value: str) -> None:
-    if value:
-        raise CommandError(f"-k: kustomizations are not built here: kustomize build {value} | {context.command_path} -f -")
-
-
-files_option: Callable[[F], F] = stacked(
-    click.option("-f", "--filename", "files", multiple=True, metavar="FILE", help="File, folder or URL with objects; - is standard input."),
-    click.option(
-        "-k", "--kustomize", default="", hidden=True, expose_value=False, callback=_refuse_kustomization, help="Rejected: not supported."
-    ),
-    click.option("-R", "--recursive", is_flag=True, help="Include subfolders."),
-)
-dry_run_option: Callable[[F], F] = click.option(
-    "--dry-run", type=click.Choice(["none", "server", "client"]), default="none", show_default=True, is_flag=False,
-    flag_value="server", help="Check without storing: by the server, or locally without a request.",
-)  # fmt: skip
-
-
-def _remember_writing(context: click.Context, parameter: click.Parameter, value: Any) -> None:
-    session = context.find_object(Session)
-    if session is not None and parameter.name and value:
-        setattr(session.writing, parameter.name, value)
-
-
-field_manager_option: Callable[[F], F] = click.option(
-    "--field-manager", "manager", default=COMMAND_LINE, show_default=True, expose_value=False, callback=_remember_writing,
-    help="Name under which fields are owned.",
-)  # fmt: skip
-save_config_option: Callable[[F], F] = click.option(
-    "--save-config", is_flag=True, expose_value=False, callback=_remember_writing,
-    help="Store the object in the annotation that apply view-last-applied prints.",
-)  # fmt: skip
-write_options: Callable[[F], F] = stacked(dry_run_option, field_manager_option)
-
-
-def dry_query(dry_run: str) -> dict[str, str]:
-    """The query of a write with that flag."""
-    return {"dryRun": "All"} if dry_run == "server" else {}
-
-
-def done_suffix(dry_run: str) -> str:
-    """The suffix of messages about a dry run."""
-    return {"server": " (server dry run)", "client": " (dry run)"}.get(dry_run, "")
-
-
-#: Value of --validate -> value of the query parameter.
-_VALIDATION = {"strict": "Strict", "true": "Strict", "warn": "Warn", "ignore": "Ignore", "false": "Ignore"}
-validate_option: Callable[[F], F] = click.option(
-    "--validate", "validation", type=click.Choice(list(_VALIDATION)), default="strict", show_default=True, is_flag=False,
-    flag_value="strict", expose_value=False, callback=_remember_writing,
-    help="Unknown fields are rejected (strict), cause warnings (warn) or are dropped (ignore).",
-)  # fmt: skip
-
-
-def validation_query(session: Session) -> dict[str, str]:
-    """The query of a write with that flag."""
-    word = session.writing.validation
-    return {"fieldValidation": _VALIDATION[word]} if word else {}

@@ -13,10 +13,11 @@ from orchd.errors import ApiError
 
 
 class CommandError(Exception):
-    """A command failed. The message is one line that says what to do about it; `status` is the exit status."""
+    """A command failed. Each message is one line that says what to do about it; `status` is the exit status."""
 
-    def __init__(self, message: str, *, status: int = 1) -> None:
-        super().__init__(message)
+    def __init__(self, *messages: str, status: int = 1) -> None:
+        super().__init__("; ".join(messages))
+        self.messages = messages
         self.status = status
 
 
@@ -54,22 +55,25 @@ class Failures:
         return bool(self._errors)
 
     @contextmanager
-    def collect(self) -> Iterator[None]:
-        """Keep an error of the work on one object."""
+    def collect(self, *, missing_ok: bool = False) -> Iterator[None]:
+        """Keep an error of the work on one object; with `missing_ok` not that it is not there."""
         try:
             yield
         except (UnreachableError, NoAnswerError):
             raise
-        except (ApiError, CommandError) as error:
+        except ApiError as error:
+            if not (missing_ok and error.code == 404):
+                self._errors.append(error)
+        except CommandError as error:
             self._errors.append(error)
 
     def raise_collected(self) -> None:
-        """Raises the error if there is one, and a CommandError with the texts of several."""
+        """Raises the error if there is one, and a CommandError with the messages of several."""
         if len(self._errors) == 1:
             raise self._errors[0]
         if self._errors:
             texts = (explain_api_error(each) if isinstance(each, ApiError) else str(each) for each in self._errors)
-            raise CommandError("; ".join(dict.fromkeys(texts)))
+            raise CommandError(*dict.fromkeys(texts))
 
 
 def explain_yaml_error(source: str, error: yaml.YAMLError) -> str:

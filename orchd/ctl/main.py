@@ -1,153 +1,21 @@
-"""The program: command groups, the client, and errors as one line on standard error.
-
-Exit status: 0 on success, 1 on failure (2 for ``diff``, whose 1 means that there are differences), 130 when interrupted.
-"""
+"""The console script. It imports nothing but the standard library until it knows that the packages of the extra are there."""
 
 from __future__ import annotations
 
-import os
 import sys
-import traceback
-from collections.abc import Sequence
-from contextlib import suppress
-from random import SystemRandom
-from typing import Any
+from importlib.util import find_spec
 
-import click
-from twisted.internet.task import react
-
-from orchd.client.interfaces import IRawClient
-from orchd.client.remote import ClientOptions, RemoteClient
-from orchd.ctl import configuration
-from orchd.ctl.api import LONGEST_STREAM, Api
-from orchd.ctl.command import Group
-from orchd.ctl.commands import COMMANDS
-from orchd.ctl.errors import CommandError, explain_api_error
-from orchd.ctl.session import Session, Work, refuse_warning, trace, warn
-from orchd.ctl.tracing import QUIETEST, TracingClient
-from orchd.dialect import COMMAND_LINE
-from orchd.errors import ApiError
-
-_INTERRUPTED = 130
-#: The verbosity that prints the place of an unforeseen error.
-_ALL = 8
-#: Seconds for which an answer is waited for without --request-timeout.
-_TIMEOUT = 30.0
-
-
-@click.group(cls=Group, name=COMMAND_LINE, context_settings={"help_option_names": ["-h", "--help"]})
-def cli() -> None:
-    """Control a cluster: read, change and watch the objects of its API, in either dialect."""
-
-
-for _command in COMMANDS:
-    cli.add_command(_command)
-
-
-def main(arguments: Sequence[str] | None = None, session: Session | None = None) -> int:
-    """Run one command; the exit status."""
-    if sys.stdout is None:
-        return 1  # closed by the caller: there is nowhere to print
-    session = session or Session(_connect, os.environ, _edit)
-    try:
-        status = cli.main(args=arguments, prog_name=COMMAND_LINE, standalone_mode=False, obj=session)
-    except click.Abort:
-        return _INTERRUPTED
-    except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message())
-        if error.ctx is None or error.ctx.parent is None:
-            return 0
-        return _fail(f"which command? See {error.ctx.command_path} --help")
-    except click.UsageError as error:
-        where = error.ctx.command_path if error.ctx is not None else COMMAND_LINE
-        return _fail(f"{error.format_message().rstrip('.')}: see {where} --help")
-    except click.ClickException as error:
-        return _fail(error.format_message())
-    except CommandError as error:
-        return _fail(str(error), error.status)
-    except ApiError as error:
-        return _fail(explain_api_error(error))
-    except BrokenPipeError:
-        # The reader of the output has ended; nothing more can be written, not even when Python closes the stream.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except OSError as error:
-        # Standard output may be full; what it still holds is dropped.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _fail(f"{error.filename or 'output'}: {error.strerror or error}")
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        return _fail_unexpectedly(error, session)
-    return status if isinstance(status, int) else 0
-
-
-def _fail_unexpectedly(error: Exception, session: Session) -> int:
-    """Say in one line what no command foresaw, mostly an answer of a shape that no server gives; all of it with -v=8."""
-    if session.flags.verbosity >= _ALL:
-        traceback.print_exception(error)
-    return _fail(f"unexpected answer of the server, or a fault of this program: {type(error).__name__}: {str(error)[:200]}: see it with -v=8")
-
-
-def _fail(text: str, status: int = 1) -> int:
-    click.echo(f"{COMMAND_LINE}: {' '.join(text.split())}", err=True)
-    return status
-
-
-def _edit(text: str) -> str | None:
-    return click.edit(text, extension=".yaml")
-
-
-def _connect(session: Session, work: Work) -> Any:
-    """The result of `work` with a client of its own; the reactor runs for it alone."""
-    config = configuration.load(session.flags, session.environment)
-    results: list[Any] = []
-    failures: list[Exception] = []
-    interrupted = False
-
-    def stopping() -> None:
-        nonlocal interrupted
-        interrupted = not results and not failures
-
-    async def run(reactor: Any) -> None:
-        reactor.addSystemEventTrigger("before", "shutdown", stopping)
-        try:
-            client = RemoteClient(
-                config,
-                reactor,
-                ClientOptions(agent=COMMAND_LINE, timeout=session.flags.request_timeout or _TIMEOUT),
-                random=SystemRandom(),
-                environment=session.environment,
-            )
-        except ValueError as error:
-            failures.append(CommandError(f"client configuration: {error}"))
-            return
-        namespace = session.flags.namespace or config.namespace or "default"
-        try:
-            results.append(await work(_api(client, reactor, namespace, session)))
-        except Exception as error:
-            failures.append(error)
-        finally:
-            await client.close()
-
-    with suppress(SystemExit):  # how `react` says that it is over, or was interrupted
-        react(lambda reactor: run(reactor))
-    if interrupted:
-        raise click.Abort
-    if failures:
-        raise failures[0]
-    return results[0]
-
-
-def _api(client: IRawClient, reactor: Any, namespace: str, session: Session) -> Api:
-    flags = session.flags
-    traced: IRawClient = TracingClient(client, reactor, flags.verbosity, trace) if flags.verbosity >= QUIETEST else client
-    return Api(
-        traced, reactor, namespace, refuse_warning if flags.warnings_as_errors else warn, session.writing.manager,
-        longest_stream=flags.request_timeout or LONGEST_STREAM,
-    )  # fmt: skip
+#: Packages of the extra ``cli``.
+_PACKAGES = ("click", "rich")
 
 
 def run() -> None:
-    """The console script."""
+    """Run the program. Raises SystemExit."""
+    missing = [name for name in _PACKAGES if find_spec(name) is None]
+    if missing:
+        raise SystemExit(f"{sys.argv[0]}: {' and '.join(missing)} not installed: pip install 'orchd[cli]'")
+    from orchd.ctl.program import main
+
     sys.exit(main())
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from orchd.ctl.main import cli
+from orchd.ctl.program import cli
 from orchd.dialect import COMMAND_LINE, DIALECTS
 
 #: A term and its explanation.
@@ -47,8 +47,9 @@ def commands() -> list[tuple[str, str, list[Entry]]]:
 
 
 def _commands(group: click.Group, path: str) -> Iterator[tuple[str, str, list[Entry]]]:
-    for name, command in sorted(group.commands.items()):
-        if command.hidden:
+    for name in group.list_commands(click.Context(group)):
+        command = group.get_command(click.Context(group), name)
+        if command is None or command.hidden:
             continue
         context = click.Context(command, info_name=f"{path} {name}")
         usage = " ".join([f"{path} {name}", *command.collect_usage_pieces(context)])

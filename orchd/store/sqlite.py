@@ -28,11 +28,11 @@ from orchd.store.highwater import HighWater
 from orchd.store.interfaces import Event, EventType, IStore, KeyValue, StoreError, UnavailableError
 from orchd.store.keys import prefix_end
 from orchd.store.locking import FileLock
+from orchd.store.metrics import CommitMetrics, size_gauge
 from orchd.store.opening import Found, examine, open_for_writing, open_store
 from orchd.store.schema import connect
 from orchd.store.single_process import SingleProcessStore, Write
 from orchd.store.worker import Worker
-from orchd.txkit.histogram import Histogram
 
 #: Maximum writes per commit; more wait for the next.
 _BATCH = 1024
@@ -44,9 +44,6 @@ _NOT_COMMITTED = (
     sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_IOERR_WRITE,
 )  # fmt: skip
-#: Bucket upper bounds of the histograms, in seconds and in writes.
-COMMIT_BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
-BATCH_BUCKETS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0)
 
 
 @implementer(IStore)
@@ -59,8 +56,7 @@ class SqliteStore(SingleProcessStore):
     it only briefly, around system calls, each of which restarts the writer's wait for a forced switch: with the default
     of 5 ms, commits of a fully busy process took seconds, with this one no longer than the reactor's turn.
 
-    Metrics: `commits`, `writes`, `failed_commits`, histograms of `commit_seconds` and `batch_sizes` (writes per
-    commit), `file_size`.
+    `metrics` counts its commits.
     """
 
     def __init__(
@@ -75,11 +71,8 @@ class SqliteStore(SingleProcessStore):
     ) -> None:
         super().__init__(reactor, recent_events=history.recent_events, recent_bytes=history.recent_bytes)
         self.path = os.path.abspath(os.fspath(path))
-        self.commits = 0
-        self.writes = 0
-        self.commit_seconds = Histogram(COMMIT_BUCKETS)
-        self.batch_sizes = Histogram(BATCH_BUCKETS)
-        self.failed_commits = 0
+        self.metrics = CommitMetrics()
+        self.instruments = (*self.instruments, *self.metrics.instruments, size_gauge(self.file_size))
         self._dialect_name = dialect_name
         self._threads: IReactorFromThreads = reactor
         self._check_seconds = check_seconds
@@ -225,10 +218,7 @@ class SqliteStore(SingleProcessStore):
             self._writer.post(self._commit)
 
     def _wrote(self, batch: Sequence[Write], count: int, seconds: float) -> None:
-        self.commits += 1
-        self.writes += count
-        self.commit_seconds.observe(COMMIT_BUCKETS, seconds)
-        self.batch_sizes.observe(BATCH_BUCKETS, count)
+        self.metrics.observe_commit(count, seconds)
         self._concurrent = len(batch) > 1 or len(self._pending) > 1
         if count and self._trouble:
             self._recovered()
@@ -236,7 +226,7 @@ class SqliteStore(SingleProcessStore):
         self._compaction.wrote()
 
     def _not_written(self, batch: Sequence[Write], error: Exception, reason: str) -> None:
-        self.failed_commits += 1
+        self.metrics.failed.add()
         if isinstance(error, _NoWritingError):
             why = self._trouble
         else:

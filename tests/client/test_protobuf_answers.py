@@ -8,9 +8,10 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from orchd.client.bodies import BodyCodec, JsonBodies, ProtobufBodies
+from orchd.client.bodies import BodyCodec, JsonBodies
 from orchd.client.event_cutters import FrameCutter, LineCutter
 from orchd.client.interfaces import WatchEvent
+from orchd.client.protobuf_bodies import ProtobufBodies
 from orchd.client.streams import EventStream
 from orchd.dialect import KUBERNETES, ORCH, Dialect
 from orchd.errors import ApiError

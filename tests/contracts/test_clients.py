@@ -15,8 +15,9 @@ from zope.interface.verify import verifyObject
 
 from orchd.assembly.capabilities import capabilities
 from orchd.assembly.server import ApiServer
-from orchd.client.bodies import JSON, BodyCodec, ProtobufBodies
+from orchd.client.bodies import JSON, BodyCodec
 from orchd.client.interfaces import IClient, ResourceRef
+from orchd.client.protobuf_bodies import ProtobufBodies
 from orchd.client.remote import ClientOptions, RemoteClient
 from orchd.config import settings
 from orchd.config.options import Options

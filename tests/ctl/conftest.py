@@ -33,3 +33,25 @@ def server(fresh_server: FreshServer) -> Iterator[InProcessServer]:
 @pytest.fixture
 def ctl(server: InProcessServer) -> Ctl:
     return Ctl(server)
+
+
+NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n"
+
+
+POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: p1, labels: {app: a}}\nspec: {nodeName: n1, containers: [{name: c, image: nginx}]}\n"
+
+
+@pytest.fixture
+def cluster(ctl: Ctl) -> Ctl:
+    """A node with a pod that has no controller."""
+    ctl("create", "-f", "-", send=NODE)
+    ctl("create", "serviceaccount", "default")
+    ctl("create", "-f", "-", send=POD)
+    return ctl
+
+
+@pytest.fixture
+def web(ctl: Ctl) -> Ctl:
+    """A server with a deployment of two containers."""
+    ctl("create", "deployment", "web", "--image=nginx:1", "--image=busybox")
+    return ctl

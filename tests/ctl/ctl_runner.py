@@ -10,10 +10,12 @@ from typing import Any
 from click.testing import CliRunner
 from twisted.python.failure import Failure
 
-from orchd.ctl.api import Api
-from orchd.ctl.configuration import GlobalFlags
-from orchd.ctl.main import main
-from orchd.ctl.session import Session, Work, warn
+from orchd.ctl.cluster.api import Api
+from orchd.ctl.cluster.configuration import GlobalFlags
+from orchd.ctl.cluster.discovery_cache import DiscoveryCache
+from orchd.ctl.cluster.session import Session, Work, warn
+from orchd.ctl.program import main
+from orchd.dialect import COMMAND_LINE
 from orchd.testing.server import InProcessServer
 from orchd.txkit.coroutines import start
 
@@ -45,6 +47,12 @@ class Ctl:
         self.while_waiting: Callable[[int], Any] = lambda second: None
         self.patience = PATIENCE
         self.connections = 0
+        #: Seconds of the server's clock that the last command took.
+        self.waited = 0
+        self.environment: dict[str, str] = {"HOME": "/dev/null"}
+        self.replace_program: Callable[..., object] = lambda *program: None
+        #: Keeps discovery documents for later commands.
+        self.cache: DiscoveryCache | None = None
         #: Global flags of the last command.
         self.flags = GlobalFlags()
 
@@ -52,12 +60,14 @@ class Ctl:
         self.connections += 1
         assert self.connections == 1, "a command runs the reactor, which cannot run twice"
         client = self.server.client(*self.user, agent="ctl")
-        api = Api(client, self.server.clock, session.flags.namespace or self.namespace, warn, session.writing.manager)
+        api = Api(client, self.server.clock, session.flags.namespace or self.namespace, warn, session.writing.manager, cache=self.cache)
         outcome: list[Any] = []
         running = start(work(api)).addBoth(outcome.append)
+        self.waited = 0
         for second in range(self.patience):
             if outcome:
                 break
+            self.waited = second + 1
             self.while_waiting(second)
             self.server.clock.advance(1)
         interrupted = not outcome
@@ -70,7 +80,7 @@ class Ctl:
         return outcome[0]
 
     def __call__(self, *arguments: str, send: str = "", status: int = 0) -> CommandResult:
-        session = Session(self._connect, {"HOME": "/dev/null"}, lambda text: self.edit(text))
+        session = Session(self._connect, self.environment, lambda text: self.edit(text), replace_program=self.replace_program)
         self.connections, self.flags = 0, session.flags
         runner = CliRunner()
         codes: list[int] = []
@@ -82,6 +92,8 @@ class Ctl:
         ran = CommandResult(codes[0], *texts)
         assert ran.status == status, f"{arguments} ended with {ran.status}: {ran.out}{ran.error}"
         if status and not ran.error.startswith("Usage:"):
-            assert len(ran.error.splitlines()) == 1, ran.error
+            lines = ran.error.splitlines()
+            # The status of diff is no error, but says that there are differences. Notes may precede the error.
+            assert lines[-1].startswith(f"{COMMAND_LINE}: ") if lines else arguments[0] == "diff", ran.error
         return ran
 

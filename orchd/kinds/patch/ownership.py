@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from orchd.dialect import Dialect
 from orchd.kinds.ir import Type
-from orchd.kinds.jsonvalues import Object
+from orchd.kinds.jsonvalues import Object, without_managed_fields
 from orchd.kinds.objects import shape
 from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.patch import managed, nodes, prune, typed
@@ -118,14 +118,6 @@ def same_owners(owners: Owners, before: Owners) -> bool:
 def entries_of(obj: Object | None) -> Any:
     """The managedFields of an object, None without any. They may be malformed."""
     return None if obj is None else (obj.get("metadata") or {}).get("managedFields")
-
-
-def without_managed_fields(obj: Object) -> Object:
-    """The object without managedFields; the object itself if it has none."""
-    metadata = obj.get("metadata")
-    if not metadata or "managedFields" not in metadata:
-        return obj
-    return {**obj, "metadata": {k: v for k, v in metadata.items() if k != "managedFields"}}
 
 
 def reconcile_owners(target: OwnershipTarget, live: Object, owners: Owners) -> Owners:
@@ -234,11 +226,8 @@ def owners_after_update(target: OwnershipTarget, live: Object | None, new: Objec
 
 def _blank(target: OwnershipTarget) -> Object:
     """The base of a create: members that are always written are present, so that creating does not take ownership of them."""
-    type = target.type
-    if type.name and type.constraints is None:
-        blank: Object = shape.zero(type)
-        return blank
-    return {"apiVersion": target.api_version, "kind": target.kind}
+    type, named = target.type, {"apiVersion": target.api_version, "kind": target.kind}
+    return {**shape.zero(type), **named} if type.name and type.constraints is None else named
 
 
 def keep_times(new: Object, live: Object) -> Object:

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from orchd.kinds.conditions import find_condition
-from orchd.kinds.objects.tabulate.text import EMPTY, NONE, Cells, Json, Printing
-
-
-def _age(o: Json, x: Printing) -> str:
-    return x.age(o["metadata"].get("creationTimestamp"))
+from orchd.kinds.objects.tabulate.text import EMPTY, NONE, Cells, Json, Printing, age_of
 
 
 def namespace(o: Json, x: Printing) -> Cells:
-    return [o["metadata"]["name"], (o.get("status") or EMPTY).get("phase") or "", _age(o, x)]
+    return [o["metadata"]["name"], (o.get("status") or EMPTY).get("phase") or "", age_of(o, x)]
 
 
 def config_map(o: Json, x: Printing) -> Cells:
-    return [o["metadata"]["name"], len(o.get("data") or ()) + len(o.get("binaryData") or ()), _age(o, x)]
+    return [o["metadata"]["name"], len(o.get("data") or ()) + len(o.get("binaryData") or ()), age_of(o, x)]
 
 
 def secret(o: Json, x: Printing) -> Cells:
-    return [o["metadata"]["name"], o.get("type") or "", len(o.get("data") or ()), _age(o, x)]
+    return [o["metadata"]["name"], o.get("type") or "", len(o.get("data") or ()), age_of(o, x)]
 
 
 def service_account(o: Json, x: Printing) -> Cells:
-    return [o["metadata"]["name"], len(o.get("secrets") or ()), _age(o, x)]
+    return [o["metadata"]["name"], len(o.get("secrets") or ()), age_of(o, x)]
 
 
 def component_status(o: Json, x: Printing) -> Cells:
@@ -50,7 +46,7 @@ def node(o: Json, x: Printing) -> Cells:
         metadata["name"],
         ",".join(states),
         ",".join(_roles(metadata.get("labels") or EMPTY, x)) or NONE,
-        _age(o, x),
+        age_of(o, x),
         info.get(x.dialect("{short}letVersion")) or "",
         *(
             next((a["address"] for a in addresses if a.get("type") == type_), NONE)
@@ -77,7 +73,7 @@ def resource_quota(o: Json, x: Printing) -> Cells:
     for name, hard in sorted((status.get("hard") or EMPTY).items()):
         text = f"{name}: {used.get(name, 0)}/{hard}"
         (limits if name.startswith("limits.") else requests).append(text)
-    return [o["metadata"]["name"], _age(o, x), ", ".join(requests), ", ".join(limits)]
+    return [o["metadata"]["name"], age_of(o, x), ", ".join(requests), ", ".join(limits)]
 
 
 def event(o: Json, x: Printing) -> Cells:

@@ -9,6 +9,7 @@ from orchd.kinds.objects.tabulate.text import (
     Cells,
     Json,
     Printing,
+    age_of,
     first_few,
     labels,
     load_balancer,
@@ -25,7 +26,7 @@ def service(o: Json, x: Printing) -> Cells:
         ips[0] if ips else NONE,
         _external(o, spec),
         ",".join(map(_port, spec.get("ports") or ())) or NONE,
-        x.age(metadata.get("creationTimestamp")),
+        age_of(o, x),
         labels(spec.get("selector")),
     ]
 
@@ -55,7 +56,7 @@ def endpoints(o: Json, x: Printing) -> Cells:
             found += addresses
         for port in ports or ():
             found += [f"[{ip}]:{port['port']}" if ":" in ip else f"{ip}:{port['port']}" for ip in addresses]
-    return [metadata["name"], first_few(found) if subsets else NONE, x.age(metadata.get("creationTimestamp"))]
+    return [metadata["name"], first_few(found) if subsets else NONE, age_of(o, x)]
 
 
 def endpoint_slice(o: Json, x: Printing) -> Cells:
@@ -66,7 +67,7 @@ def endpoint_slice(o: Json, x: Printing) -> Cells:
     addresses = [address for endpoint in o.get("endpoints") or () for address in endpoint.get("addresses") or ()]
     return [
         metadata["name"], o.get("addressType") or "", first_few(ports) or UNSET, first_few(addresses) or UNSET,
-        x.age(metadata.get("creationTimestamp")),
+        age_of(o, x),
     ]
 
 
@@ -85,7 +86,7 @@ def ingress(o: Json, x: Printing) -> Cells:
         shown = f"{shown} + {len(rules) - 3} more..."
     return [
         metadata["name"], spec.get("ingressClassName") or NONE, shown, load_balancer(o.get("status") or EMPTY),
-        "80, 443" if spec.get("tls") else "80", x.age(metadata.get("creationTimestamp")),
+        "80, 443" if spec.get("tls") else "80", age_of(o, x),
     ]
 
 
@@ -95,9 +96,9 @@ def ingress_class(o: Json, x: Printing) -> Cells:
     if parameters:
         group = parameters.get("apiGroup")
         shown = f"{parameters['kind']}{'' if group is None else f'.{group}'}/{parameters['name']}"
-    return [metadata["name"], spec.get("controller") or "", shown, x.age(metadata.get("creationTimestamp"))]
+    return [metadata["name"], spec.get("controller") or "", shown, age_of(o, x)]
 
 
 def network_policy(o: Json, x: Printing) -> Cells:
     metadata, spec = o["metadata"], o.get("spec") or EMPTY
-    return [metadata["name"], selector(spec.get("podSelector")), x.age(metadata.get("creationTimestamp"))]
+    return [metadata["name"], selector(spec.get("podSelector")), age_of(o, x)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from orchd.kinds.conditions import is_true
-from orchd.kinds.objects.tabulate.text import EMPTY, NONE, Cells, Json, Printing
+from orchd.kinds.objects.tabulate.text import EMPTY, NONE, Cells, Json, Printing, age_of
 
 #: Row conditions by phase: clients hide completed rows on request.
 CONDITIONS: Final[dict[str, list[dict[str, str]]]] = {
@@ -62,7 +62,7 @@ def cells(pod: Json, x: Printing) -> Cells:
         f"{ready}/{len(spec.get('containers') or ())}",
         reason,
         f"{restarts} ({x.age(last)} ago)" if last else str(restarts),
-        x.age(metadata.get("creationTimestamp")),
+        age_of(pod, x),
         (ips[0].get("ip") if ips else status.get("podIP")) or NONE,
         spec.get("nodeName") or NONE,
         status.get("nominatedNodeName") or NONE,

@@ -6,11 +6,7 @@ from collections.abc import Iterable
 
 from orchd.kinds.conditions import find_condition
 from orchd.kinds.objects.tabulate.ages import human_duration
-from orchd.kinds.objects.tabulate.text import EMPTY, NONE, UNSET, Cells, Json, Printing, first_few
-
-
-def _age(o: Json, x: Printing) -> str:
-    return x.age(o["metadata"].get("creationTimestamp"))
+from orchd.kinds.objects.tabulate.text import EMPTY, NONE, UNSET, Cells, Json, Printing, age_of, first_few
 
 
 def created(o: Json, x: Printing) -> Cells:
@@ -26,13 +22,13 @@ def role_binding(o: Json, x: Printing) -> Cells:
 
     accounts = (f"{s.get('namespace') or ''}/{s['name']}" for s in subjects if s.get("kind") == "ServiceAccount")
     return [
-        o["metadata"]["name"], f"{role['kind']}/{role['name']}", _age(o, x), ", ".join(names("User")),
+        o["metadata"]["name"], f"{role['kind']}/{role['name']}", age_of(o, x), ", ".join(names("User")),
         ", ".join(names("Group")), ", ".join(accounts),
     ]
 
 
 def webhook_configuration(o: Json, x: Printing) -> Cells:
-    return [o["metadata"]["name"], len(o.get("webhooks") or ()), _age(o, x)]
+    return [o["metadata"]["name"], len(o.get("webhooks") or ()), age_of(o, x)]
 
 
 def api_service(o: Json, x: Printing) -> Cells:
@@ -44,7 +40,7 @@ def api_service(o: Json, x: Printing) -> Cells:
             available = condition.get("status") or ""
             if available != "True" and condition.get("reason"):
                 available = f"{available} ({condition['reason']})"
-    return [o["metadata"]["name"], where, available, _age(o, x)]
+    return [o["metadata"]["name"], where, available, age_of(o, x)]
 
 
 def signing_request(o: Json, x: Printing) -> Cells:
@@ -57,21 +53,21 @@ def signing_request(o: Json, x: Printing) -> Cells:
         state += ",Issued"
     seconds = spec.get("expirationSeconds")
     return [
-        o["metadata"]["name"], _age(o, x), spec.get("signerName") or "", spec.get("username") or "",
+        o["metadata"]["name"], age_of(o, x), spec.get("signerName") or "", spec.get("username") or "",
         NONE if seconds is None else human_duration(seconds), state,
     ]
 
 
 def lease(o: Json, x: Printing) -> Cells:
-    return [o["metadata"]["name"], (o.get("spec") or EMPTY).get("holderIdentity") or "", _age(o, x)]
+    return [o["metadata"]["name"], (o.get("spec") or EMPTY).get("holderIdentity") or "", age_of(o, x)]
 
 
 def priority_class(o: Json, x: Printing) -> Cells:
-    return [o["metadata"]["name"], o.get("value") or 0, bool(o.get("globalDefault")), _age(o, x)]
+    return [o["metadata"]["name"], o.get("value") or 0, bool(o.get("globalDefault")), age_of(o, x)]
 
 
 def runtime_class(o: Json, x: Printing) -> Cells:
-    return [o["metadata"]["name"], o.get("handler") or "", _age(o, x)]
+    return [o["metadata"]["name"], o.get("handler") or "", age_of(o, x)]
 
 
 def pod_security_policy(o: Json, x: Printing) -> Cells:
@@ -94,7 +90,7 @@ def flow_schema(o: Json, x: Printing) -> Cells:
     dangling = "?" if condition is None else condition.get("status") or ""
     return [
         o["metadata"]["name"], (spec.get("priorityLevelConfiguration") or EMPTY).get("name") or "",
-        spec.get("matchingPrecedence") or 0, method, _age(o, x), dangling,
+        spec.get("matchingPrecedence") or 0, method, age_of(o, x), dangling,
     ]
 
 
@@ -110,11 +106,11 @@ def priority_level(o: Json, x: Printing) -> Cells:
             (queuing.get(name) or 0) if queuing else NONE
             for name in ("queues", "handSize", "queueLengthLimit")
         ),
-        _age(o, x),
+        age_of(o, x),
     ]
 
 
 def storage_version(o: Json, x: Printing) -> Cells:
     status = o.get("status") or EMPTY
     encodings = [f"{v['apiServerID']}={v['encodingVersion']}" for v in status.get("storageVersions") or ()]
-    return [o["metadata"]["name"], status.get("commonEncodingVersion") or UNSET, first_few(encodings) or UNSET, _age(o, x)]
+    return [o["metadata"]["name"], status.get("commonEncodingVersion") or UNSET, first_few(encodings) or UNSET, age_of(o, x)]

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from orchd.kinds.objects.scalars import canonical_quantity
-from orchd.kinds.objects.tabulate.text import EMPTY, NONE, UNSET, Cells, Json, Printing, access_modes
-
-
-def _age(o: Json, x: Printing) -> str:
-    return x.age(o["metadata"].get("creationTimestamp"))
+from orchd.kinds.objects.tabulate.text import EMPTY, NONE, UNSET, Cells, Json, Printing, access_modes, age_of
 
 
 def _class(o: Json, x: Printing) -> str:
@@ -38,7 +34,7 @@ def volume(o: Json, x: Printing) -> Cells:
         f"{claim.get('namespace') or ''}/{claim.get('name') or ''}" if claim else "",
         _class(o, x),
         (o.get("status") or EMPTY).get("reason") or "",
-        _age(o, x),
+        age_of(o, x),
         spec.get("volumeMode") or UNSET,
     ]
 
@@ -53,7 +49,7 @@ def claim(o: Json, x: Printing) -> Cells:
         _amount(status.get("capacity")) if bound else "",
         access_modes(status.get("accessModes")) if bound else "",
         _class(o, x),
-        _age(o, x),
+        age_of(o, x),
         spec.get("volumeMode") or UNSET,
     ]
 
@@ -71,7 +67,7 @@ def storage_class(o: Json, x: Printing) -> Cells:
         o.get("reclaimPolicy") or "Delete",
         o.get("volumeBindingMode") or "Immediate",
         bool(o.get("allowVolumeExpansion")),
-        _age(o, x),
+        age_of(o, x),
     ]
 
 
@@ -83,7 +79,7 @@ def attachment(o: Json, x: Printing) -> Cells:
         (spec.get("source") or EMPTY).get("persistentVolumeName") or "",
         spec.get("nodeName") or "",
         bool((o.get("status") or EMPTY).get("attached")),
-        _age(o, x),
+        age_of(o, x),
     ]
 
 
@@ -99,9 +95,9 @@ def driver(o: Json, x: Printing) -> Cells:
         UNSET if requests is None else ",".join(request.get("audience") or "" for request in requests),
         bool(spec.get("requiresRepublish")),
         ",".join(spec.get("volumeLifecycleModes") or ()) or NONE,
-        _age(o, x),
+        age_of(o, x),
     ]
 
 
 def node(o: Json, x: Printing) -> Cells:
-    return [o["metadata"]["name"], len((o.get("spec") or EMPTY).get("drivers") or ()), _age(o, x)]
+    return [o["metadata"]["name"], len((o.get("spec") or EMPTY).get("drivers") or ()), age_of(o, x)]

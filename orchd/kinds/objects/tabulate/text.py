@@ -25,6 +25,11 @@ class Printing:
     dialect: Dialect
 
 
+def age_of(o: Json, x: Printing) -> str:
+    """The age of an object."""
+    return x.age(o["metadata"].get("creationTimestamp"))
+
+
 def labels(value: Json | None) -> str:
     """``a=b,c=d`` sorted by key."""
     return ",".join(f"{key}={item}" for key, item in sorted(value.items())) if value else NONE

@@ -13,6 +13,7 @@ from orchd.kinds.objects.tabulate.text import (
     Cells,
     Json,
     Printing,
+    age_of,
     containers,
     labels,
     optional_bool,
@@ -24,16 +25,12 @@ def _parts(o: Json) -> tuple[Json, Json, Json]:
     return o["metadata"], o.get("spec") or EMPTY, o.get("status") or EMPTY
 
 
-def _age(metadata: Json, x: Printing) -> str:
-    return x.age(metadata.get("creationTimestamp"))
-
-
 def deployment(o: Json, x: Printing) -> Cells:
     metadata, spec, status = _parts(o)
     ready = f"{status.get('readyReplicas') or 0}/{spec.get('replicas') or 0}"
     return [
         metadata["name"], ready, status.get("updatedReplicas") or 0, status.get("availableReplicas") or 0,
-        _age(metadata, x), *containers(spec["template"]), selector(spec.get("selector")),
+        age_of(o, x), *containers(spec["template"]), selector(spec.get("selector")),
     ]
 
 
@@ -41,7 +38,7 @@ def replica_set(o: Json, x: Printing) -> Cells:
     metadata, spec, status = _parts(o)
     return [
         metadata["name"], spec.get("replicas") or 0, status.get("replicas") or 0, status.get("readyReplicas") or 0,
-        _age(metadata, x), *containers(spec.get("template") or EMPTY), selector(spec.get("selector")),
+        age_of(o, x), *containers(spec.get("template") or EMPTY), selector(spec.get("selector")),
     ]
 
 
@@ -49,14 +46,14 @@ def replication_controller(o: Json, x: Printing) -> Cells:
     metadata, spec, status = _parts(o)
     return [
         metadata["name"], spec.get("replicas") or 0, status.get("replicas") or 0, status.get("readyReplicas") or 0,
-        _age(metadata, x), *containers(spec.get("template") or EMPTY), labels(spec.get("selector")),
+        age_of(o, x), *containers(spec.get("template") or EMPTY), labels(spec.get("selector")),
     ]
 
 
 def stateful_set(o: Json, x: Printing) -> Cells:
     metadata, spec, status = _parts(o)
     ready = f"{status.get('readyReplicas') or 0}/{spec.get('replicas') or 0}"
-    return [metadata["name"], ready, _age(metadata, x), *containers(spec["template"])]
+    return [metadata["name"], ready, age_of(o, x), *containers(spec["template"])]
 
 
 def daemon_set(o: Json, x: Printing) -> Cells:
@@ -70,7 +67,7 @@ def daemon_set(o: Json, x: Printing) -> Cells:
         status.get("updatedNumberScheduled") or 0,
         status.get("numberAvailable") or 0,
         labels((template.get("spec") or EMPTY).get("nodeSelector")),
-        _age(metadata, x),
+        age_of(o, x),
         *containers(template),
         selector(spec.get("selector")),
     ]
@@ -83,7 +80,7 @@ def controller_revision(o: Json, x: Printing) -> Cells:
         if owner.get("controller"):
             group = owner["apiVersion"].rpartition("/")[0]
             controller = f"{owner['kind'].lower()}{'.' if group else ''}{group}/{owner['name']}"
-    return [metadata["name"], controller, o.get("revision") or 0, _age(metadata, x)]
+    return [metadata["name"], controller, o.get("revision") or 0, age_of(o, x)]
 
 
 def job(o: Json, x: Printing) -> Cells:
@@ -99,7 +96,7 @@ def job(o: Json, x: Printing) -> Cells:
     start, end = status.get("startTime"), status.get("completionTime")
     duration = "" if not start else between(start, end) if end else x.age(start)
     return [
-        metadata["name"], done, duration, _age(metadata, x), *containers(spec["template"]),
+        metadata["name"], done, duration, age_of(o, x), *containers(spec["template"]),
         selector(spec.get("selector")),
     ]
 
@@ -110,7 +107,7 @@ def cron_job(o: Json, x: Printing) -> Cells:
     inner = (spec.get("jobTemplate") or EMPTY).get("spec") or EMPTY
     return [
         metadata["name"], spec.get("schedule") or "", optional_bool(spec.get("suspend")),
-        len(status.get("active") or ()), x.age(last) if last else NONE, _age(metadata, x),
+        len(status.get("active") or ()), x.age(last) if last else NONE, age_of(o, x),
         *containers(inner.get("template") or EMPTY), selector(inner.get("selector")),
     ]
 
@@ -125,7 +122,7 @@ def disruption_budget(o: Json, x: Printing) -> Cells:
     limits = [spec.get(name) for name in ("minAvailable", "maxUnavailable")]
     return [
         metadata["name"], *("N/A" if limit is None else str(limit) for limit in limits),
-        status.get("disruptionsAllowed") or 0, _age(metadata, x),
+        status.get("disruptionsAllowed") or 0, age_of(o, x),
     ]
 
 
@@ -137,7 +134,7 @@ def autoscaler(o: Json, x: Printing) -> Cells:
     return [
         metadata["name"], f"{target['kind']}/{target['name']}", metrics,
         UNSET if least is None else str(least), spec.get("maxReplicas") or 0, status.get("currentReplicas") or 0,
-        _age(metadata, x),
+        age_of(o, x),
     ]
 
 

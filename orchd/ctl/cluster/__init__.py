@@ -1,0 +1,1 @@
+"""The server of a command: configuration, session, discovery, requests, streams."""

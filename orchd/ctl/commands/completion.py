@@ -1,0 +1,23 @@
+"""``completion``: scripts for shells."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+from orchd.ctl.command import Command
+from orchd.ctl.printing import output
+from orchd.dialect import COMMAND_LINE
+
+
+@click.command(cls=Command)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion(context: click.Context, shell: str) -> None:
+    """Print the completion script of a shell, to be evaluated by it."""
+    made = get_completion_class(shell)
+    assert made is not None, "click knows these shells"
+    variable = f"_{COMMAND_LINE.upper()}_COMPLETE"
+    root = context.find_root().command
+    instance = made(root, {}, COMMAND_LINE, variable)
+    output.line(instance.source_template % instance.source_vars())

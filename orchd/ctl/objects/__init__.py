@@ -1,0 +1,1 @@
+"""Objects that a command means, reads from files or changes on the server."""

@@ -1,0 +1,18 @@
+"""Messages of writing commands about each object."""
+
+from __future__ import annotations
+
+from orchd.ctl.flags import done_suffix
+from orchd.ctl.objects.targets import Target
+from orchd.ctl.printing import output
+from orchd.ctl.printing.printers import printer
+from orchd.kinds.jsonvalues import Object
+
+
+def report(target: Target, obj: Object, done: str, *, form: str, dry_run: str) -> None:
+    """Print what was done, or the object in the requested format."""
+    if form:
+        printer(form)([obj], True)
+    else:
+        name = target.name or str(obj["metadata"].get("name", ""))
+        output.line(f"{target.resource.label(name)} {done}{done_suffix(dry_run)}")

@@ -1,0 +1,1 @@
+"""Readable descriptions of objects. Asks the server for what belongs to an object."""

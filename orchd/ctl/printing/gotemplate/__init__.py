@@ -1,0 +1,1 @@
+"""Go templates, as ``-o go-template`` takes them."""

@@ -1,0 +1,1 @@
+"""Processes in containers, and the terminal of the user."""

@@ -1,0 +1,90 @@
+"""``api-resources``, ``api-versions``, and names of resources."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchd.client.errors import NoAnswerError, UnreachableError
+from orchd.client.interfaces import Answer
+from orchd.client.requests import Call
+from orchd.dialect import COMMAND_LINE
+from orchd.errors import ApiError
+from tests.ctl.ctl_runner import Ctl
+
+
+def test_resources_are_chosen_by_category_and_sorted(ctl: Ctl) -> None:
+    """api-resources takes --categories and --sort-by."""
+    found = ctl("api-resources", "--categories=all", "-o", "name").lines
+    assert "deployments.apps" in found and "configmaps" not in found
+    names = [line.split()[0] for line in ctl("api-resources", "--sort-by=name", "--no-headers").lines]
+    assert names == sorted(names)
+
+
+def test_api_resources_and_versions(ctl: Ctl) -> None:
+    """Lists resources with their short names, API versions, and the version of the server."""
+    lines = ctl("api-resources", "--api-group=apps", "--no-headers").lines
+    assert ["deployments", "deploy", "apps/v1", "true", "Deployment"] in [line.split() for line in lines]
+    assert "nodes" in ctl("api-resources", "--namespaced=false", "-o", "name").lines
+    assert "pods" not in ctl("api-resources", "--namespaced=false", "-o", "name").lines
+    assert {"v1", "apps/v1", ctl.server.dialect("rbac.authorization.{abbr}.io/v1")} <= set(ctl("api-versions").lines)
+    assert "Server Version: v1.23" in ctl("version").out
+
+
+@pytest.mark.parametrize("word", ["deploy", "deployment", "Deployment", "deployments.apps", "deployments.v1.apps"])
+def test_resource_names_that_are_accepted(ctl: Ctl, word: str) -> None:
+    """Short names, kinds, groups and versions are accepted as names of a resource."""
+    ctl("create", "deployment", "web", "--image=nginx:1")
+    assert ctl("get", word, "web", "-o", "name").lines == ["deployment.apps/web"]
+
+
+def test_resources_that_the_preferred_version_does_not_have(ctl: Ctl) -> None:
+    """Such resources are listed in the version that has them, and found by name with and without their group."""
+    names = ctl("api-resources", "-o", "name").lines
+    assert len(names) == len(set(names))
+    [qualified] = [name for name in names if name.startswith("podsecuritypolicies.")]
+    for word in ("podsecuritypolicies", "psp", qualified):
+        assert ctl("get", word).error.endswith("No resources found\n")
+
+
+class Failing:
+    """A server whose documents below a path are errors."""
+
+    def __init__(self, ctl: Ctl, path: str, error: ApiError) -> None:
+        self._inner: Any = ctl.server.client("admin")
+        self._path, self._error = path, error
+
+    async def exchange(self, call: Call) -> Answer:
+        if call.path.startswith(self._path):
+            raise self._error
+        answer: Answer = await self._inner.exchange(call)
+        return answer
+
+
+DEPLOYMENT = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "path", "says"),
+    [
+        (UnreachableError("https://s", "refused"), "/", "cannot reach https://s: refused: check --server, or the cluster of the current context (config view)"),
+        (NoAnswerError("https://s", 30), "/", "no answer from https://s within 30 s: give a longer --request-timeout, or check the server's health"),
+        (ApiError(401, "Unauthorized", "Unauthorized"), "/apis/apps", "Unauthorized: check the credentials of the current context (config view)"),
+        (ApiError(503, "ServiceUnavailable", "down"), "/apis/apps", "down"),
+    ],
+)
+def test_a_server_that_does_not_answer_is_no_missing_kind(
+    ctl: Ctl, monkeypatch: pytest.MonkeyPatch, error: ApiError, path: str, says: str
+) -> None:
+    """An object cannot be applied because its kind cannot be looked up: the error is the server's, in one line."""
+    failing = Failing(ctl, path, error)
+    monkeypatch.setattr(ctl.server, "client", lambda *user, **more: failing)
+    assert ctl("apply", "-f", "-", send=DEPLOYMENT, status=1).error == f"{COMMAND_LINE}: {says}\n"
+
+
+def test_groups_that_do_not_answer_are_named(ctl: Ctl, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A type that is not found may be in a group that does not answer, which the error names."""
+    failing = Failing(ctl, "/apis/apps", ApiError(503, "ServiceUnavailable", "down"))
+    monkeypatch.setattr(ctl.server, "client", lambda *user, **more: failing)
+    assert "api-resources lists those that it has; apps/v1 did not answer: down" in ctl("get", "nothings", status=1).error

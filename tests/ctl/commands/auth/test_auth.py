@@ -1,0 +1,53 @@
+"""``auth``, ``token`` and ``certificate``."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from tests.ctl.ctl_runner import Ctl
+
+
+def test_can_i_exit_status_and_list(ctl: Ctl) -> None:
+    """The exit status is 0 for yes and 1 for no; --list prints the rules."""
+    assert ctl("auth", "can-i", "delete", "nodes").out == "yes\n"
+    ctl.user = ("eve", "nobodies")
+    ran = Ctl(ctl.server)
+    ran.user = ctl.user
+    with pytest.raises(AssertionError, match="ended with 1: no"):
+        ran("auth", "can-i", "delete", "nodes")
+    assert ctl("auth", "can-i", "get", "/version").out == "yes\n"
+    assert "selfsubjectaccessreviews" in ctl("auth", "can-i", "--list").out
+    assert "can-i --list shows" in ctl("get", "nodes", status=1).error
+
+
+def test_created_token_names_account_and_audience(ctl: Ctl) -> None:
+    """A token names its service account and audience, and is valid for the requested time."""
+    ctl("create", "serviceaccount", "robot")
+    text = ctl("token", "create", "robot", "--duration=10m", "--audience=x").out.split(".")[1]
+    claims = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+    assert (claims["sub"], claims["aud"]) == ("system:serviceaccount:default:robot", ["x"])
+    assert claims["exp"] - claims["iat"] == 600
+
+
+def test_certificate_approval_is_decided_once(ctl: Ctl) -> None:
+    """Approve adds the condition once; an approved request cannot be denied."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name.from_rfc4514_string("CN=robot")
+    pem = x509.CertificateSigningRequestBuilder().subject_name(name).sign(key, hashes.SHA256())
+    ctl("create", "-f", "-", send=json.dumps({
+        "apiVersion": ctl.server.dialect("certificates.{abbr}.io/v1"), "kind": "CertificateSigningRequest",
+        "metadata": {"name": "c"}, "spec": {
+            "request": base64.b64encode(pem.public_bytes(serialization.Encoding.PEM)).decode(),
+            "signerName": ctl.server.dialect("{long}.io/{short}-apiserver-client"), "usages": ["client auth"],
+        },
+    }))  # fmt: skip
+    assert ctl("certificate", "approve", "c").out.endswith("/c approved\n")
+    ctl("certificate", "approve", "c")
+    assert ctl("get", "csr/c", "-o", "jsonpath={.status.conditions[*].type}").out == "Approved"
+    assert "approved already" in ctl("certificate", "deny", "c", status=1).error

@@ -1,0 +1,119 @@
+"""``set``."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.ctl.ctl_runner import Ctl
+
+
+def spec(ctl: Ctl, what: str = "deploy/web") -> Any:
+    obj = json.loads(ctl("get", what, "-o", "json").out)
+    return obj["spec"]["template"]["spec"] if "template" in obj["spec"] else obj["spec"]
+
+
+def test_set_image_changes_one_container_or_all(web: Ctl) -> None:
+    """The error for an unknown container lists the existing ones; an unchanged image causes no write."""
+    assert web("set", "image", "deploy/web", "nginx=nginx:2").lines == ["deployment.apps/web image updated"]
+    assert [each["image"] for each in spec(web)["containers"]] == ["nginx:2", "busybox"]
+    assert web("set", "image", "deploy/web", "nginx=nginx:2").out == ""
+    assert web("set", "image", "deploy", "web", "*=a:1", "--dry-run=client").lines == ["deployment.apps/web image updated (dry run)"]
+    web("set", "image", "deploy", "--all", "*=a:1")
+    assert [each["image"] for each in spec(web)["containers"]] == ["a:1", "a:1"]
+    assert "deployment.apps/web has nginx, busybox" in web("set", "image", "deploy/web", "x=a", status=1).error
+    assert "CONTAINER=IMAGE" in web("set", "image", "deploy/web", status=1).error
+    web("create", "configmap", "m")
+    assert "ConfigMap has no pod template" in web("set", "image", "cm/m", "x=a", status=1).error
+
+
+def test_set_image_finds_the_pod_template_of_each_kind(ctl: Ctl) -> None:
+    """The template of a CronJob is in its job template; that of a pod is the pod."""
+    ctl("create", "-f", "-", send=json.dumps({
+        "apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "c"},
+        "spec": {"schedule": "* * * * *", "jobTemplate": {"spec": {"template": {"spec": {
+            "restartPolicy": "Never", "containers": [{"name": "a", "image": "i"}]}}}}},
+    }))  # fmt: skip
+    ctl("set", "image", "cj/c", "a=b")
+    path = "{.spec.jobTemplate.spec.template.spec.containers[0].image}"
+    assert ctl("get", "cj/c", "-o", f"jsonpath={path}").out == "b"
+
+
+def test_set_env_sets_lists_and_removes_variables(web: Ctl) -> None:
+    """Variables are set, listed, imported from config maps and removed, in the selected containers."""
+    web("set", "env", "deploy/web", "A=b", "B=c=d", "-c", "ngi*")
+    assert spec(web)["containers"][0]["env"] == [{"name": "A", "value": "b"}, {"name": "B", "value": "c=d"}]
+    assert "env" not in spec(web)["containers"][1]
+    assert "already has A" in web("set", "env", "deploy/web", "A=x", "--overwrite=false", "-c", "nginx", status=1).error
+    web("create", "configmap", "m", "--from-literal=some.key=1", "--from-literal=other=2")
+    web("set", "env", "deploy/web", "--from=cm/m", "--keys=some.key", "--prefix=P_", "A-", "-c", "nginx")
+    assert web("set", "env", "deploy/web", "--list").lines == [
+        "# Deployment web, container nginx", "B=c=d", "# P_SOME_KEY from configmap m, key some.key",
+        "# Deployment web, container busybox",
+    ]  # fmt: skip
+    assert "has no key 'zz'" in web("set", "env", "deploy/web", "--from=cm/m", "--keys=zz", status=1).error
+    assert "not a name of a variable" in web("set", "env", "deploy/web", "a b=c", status=1).error
+    assert "KEY=VALUE" in web("set", "env", "deploy/web", status=1).error
+
+
+def test_set_resources_merges_quantities(web: Ctl) -> None:
+    """Given quantities are merged with the existing ones."""
+    web("set", "resources", "deploy/web", "-c", "nginx", "--limits=cpu=200m,memory=1Gi")
+    web("set", "resources", "deploy/web", "-c", "nginx", "--limits=cpu=300m", "--requests=cpu=1m")
+    assert spec(web)["containers"][0]["resources"] == {"limits": {"cpu": "300m", "memory": "1Gi"}, "requests": {"cpu": "1m"}}
+    assert spec(web)["containers"][1].get("resources", {}) == {}
+    assert "--limits=cpu=200m,memory=512Mi" in web("set", "resources", "deploy/web", "--limits=cpu", status=1).error
+    web("set", "serviceaccount", "deploy", "web", "robot")
+    assert spec(web)["serviceAccountName"] == "robot"
+    web("set", "serviceaccount", "deploy", "web", "other")
+    assert spec(web)["serviceAccountName"] == "other"
+
+
+def test_set_selector_replaces_and_set_subject_adds(web: Ctl) -> None:
+    """The selector of a service is replaced; subjects are added once, in the dialect's group."""
+    web("expose", "deploy/web", "--port=80")
+    assert web("set", "selector", "service", "web", "x=y,z=").lines == ["service/web selector updated"]
+    assert spec(web, "svc/web")["selector"] == {"x": "y", "z": ""}
+    assert "only selectors of services" in web("set", "selector", "deploy/web", "x=y", status=1).error
+    web("create", "rolebinding", "rb", "--clusterrole=view", "--user=a")
+    for _ in range(2):
+        web("set", "subject", "rolebinding", "rb", "--user=a", "--group=g", "--serviceaccount=default:sa")
+    assert web("get", "rolebinding/rb", "-o", "jsonpath={.subjects[*].name}").out == "a g sa"
+    assert "only role bindings" in web("set", "subject", "deploy/web", "--user=a", status=1).error
+
+
+def test_concurrent_change_is_kept_by_set(web: Ctl) -> None:
+    """A concurrent change between the read and the write of `set` is not undone."""
+    other = Ctl(web.server)
+    writes = iter(range(2))
+    plain = web._connect
+
+    def connect(session: Any, work: Any) -> Any:
+        async def raced(api: Any) -> Any:
+            read = api.get
+
+            async def get(*arguments: Any, **named: Any) -> Any:
+                found = await read(*arguments, **named)
+                if next(writes, None) is not None:
+                    await api.patch(arguments[0], "web", {"metadata": {"labels": {"n": str(found["metadata"]["resourceVersion"])}}})
+                return found
+
+            api.get = get
+            return await work(api)
+
+        return plain(session, raced)
+
+    web._connect = connect  # type: ignore[method-assign]
+    web("set", "image", "deploy/web", "nginx=raced:1")
+    assert next(writes, None) is None
+    assert other("get", "deploy/web", "-o", "jsonpath={.metadata.labels.n}").out != ""
+    assert spec(other)["containers"][0]["image"] == "raced:1"
+
+
+def test_resolved_variables(web: Ctl) -> None:
+    """set env --from refers to config maps and secrets; --list --resolve prints their values."""
+    web("create", "configmap", "plain", "--from-literal=a=b")
+    web("create", "secret", "generic", "hidden", "--from-literal=c=d")
+    web("set", "env", "deploy/web", "--from=cm/plain")
+    web("set", "env", "deploy/web", "--from=secret/hidden", "--prefix=P_")
+    assert web("set", "env", "deploy/web", "--list", "--resolve", "-c=busybox").lines[1:] == ["A=b", "P_C=d"]

@@ -1,0 +1,147 @@
+"""``cp``: archives of containers that lie."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from orchd.ctl.commands.cp import BoundedWriter, Place, extract, parse_place
+from orchd.ctl.errors import CommandError
+
+#: Adds members to an archive.
+Fill = Callable[[tarfile.TarFile], object]
+
+
+def _add(archive: tarfile.TarFile, name: str, data: bytes = b"data", type_: bytes = tarfile.REGTYPE, link: str = "", **more: object) -> tarfile.TarInfo:
+    member = tarfile.TarInfo(name)
+    member.type, member.linkname = type_, link
+    member.size = len(data) if type_ == tarfile.REGTYPE else 0
+    for key, value in more.items():
+        setattr(member, key, value)
+    archive.addfile(member, io.BytesIO(data))
+    return member
+
+
+def _archive(fill: Fill) -> io.BytesIO:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        fill(archive)
+    out.seek(0)
+    return out
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    """The local side of a copy; nothing may be written beside it."""
+    (tmp_path / "outside").write_text("mine")
+    return tmp_path / "target"
+
+
+@pytest.mark.parametrize(
+    "fill",
+    [
+        lambda a: _add(a, "logs/../../outside"), lambda a: _add(a, "/outside"), lambda a: _add(a, "../outside"), lambda a: _add(a, "logs/../outside"),
+        lambda a: (_add(a, "logs/up", type_=tarfile.SYMTYPE, link=".."), _add(a, "logs/up/outside")),
+        lambda a: (_add(a, "logs/f", type_=tarfile.SYMTYPE, link="../outside"), _add(a, "logs/f")),
+        lambda a: (_add(a, "logs/f", type_=tarfile.LNKTYPE, link="../outside"), _add(a, "logs/f")),
+        lambda a: _add(a, "logs/null", type_=tarfile.CHRTYPE, devmajor=1, devminor=3), lambda a: _add(a, "logs/pipe", type_=tarfile.FIFOTYPE),
+        lambda a: _add(a, "elsewhere/outside"), lambda a: _add(a, "logs2/outside"), lambda a: _add(a, "logs/f", pax_headers={"path": "/outside"}),
+    ],
+)  # fmt: skip
+def test_nothing_is_written_outside_the_target(tmp_path: Path, target: Path, fill: Fill, capsys: pytest.CaptureFixture[str]) -> None:
+    """Names that lead elsewhere, links and devices are left out with a warning; the rest is copied."""
+    def both(archive: tarfile.TarFile) -> None:
+        fill(archive)
+        _add(archive, "logs/good")
+
+    extract(_archive(both), "/logs", target)
+    assert "Warning: left out: " in capsys.readouterr().err
+    assert (target / "good").read_bytes() == b"data"
+    assert (tmp_path / "outside").read_text() == "mine"
+    assert not any(path.is_symlink() or path.is_fifo() or path.is_char_device() for path in tmp_path.rglob("*"))
+    assert {path.name for path in tmp_path.iterdir()} == {"outside", "target"}
+
+
+@pytest.mark.parametrize("path", [".", "/", ".."])
+def test_parts_of_the_path_do_not_lead_out(tmp_path: Path, target: Path, path: str) -> None:
+    """A path without a name of its own does not let members out either."""
+    target.mkdir()
+    names = ("..", "../outside", "../../outside", "/../outside", "x")
+    try:
+        extract(_archive(lambda archive: [_add(archive, name) for name in names]), path, target)
+    except CommandError as error:
+        assert "nothing that can be copied" in str(error)
+    assert (tmp_path / "outside").read_text() == "mine"
+    assert {each.name for each in tmp_path.iterdir()} == {"outside", "target"}
+
+
+def test_links_of_the_local_side_are_not_followed(tmp_path: Path, target: Path) -> None:
+    """A link in the local folder that leads out of it is not written through."""
+    target.mkdir()
+    (target / "link").symlink_to(tmp_path / "outside")
+    extract(_archive(lambda a: (_add(a, "logs/link"), _add(a, "logs/b"))), "logs", target)
+    assert (tmp_path / "outside").read_text() == "mine" and (target / "b").exists()
+
+
+def test_modes_of_others_are_not_taken(target: Path) -> None:
+    """No file comes with setuid bits or may be written by others."""
+    extract(_archive(lambda a: _add(a, "logs/f", mode=0o6777)), "logs", target)
+    assert (target / "f").stat().st_mode & 0o7022 == 0
+
+
+def _header(size: bytes, type_: bytes = tarfile.REGTYPE) -> bytes:
+    member = tarfile.TarInfo("logs/f")
+    member.type = type_
+    raw = bytearray(member.tobuf(tarfile.GNU_FORMAT))
+    raw[124:136] = size
+    raw[148:156] = b" " * 8
+    raw[148:156] = b"%06o\0 " % sum(raw)
+    return bytes(raw)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"", b"\0" * 1024, b"no archive" * 100, _header(b"\xff" * 12), _header(b"\xff" * 12, tarfile.XHDTYPE), _header(b"00000002000\0")[:700],
+        _header(b"77777777777\0", tarfile.XHDTYPE), _header(b"77777777777\0", tarfile.GNUTYPE_LONGNAME), _header(b"00000002000\0"),
+        _archive(lambda a: _add(a, "logs/f", pax_headers={"size": "-512"})).getvalue(),
+        _archive(lambda a: _add(a, "logs/f", pax_headers={"mtime": "1e400"})).getvalue(),
+        _archive(lambda a: _add(a, "logs/f", pax_headers={"mtime": "nan"})).getvalue(),
+        _archive(lambda a: _add(a, "logs/f", pax_headers={"path": "logs/a\0b"})).getvalue(),
+        _archive(lambda a: _add(a, "logs/" + "x" * 300)).getvalue(),
+    ],
+)  # fmt: skip
+def test_malformed_archives_are_one_error(target: Path, data: bytes) -> None:
+    """Sizes, times and names that no tar program writes end the copy with an error."""
+    with pytest.raises(CommandError):
+        extract(io.BytesIO(data), "logs", target)
+
+
+def test_an_archive_without_end_stops_where_the_disk_is_full() -> None:
+    """What a container sends is kept as long as there is room."""
+    file, piece = io.BytesIO(), bytes(8 * 1024 * 1024)
+    writer = BoundedWriter(file, lambda: (1 << 30) - 64 * len(file.getvalue()))
+    with pytest.raises(CommandError, match="sends more than fits into"):
+        for _ in range(100):
+            writer.write(piece)
+    assert 0 < len(file.getvalue()) < 64 * 1024 * 1024
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("a/b", Place("a/b")), ("p:/x", Place("/x", "p")), ("n/p:x", Place("x", "p", "n")), ("./p:x", Place("./p:x")), ("/a:b", Place("/a:b")),
+        ("a/b/c:d", Place("a/b/c:d")),
+    ],
+)  # fmt: skip
+def test_places(text: str, place: Place) -> None:
+    """A colon behind a pod's name marks a path of a container."""
+    assert parse_place(text) == place

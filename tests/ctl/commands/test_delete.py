@@ -1,0 +1,38 @@
+"""``delete``."""
+
+from __future__ import annotations
+
+from tests.ctl.ctl_runner import Ctl
+
+MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata: {a: b}\n"
+
+
+def test_delete_waits_for_the_object_to_be_gone(ctl: Ctl) -> None:
+    """Delete waits until the object is gone; at the timeout it prints why the object still exists."""
+    ctl("apply", "-f", "-", send=MAP)
+    assert ctl("delete", "cm", "m").lines == ['configmap "m" deleted']
+    assert "not found" in ctl("delete", "cm", "m", status=1).error
+    assert ctl("delete", "cm", "m", "--ignore-not-found").status == 0
+    assert "selector (-l) or --all" in ctl("delete", "cm", status=1).error
+    ctl("apply", "-f", "-", send=MAP.replace("{name: m}", '{name: m, finalizers: ["a.b/c"]}'))
+    error = ctl("delete", "-f", "-", "--timeout=3s", status=1, send=MAP).error
+    assert "finalizers are a.b/c" in error
+    assert "needs --force" in ctl("delete", "cm", "m", "--grace-period=0", status=1).error
+
+
+def test_a_dry_run_deletes_nothing(ctl: Ctl) -> None:
+    """A dry run deletes nothing, client-side or server-side, by name or by selector."""
+    ctl("create", "configmap", "m")
+    for words in (("cm/m",), ("cm", "--all")):
+        assert ctl("delete", *words, "--dry-run=server").lines == ['configmap "m" deleted (server dry run)']
+        assert ctl("delete", *words, "--dry-run=client").lines == ['configmap "m" deleted (dry run)']
+    assert ctl("get", "cm/m", "-o", "name").out == "configmap/m\n"
+
+
+def test_interactive_deletion(ctl: Ctl) -> None:
+    """Nothing is deleted unless the answer is yes; -o name prints names."""
+    ctl("create", "configmap", "m")
+    assert "cancelled" in ctl("delete", "cm/m", "-i", send="n\n").out
+    assert ctl("get", "cm/m", "-o", "name").out == "configmap/m\n"
+    assert ctl("delete", "cm/m", "-i", "-o", "name", send="y\n").lines[-1] == "configmap/m"
+    assert "not both" in ctl("delete", "cm/m", "-f", "-", status=1).error

@@ -1,0 +1,42 @@
+"""``describe`` and ``events``."""
+
+from __future__ import annotations
+
+from orchd.kinds.objects.scalars import timestamp
+from tests.ctl.ctl_runner import Ctl
+
+
+def test_describe_shows_related_objects_and_events(cluster: Ctl) -> None:
+    """Pods and nodes are described with related objects, then events."""
+    pod = cluster("describe", "pod", "p1").out
+    assert "Node:            n1" in pod
+    assert "Image:           nginx" in pod
+    assert "default/p1" in cluster("describe", "node/n1").out
+    uid = cluster("get", "pod/p1", "-o", "jsonpath={.metadata.uid}").out.strip()
+    last = timestamp(cluster.server.clock.seconds() - 90)
+    cluster("create", "-f", "-", send=f"""
+apiVersion: v1
+kind: Event
+metadata: {{name: e1, namespace: default}}
+involvedObject: {{kind: Pod, namespace: default, name: p1, uid: {uid}}}
+type: Warning
+reason: Failed
+message: no image
+lastTimestamp: "{last}"
+""")
+    line = cluster("describe", "pod", "p1").lines[-1]
+    assert line.split()[:3] == ["Warning", "Failed", "1m30s"]
+    assert cluster("events", "--for", "pod/p1").lines[1].split()[1:4] == ["Warning", "Failed", "pod/p1"]
+    assert "No events" in cluster("events", "--types=Normal").error
+    cluster("create", "deployment", "web", "--image=nginx:1")
+    assert "1 desired | 0 updated" in cluster("describe", "deploy", "web").out
+    assert "Finalizers:" in cluster("describe", "ns", "default").out
+
+
+def test_describe_shows_texts_but_no_secrets(ctl: Ctl) -> None:
+    """Values of config maps are printed with their line breaks; of secrets only sizes are printed."""
+    ctl("create", "configmap", "m", "--from-literal=aKey=one\ntwo")
+    assert "aKey:\n----\none\ntwo\n" in ctl("describe", "cm", "m").out
+    ctl("create", "secret", "s", "--from-literal=password=hunter22")
+    out = ctl("describe", "secret", "s").out
+    assert "password:  8 bytes" in out and "aHVudGVyMjI" not in out

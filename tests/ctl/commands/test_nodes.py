@@ -1,0 +1,113 @@
+"""``cordon``, ``drain``, ``taint``."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from orchd.client.requests import Call
+from orchd.ctl.commands.drain import evictable
+from orchd.ctl.commands.taint import apply_taint_changes, split_taints
+from orchd.ctl.errors import CommandError
+from orchd.errors import ApiError
+from orchd.kinds.jsonvalues import Object
+from tests.ctl.ctl_runner import Ctl
+from tests.ctl.meddling import precede
+
+
+def test_cordon_and_uncordon_change_the_node_once(cluster: Ctl) -> None:
+    """Cordon and uncordon change spec.unschedulable; a repeated command changes nothing."""
+    assert cluster("cordon", "n1").lines == ["node/n1 cordoned"]
+    assert cluster("cordon", "n1").lines == ["node/n1 already cordoned"]
+    assert cluster("get", "node/n1", "-o", "jsonpath={.spec.unschedulable}").out == "true"
+    cluster("uncordon", "n1")
+    assert cluster("get", "node/n1", "-o", "jsonpath={.spec.unschedulable}").out == ""
+
+
+def test_drain_names_the_missing_flag(cluster: Ctl) -> None:
+    """Drain refuses to delete pods that would be lost, names the flag that allows it, and evicts them with it."""
+    cluster("cordon", "n1")
+    assert "--force (pods without a controller): default/p1" in cluster("drain", "n1", status=1).error
+    assert cluster("drain", "n1", "--force", "--dry-run").lines[1] == "evicting pod default/p1 (server dry run)"
+    lines = cluster("drain", "n1", "--force", "--grace-period=0").lines
+    assert lines == ["node/n1 already cordoned", "evicting pod default/p1", "node/n1 drained"]
+    assert "No resources" in cluster("get", "pods").error
+
+
+def test_drain_retries_refused_evictions(cluster: Ctl) -> None:
+    """An eviction that a disruption budget refuses is repeated until the timeout; --disable-eviction deletes instead.
+    """
+    cluster("create", "-f", "-", send="""
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: b}
+spec: {minAvailable: 1, selector: {matchLabels: {app: a}}}
+""")
+    phase = {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}
+    cluster("patch", "pod", "p1", "--subresource=status", "-p", json.dumps(phase))
+    cluster("cordon", "n1")
+    error = cluster("drain", "n1", "--force", "--timeout=11s", status=1).error
+    assert "cannot be evicted" in error
+    cluster("drain", "n1", "--force", "--disable-eviction", "--grace-period=0")
+    assert "No resources" in cluster("get", "pods").error
+
+
+def test_mirror_and_daemon_pods_are_not_evicted() -> None:
+    """Mirror pods are skipped, pods of daemon sets with --ignore-daemonsets; pods with emptyDir data need a flag."""
+    def pod(name: str, owner: str = "", volumes: list[Object] | None = None, **annotations: str) -> Object:
+        owners = [{"kind": owner, "controller": True}] if owner else []
+        metadata = {"name": name, "namespace": "x", "ownerReferences": owners, "annotations": annotations}
+        return {"metadata": metadata, "spec": {"volumes": volumes or []}}
+
+    pods = [pod("a", "ReplicaSet"), pod("d", "DaemonSet"), pod("m", mirror="1"), pod("e", "Job", [{"emptyDir": {}}])]
+    with pytest.raises(CommandError, match=r"--ignore-daemonsets .*x/d; --delete-emptydir-data .*x/e"):
+        evictable(pods, "mirror", ignore_daemonsets=False, delete_emptydir_data=False, force=False)
+    chosen = evictable(pods, "mirror", ignore_daemonsets=True, delete_emptydir_data=True, force=False)
+    assert [each["metadata"]["name"] for each in chosen] == ["a", "e"]
+
+
+def test_taints_are_set_overwritten_and_removed(cluster: Ctl) -> None:
+    """Taints are added, changed only with --overwrite, and removed by key."""
+    cluster("taint", "node", "n1", "a=b:NoSchedule")
+    keys = "jsonpath={.spec.taints[?(@.key=='a')].value}"
+    assert cluster("get", "node/n1", "-o", keys).out == "b"
+    assert "--overwrite changes it" in cluster("taint", "node", "n1", "a=c:NoSchedule", status=1).error
+    cluster("taint", "nodes", "n1", "a=c:NoSchedule", "--overwrite")
+    assert cluster("get", "node/n1", "-o", keys).out == "c"
+    assert cluster("taint", "node", "n1", "a-").lines == ["node/n1 untainted"]
+    assert "not found on node n1" in cluster("taint", "node", "n1", "a-", status=1).error
+    assert "the effect must be one of" in cluster("taint", "node", "n1", "a=b:Frob", status=1).error
+
+
+def test_taint_arguments() -> None:
+    """A taint may have no value; names may follow the type."""
+    names, changes = split_taints(("node", "n1", "n2", "k:NoExecute", "x:NoSchedule-"))
+    assert names == ["n1", "n2"]
+    assert changes == [({"key": "k", "effect": "NoExecute"}, False), ({"key": "x", "effect": "NoSchedule"}, True)]
+    there = [{"key": "x", "effect": "NoSchedule"}, {"key": "x", "effect": "NoExecute"}]
+    assert apply_taint_changes("n", there, changes, overwrite=False) == [there[1], changes[0][0]]
+
+
+def test_missing_server_features_are_named(cluster: Ctl) -> None:
+    """Without a scheduler, metrics or streams the error says what is missing."""
+    assert "--scheduler=true" in cluster("explain-scheduling", "p1", status=1).error
+    assert "no metrics API (metrics." in cluster("top", "nodes", status=1).error
+    assert "container x is not in pod p1" in cluster("logs", "p1", "-c", "x", status=1).error
+
+
+@pytest.mark.parametrize(("code", "reason", "retried"), [(429, "TooManyRequests", True), (403, "Forbidden", False), (500, "InternalError", False)])
+def test_only_refused_evictions_are_repeated(
+    cluster: Ctl, monkeypatch: pytest.MonkeyPatch, code: int, reason: str, retried: bool
+) -> None:
+    """An eviction is repeated after 429, which a disruption budget answers; another error ends the drain at once."""
+    async def refuse(call: Call) -> None:
+        if call.path.endswith("/eviction") and len([each for each in calls if each.path.endswith("/eviction")]) == 1:
+            raise ApiError(code, reason, "no")
+
+    calls = precede(cluster, monkeypatch, refuse)
+    ran = cluster("drain", "n1", "--force", "--grace-period=0", status=0 if retried else 1)
+    evictions = [call for call in calls if call.path.endswith("/eviction")]
+    assert len(evictions) == (2 if retried else 1)
+    assert ("drained" in ran.out) == retried and ("no" in ran.error) != retried
+    assert cluster.waited >= (5 if retried else 0) and cluster.waited < 10

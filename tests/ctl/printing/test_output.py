@@ -1,0 +1,61 @@
+"""Texts of objects at a terminal."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+
+from orchd.ctl.printing import output
+from orchd.kinds.objects.scalars import timestamp
+from tests.ctl.ctl_runner import Ctl
+
+#: Characters that terminals act upon, and a text that must stay.
+HOSTILE = "a\x1b[2Jb\x07c\rd\x9bge\x7ff\u202eg"
+ESCAPED = r"a^[[2Jb^Gc\rd\u009bge^?f\u202eg"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [(HOSTILE, ESCAPED), ("\x00\x08\x0b\x1f", "^@^H^K^_"), ("line\n\tnext", "line\n\tnext"), ("é 日本 \u200f שלום", "é 日本 \u200f שלום"), ("", "")],
+)
+def test_characters_that_terminals_act_upon_are_escaped(text: str, shown: str) -> None:
+    """C0 but newline and tab, DEL, C1 and changes of direction are escaped; other texts stay."""
+    assert output.printable(text) == shown
+
+
+def _active(text: str) -> set[str]:
+    return set("\x1b\x07\r\x9b\x7f\u202e") & set(text)
+
+
+def test_texts_of_objects_do_not_reach_the_terminal_raw(ctl: Ctl) -> None:
+    """Tables, events, descriptions, names and errors escape what objects have; yaml and json keep the value."""
+    last = timestamp(ctl.server.clock.seconds())
+    event = {
+        "apiVersion": "v1", "kind": "Event", "metadata": {"name": "e", "namespace": "default"}, "reason": HOSTILE[:20], "message": HOSTILE,
+        "involvedObject": {"kind": "ConfigMap", "name": "m", "namespace": "default"}, "type": "Normal", "lastTimestamp": last,
+    }  # fmt: skip
+    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m", "annotations": {"note": HOSTILE}}, "data": {"k": HOSTILE}}
+    role = {"apiVersion": ctl.server.dialect("rbac.authorization.{abbr}.io/v1"), "kind": "ClusterRole", "metadata": {"name": HOSTILE}}
+    for obj in (event, config_map, role):
+        ctl("create", "-f", "-", send=json.dumps(obj))
+    # A server-side apply is read as YAML, which has no DEL and C1.
+    changed = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}, "data": {"k": "b\x1b[2J\u202e"}}
+    for words in (
+        ("get", "events"), ("events",), ("describe", "cm", "m"), ("describe", "events"), ("get", "clusterroles"), ("get", "clusterroles", "-o", "name"),
+        ("get", "cm", "-o", "custom-columns=A:.data.k"), ("diff", "-f", "-"), ("get", "cm", "m", "-o", "json"),
+    ):  # fmt: skip
+        ran = ctl(*words, send=json.dumps(changed), status=1 if words[0] == "diff" else 0)
+        assert not _active(ran.out + ran.error), words
+        assert "b" in ran.out
+    assert ESCAPED in ctl("describe", "cm", "m").out
+    assert not _active(ctl("get", "cm", HOSTILE, status=1).error)
+    assert json.loads(ctl("get", "cm", "m", "-o", "json").out)["data"]["k"] == HOSTILE
+    assert yaml.safe_load(ctl("get", "cm", "m", "-o", "yaml").out)["data"]["k"] == HOSTILE
+    assert ctl("get", "cm", "m", "-o", "jsonpath={.data.k}").out == HOSTILE
+
+
+def test_aligned_rows() -> None:
+    """Columns have the width of their widest cell, and lines no blanks at their ends."""
+    assert output.align([["a", "bb"], ["ccc", ""]]) == ["a    bb", "ccc"]

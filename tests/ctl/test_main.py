@@ -1,0 +1,25 @@
+"""The console script."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.parametrize(("missing", "says"), [(("click",), "click not"), (("click", "rich"), "click and rich not")])
+def test_missing_packages_are_named(tmp_path: Path, missing: tuple[str, ...], says: str) -> None:
+    """Without the packages of the extra, the program says in one line what to install."""
+    script = tmp_path / "orchctl"
+    script.write_text(
+        "import sys\n"
+        f"class Absent:\n    def find_spec(self, name, *more):\n        if name in {missing!r}: raise ModuleNotFoundError(name)\n"
+        "from importlib import util\n"
+        f"find = util.find_spec\nutil.find_spec = lambda name, *more: None if name in {missing!r} else find(name, *more)\n"
+        "sys.meta_path.insert(0, Absent())\n"
+        "from orchd.ctl.main import run\nrun()\n"
+    )
+    ran = subprocess.run([sys.executable, str(script), "get", "pods"], capture_output=True, text=True, cwd=Path(__file__).parents[2])
+    assert (ran.returncode, ran.stderr) == (1, f"{script}: {says} installed: pip install 'orchd[cli]'\n")

@@ -1,1 +1,0 @@
-"""Tests of ``orchd.kinds.gotext``."""
