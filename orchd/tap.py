@@ -16,7 +16,6 @@ from orchd.assembly.server import ApiServer
 from orchd.config import settings as config
 from orchd.config.options import TwistdOptions
 from orchd.daemon import ProcessEnd, YoungCollector, collect_seldom, exit_cleanly_on_sigterm, settle_memory
-from orchd.dialect import KUBERNETES
 from orchd.txkit.json_log import LoggedServices
 from orchd.txkit.log import Logger, set_verbosity
 from orchd.txkit.notify import Notifier
@@ -103,8 +102,8 @@ def announcement(server: ApiServer) -> str:
     made = server.files.made
     folder, pki, client = (Path(p).absolute() for p in (server.settings.storage.data_dir, made.folder, made.admin_config))
     dialect = server.settings.dialect
-    # The stock command speaks the stock dialect alone.
-    command = dialect("{short}ctl") if dialect is KUBERNETES else "orchctl"
+    # The client command of the dialect: the stock one speaks its own alone.
+    command = dialect("{short}ctl")
     return "\n".join((
         f"ready at {server.url}",
         f"data folder: {folder}",
