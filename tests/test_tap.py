@@ -83,7 +83,7 @@ def test_store_of_the_other_dialect_is_refused(tmp_path: Path) -> None:
         run_to_end(arguments(tmp_path, port=port))
         status, log, _ = run_to_end(arguments(tmp_path, f"--dialect={KUBERNETES.name}", port=port))
     assert status == 1
-    assert re.search(rf"cannot continue: .*--dialect={ORCH.name} .*--dialect={KUBERNETES.name}", log)
+    assert re.search(rf"orchd: the store .*--dialect={ORCH.name} .*--dialect={KUBERNETES.name}", log)
 
 
 def test_service_manager_notifications_and_socket(tmp_path: Path) -> None:
