@@ -81,9 +81,9 @@ def test_store_of_the_other_dialect_is_refused(tmp_path: Path) -> None:
     """The error names both dialects, and the status is 1."""
     with listening_socket() as (_, port):
         run_to_end(arguments(tmp_path, port=port))
-        status, log, _ = run_to_end(arguments(tmp_path, f"--dialect={KUBERNETES.name}", port=port))
+        status, _, error = run_to_end(arguments(tmp_path, f"--dialect={KUBERNETES.name}", port=port))
     assert status == 1
-    assert re.search(rf"orchd: the store .*--dialect={ORCH.name} .*--dialect={KUBERNETES.name}", log)
+    assert re.search(rf"orchd: the store .*--dialect={ORCH.name} .*--dialect={KUBERNETES.name}", error)
 
 
 def test_service_manager_notifications_and_socket(tmp_path: Path) -> None:
