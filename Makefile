@@ -1,12 +1,12 @@
 # make run      a server with conf/orchd.flags; FLAGS='--secure-port=7443 ...' adds to them
-# make trio     three servers of one cluster with one etcd (Debian: etcd-server) on this machine; FLAGS as above
+# make cluster  three servers of one cluster with one etcd (Debian: etcd-server) on this machine; FLAGS as above; PORT is the first port
 # make test     all tests that need no recordings; TESTS='tests/kinds ...' runs some, in one process
 # make fuzz     the property tests with new random examples; EXAMPLES=5000 sets their number
 # make rounds   longer crash and linearizability tests than in `make test`: 100 kills; ROUNDS=1000 sets their number
 # make lint     ruff and mypy
 # make screenshots  the pictures of docs/ui.md, taken by the tests of the web page; needs chromium and chromedriver
 # make bench    benchmarks of a server that it starts; BENCH='--only GET' selects rows, BENCH='--help' lists options
-# make docs     generates docs/flags.md from the flag tables
+# make docs     generates docs/flags.md and docs/feature-gates.md
 # make site     the documentation as a web site in build/site; `make site SERVE=1` serves it and reloads changes
 # make man      manual pages in build/man, and make completion: scripts for bash, zsh and fish in build/completion
 # make dist     wheel and sdist in dist/, reproducible for a commit
@@ -26,7 +26,8 @@ FLAGS ?=
 BENCH ?=
 EXAMPLES ?= 1000
 ROUNDS ?= 100
-TRIO ?= orchd-data-trio
+CLUSTER ?= orchd-data-cluster
+PORT ?= 6443
 
 # Tests of a module run in the same worker, since they share servers. WORKERS= runs all tests in one process. Each worker needs five
 # CPU seconds to collect the tests; five workers wait often enough to keep two processors busy.
@@ -34,7 +35,7 @@ WORKERS ?= --numprocesses=5 --dist=loadfile --no-loadscope-reorder
 
 SERVE ?=
 
-.PHONY: run trio test fuzz rounds lint screenshots bench docs site man completion dist changelog deb clean
+.PHONY: run cluster test fuzz rounds lint screenshots bench docs site man completion dist changelog deb clean
 .DEFAULT_GOAL := run
 
 $(BIN)/python:
@@ -68,8 +69,8 @@ $(VENV)/.installed-docs: $(VENV)/.installed
 run: $(VENV)/.installed
 	@exec $(BIN)/twistd -n --pidfile= orchd --flagfile=$(CONF) $(FLAGS)
 
-trio: $(VENV)/.installed
-	@exec $(BIN)/python -m orchd.testing.trio $(TRIO) $(FLAGS)
+cluster: $(VENV)/.installed
+	@exec $(BIN)/python -m orchd.testing.etcd_cluster --port=$(PORT) $(CLUSTER) $(FLAGS)
 
 test: $(VENV)/.installed-test
 	@$(BIN)/python -m pytest -q $(if $(TESTS),$(TESTS),$(WORKERS))
@@ -100,6 +101,8 @@ bench: $(VENV)/.installed-test
 docs: $(VENV)/.installed
 	@$(BIN)/python -m orchd.config > docs/flags.md.new
 	@mv docs/flags.md.new docs/flags.md
+	@$(BIN)/python -m orchd.config gates > docs/feature-gates.md.new
+	@mv docs/feature-gates.md.new docs/feature-gates.md
 
 site: $(VENV)/.installed-docs
 	@$(BIN)/mkdocs $(if $(SERVE),serve,build --strict --quiet)

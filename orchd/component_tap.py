@@ -63,6 +63,8 @@ def options(name: str, dialect: Dialect) -> ComponentOptions:
 def make_service(name: str, given: ComponentOptions, reactor: Any = None) -> IService:
     """The service of a component; see `orchd.tap.makeService` for `reactor`."""
     settings = given.component_settings()
+    for text in settings.warnings:
+        _log.warn("{text}", text=text)
     if reactor is not None:
         made: IService = COMPONENTS[name](settings, reactor, None)
         return made

@@ -8,7 +8,8 @@
     orchd-store from-etcd FLAG...            copy a prefix of etcd into an embedded store that is not there yet
 
 FLAG are the server's, so that --flagfile can be the server's file: --data-dir says where the embedded store is, and
---etcd-servers with those beside it where etcd is. For the last two commands no server may run.
+--etcd-servers with those beside it where etcd is. The store says its dialect; one that differs from --dialect is refused, where
+that is given. For the last two commands no server may run.
 
 Exit status: 0 on success; 1 on failure, with the reason on standard error; 2 for an invalid command line.
 """
@@ -26,11 +27,13 @@ from twisted.internet.task import react
 
 from orchd.assembly.storage import etcd_servers, store_file
 from orchd.config.settings import Settings
+from orchd.dialect import DIALECTS
 from orchd.filecommands import FILE, NO_FILE, OPTIONAL_FILE, Command, Program, Report, Result
-from orchd.store.backup import Summary, back_up, check_copy, refuse_bad_values, restore
+from orchd.store.backup import Summary, back_up, check_copy, refuse_bad_history, refuse_bad_values, restore
 from orchd.store.encryption_config import mark_of
 from orchd.store.export import export_content, import_content
 from orchd.store.interfaces import StoreError
+from orchd.store.open_errors import DialectMismatchError, StoreDamagedError
 from orchd.store.salvage import salvage
 
 
@@ -41,43 +44,52 @@ def main(arguments: Sequence[str] | None = None, report: Report | None = None) -
 
 def _backup(settings: Settings, file: str, report: Report) -> Result:
     _embedded(settings, "etcdctl snapshot save makes a backup of etcd, and from-etcd copies it into an embedded store")
-    return Result(f"{file}: {_words(back_up(store_file(settings), file))}")
+    return Result(f"{file}: {_words(back_up(store_file(settings), file, dialect_name=settings.dialect_given))}")
 
 
 def _restore(settings: Settings, file: str, report: Report) -> Result:
     _embedded(settings, "etcdctl snapshot restore restores etcd")
     target = store_file(settings)
     before = os.path.exists(target)
-    revision = restore(file, target)
+    revision = restore(file, target, dialect_name=settings.dialect_given)
     kept = f"; the store that was there is {target}.replaced" if before else ""
     return Result(f"{target}: restored, goes on at revision {revision}{kept}")
 
 
 def _check(settings: Settings, file: str, report: Report) -> Result:
     path = file or store_file(settings)
-    found = check_copy(path, plausible=lambda value: _plausible(settings, value))
+    found = check_copy(path, dialect_name=settings.dialect_given, plausible=lambda name: _plausibility(path, name))
     refuse_bad_values(path, found)
+    refuse_bad_history(path, found)
     return Result(f"{path}: {_words(found)}")
 
 
-def _plausible(settings: Settings, value: bytes) -> bool:
-    """True for JSON and encrypted values."""
-    if value.startswith(mark_of(settings.dialect)):
+def _plausibility(path: str, dialect_name: str) -> Callable[[bytes], bool]:
+    """A function that is true for JSON and encrypted values of a dialect. Raises StoreDamagedError for a name that is none."""
+    if dialect_name not in DIALECTS:
+        raise StoreDamagedError(path, f"its table meta names the dialect {dialect_name!r}")
+    mark = mark_of(DIALECTS[dialect_name])
+
+    def plausible(value: bytes) -> bool:
+        if value.startswith(mark):
+            return True
+        try:
+            orjson.loads(value)
+        except orjson.JSONDecodeError:
+            return False
         return True
-    try:
-        orjson.loads(value)
-    except orjson.JSONDecodeError:
-        return False
-    return True
+
+    return plausible
 
 
 def _salvage(settings: Settings, file: str, report: Report) -> Result:
     _embedded(settings, "etcd has tools of its own for this")
     path = store_file(settings)
-    done = salvage(path, settings.dialect.name)
+    done = salvage(path, settings.dialect.name, dialect_name=settings.dialect_given)
     lost = [f"the values of {', '.join(done.lost_keys)}"] if done.lost_keys else []
     lost += [f"{done.lost_rows} rows"] if done.lost_rows else []
     lost += [] if done.complete else ["writes that cannot be counted"]
+    lost = lost or ["former values alone"]
     return Result(f"{path}: kept {done.keys} keys, goes on at revision {done.revision}; lost: {', '.join(lost)}; the damaged store is {done.aside}")
 
 
@@ -85,7 +97,7 @@ def _to_etcd(settings: Settings, file: str, report: Report) -> Result:
     from orchd.store.etcd.copying import fill
 
     servers, prefix = _etcd(settings)
-    with export_content(store_file(settings)) as source:
+    with export_content(store_file(settings), dialect_name=settings.dialect_given) as source:
         revision = _reacted(
             lambda reactor: fill(reactor, servers(reactor), prefix, source, random=SystemRandom(), say=report.say, progress=report.progress)
         )
@@ -100,6 +112,8 @@ def _from_etcd(settings: Settings, file: str, report: Report) -> Result:
     if os.path.exists(target):
         raise StoreError(f"there is a store at {target} already: move it away, or give another --data-dir")
     content = _reacted(lambda reactor: read_all(reactor, servers(reactor), prefix, random=SystemRandom()))
+    if settings.dialect_given not in (None, content.dialect_name):
+        raise DialectMismatchError(f"{prefix} of etcd", content.dialect_name, settings.dialect.name)
     return Result(f"{target}: {_words(import_content(target, content))}")
 
 
@@ -116,6 +130,8 @@ COMMANDS: Final[Mapping[str, tuple[Command, str]]] = {
 
 def _words(found: Summary) -> str:
     bad = f"; {len(found.bad_values)} of the values are damaged: {', '.join(found.bad_values[:20])}" if found.bad_values else ""
+    if found.bad_history:
+        bad += f"; {len(found.bad_history)} values that later writes replaced are damaged"
     return (
         f"{found.keys} keys with {found.size} bytes at revision {found.revision}, --dialect={found.dialect_name}, "
         f"schema version {found.schema_version}{bad}"

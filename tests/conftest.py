@@ -49,7 +49,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 #: Started first, so that parallel workers end together: the tests in a browser, which share a worker; files that take half a minute; then
 #: files that mostly wait for processes. The others are short.
 _FIRST = (
-    *("tests/ui/", "tests/store/etcd/test_trio.py", "tests/wire/test_kubectl_writing.py", "tests/wire/test_controller_manager.py"),
+    *("tests/ui/", "tests/store/etcd/test_etcd_cluster.py", "tests/wire/test_kubectl_writing.py", "tests/wire/test_controller_manager.py"),
     *("tests/wire/test_scheduler_process.py", "tests/wire/test_faults.py", "tests/test_storecommands.py"),
     *("tests/contracts/test_stores.py", "tests/store/", "tests/wire/", "tests/test_packaging.py", "tests/test_tap.py"),
 )

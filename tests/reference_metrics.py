@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from orchd.txkit.histogram import exponential
+from orchd.txkit.metrics.histogram import exponential
 
 #: Name, type, labels separated by spaces, and bounds of buckets (None where they do not matter).
 REFERENCE: Final[tuple[tuple[str, str, str, tuple[float, ...] | None], ...]] = (

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from orchd.config.help import flags_markdown
+from orchd.config.help import flags_markdown, gates_markdown
 from orchd.config.table import COMPONENTS, table
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -71,6 +71,11 @@ def test_every_page_is_found_from_the_first() -> None:
 def test_flags_page_is_that_of_the_tables() -> None:
     """docs/flags.md equals the output of `make docs`."""
     assert (ROOT / "docs/flags.md").read_text(encoding="utf-8") == flags_markdown(table())
+
+
+def test_page_of_feature_gates_is_that_of_the_table() -> None:
+    """docs/feature-gates.md equals the output of `make docs`."""
+    assert (ROOT / "docs/feature-gates.md").read_text(encoding="utf-8") == gates_markdown()
 
 
 #: Flag files of the server; those of components have a test of their own (tests/config/test_flag_files.py).

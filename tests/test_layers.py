@@ -49,7 +49,7 @@ LAYERS = {
     # Values of reads pass from the cache through the verbs to HTTP, so the verbs use their types. Evictions read
     # disruption budgets through a client. Refused upgrades may have chunked bodies, like requests.
     "server.pipeline": "kinds txkit server.authn.interfaces server.authz.interfaces server.admission.interfaces"
-    " server.registry.interfaces server.registry.operations cache.interfaces client.interfaces server.http.chunked",
+    " server.registry.interfaces server.registry.operations cache.entries cache.interfaces client.interfaces server.http.chunked",
     # Impersonation and node names need authorization, through the contract. Both may call external services.
     "server.authn": "client.interfaces kinds pki txkit server.authz.interfaces server.outbound.webhooks server.outbound.reviews plugins",
     "server.authz": "client.interfaces kinds txkit server.outbound.webhooks server.outbound.reviews plugins",
@@ -60,21 +60,22 @@ LAYERS = {
     # configuration.
     "server.admission": "client.interfaces kinds txkit pki.clientconfig server.authz.interfaces server.outbound.webhooks plugins"
     " server.registry.interfaces",
-    "server.outbound.egress": "txkit",
+    "server.outbound.egress": "txkit server.outbound.metrics",
+    "server.outbound.metrics": "txkit.metrics",
     "server.outbound.webhooks": "client.interfaces client.streams kinds.codec kinds.gotext pki.clientconfig txkit",
     # Large objects are validated in another thread.
-    "server.registry": "cache store.interfaces kinds pki txkit.aside txkit.instruments",
+    "server.registry": "cache store.interfaces kinds pki txkit.aside txkit.metrics",
     "server.retrying_worker": "txkit",
     # Contents of a fresh cluster: data, and a client to write it.
     "server.bootstrap": "client.interfaces kinds",
     # Definitions of custom kinds. They are followed in the cache and not with a client, so that a kind is served in the
     # same turn in which its definition is; objects of an older schema are upgraded in their stored form.
     "server.customkinds": "client kinds txkit server.retrying_worker server.outbound.webhooks server.registry.interfaces"
-    " server.registry.operations cache.interfaces cache.stored_encoding",
+    " server.registry.operations cache.entries cache.interfaces cache.stored_encoding",
     # Aggregated API groups.
     "server.aggregation": "client.interfaces kinds txkit server.retrying_worker server.pipeline",
     # The server's own components read its caches; custom kinds are read through a client.
-    "server.informing": "client.interfaces client.informers cache.interfaces kinds txkit",
+    "server.informing": "client.interfaces client.informers cache.entries cache.interfaces kinds txkit",
     # Client certificates of this server, reloaded with their files.
     "server.key_pairs": "txkit",
     # RBAC escalation check around the registry's mutating admission.
@@ -278,6 +279,15 @@ def test_init_modules_are_docstrings() -> None:
 def test_plugin_folder_is_shared() -> None:
     """Twisted's plugin folders have no `__init__.py`, or they would hide those of other distributions."""
     assert not list((ROOT / "twisted").rglob("__init__.py"))
+
+
+def test_metric_families_are_built_by_instruments() -> None:
+    """Only `orchd.txkit.metrics` names the families of the metrics library; others declare instruments."""
+    assert [
+        str(path.relative_to(ROOT))
+        for path in sorted((ROOT / "orchd").rglob("*.py"))
+        if path.parent != ROOT / "orchd/txkit/metrics" and "MetricFamily" in path.read_text()
+    ] == []
 
 
 def test_only_the_log_module_imports_twisted_logger() -> None:

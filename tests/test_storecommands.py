@@ -11,13 +11,15 @@ import sqlite3
 import stat
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from orchd.dialect import KUBERNETES, ORCH
+from orchd.dialect import KUBERNETES, ORCH, Dialect
+from orchd.store.export import Content, write_file
+from orchd.store.interfaces import KeyValue
 from orchd.storecommands import main
 from orchd.testing.etcd import Etcd
 from orchd.testing.process import DaemonProcess
@@ -195,6 +197,36 @@ def test_commands_accept_the_servers_flag_file(kept: Path, tmp_path: Path) -> No
     flags.write_text(f"--data-dir={kept}\n--secure-port=7443\n")
     run_command("backup", f"--flagfile={flags}", tmp_path / "copy")
     assert run_command("check", tmp_path / "copy").partition(":")[2] == run_command("check", f"--flagfile={flags}").partition(":")[2]
+
+
+@pytest.mark.parametrize("dialect", [ORCH, KUBERNETES], ids=lambda dialect: dialect.name)
+def test_commands_read_the_dialect_from_the_store(tmp_path: Path, dialect: Dialect) -> None:
+    """Without --dialect the commands take a store, and its encrypted values, for what it is; another dialect is refused by all."""
+    other = KUBERNETES if dialect is ORCH else ORCH
+    sealed = dialect("{abbr}:enc:aesgcm:v1:one:").encode() + os.urandom(40)
+    folder, copy = tmp_path / "data", tmp_path / "copy"
+    folder.mkdir()
+    items = [KeyValue("/secrets/default/a", sealed, 2, 2), KeyValue("/configmaps/default/a", b"{}", 3, 3)]
+    write_file(f"{folder}/store.sqlite", Content(dialect_name=dialect.name, revision=3, items=items, expires={}))
+    run_command("backup", f"--data-dir={folder}", copy)
+    for words in (["check", f"--data-dir={folder}"], ["check", copy], ["check", f"--dialect={dialect.name}", copy]):
+        assert f"2 keys with {len(sealed) + 2} bytes at revision 3, --dialect={dialect.name}," in run_command(*words)
+    wrong = f"--dialect={other.name}"
+    for words in (
+        ["check", wrong, copy],
+        ["backup", wrong, f"--data-dir={folder}", tmp_path / "new"],
+        ["restore", wrong, f"--data-dir={folder}", copy],
+        ["to-etcd", wrong, f"--data-dir={folder}", "--etcd-servers=http://127.0.0.1:1"],
+    ):
+        assert f"was made with --dialect={dialect.name}" in failing_command(*words)
+    os.truncate(folder / "store.sqlite", 50)
+    assert "is damaged (its database file has 50 bytes)" in failing_command("check", f"--data-dir={folder}")
+    shutil.copy(copy, folder / "store.sqlite")
+    with closing(sqlite3.connect(folder / "store.sqlite")) as connection, connection:
+        connection.execute("UPDATE log SET value = x'00' WHERE revision = 3")
+    assert f"was made with --dialect={dialect.name}" in failing_command("salvage", wrong, f"--data-dir={folder}")
+    assert "lost: the values of /configmaps/default/a;" in run_command("salvage", f"--data-dir={folder}")
+    assert f"--dialect={dialect.name}," in run_command("check", f"--data-dir={folder}")
 
 
 def test_invalid_commands_are_refused(tmp_path: Path) -> None:

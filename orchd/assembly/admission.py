@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any
-
-import yaml
+from typing import Any, Final
 
 from orchd.assembly.identity import Identity
-from orchd.assembly.metrics import ServerMetrics
 from orchd.assembly.objects import Objects
 from orchd.assembly.outbound import Outbound
 from orchd.assembly.runtime import Runtime
 from orchd.client.interfaces import IClient
+from orchd.config.documents.admission import Section, parse_admission
+from orchd.dialect import Dialect
 from orchd.kinds.naming import random_suffix
 from orchd.server.admission import builtin
 from orchd.server.admission.chain import AdmissionChain
@@ -25,8 +24,12 @@ from orchd.server.admission.interfaces import (
     PluginSettings,
     WebhookServices,
 )
+from orchd.server.admission.metrics import WebhookMetrics
 from orchd.server.outbound.reviews import ConfigurationFile, Limits, RemoteReviews
 from orchd.server.state import ServerState
+from orchd.txkit.config_file_watcher import read_limited
+
+_FLAG: Final = "--admission-control-config-file"
 
 
 def admission_chain(
@@ -34,7 +37,6 @@ def admission_chain(
     client: IClient,
     objects: Objects,
     outbound: Outbound,
-    metrics: ServerMetrics,
     identity: Identity,
     state: ServerState,
 ) -> AdmissionChain:
@@ -51,16 +53,17 @@ def admission_chain(
         "default-not-ready-toleration-seconds": chosen.not_ready_toleration_seconds,
         "default-unreachable-toleration-seconds": chosen.unreachable_toleration_seconds,
     }
+    metrics = WebhookMetrics()
     services = WebhookServices(
         client=webhooks,
         uid=objects.naming.uid,
         to_working=objects.store.versions.canonicalize,
         translate=objects.store.versions.to_requested,
         serving=state.is_open,
-        observe=metrics.webhooks.observe,
+        observe=metrics.observe,
     )
     context = PluginContext(
-        settings=PluginSettings(dialect=runtime.dialect, flags=flags),
+        settings=PluginSettings(dialect=runtime.dialect, flags=flags, disabled=runtime.objects.disabled),
         api=PluginApi(client=client, informers=objects.informers, catalog=objects.store.catalog),
         authorize=identity.authorization.union.authorize,
         runtime=PluginRuntime(
@@ -68,36 +71,27 @@ def admission_chain(
         ),
         outbound=PluginOutbound(reviewer=reviewer, webhooks=services),
     )
-    return builtin.make_chain(
-        context,
-        chosen.plugins,
-        configurations=sections(chosen.config_file),
-        more=builtin.drop_ins(),
-        observe=metrics.admission.observe,
-    )
+    found = sections(chosen.config_file, runtime.dialect)
+    try:
+        return builtin.make_chain(
+            context,
+            chosen.plugins,
+            configurations={name: section.values for name, section in found.items()},
+            more=builtin.drop_ins(),
+            measured=(metrics,),
+        )
+    except builtin.PluginError as error:
+        if error.plugin not in found:
+            raise
+        raise ValueError(f"{_FLAG}: {chosen.config_file}: {found[error.plugin].source}: {error}") from error
 
 
-def sections(name: str) -> dict[str, Mapping[str, Any]]:
-    """Plugin sections of an AdmissionConfiguration file; {} without a file. Raises ValueError naming the file."""
+def sections(name: str, dialect: Dialect) -> dict[str, Section]:
+    """Plugin sections of an AdmissionConfiguration file; {} without a file. Raises ValueError naming the file and the field."""
     if not name:
         return {}
-    document = _load(Path(name))
-    out: dict[str, Mapping[str, Any]] = {}
-    for position, entry in enumerate(document.get("plugins") or ()):
-        if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
-            raise ValueError(f"--admission-control-config-file: {name}: plugins[{position}] has no name")
-        section = entry.get("configuration")
-        if section is None and entry.get("path"):
-            section = _load(Path(name).parent / entry["path"])
-        out[entry["name"]] = section or {}
-    return out
-
-
-def _load(path: Path) -> dict[str, Any]:
+    folder = Path(name).parent
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
-        raise ValueError(f"--admission-control-config-file: {path}: {error}") from None
-    if not isinstance(document, dict):
-        raise ValueError(f"--admission-control-config-file: {path}: not an object")
-    return document
+        return parse_admission(read_limited(name), dialect, lambda path: read_limited(str(folder / path)))
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{_FLAG}: {name}: {error}") from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,7 +15,6 @@ from orchd.assembly.files import ServerFiles, advertised_address
 from orchd.assembly.flow_control import flow_control
 from orchd.assembly.identity import Identity
 from orchd.assembly.issuer import issuer_endpoints
-from orchd.assembly.metrics import instruments_of, selected_metrics
 from orchd.assembly.objects import Objects
 from orchd.assembly.outbound import Outbound
 from orchd.assembly.registries import Registries
@@ -33,30 +32,33 @@ from orchd.server.authn.impersonation import ImpersonationError, parse_impersona
 from orchd.server.authn.loopback import LOOPBACK_USER
 from orchd.server.authz.messages import forbidden
 from orchd.server.customkinds.tracker import DefinitionTracker
-from orchd.server.pipeline.endpoints import metrics
-from orchd.server.pipeline.endpoints.audit_metrics import audit_metrics
-from orchd.server.pipeline.endpoints.fairness_metrics import fairness_metrics
+from orchd.server.pipeline.audit.metrics import AuditMetrics
 from orchd.server.pipeline.endpoints.health import Health, Probe
+from orchd.server.pipeline.endpoints.metric_selection import flag_selection
+from orchd.server.pipeline.endpoints.metrics import metrics_endpoint
 from orchd.server.pipeline.endpoints.profiling import profiling_endpoints
-from orchd.server.pipeline.endpoints.request_families import limit_metrics, request_metrics, watch_metrics
 from orchd.server.pipeline.endpoints.routes import Endpoint, Routes
-from orchd.server.pipeline.endpoints.simple import root_endpoint, version_endpoint
+from orchd.server.pipeline.endpoints.simple import build_info, root_endpoint, version_endpoint
 from orchd.server.pipeline.fairness.estimates import WorkEstimates
 from orchd.server.pipeline.fairness.samples import FairnessSamples
 from orchd.server.pipeline.interfaces import Stage
 from orchd.server.pipeline.pipeline import Pipeline
 from orchd.server.pipeline.representation import Presenter
+from orchd.server.pipeline.self_links import LinkingPresenter
 from orchd.server.pipeline.stages import identity as identity_stages
 from orchd.server.pipeline.stages.deadline import Deadline
 from orchd.server.pipeline.stages.failure import Failure
 from orchd.server.pipeline.stages.limits import InFlightCount
+from orchd.server.pipeline.stages.request_instruments import request_instruments
 from orchd.server.pipeline.stages.request_metrics import RequestMetrics
 from orchd.server.pipeline.verbs.context import VerbContext
 from orchd.server.pipeline.verbs.dispatch import Dispatch, is_served
 from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext
+from orchd.server.pipeline.verbs.watch.running import RunningWatches
 from orchd.server.pipeline.verbs.watch.verb import WatchVerb
 from orchd.server.state import ServerState
 from orchd.txkit.aside import Aside
+from orchd.txkit.metrics.instruments import Instrument, instruments_of
 from orchd.txkit.services import Member, as_member
 
 
@@ -111,14 +113,25 @@ class Api:
         definitions, identity = subsystems.definitions, subsystems.identity
         settings, reactor = runtime.settings, runtime.reactor
         self.components = ComponentProbes()
-        self.metric_sources: list[metrics.Source] = []
+        #: Objects with metrics; further components may add theirs.
+        self.measured: list[object] = []
         #: Endpoints by exact path; further components may add theirs.
         self.endpoints: dict[str, Endpoint] = {}
         self.in_flight = InFlightCount()
-        self.watches = WatchVerb(reactor, runtime.random, shortest=settings.serving.min_watch_timeout)
+        self.watches = WatchVerb(
+            RunningWatches(reactor, identity.authorization.union, forbidden),
+            reactor,
+            runtime.random,
+            shortest=settings.serving.min_watch_timeout,
+            resumes_efficiently=runtime.objects.feature("EfficientWatchResumption"),
+        )
         self.deadline = Deadline(reactor, settings.serving.request_timeout)
         self.request_metrics = RequestMetrics(
             reactor.seconds, lambda info: is_served(definitions.current(), info), own_user=LOOPBACK_USER
+        )
+        self._own_instruments = (
+            *request_instruments(self.request_metrics, definitions.current),
+            build_info(runtime.dialect, version_info(git_version=VERSION)),
         )
         self.page = Page(settings)
         self.trail = make_trail(runtime, subsystems.outbound.reviews, self.page.tail)
@@ -132,7 +145,8 @@ class Api:
         self._samples = None
         if self.flow_control is not None:
             self._samples = FairnessSamples(self.flow_control.fairness, self.in_flight, reactor)
-        self._presenter = Presenter(definitions.current, runtime.wall)
+        presenter = Presenter if runtime.objects.feature("RemoveSelfLink") else LinkingPresenter
+        self._presenter = presenter(definitions.current, runtime.wall)
         self.documents = ApiDocuments(runtime, definitions, subsystems.aggregation, self._presenter, self._address())
         authorizer = identity.authorization.union
         traces = subsystems.traces
@@ -175,6 +189,17 @@ class Api:
             },
         )
 
+    @property
+    def instruments(self) -> Iterator[Instrument]:
+        """Metrics of the stages, of watches, of the documents, and of audit."""
+        yield from self._own_instruments
+        yield from instruments_of(
+            (self.deadline, self.in_flight, self.watches.metrics, self.documents.specification, self.pipeline, self._samples)
+        )
+        yield from AuditMetrics().instruments if self.trail is None else self.trail.metrics.instruments
+        if self.flow_control is not None:
+            yield from self.flow_control.fairness.instruments
+
     def audit(self) -> list[Member]:
         """The audit backend; stops after every audited component."""
         return [] if self.trail is None else [as_member("audit", stop=self.trail.stop)]
@@ -189,22 +214,11 @@ class Api:
             as_member("flow control samples", samples.start, samples.stop),
         ]
 
-    def metrics(self) -> Iterable[metrics.Source]:
-        return [
-            request_metrics(self.request_metrics, self._subsystems.definitions.current, self.deadline),
-            metrics.build_info(self._runtime.dialect, version_info(git_version=VERSION)),
-            limit_metrics(self.in_flight),
-            watch_metrics(self.watches),
-            self.documents.metrics,
-            instruments_of(lambda: (self.pipeline, self._samples)),
-            audit_metrics(self.trail),
-            *([] if self.flow_control is None else [fairness_metrics(self.flow_control.fairness)]),
-        ]
-
-    def end_streams(self) -> None:
+    async def end_streams(self) -> None:
         """End the responses that last until their clients leave: the server stops."""
         self.watches.end()
         self.page.end()
+        await self.watches.running.stop()
 
     def drop_version(self, resource: Resource) -> None:
         """End the watches of a custom kind's version that changed its schema or is no longer served."""
@@ -264,7 +278,7 @@ class Api:
         self.endpoints |= {
             "/": root_endpoint(catalog, health),
             "/version": version_endpoint(git_version=VERSION),
-            "/metrics": metrics.endpoint(self.metric_sources, selected_metrics(runtime.settings.flags)),
+            "/metrics": metrics_endpoint(lambda: instruments_of(self.measured), flag_selection(runtime.settings.flags)),
             "/openapi/v2": self.documents.specification.answer,
             **issuer_endpoints(runtime.settings, parts.files, self._address()),
             **(profiling_endpoints(runtime.in_thread) if profiling else {}),

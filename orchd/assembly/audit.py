@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -12,6 +11,8 @@ from twisted.internet.interfaces import IReactorTime
 
 from orchd.assembly.runtime import Runtime
 from orchd.config.audit import AuditLogSettings, AuditWebhookSettings, SinkSettings
+from orchd.config.documents import types
+from orchd.config.documents.decoding import decode_document
 from orchd.config.settings import Settings
 from orchd.server.outbound.reviews import ConfigurationFile
 from orchd.server.outbound.webhooks import WebhookClient, WebhookError, failed_response
@@ -23,6 +24,7 @@ from orchd.server.pipeline.audit.stage import AuditTrail
 from orchd.server.pipeline.audit.tail import AuditTail, TailRules
 from orchd.server.pipeline.audit.versions import in_version
 from orchd.server.pipeline.audit.webhook_backend import AgainError, Remote
+from orchd.txkit.config_file_watcher import read_limited
 
 #: Timeout of one webhook call in seconds, and maximum size of its response in bytes.
 _SECONDS, _MOST_ANSWER = 30.0, 1024 * 1024
@@ -36,7 +38,7 @@ def make_trail(runtime: Runtime, calls: WebhookClient, tail: AuditTail | None) -
     if not audit.policy_file:
         return None if tail is None else AuditTrail(settings.dialect, TailRules(tail), [tail], wall, clock)
     try:
-        rules = policy.parse(Path(audit.policy_file).read_text(encoding="utf-8"), settings.dialect)
+        rules = policy.make_policy(decode_document(read_limited(audit.policy_file), types.AUDIT_POLICY, settings.dialect))
     except (OSError, ValueError) as error:
         raise ValueError(f"--audit-policy-file: {audit.policy_file}: {error}") from error
     mark = settings.dialect("audit.{abbr}.io/truncated")

@@ -52,7 +52,6 @@ class Authorization:
                 flags=settings.flags,
                 configured={"ABAC": self._by_attributes, WEBHOOK: self._by_webhook},
                 more=modes.drop_ins(),
-                decided=outbound.authorization.decided,
             )
         self.rbac = next((a for a in self.union.authorizers if isinstance(a, RoleBasedAuthorizer)), None)
 
@@ -65,10 +64,10 @@ class Authorization:
     def _by_webhook(self) -> IAuthorizer:
         webhook = self._settings.authorization.webhook
         assert webhook is not None, "the settings have one when the mode is chosen"
-        name, counted = "default", self._outbound.authorization
+        name, metrics = "default", self._outbound.webhook_metrics
         try:
             reviews = self._outbound.reviews(
-                webhook.config_file, observe=self._outbound.access_reviews, evaluated=partial(counted.called, name)
+                webhook.config_file, observe=self._outbound.access_reviews, evaluated=partial(metrics.observe_call, name)
             )
         except ValueError as error:
             raise ValueError(f"--authorization-webhook-config-file: {error}") from error
@@ -76,7 +75,7 @@ class Authorization:
             version=webhook.version,
             authorized_ttl=webhook.authorized_ttl,
             unauthorized_ttl=webhook.unauthorized_ttl,
-            failed_open=partial(counted.failed_open, name),
+            failed_open=partial(metrics.count_fail_open, name),
         )
         return WebhookAuthorizer(self._settings.dialect, reviews, options, clock=self._outbound.reactor.seconds)
 
@@ -99,7 +98,7 @@ class Authorization:
         except (OSError, ValueError) as error:
             raise ValueError(f"{FLAG}: {path}: {error}") from error
         self.open_to_all = _ALWAYS_ALLOW in types
-        self.union = AuthorizerUnion(authorizers, labels, outbound.authorization.decided)
+        self.union = AuthorizerUnion(authorizers, labels)
 
         async def apply(changed: bytes) -> None:
             self.union.use(*made.authorizers(parse_authorization(changed, dialect, known=known), needed=types))
@@ -153,10 +152,10 @@ class _AuthorizerLists:
         return authorizers, labels
 
     def _webhook(self, name: str, chosen: WebhookSettings, index: int) -> IAuthorizer:
-        counted, dialect = self._outbound.authorization, self._settings.dialect
+        metrics, dialect = self._outbound.webhook_metrics, self._settings.dialect
         try:
             reviews = self._outbound.reviews(
-                chosen.config_file, evaluated=partial(counted.called, name), timeout=chosen.timeout
+                chosen.config_file, evaluated=partial(metrics.observe_call, name), timeout=chosen.timeout
             )
         except ValueError as error:
             field = f"authorizers[{index}].webhook.connectionInfo.{dialect('{short}ConfigFile')}"
@@ -166,6 +165,6 @@ class _AuthorizerLists:
             authorized_ttl=chosen.authorized_ttl,
             unauthorized_ttl=chosen.unauthorized_ttl,
             on_failure=Decision.DENY if chosen.denies_on_failure else Decision.NO_OPINION,
-            failed_open=partial(counted.failed_open, name),
+            failed_open=partial(metrics.count_fail_open, name),
         )
         return WebhookAuthorizer(dialect, reviews, options, clock=self._outbound.reactor.seconds)

@@ -3,17 +3,18 @@ clients of the server's own pipeline."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING
 
 from orchd.assembly.api import Api, Subsystems
 from orchd.assembly.certificates import Certificates
 from orchd.assembly.client_access import ClientAccess
 from orchd.assembly.controllers import Controllers
-from orchd.assembly.metrics import component_metrics
+from orchd.assembly.leadership import leadership_instrument
 from orchd.assembly.runtime import EXPLAIN, Runtime
 from orchd.assembly.simulation import Simulation
-from orchd.server.pipeline.endpoints.metrics import Source
+from orchd.client.metrics import event_instrument
+from orchd.txkit.metrics.instruments import Instrument, instruments_of
 from orchd.txkit.services import Member
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class BackgroundComponents:
         if runtime.settings.scheduler.enabled:
             self.scheduler = _scheduler_type()(runtime, access, subsystems, api.components)
             api.endpoints[EXPLAIN] = self.scheduler.explain
+        self._by_component = self._component_instruments()
 
     def members(self) -> list[Member]:
         """Members in start order."""
@@ -52,16 +54,13 @@ class BackgroundComponents:
             *([] if self.scheduler is None else self.scheduler.members()),
         ]
 
-    def metrics(self) -> Iterable[Source]:
-        return [
-            *self.controllers.metrics(),
-            *self.certificates.metrics(),
-            *self.simulation.metrics(),
-            *([] if self.scheduler is None else self.scheduler.metrics()),
-            *self._component_metrics(),
-        ]
+    @property
+    def instruments(self) -> Iterator[Instrument]:
+        """The metrics of all components."""
+        yield from instruments_of((self.controllers, self.certificates, self.simulation, self.scheduler))
+        yield from self._by_component
 
-    def _component_metrics(self) -> Iterable[Source]:
+    def _component_instruments(self) -> tuple[Instrument, ...]:
         leaderships, events = [], {}
         if self._runtime.settings.controllers.names:
             leaderships.append(self.controllers.leadership)
@@ -69,7 +68,7 @@ class BackgroundComponents:
         if self.scheduler is not None:
             leaderships.append(self.scheduler.leadership)
             events["scheduler"] = self.scheduler.broadcaster
-        return component_metrics(leaderships, events)
+        return leadership_instrument(leaderships), event_instrument(events)
 
 
 def _scheduler_type() -> type[LocalScheduler]:

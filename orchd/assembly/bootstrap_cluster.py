@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import Final
 
 from orchd.assembly.files import advertised_address, api_service_address
 from orchd.assembly.identity import Identity
 from orchd.assembly.runtime import Runtime
 from orchd.assembly.storage import Storage
 from orchd.client.interfaces import IClient
-from orchd.kinds.catalog import Catalog
+from orchd.kinds.catalog import Catalog, group_version
+from orchd.kinds.naming import random_uuid
 from orchd.kinds.objects.scalars import timestamp
 from orchd.server.authz import bootstrap_policy as rbac
 from orchd.server.bootstrap import ensure_objects, objects
 from orchd.server.reconcilers.api_endpoints import CountedEndpointReconciler, EndpointReconciler
+from orchd.server.reconcilers.server_identity import IdentitySettings, ServerIdentity
 from orchd.server.state import ServerState
 from orchd.txkit.services import Member, as_member
 
+#: Resources without which no cluster starts; with RBAC, `_ROLES` too. Group, version and plural name.
+_REQUIRED: Final = (("", "v1", "namespaces"), ("", "v1", "configmaps"), ("apiregistration.{abbr}.io", "v1", "apiservices"))
+_ROLES: Final = tuple(
+    ("rbac.authorization.{abbr}.io", "v1", plural) for plural in ("clusterroles", "clusterrolebindings", "roles", "rolebindings")
+)
+
 
 class ClusterBootstrap:
-    """Bootstraps namespaces, RBAC roles, the API service, priority classes, flow control, APIServices and CA bundles.
+    """Bootstraps namespaces, RBAC roles, the API service, priority classes, flow control, APIServices and CA bundles, as far as
+    their kinds are served. Raises ValueError for a catalog without a kind that every cluster needs.
 
     `catalog` holds the built-in resources. On a store that other servers share, `reconcilers` maintains the endpoints
     of the API service; on an exclusive store they are written once.
@@ -32,6 +42,10 @@ class ClusterBootstrap:
         self._runtime, self._state, self._client, self._catalog = runtime, state, client, catalog
         self._publisher = identity.publisher
         self._roles = identity.authorization.rbac is not None
+        for group, version, plural in (*_REQUIRED, *(_ROLES if self._roles else ())):
+            if catalog.resource(runtime.dialect(group), version, plural) is None:
+                name = group_version(runtime.dialect(group), version)
+                raise ValueError(f"--runtime-config: API group/version {name} must be enabled, for {plural}")
         self._shared = not storage.store.exclusive
         self._server = objects.ServerEndpoint(ip=advertised_address(settings), port=settings.serving.port)
         self._kind = settings.api.endpoint_reconciler
@@ -40,15 +54,31 @@ class ClusterBootstrap:
             CountedEndpointReconciler(*parts, settings.api.server_count) if self._kind == "master-count" else EndpointReconciler(*parts)
         )
 
+        self.identity = self._server_identity() if runtime.objects.feature("APIServerIdentity") else None
+
+    def _server_identity(self) -> ServerIdentity:
+        runtime, dialect = self._runtime, self._runtime.dialect
+        duration, interval = runtime.settings.api.identity_lease
+        settings = IdentitySettings(
+            name=f"{dialect('{short}-apiserver')}-{random_uuid(runtime.random)}",
+            duration=duration,
+            interval=interval,
+            records_versions=runtime.objects.feature("StorageVersionAPI"),
+        )
+        return ServerIdentity(settings, self._client, dialect, lambda: self._catalog, runtime.reactor, runtime.wall)
+
     def member(self, drained: Callable[[], Awaitable[object]]) -> Member:
         """The service group member. On stop it awaits `drained`: writes that outlive their clients finish before
         informers stop."""
         return as_member("bootstrap", self.run, drained)
 
     def reconcilers(self) -> list[Member]:
-        if not self._shared:
-            return []
-        return [as_member("endpoints of the API service", self.endpoints.start, self.endpoints.stop)]
+        members = []
+        if self._shared:
+            members.append(as_member("endpoints of the API service", self.endpoints.start, self.endpoints.stop))
+        if self.identity is not None:
+            members.append(as_member("identity of this server", self.identity.start, self.identity.stop))
+        return members
 
     async def run(self) -> None:
         """Create missing objects and restore changed ones; health checks report each step. Raises ApiError."""
@@ -64,7 +94,8 @@ class ClusterBootstrap:
             ("flow control", objects.flow_control(dialect)),
             ("api services", objects.api_services(dialect, self._catalog)),
         ):
-            await ensure_objects.ensure(client, wanted, now=now)
+            served = [each for each in wanted if self._catalog.resource(each.ref.group, each.ref.version, each.ref.plural)]
+            await ensure_objects.ensure(client, served, now=now)
             state.done(step)
         await self._publisher.publish()
         state.done("authentication info")

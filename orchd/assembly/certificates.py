@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from orchd.assembly.runtime import Runtime
 from orchd.client.interfaces import IEventRecorder
 from orchd.config.settings import Settings
 from orchd.pki.bootstrap import Files
-from orchd.server.pipeline.endpoints import metrics
 from orchd.server.reconcilers.certificates import CertificateRenewal
+from orchd.txkit.metrics.instruments import ObservedGauge
 from orchd.txkit.services import Member, as_member
 
 
@@ -38,16 +38,14 @@ class Certificates:
         self.renewal = CertificateRenewal(
             certificate_files(runtime.settings, made), renew, recorder, runtime.dialect, runtime.reactor, runtime.wall
         )
+        self.instruments = (
+            ObservedGauge(
+                "orchd_certificate_expiration_timestamp_seconds",
+                "Expiry of the server's certificates in seconds since the epoch.",
+                lambda: {(name,): end for name, end in self.renewal.ends().items()},
+                ("certificate",),
+            ),
+        )
 
     def member(self) -> Member:
         return as_member("certificates", self.renewal.start, self.renewal.stop)
-
-    def metrics(self) -> Iterable[metrics.Source]:
-        return [
-            metrics.by_label(
-                "orchd_certificate_expiration_timestamp_seconds",
-                "Expiry of the server's certificates in seconds since the epoch.",
-                "certificate",
-                self.renewal.ends,
-            )
-        ]

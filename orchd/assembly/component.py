@@ -16,14 +16,13 @@ from typing import Any
 from twisted.python.failure import Failure
 
 from orchd.assembly.delegation import DelegatedChain, delegated_authorizer
-from orchd.assembly.metrics import selected_metrics
 from orchd.assembly.runtime import ProcessRuntime
 from orchd.assembly.tls import tls_settings
 from orchd.client.bodies import JSON, BodyCodec
 from orchd.client.credentials import ITokenSource
+from orchd.client.metrics import RequestMetrics
 from orchd.client.protobuf_bodies import ProtobufBodies
 from orchd.client.remote import ClientOptions, RemoteClient
-from orchd.client.request_counts import RequestCounts
 from orchd.client.throttle import Throttle
 from orchd.config.component import ComponentSettings
 from orchd.kinds.catalog import builtin_catalog
@@ -36,10 +35,10 @@ from orchd.server.authz.messages import forbidden
 from orchd.server.http.factory import ApiServerFactory
 from orchd.server.http.listener import Binding, Listener
 from orchd.server.http.tls import ServerContexts
-from orchd.server.pipeline.endpoints import metrics
 from orchd.server.pipeline.endpoints.health import Check, Health
+from orchd.server.pipeline.endpoints.metric_selection import flag_selection
+from orchd.server.pipeline.endpoints.metrics import metrics_endpoint
 from orchd.server.pipeline.endpoints.profiling import profiling_endpoints
-from orchd.server.pipeline.endpoints.reactor_metrics import ReactorMetrics
 from orchd.server.pipeline.endpoints.routes import Endpoint, json_response
 from orchd.server.pipeline.interfaces import Request, Response, Stage
 from orchd.server.pipeline.pipeline import Pipeline
@@ -50,6 +49,8 @@ from orchd.server.pipeline.stages.failure import Failure as FailureStage
 from orchd.server.pipeline.stages.identity import Authentication, Authorization
 from orchd.server.pipeline.verbs.dispatch import text_not_found
 from orchd.txkit.log import Logger
+from orchd.txkit.metrics.instruments import Instrument
+from orchd.txkit.metrics.reactor import ReactorMetrics
 
 #: The -v level from which each request is logged, as in the API server.
 _ACCESS_LOG = 3
@@ -75,7 +76,7 @@ class Connections:
         self._agent = agent
         self._environment = environment
         self._clients: list[RemoteClient] = []
-        self.counts = RequestCounts()
+        self.metrics = RequestMetrics(runtime.wall)
         protobuf = settings.dialect.protobuf
         self._codec: BodyCodec = JSON
         if protobuf in (settings.client.content_type, settings.client.answers):
@@ -124,7 +125,7 @@ class Connections:
 
     def _options(self, purpose: str = "", timeout: float = _CALL_SECONDS) -> ClientOptions:
         agent = f"{self._agent}/{purpose}" if purpose else self._agent
-        return ClientOptions(agent=agent, timeout=timeout, counts=self.counts, codec=self._codec)
+        return ClientOptions(agent=agent, timeout=timeout, metrics=self.metrics, codec=self._codec)
 
     def _make(self, config: ClientConfig, options: ClientOptions) -> RemoteClient:
         runtime = self._runtime
@@ -166,7 +167,7 @@ class ServedByComponent:
     /configz."""
 
     checks: Iterable[Check]
-    sources: Iterable[metrics.Source]
+    instruments: Callable[[], Iterable[Instrument]]
     configuration: Callable[[], Any]
     endpoints: Mapping[str, Endpoint] = field(default_factory=dict)
 
@@ -214,7 +215,9 @@ class SecurePort:
         ]
         self._health = Health(tuple(served.checks))
         self._exact: dict[str, Endpoint] = {
-            "/metrics": metrics.endpoint((*served.sources, self._reactor_metrics.families), selected_metrics(settings.flags)),
+            "/metrics": metrics_endpoint(
+                lambda: (*served.instruments(), *self._reactor_metrics.instruments), flag_selection(settings.flags)
+            ),
             "/configz": _configuration_endpoint(served.configuration),
             **(profiling_endpoints(runtime.in_thread) if settings.port.profiling else {}),
             **served.endpoints,
@@ -234,9 +237,12 @@ class SecurePort:
     # -- lifecycle
 
     async def start(self, failed: Callable[[Failure], None]) -> None:
-        """Read the trusted authorities, then listen. Raises OSError and ValueError naming the cause."""
-        await self.chain.start()
+        """Read the trusted authorities, then listen, unless the port is 0. Raises OSError and ValueError naming the cause."""
         port = self._settings.port
+        if not port.port:
+            _log.info("no HTTPS is served: the port is 0")
+            return
+        await self.chain.start()
         http2 = None
         if port.http2_max_streams:
             from orchd.server.http.http2 import Http2Factory

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from random import SystemRandom
 from socket import gethostname
 from typing import Any
@@ -10,16 +10,16 @@ from typing import Any
 from twisted.python.failure import Failure
 
 from orchd.assembly.component import Connections, SecurePort, ServedByComponent, health_checks
-from orchd.assembly.leadership import Leadership, MakeTerm, candidate_identity
-from orchd.assembly.metrics import client_metrics, component_metrics
+from orchd.assembly.leadership import Leadership, MakeTerm, candidate_identity, leadership_instrument
 from orchd.assembly.runtime import ProcessRuntime
 from orchd.client.events import EventBroadcaster
 from orchd.client.leader_election import Candidate
+from orchd.client.metrics import event_instrument
 from orchd.config.component import ComponentSettings
 from orchd.config.leader_election import ElectionSettings
 from orchd.errors import ApiError
-from orchd.server.pipeline.endpoints.metrics import Source
 from orchd.server.pipeline.endpoints.routes import Endpoint
+from orchd.txkit.metrics.instruments import instruments_of
 from orchd.txkit.services import ServiceGroup, as_member
 
 
@@ -58,20 +58,17 @@ class ComponentProcess:
         leadership: Leadership,
         failed: Callable[[Failure], object] | None,
         *,
-        sources: Iterable[Source],
+        measured: object,
         configuration: Callable[[], Any],
         endpoints: Mapping[str, Endpoint] = {},
     ) -> ServiceGroup:
-        """The members of the process in start order. `failed` is called when it cannot start or continue. `sources` are metrics,
-        `configuration` returns the body of /configz, and `endpoints` are served beside the usual ones."""
+        """The members of the process in start order. `failed` is called when it cannot start or continue. `measured` has
+        metrics, `configuration` returns the body of /configz, and `endpoints` are served beside the usual ones."""
         connections, events = self.connections, self.events
+        shared = (leadership_instrument([leadership]), event_instrument({self.settings.name: events}))
         served = ServedByComponent(
             checks=health_checks(leadership.check),
-            sources=[
-                *sources,
-                *component_metrics([leadership], {self.settings.name: events}),
-                client_metrics(connections.counts),
-            ],
+            instruments=lambda: (*instruments_of((measured,)), *shared, *connections.metrics.instruments),
             configuration=configuration,
             endpoints=endpoints,
         )

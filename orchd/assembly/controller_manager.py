@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from twisted.internet.defer import CancelledError
@@ -12,7 +12,6 @@ from twisted.python.failure import Failure
 from orchd.assembly.component import without_credentials
 from orchd.assembly.component_process import ComponentProcess
 from orchd.assembly.controllers import account_token_issuer, controller_settings, root_authority
-from orchd.assembly.metrics import controller_metrics
 from orchd.assembly.signing_authorities import signing_authorities
 from orchd.client.account_tokens import AccountToken
 from orchd.client.discovery import DiscoveredCatalog
@@ -30,6 +29,7 @@ from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.jsonvalues import Object
 from orchd.pki.clientconfig import ClientConfigError
 from orchd.txkit.log import Logger
+from orchd.txkit.metrics.instruments import Instrument, instruments_of
 
 #: Seconds to wait at the beginning of a term for an unreachable API server, and between attempts.
 _PATIENCE, _PAUSE = 30.0, 1.0
@@ -131,7 +131,7 @@ class ControllerManager:
             "controllers", settings.election, self._term, dialect("{short}-controller-manager")
         )
         self.service = process.service(
-            self.leadership, failed, sources=controller_metrics(lambda: self.group), configuration=self._configuration
+            self.leadership, failed, measured=self, configuration=self._configuration
         )
 
     @property
@@ -139,6 +139,11 @@ class ControllerManager:
         """The running controllers; None while another process leads."""
         term = self.leadership.term
         return term.group if isinstance(term, ManagerTerm) else None
+
+    @property
+    def instruments(self) -> Iterator[Instrument]:
+        """The metrics of the running controllers."""
+        return instruments_of((self.group,))
 
     # -- collaborators of the controllers
 
@@ -162,6 +167,7 @@ class ControllerManager:
             signing_authority=self._signing,
             settings=controller_settings(self.settings.flags),
             several_servers=True,
+            features=self.settings.features,
         )
         return ManagerTerm(self.names, env, catalog, informers)
 

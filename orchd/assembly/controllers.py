@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from socket import gethostname
@@ -11,7 +11,6 @@ from typing import Any, Final, cast
 from orchd.assembly.api import ComponentProbes, Subsystems
 from orchd.assembly.client_access import ClientAccess
 from orchd.assembly.leadership import Leadership, candidate_identity
-from orchd.assembly.metrics import controller_metrics
 from orchd.assembly.runtime import Runtime
 from orchd.assembly.signing_authorities import signing_authorities
 from orchd.client.events import EventBroadcaster
@@ -31,7 +30,7 @@ from orchd.kinds.release import VERSION
 from orchd.pki.keys import load_private
 from orchd.server.authn.serviceaccount import TokenIssuer
 from orchd.server.authn.signedtokens import Signer
-from orchd.server.pipeline.endpoints.metrics import Source
+from orchd.txkit.metrics.instruments import Instrument, instruments_of
 from orchd.txkit.services import Member, as_member
 
 #: Flags whose values are files with pod templates.
@@ -114,6 +113,7 @@ class Controllers:
             ),
             settings=controller_settings(settings.flags),
             several_servers=not subsystems.storage.store.exclusive,
+            features=runtime.objects.features,
         )
         self._prepared: ControllerTerm | None = ControllerTerm(self._names, self._env)
         self.leadership = Leadership(
@@ -137,8 +137,10 @@ class Controllers:
         """The event broadcaster; starts before the controllers, so that events recorded at their stop are written."""
         return as_member("events of controllers", stop=self.broadcaster.stop)
 
-    def metrics(self) -> Iterable[Source]:
-        return controller_metrics(lambda: self.group)
+    @property
+    def instruments(self) -> Iterator[Instrument]:
+        """The metrics of the running controllers."""
+        return instruments_of((self.group,))
 
     @property
     def group(self) -> ControllerGroup | None:

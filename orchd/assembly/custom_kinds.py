@@ -5,6 +5,7 @@ from __future__ import annotations
 from orchd.assembly.client_access import ClientAccess
 from orchd.assembly.runtime import Runtime
 from orchd.config.settings import Settings
+from orchd.kinds import gates
 from orchd.kinds.catalog import Catalog, builtin_catalog
 from orchd.server.customkinds.controller import DefinitionController
 from orchd.server.customkinds.instances import Instances
@@ -16,7 +17,8 @@ from orchd.txkit.services import Member, as_member
 def enabled_catalog(settings: Settings) -> Catalog:
     """The built-in resources that --runtime-config enables."""
     runtime = settings.api.runtime
-    catalog = builtin_catalog(settings.dialect, enabled=runtime.enabled)
+    unserved = gates.skipped(settings.api.features, "subresources")
+    catalog = builtin_catalog(settings.dialect, enabled=runtime.enabled, without=unserved)
     defaults = builtin_catalog(settings.dialect)
     return catalog.adding(
         (),

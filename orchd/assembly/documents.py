@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import partial
-
-from prometheus_client.core import Metric
 
 from orchd.assembly.aggregation import Aggregation
 from orchd.assembly.runtime import Runtime
@@ -16,7 +13,6 @@ from orchd.server.pipeline.endpoints.documents import Documents
 from orchd.server.pipeline.endpoints.schemas import Schemas
 from orchd.server.pipeline.endpoints.specification import Specification
 from orchd.server.pipeline.representation import Presenter
-from orchd.txkit.instruments import Counter, Gauge, families
 from orchd.txkit.services import Member, as_member
 
 
@@ -41,6 +37,7 @@ class ApiDocuments:
             aggregated=AggregatedDocuments(
                 definitions.current, presenter, api_priorities(runtime.dialect), aggregation.discovered
             ),
+            hashes=runtime.objects.feature("StorageVersionHash"),
         )
         foreign = aggregation.specifications
         self.specification = Specification(
@@ -48,13 +45,13 @@ class ApiDocuments:
         )
         foreign.changed = self.specification.build.changed
         self.schemas: Schemas | None = None
-        if runtime.objects.feature("OpenAPIV3", True):
+        if runtime.objects.feature("OpenAPIV3"):
             self.schemas = Schemas(
                 definitions.current,
                 in_thread=runtime.in_thread,
                 clock=runtime.reactor,
                 wall=runtime.wall,
-                always=runtime.objects.feature("OpenAPIV3", False),
+                always=runtime.objects.features.get("OpenAPIV3", False),
                 foreign=aggregation.discovered,
             )
 
@@ -72,18 +69,3 @@ class ApiDocuments:
         self.specification.build.changed()
         if self.schemas is not None:
             self.schemas.build.changed()
-
-    def metrics(self) -> Iterable[Metric]:
-        """Builds of the OpenAPI document. Each covers all definitions, so none is named as its cause."""
-        build = self.specification.build
-        counts = Counter("aggregator_openapi_v2_regeneration_count", "Builds of the OpenAPI document, by reason.", ("apiservice", "reason"))
-        seconds = Gauge("aggregator_openapi_v2_regeneration_duration", "Seconds of the last build of the OpenAPI document, by reason.", ("reason",))
-        definitions = Counter(
-            "apiextensions_openapi_v2_regeneration_count", "Builds of the OpenAPI document after changes of definitions.", ("crd", "reason")
-        )
-        for reason, number in build.builds.items():
-            counts.add("", reason, by=number)
-            seconds.set(build.seconds[reason], reason)
-            if reason == "update":
-                definitions.add("", reason, by=number)
-        return families(counts, seconds, definitions)

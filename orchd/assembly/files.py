@@ -90,6 +90,8 @@ def prepare(
         keys.extend(load_public_keys(_read("service-account-key-file", name)))
     if not keys:
         keys.append(signing.public_key())
+        if not accounts.signing_key_file:
+            keys.extend(_serving_keys(serving.key_file))
     client_files = (str(made.ca_certificate), settings.authentication.client_ca_file, settings.authentication.front_proxy.ca_file)
     return ServerFiles(
         made=made,
@@ -105,6 +107,14 @@ def prepare(
         signing_key=signing,
         verification_keys=tuple(keys),
     )
+
+
+def _serving_keys(name: str) -> list[PublicKey]:
+    """The public key of --tls-private-key-file; [] without the flag, and for a key that cannot verify tokens: TLS checks the file."""
+    try:
+        return load_public_keys(_read("tls-private-key-file", name)) if name else []
+    except ValueError:
+        return []
 
 
 def _is_unspecified(name: str) -> bool:

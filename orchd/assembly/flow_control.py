@@ -21,7 +21,7 @@ def flow_control(
     """Priority and fairness with its reconciler, or max-in-flight limits and None."""
     settings = runtime.settings
     serving = settings.serving
-    gate = settings.api.features.get("APIPriorityAndFairness", True)
+    gate = runtime.objects.feature("APIPriorityAndFairness")
     if not (serving.priority_and_fairness and gate):
         return InFlight(in_flight, reading=serving.max_requests, changing=serving.max_mutating_requests), None
     fairness = Fairness(

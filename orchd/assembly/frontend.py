@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from twisted.internet.interfaces import IStreamServerEndpoint
 from twisted.internet.task import deferLater
@@ -14,8 +14,8 @@ from orchd.server.http.factory import ApiServerFactory
 from orchd.server.http.limits import Limits
 from orchd.server.http.listener import Binding, Listener
 from orchd.server.http.tls import ServerContexts
-from orchd.server.pipeline.endpoints import metrics
 from orchd.server.state import ServerState
+from orchd.txkit.metrics.instruments import ObservedCounter
 from orchd.txkit.services import Member, as_member
 
 #: Seconds between checks whether in-flight requests have completed.
@@ -37,7 +37,7 @@ class Frontend:
     ) -> None:
         self._runtime, self._state, self._api, self._opened = runtime, state, api, opened
         reactor, serving = runtime.reactor, runtime.settings.serving
-        compress = runtime.objects.feature("APIResponseCompression", True)
+        compress = runtime.objects.feature("APIResponseCompression")
         limits = Limits() if compress else Limits(gzip_above=None)
         self.factory = factory = ApiServerFactory(api.pipeline, reactor, limits, wall=runtime.wall)
         http2 = None
@@ -54,6 +54,11 @@ class Frontend:
         )
         self.contexts = ServerContexts(files.tls)
         self.listener = Listener(reactor, factory, endpoint or binding, contexts=self.contexts, h2=http2)
+        self.instruments = (
+            ObservedCounter(
+                "apiserver_tls_handshake_errors_total", "TLS handshakes that failed.", lambda: self.listener.failed_handshakes
+            ),
+        )
 
     def _says_goodbye(self) -> bool:
         chance = self._runtime.settings.serving.goaway_chance
@@ -61,13 +66,6 @@ class Frontend:
 
     def members(self) -> list[Member]:
         return [self.listener, *self._api.documents.members(), as_member("open", self._open, self.close)]
-
-    def metrics(self) -> Iterable[metrics.Source]:
-        return [
-            metrics.counter(
-                "apiserver_tls_handshake_errors", "TLS handshakes that failed.", lambda: self.listener.failed_handshakes
-            )
-        ]
 
     @property
     def url(self) -> str:
@@ -87,7 +85,7 @@ class Frontend:
         if serving.shutdown_delay:
             await deferLater(reactor, serving.shutdown_delay)
         self._state.draining = True
-        self._api.end_streams()
+        await self._api.end_streams()
         if serving.shutdown_retry_after:
             # Load balancers stop sending new clients while in-flight requests complete.
             end = reactor.seconds() + serving.request_timeout

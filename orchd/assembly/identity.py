@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_bytes, token_hex
@@ -12,9 +12,9 @@ from orchd.assembly import jwt_configuration
 from orchd.assembly.authorization import Authorization
 from orchd.assembly.files import ServerFiles
 from orchd.assembly.jwt_configuration import JwtConfiguration
-from orchd.assembly.metrics import ServerMetrics
 from orchd.assembly.outbound import Outbound
 from orchd.assembly.outbound_services import IssuerServices, OutboundServices
+from orchd.assembly.reload_metrics import reload_instruments, server_identity
 from orchd.assembly.runtime import Runtime
 from orchd.client.interfaces import IClient, IInformers
 from orchd.config.identity import OidcSettings
@@ -28,6 +28,7 @@ from orchd.server.authn.dropins import drop_ins
 from orchd.server.authn.frontproxy import FrontProxy, ProxyHeaders
 from orchd.server.authn.interfaces import IAuthenticator, ITokenAuthenticator
 from orchd.server.authn.loopback import Loopback
+from orchd.server.authn.metrics import AuthenticationMetrics, JwtMetrics, TokenCacheMetrics
 from orchd.server.authn.oidc import OidcOptions, OpenIdTokens
 from orchd.server.authn.oidcissuer import Fetcher
 from orchd.server.authn.serviceaccount import AccountObjects, ServiceAccountTokens, TokenIssuer
@@ -37,14 +38,13 @@ from orchd.server.authn.tokenfile import TokenFile
 from orchd.server.authn.tokenwebhook import TokenWebhook
 from orchd.server.authn.websockettoken import WebSocketTokens
 from orchd.server.authn.x509 import ClientCertificates
-from orchd.server.pipeline.endpoints import metrics
-from orchd.server.pipeline.endpoints.identity_metrics import AuthenticationMetrics
-from orchd.server.pipeline.endpoints.jwt_metrics import JwtMetrics
-from orchd.server.pipeline.endpoints.reload_metrics import reload_metrics, server_identity
+from orchd.server.authz.metrics import WebhookMetrics
+from orchd.server.outbound.metrics import ReviewMetrics
 from orchd.server.reconcilers.authentication_config import Authorities, CaBundlePublisher
 from orchd.txkit.background import Background
 from orchd.txkit.config_file_watcher import ConfigFileWatcher
 from orchd.txkit.log import Logger
+from orchd.txkit.metrics.instruments import Instrument, instruments_of
 from orchd.txkit.services import Member, as_member
 
 _log = Logger(namespace="orchd.authn")
@@ -236,7 +236,7 @@ def _remote_tokens(
 
     def remembered(method: ITokenAuthenticator, *, found: float, unknown: float) -> CachedTokens:
         return CachedTokens(
-            method, outbound.reactor, found=found, unknown=unknown, secret=token_bytes(32), numbers=outbound.token_cache
+            method, outbound.reactor, found=found, unknown=unknown, secret=token_bytes(32), metrics=outbound.token_cache
         )
 
     tokens: list[ITokenAuthenticator] = []
@@ -293,28 +293,29 @@ class Identity:
         client: IClient,
         informers: IInformers,
         outbound: Outbound,
-        counted: ServerMetrics,
     ) -> None:
         """Raises ValueError naming the invalid flag and file."""
-        settings = runtime.settings
+        settings, server = runtime.settings, server_identity(gethostname())
+        metrics, token_cache = AuthenticationMetrics(runtime.dialect), TokenCacheMetrics()
+        token_reviews, access_reviews = ReviewMetrics("authn"), ReviewMetrics("authz")
+        webhooks, issuers = WebhookMetrics(), JwtMetrics(server, runtime.wall)
         services = OutboundServices(
             reactor=runtime.reactor,
             calls=outbound.reviews,
             wall=runtime.wall,
             random=runtime.random,
-            token_cache=counted.token_cache,
-            token_reviews=counted.token_reviews.observe,
-            access_reviews=counted.access_reviews.observe,
-            authorization=counted.authorization,
+            token_cache=token_cache,
+            token_reviews=token_reviews.observe,
+            access_reviews=access_reviews.observe,
+            webhook_metrics=webhooks,
             issuers=IssuerServices(
                 reactor=runtime.reactor,
                 wall=runtime.wall,
                 calls=outbound.issuers,
-                token_cache=counted.token_cache,
-                metrics=JwtMetrics(server_identity(gethostname()), runtime.wall),
+                token_cache=token_cache,
+                metrics=issuers,
             ),
         )
-        self._issuers = services.issuers.metrics
         self.authorization = Authorization(settings, informers, services)
         self.authentication = authentication(
             settings,
@@ -322,10 +323,14 @@ class Identity:
             informers,
             client,
             services,
-            counted.authentication,
+            metrics,
             open_to_all=self.authorization.open_to_all,
         )
         self.publisher = _publisher(runtime, files, client, self.authentication)
+        self._measured = (metrics, token_cache, token_reviews, access_reviews, webhooks, issuers)
+        self._reloads = [
+            each for sort, file in self._files() for each in reload_instruments(sort, file.counts, server)
+        ]
 
     def issuers(self) -> Member:
         """Fetches the discovery documents and keys of token issuers, and follows configuration files."""
@@ -334,10 +339,12 @@ class Identity:
     def publishing(self) -> Member:
         return as_member("authorities", self.publisher.start, self.publisher.stop)
 
-    def metrics(self) -> Iterable[metrics.Source]:
-        """Token issuers, and reloads of the configuration files."""
-        server = server_identity(gethostname())
-        return [self._issuers.families, *(reload_metrics(sort, file.counts, server) for sort, file in self._files())]
+    @property
+    def instruments(self) -> Iterator[Instrument]:
+        """Metrics of authenticators and authorizers, of what they call, and of reloads of the configuration files."""
+        union = self.authorization.union
+        yield from instruments_of((*self._measured, union, *self.authentication.bearer.methods, *union.authorizers))
+        yield from self._reloads
 
     def _files(self) -> Iterable[tuple[str, ConfigFileWatcher]]:
         if self.authentication.jwt is not None:

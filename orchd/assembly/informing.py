@@ -6,7 +6,8 @@ from random import Random
 
 from twisted.internet.interfaces import IReactorTime
 
-from orchd.cache.interfaces import Entry, ICache
+from orchd.cache.entries import Entry
+from orchd.cache.interfaces import ICache
 from orchd.client.informers import Informers
 from orchd.client.interfaces import IClient, ResourceRef
 from orchd.kinds.catalog import builtin_catalog

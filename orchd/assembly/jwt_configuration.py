@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from secrets import token_bytes
 
 from twisted.internet.task import deferLater
@@ -27,30 +28,22 @@ REMEMBERED = 10.0
 _PATIENCE, _PAUSE = 60.0, 0.25
 
 
-class _IssuerSet:
-    """The authenticators of one configuration."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Issuer:
+    """One configured issuer: `tokens` verifies, `cached` remembers results. `background` runs its discovery."""
 
-    def __init__(
-        self,
-        configuration: AuthenticationConfiguration,
-        make: Callable[[JwtAuthenticator, Background], OpenIdTokens],
-    ) -> None:
-        self.background = Background()
-        self.issuers = [make(each, self.background) for each in configuration.jwt]
-
-    def begin(self) -> None:
-        """Begin issuer discovery."""
-        for issuer in self.issuers:
-            issuer.begin()
-
-    def problem(self) -> str:
-        """Why tokens cannot be verified yet, "" when all issuers were reached."""
-        return ", ".join(issuer.problem for issuer in self.issuers if issuer.problem)
+    configuration: JwtAuthenticator
+    tokens: OpenIdTokens
+    cached: CachedTokens
+    background: Background
 
 
 class JwtConfiguration:
-    """`tokens` authenticates tokens of the configured issuers; `initial` is the configuration of the start. A changed `file`
-    takes effect when all its issuers were reached, and as a whole; until then, and after an error, the previous one does."""
+    """`tokens` authenticates tokens of the configured issuers; `initial` is the configuration of the start.
+
+    A changed `file` takes effect issuer by issuer, so that none delays the others: those that it no longer has are dropped at
+    once, unchanged ones continue, new and changed ones are used when they were reached. Until then a changed one is used as
+    before. A file with an error has no effect."""
 
     _log = Logger()
 
@@ -73,66 +66,79 @@ class JwtConfiguration:
         except (OSError, ValueError) as error:
             raise ValueError(f"{FLAG}: {path}: {error}") from error
         self.tokens = JwtIssuers()
-        self._active = self._make(self.initial)
-        self._activate(self._active)
+        self._issuers = {each.url: self._make(each) for each in self.initial.jwt}
+        self._publish()
         self.file = ConfigFileWatcher(
             path, data, self.apply, what="authentication configuration", clock=services.reactor, wall=services.wall
         )
 
     def begin(self) -> None:
         """Begin issuer discovery. The caller starts and stops `file`."""
-        self._active.begin()
+        for issuer in self._issuers.values():
+            issuer.tokens.begin()
 
     async def stop(self) -> None:
         """End issuer discovery."""
-        await self._active.background.stop()
+        for issuer in self._issuers.values():
+            await issuer.background.stop()
 
     async def apply(self, data: bytes) -> None:
         """Use the configuration in `data` instead. Raises ValueError if it is wrong, NotAppliedError if an issuer was not
-        reached in time."""
+        reached in time; the others are then in use."""
         configuration = self._parse(data)
         if configuration.anonymous != self.initial.anonymous:
             self._log.warn("changes of anonymous requests in the authentication configuration take effect after a restart")
-        made = self._make(configuration)
-        made.begin()
+        wanted = {each.url: each for each in configuration.jwt}
+        dropped = [self._issuers.pop(url) for url in list(self._issuers) if url not in wanted]
+        self._publish()
+        for issuer in dropped:
+            await issuer.background.stop()
+        used = self._issuers
+        waiting = {url: self._make(each) for url, each in wanted.items() if url not in used or used[url].configuration != each}
+        for issuer in waiting.values():
+            issuer.tokens.begin()
         try:
-            await self._wait_reached(made)
-        except BaseException:
-            await made.background.stop()
-            raise
-        previous, self._active = self._active, made
-        self._activate(made)
-        self._services.metrics.keep([issuer.url for issuer in made.issuers])
-        await previous.background.stop()
+            await self._wait_reached(waiting)
+        finally:
+            for issuer in waiting.values():
+                await issuer.background.stop()
 
-    async def _wait_reached(self, made: _IssuerSet) -> None:
-        """Wait until all issuers were reached. Raises NotAppliedError."""
+    async def _wait_reached(self, waiting: dict[str, _Issuer]) -> None:
+        """Use each issuer as soon as it was reached, and take it out of `waiting`. Raises NotAppliedError for the rest."""
         clock = self._services.reactor
         end = clock.seconds() + _PATIENCE
-        while problem := made.problem():
+        while True:
+            for url in [url for url, issuer in waiting.items() if not issuer.tokens.problem]:
+                previous, self._issuers[url] = self._issuers.get(url), waiting.pop(url)
+                self._publish()
+                if previous is not None:
+                    await previous.background.stop()
+            if not waiting:
+                return
             if clock.seconds() >= end:
-                raise NotAppliedError(problem)
+                raise NotAppliedError(", ".join(issuer.tokens.problem for issuer in waiting.values()) + "; other issuers of the file are in use")
             await deferLater(clock, _PAUSE)
 
     def _parse(self, data: bytes) -> AuthenticationConfiguration:
         return parse_authentication(data, self._dialect, disallowed=self._disallowed, check_authority=ClientVerifier)
 
-    def _activate(self, made: _IssuerSet) -> None:
-        # A new cache: users of a previous configuration must not outlive it.
-        self.tokens.methods = {
-            issuer.url: CachedTokens(
-                issuer,
-                self._services.reactor,
-                found=REMEMBERED,
-                unknown=0,
-                secret=token_bytes(32),
-                numbers=self._services.token_cache,
-            )
-            for issuer in made.issuers
-        }
+    def _publish(self) -> None:
+        self.tokens.methods = {url: issuer.cached for url, issuer in self._issuers.items()}
+        self._services.metrics.keep(list(self._issuers))
 
-    def _make(self, configuration: AuthenticationConfiguration) -> _IssuerSet:
-        return _IssuerSet(configuration, self._authenticator)
+    def _make(self, chosen: JwtAuthenticator) -> _Issuer:
+        background = Background()
+        tokens = self._authenticator(chosen, background)
+        # A cache of its own: users of a previous configuration must not outlive it.
+        cached = CachedTokens(
+            tokens,
+            self._services.reactor,
+            found=REMEMBERED,
+            unknown=0,
+            secret=token_bytes(32),
+            metrics=self._services.token_cache,
+        )
+        return _Issuer(configuration=chosen, tokens=tokens, cached=cached, background=background)
 
     def _authenticator(self, chosen: JwtAuthenticator, background: Background) -> OpenIdTokens:
         options = OidcOptions(

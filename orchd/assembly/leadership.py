@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from random import Random
 from socket import gethostname
@@ -16,6 +16,7 @@ from orchd.client.interfaces import IClient
 from orchd.client.leader_election import Candidate, ElectionTimes, LeaderCallbacks, LeaderElection
 from orchd.client.leader_locks import make_lock
 from orchd.config.leader_election import ElectionSettings
+from orchd.txkit.metrics.instruments import Instrument, ObservedGauge
 
 
 class Term(Protocol):
@@ -108,9 +109,9 @@ class Leadership:
         """Why the election is unhealthy, "" when it is healthy."""
         return "" if self.election is None else self.election.check()
 
-    def status(self) -> dict[str, float]:
+    def status(self) -> dict[tuple[str, ...], float]:
         """1 for a leader and 0 otherwise, by lock name; empty without election."""
-        return {} if self.election is None else {self.election.name: float(self.election.leading)}
+        return {} if self.election is None else {(self.election.name,): float(self.election.leading)}
 
     def _may_write(self) -> bool:
         return self.election is None or self.election.secure
@@ -126,3 +127,13 @@ class Leadership:
 
     def _lost(self) -> None:
         self._failed(Failure(LostLeadershipError("leader election lost")))
+
+
+def leadership_instrument(leaderships: Sequence[Leadership]) -> Instrument:
+    """Which of `leaderships` this process has."""
+    return ObservedGauge(
+        "leader_election_master_status",
+        "Whether this process leads, by the name of the lock: 1 for a leader, 0 for others.",
+        lambda: {name: value for each in leaderships for name, value in each.status().items()},
+        ("name",),
+    )

@@ -8,11 +8,10 @@ from random import Random
 
 from twisted.internet.interfaces import IReactorTime
 
-from orchd.server.authn.token_cache import ITokenCacheMetrics
+from orchd.server.authn.metrics import JwtMetrics, TokenCacheMetrics
+from orchd.server.authz.metrics import WebhookMetrics
 from orchd.server.outbound.reviews import SECONDS, ConfigurationFile, Evaluated, Limits, Observe, RemoteReviews
 from orchd.server.outbound.webhooks import WebhookClient
-from orchd.server.pipeline.endpoints.authorization_metrics import AuthorizationMetrics
-from orchd.server.pipeline.endpoints.jwt_metrics import JwtMetrics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +22,7 @@ class IssuerServices:
     reactor: IReactorTime
     wall: Callable[[], float]
     calls: Mapping[str, WebhookClient]
-    token_cache: ITokenCacheMetrics
+    token_cache: TokenCacheMetrics
     metrics: JwtMetrics
 
 
@@ -35,10 +34,10 @@ class OutboundServices:
     calls: WebhookClient
     wall: Callable[[], float]
     random: Random
-    token_cache: ITokenCacheMetrics
+    token_cache: TokenCacheMetrics
     token_reviews: Observe
     access_reviews: Observe
-    authorization: AuthorizationMetrics
+    webhook_metrics: WebhookMetrics
     issuers: IssuerServices
 
     def reviews(

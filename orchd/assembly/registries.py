@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from orchd.assembly.identity import Identity
-from orchd.assembly.metrics import instruments_of
 from orchd.assembly.objects import Objects
 from orchd.assembly.runtime import Runtime
 from orchd.assembly.tracing import Traces
@@ -13,12 +12,12 @@ from orchd.server.admission.chain import AdmissionChain
 from orchd.server.authz.bootstrap_policy import RBAC_GROUP
 from orchd.server.authz.escalation import EscalationCheck
 from orchd.server.escalation_guard import EscalationGuard
-from orchd.server.pipeline.endpoints.metrics import Source
 from orchd.server.pipeline.verbs.subresources.foreign import NoAdmission
 from orchd.server.registry.interfaces import IAdmission, IStrategy
 from orchd.server.registry.registry import Registry
 from orchd.server.registry.strategies.table import Strategies
 from orchd.txkit.aside import Aside
+from orchd.txkit.metrics.instruments import Instrument, instruments_of
 
 
 class Registries:
@@ -42,8 +41,10 @@ class Registries:
         self._catalog = objects.store.catalog
         self._measured = [("", "v1", "services"), (runtime.dialect("certificates.{abbr}.io"), "v1", "certificatesigningrequests")]
 
-    def metrics(self) -> Iterable[Source]:
-        return [instruments_of(self._owners)]
+    @property
+    def instruments(self) -> Iterator[Instrument]:
+        """The metrics of strategies."""
+        return instruments_of(self._owners())
 
     def _owners(self) -> Iterator[IStrategy]:
         """The strategies that have metrics, of resources that are served."""

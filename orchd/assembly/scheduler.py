@@ -5,14 +5,13 @@ Imported only where the scheduler runs, since it needs numpy.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from socket import gethostname
 from typing import Any, cast
 
 import orjson
-from prometheus_client.core import Metric
 
 from orchd import errors
 from orchd.assembly.api import ComponentProbes, Subsystems
@@ -33,11 +32,10 @@ from orchd.scheduler.config.loading import load
 from orchd.scheduler.config.model import ConfigError, SchedulerConfiguration
 from orchd.scheduler.explain import dry_run, explain
 from orchd.scheduler.extenders import make_extenders
-from orchd.scheduler.metrics import scheduler_metrics
 from orchd.scheduler.service import DEFAULT_NAME, Environment, Scheduler, check_configuration
-from orchd.server.pipeline.endpoints.metrics import Source
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE
+from orchd.txkit.metrics.instruments import Instrument
 from orchd.txkit.services import Member, as_member
 
 #: Maximum size in bytes of a pod posted for a dry run.
@@ -91,13 +89,15 @@ class SchedulerTerms:
         events: EventBroadcaster,
         clients: Callable[[Callable[[], bool]], TermClients],
         runtime: ProcessRuntime,
+        features: Mapping[str, bool],
     ) -> None:
-        """`clients(may_write)` returns those of one term."""
+        """`clients(may_write)` returns those of one term. `features` are the feature gates that were given."""
         self.configuration = configuration
         self.leadership: Leadership | None = None
         self._events = events
         self._clients = clients
         self._runtime = runtime
+        self._features = features
 
     def make(self, may_write: Callable[[], bool]) -> SchedulerTerm:
         """The scheduler of a new term. Raises ConfigError."""
@@ -110,6 +110,7 @@ class SchedulerTerms:
             clock=runtime.reactor,
             wall=runtime.wall,
             random=runtime.random,
+            features=self._features,
         )
         scheduler = Scheduler(
             environment,
@@ -130,10 +131,11 @@ class SchedulerTerms:
         term = None if self.leadership is None else self.leadership.term
         return term.scheduler if isinstance(term, SchedulerTerm) else None
 
-    def families(self) -> Iterable[Metric]:
-        """A source for /metrics."""
-        found = self.scheduler
-        return () if found is None else scheduler_metrics(found.metrics, found.queue, found.sizes)()
+    @property
+    def instruments(self) -> tuple[Instrument, ...]:
+        """The metrics of the running scheduler."""
+        scheduler = self.scheduler
+        return () if scheduler is None else scheduler.instruments
 
     async def explain(self, request: Request) -> Response:
         """GET ?namespace=N&pod=P: why a pod was placed on its node. POST of a pod: where it would be placed."""
@@ -180,8 +182,8 @@ class LocalScheduler:
                 client=cast(IClient, FencedClient(client, may_write)), informers=scope, begin=lambda: None, end=end
             )
 
-        configuration = read_configuration(dialect, settings.scheduler.config_file)
-        self._terms = SchedulerTerms(configuration, self.broadcaster, clients, runtime)
+        configuration = read_configuration(dialect, settings.scheduler.config_file, settings.api.features)
+        self._terms = SchedulerTerms(configuration, self.broadcaster, clients, runtime, settings.api.features)
         self._may_write: Callable[[], bool] = lambda: True
         self._prepared: SchedulerTerm | None = self._terms.make(lambda: self._may_write())
         self.leadership = self._terms.leadership = Leadership(
@@ -206,8 +208,10 @@ class LocalScheduler:
     def members(self) -> list[Member]:
         return [as_member("events of the scheduler", stop=self.broadcaster.stop), cast(Member, self.leadership)]
 
-    def metrics(self) -> Iterable[Source]:
-        return [self._terms.families]
+    @property
+    def instruments(self) -> tuple[Instrument, ...]:
+        """The metrics of the running scheduler."""
+        return self._terms.instruments
 
     def _make(self, may_write: Callable[[], bool]) -> SchedulerTerm:
         prepared, self._prepared = self._prepared, None
@@ -217,16 +221,16 @@ class LocalScheduler:
         return prepared
 
 
-def read_configuration(dialect: Dialect, path: str) -> SchedulerConfiguration:
+def read_configuration(dialect: Dialect, path: str, features: Mapping[str, bool]) -> SchedulerConfiguration:
     """The configuration in the file of --config, or the defaults. Raises ConfigError."""
     if not path:
-        return default_configuration(dialect)
+        return default_configuration(dialect, features)
     try:
         data = Path(path).read_bytes()
     except OSError as error:
         raise ConfigError(f"--config: {error}") from None
     try:
-        configuration = load(data, dialect)
+        configuration = load(data, dialect, features)
         check_configuration(configuration)
         return configuration
     except ConfigError as error:

@@ -37,7 +37,7 @@ def effective_configuration(settings: ComponentSettings) -> SchedulerConfigurati
     """The configuration of --config, or the defaults with the deprecated flags; leader election flags apply in both
     cases. Raises ConfigError."""
     flags, given = settings.flags, settings.given
-    chosen = read_configuration(settings.dialect, flags["config"])
+    chosen = read_configuration(settings.dialect, flags["config"], settings.features)
     if not flags["config"]:
         connection = {field: flags[flag] for flag, field in _CONNECTION_FLAGS.items()}
         lock = {field: flags[flag] for flag, field in _LOCK_FLAGS.items() if flag in given}
@@ -92,7 +92,7 @@ def _by_configuration(settings: ComponentSettings, configuration: SchedulerConfi
     if not settings.flags["config"]:
         return settings
     dialect = settings.dialect
-    ignored = [flag for flag in (*_CONNECTION_FLAGS, *_LOCK_FLAGS, "profiling") if flag in settings.given]
+    ignored = [flag for flag in (*_CONNECTION_FLAGS, *_LOCK_FLAGS, "profiling", "contention-profiling") if flag in settings.given]
     for flag in ignored:
         _log.warn("--{flag} is ignored with --config", flag=dialect(flag))
     connection = configuration.client_connection
@@ -140,13 +140,13 @@ class SchedulerProcess:
             fenced: Any = FencedClient(client, may_write)
             return TermClients(client=fenced, informers=informers, begin=informers.start, end=informers.stop)
 
-        self.terms = SchedulerTerms(configuration, process.events, clients, runtime)
+        self.terms = SchedulerTerms(configuration, process.events, clients, runtime, settings.features)
         election = scheduler_election(configuration, settings.flags, settings.given)
         leadership = self.terms.leadership = process.compete("scheduler", election, self.terms.make, DEFAULT_NAME)
         self.service = process.service(
             leadership,
             failed,
-            sources=[self.terms.families],
+            measured=self.terms,
             configuration=lambda: {"componentconfig": as_json(configuration, settings.dialect)},
             endpoints={EXPLAIN: self.terms.explain},
         )

@@ -4,7 +4,8 @@ in start order."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from random import SystemRandom
 from typing import Any
 
@@ -22,24 +23,21 @@ from orchd.assembly.egress import egress_selector
 from orchd.assembly.files import prepare
 from orchd.assembly.frontend import Frontend
 from orchd.assembly.identity import Identity
-from orchd.assembly.metrics import ServerMetrics, instruments_of
 from orchd.assembly.objects import Objects
 from orchd.assembly.outbound import Outbound
 from orchd.assembly.registries import Registries
 from orchd.assembly.runtime import Runtime
-from orchd.assembly.storage import Storage
+from orchd.assembly.storage import Storage, locked_store
 from orchd.assembly.tracing import Traces
 from orchd.config.settings import Settings, object_settings
 from orchd.kinds.catalog import Catalog
-from orchd.server.admission.chain import AdmissionChain
 from orchd.server.customkinds.tracker import DefinitionTracker
 from orchd.server.outbound.egress import Egress
-from orchd.server.pipeline.endpoints.metrics import Source
-from orchd.server.pipeline.endpoints.reactor_metrics import ReactorMetrics
 from orchd.server.pipeline.interfaces import Stage
 from orchd.server.pipeline.verbs.subresources.upstream import IUpstream
 from orchd.server.state import ServerState
 from orchd.store.interfaces import IStore, StoreError
+from orchd.txkit.metrics.reactor import ReactorMetrics
 from orchd.txkit.services import Member, ServiceGroup, as_member
 
 #: Seconds that the stop of a member may take, in addition to --shutdown-delay-duration.
@@ -82,20 +80,20 @@ class ApiServer:
             objects=object_settings(settings),
         )
         self.state = ServerState(reactor.seconds, settings.serving.livez_grace)
-        self.files = prepare(settings, port=settings.serving.port, now=wall(), durable=durable_files)
+        with locked_store(settings) if store is None else nullcontext():
+            self.files = prepare(settings, port=settings.serving.port, now=wall(), durable=durable_files)
         access = ClientAccess(runtime)
         client = self.client = access.system
-        self.metrics = ServerMetrics(runtime.dialect)
         self.definitions = DefinitionTracker(enabled_catalog(settings), runtime.objects, reactor)
         self.egress = egress_selector(runtime)
         self.storage = Storage(runtime, store, self.egress.dial(Egress.ETCD))
         self.traces = Traces(runtime)
         self.outbound = Outbound(runtime, client, upstream, self.egress)
         self.objects = Objects(runtime, self.storage, self.definitions, self.outbound, client, self.traces)
-        self.identity = Identity(runtime, self.files, client, self.objects.informers, self.outbound, self.metrics)
+        self.identity = Identity(runtime, self.files, client, self.objects.informers, self.outbound)
         self.aggregation = Aggregation(runtime, client, self.objects.informers, self.egress.dial(Egress.CLUSTER))
         admission = admission_chain(
-            runtime, client, self.objects, self.outbound, self.metrics, self.identity, self.state
+            runtime, client, self.objects, self.outbound, self.identity, self.state
         )
         registries = Registries(runtime, self.objects, admission, self.identity, self.traces)
         self.registry = registries.reviewed
@@ -122,7 +120,10 @@ class ApiServer:
         self.frontend = Frontend(runtime, self.state, self.api, self.files, endpoint, self._open)
         self.background = BackgroundComponents(runtime, access, subsystems, self.api, self._renew_files)
         self.reactor_metrics = ReactorMetrics(reactor)
-        self.api.metric_sources += self._metrics(admission, registries)
+        self.api.measured += [
+            self.storage, self.api, self.traces, self.egress, self.identity, admission, self.aggregation.availability,
+            self.objects.conversion, registries, self.frontend, self.background, self.reactor_metrics,
+        ]  # fmt: skip
         patience = _PATIENCE + settings.serving.shutdown_delay
         self.service = ServiceGroup(self._members(), failed, clock=reactor, patience=patience, plain=(OSError, StoreError))
 
@@ -145,23 +146,6 @@ class ApiServer:
             *self.bootstrap.reconcilers(),
             *self.background.members(),
             as_member("reactor metrics", self.reactor_metrics.start, self.reactor_metrics.stop),
-        ]
-
-    def _metrics(self, admission: AdmissionChain, registries: Registries) -> Iterable[Source]:
-        authentication, union = self.identity.authentication, self.identity.authorization.union
-        return [
-            *self.storage.metrics(),
-            *self.api.metrics(),
-            *self.traces.metrics(),
-            self.egress.numbers.families,
-            *self.metrics.sources(),
-            *self.identity.metrics(),
-            instruments_of(lambda: (*authentication.bearer.methods, *union.authorizers, *admission.plugins)),
-            instruments_of(lambda: (self.aggregation.availability, self.objects.conversion)),
-            *registries.metrics(),
-            *self.frontend.metrics(),
-            *self.background.metrics(),
-            self.reactor_metrics.families,
         ]
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import cast
 
@@ -18,10 +18,10 @@ from orchd.controllers.metrics import ControllerMetrics
 from orchd.controllers.objects import PODS
 from orchd.kinds.identity import AUTHENTICATED_GROUP, MASTERS_GROUP, User
 from orchd.kinds.release import VERSION
-from orchd.server.pipeline.endpoints import metrics
 from orchd.simulation.pod_events import COMPONENT, PodEvents
 from orchd.simulation.settings import SimulationSettings, simulation_settings
 from orchd.simulation.simulator import Simulator
+from orchd.txkit.metrics.instruments import Instrument, ObservedCounter, ObservedGauge
 from orchd.txkit.services import Member
 
 #: Name of the lock, of the user and of the agent.
@@ -65,7 +65,9 @@ class Simulation:
         user = User(name=f"system:{NAME}", groups=(MASTERS_GROUP, AUTHENTICATED_GROUP))
         self._client: IClient = access.client(user, f"{NAME}/{VERSION}")
         self.leadership: Leadership | None = None
+        self.instruments: tuple[Instrument, ...] = ()
         if self._settings.enabled:
+            self.instruments = self._instruments()
             self.leadership = Leadership(
                 "simulated nodes",
                 replace(runtime.settings.controllers.election, name=NAME),
@@ -80,25 +82,25 @@ class Simulation:
     def members(self) -> list[Member]:
         return [] if self.leadership is None else [cast(Member, self.leadership)]
 
-    def metrics(self) -> Iterable[metrics.Source]:
-        if self.leadership is None:
-            return []
-        return [
-            metrics.gauge("orchd_simulated_nodes", "Simulated nodes of this process.", self._nodes),
-            metrics.counter("orchd_simulated_lease_renewals", "Lease renewals of simulated nodes.", self._renewals),
-            metrics.by_label(
-                "orchd_simulation_keys",
-                "Simulated nodes and pods that were processed.",
-                "kind",
-                lambda: {name: float(done.worked) for name, done in self._counts()},
-            ),
-        ]
-
     @property
     def simulator(self) -> Simulator | None:
         """The simulation that runs; None while another process leads."""
         term = None if self.leadership is None else self.leadership.term
         return term.simulator if isinstance(term, SimulationTerm) else None
+
+    def _instruments(self) -> tuple[Instrument, ...]:
+        return (
+            ObservedGauge("orchd_simulated_nodes", "Simulated nodes of this process.", self._nodes),
+            ObservedCounter(
+                "orchd_simulated_lease_renewals_total", "Lease renewals of simulated nodes.", self._renewals
+            ),
+            ObservedGauge(
+                "orchd_simulation_keys",
+                "Simulated nodes and pods that were processed.",
+                lambda: {(name,): float(each.worked) for name, each in self._counts()},
+                ("kind",),
+            ),
+        )
 
     def _nodes(self) -> float:
         return 0.0 if self.simulator is None else float(self.simulator.nodes)

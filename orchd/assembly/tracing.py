@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from socket import gethostname
 from typing import TYPE_CHECKING, cast
 
+from orchd.assembly.reload_metrics import server_identity
 from orchd.assembly.runtime import Runtime
 from orchd.config.documents.tracing import parse_tracing
 from orchd.server.authz.interfaces import IAuthorizer
-from orchd.server.pipeline.endpoints import metrics
-from orchd.server.pipeline.endpoints.reload_metrics import server_identity
 from orchd.server.pipeline.interfaces import Stage
 from orchd.server.registry.interfaces import IAdmission
 from orchd.server.tracing.stages import (
@@ -24,6 +23,7 @@ from orchd.server.tracing.stages import (
 from orchd.store.interfaces import IStore
 from orchd.store.traced import TracedStore
 from orchd.txkit.config_file_watcher import read_limited
+from orchd.txkit.metrics.instruments import Instrument, ObservedGauge
 from orchd.txkit.services import Member, as_member
 
 if TYPE_CHECKING:
@@ -70,16 +70,18 @@ class Traces:
         found = self.telemetry
         return [] if found is None else [as_member("traces", found.start, found.stop)]
 
-    def metrics(self) -> Iterable[metrics.Source]:
-        found = self.telemetry
-        if found is None:
-            return []
+    @property
+    def instruments(self) -> Iterator[Instrument]:
+        """Delivered spans; none without traces."""
+        telemetry = self.telemetry
+        if telemetry is None:
+            return
 
-        def spans() -> dict[str, float]:
-            delivery = found.delivery
-            return {} if delivery is None else {"sent": float(delivery.sent), "failed": float(delivery.failed)}
+        def spans() -> dict[tuple[str, ...], float]:
+            delivery = telemetry.delivery
+            return {} if delivery is None else {("sent",): float(delivery.sent), ("failed",): float(delivery.failed)}
 
-        return [metrics.by_label("orchd_trace_spans", "Spans for the collector, by result.", "outcome", spans)]
+        yield ObservedGauge("orchd_trace_spans", "Spans for the collector, by result.", spans, ("outcome",))
 
 
 def _telemetry(runtime: Runtime) -> Telemetry | None:

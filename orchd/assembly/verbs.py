@@ -76,8 +76,7 @@ def named_verbs(parts: VerbDependencies) -> dict[str, Mapping[str, Verb]]:
         most_seconds=int(settings.authentication.service_accounts.max_expiration),
     )  # fmt: skip
     streams = Streams(foreign, outbound.nodes.agents, preferred=preferred)
-    to_nodes = Proxies(foreign, outbound.nodes.proxied, random, preferred=preferred)
-    proxies = Proxies(foreign, outbound.pods, random)
+    proxies = Proxies(foreign, outbound.pods, random, agents=outbound.nodes.proxied, preferred=preferred)
     bindings = Bindings(catalog, foreign)
     return {
         "object": OF_OBJECT,
@@ -89,7 +88,7 @@ def named_verbs(parts: VerbDependencies) -> dict[str, Mapping[str, Verb]]:
         "attach": streams.verbs("attach"),
         "exec": streams.verbs("exec"),
         "port forward": streams.verbs("portforward"),
-        "node proxy": to_nodes.nodes,
+        "node proxy": proxies.nodes,
         "pod proxy": proxies.pods,
         "service proxy": proxies.services,
         "binding": {"create": bindings.create_legacy},

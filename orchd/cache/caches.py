@@ -18,7 +18,8 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from orchd.cache.derived import DerivedBudget
-from orchd.cache.interfaces import ICaches, Index
+from orchd.cache.entries import Index
+from orchd.cache.interfaces import ICaches
 from orchd.cache.progress import Progress
 from orchd.cache.resource import CacheEnvironment, ResourceCache
 from orchd.cache.written_objects import Announced

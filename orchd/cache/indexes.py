@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 
-from orchd.cache.interfaces import Entry
+from orchd.cache.entries import Entry
+from orchd.txkit.lru_cache import LruCache
 
 #: Maximum number of indexes; the least recently used one is dropped. Cost of an index: one dict lookup per change, one
 #: reference per entry.
@@ -52,7 +52,7 @@ class Indexes:
     """The label and field indexes of one resource."""
 
     def __init__(self) -> None:
-        self._indexes: OrderedDict[tuple[bool, str], _Index] = OrderedDict()
+        self._indexes: LruCache[tuple[bool, str], _Index] = LruCache(_MAX_INDEXES)
 
     def __len__(self) -> int:
         return len(self._indexes)
@@ -78,13 +78,10 @@ class Indexes:
         return _NONE if best is None else best
 
     def _index(self, entries: Iterable[Entry], name: str, label: bool) -> _Index:
-        index = self._indexes.get((label, name))
-        if index is None:
-            index = self._indexes[label, name] = _Index(name, label)
+        def make() -> _Index:
+            index = _Index(name, label)
             for entry in entries:
                 index.replace(entry.path, None, entry)
-            if len(self._indexes) > _MAX_INDEXES:
-                self._indexes.popitem(last=False)
-        else:
-            self._indexes.move_to_end((label, name))
-        return index
+            return index
+
+        return self._indexes.obtain((label, name), make)

@@ -10,7 +10,7 @@ from operator import itemgetter
 
 from sortedcontainers import SortedList
 
-from orchd.cache.interfaces import Entry, Match, Page
+from orchd.cache.entries import Entry, Match, Page
 
 #: If more than one in this number of entries is a candidate, scanning all is faster than sorting the candidates.
 _SPARSE = 8

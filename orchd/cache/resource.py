@@ -12,8 +12,9 @@ from twisted.internet.interfaces import IReactorTime
 from zope.interface import implementer
 
 from orchd.cache.derived import DerivedBudget
+from orchd.cache.entries import Change, ChangeType, Damaged, Entry, Index, Match, Page, under
 from orchd.cache.indexes import Indexes
-from orchd.cache.interfaces import Change, ChangeType, Damaged, Entry, ICache, Index, Match, Page, under
+from orchd.cache.interfaces import ICache
 from orchd.cache.listing import NAME, NAMESPACE, Requirements, Snapshot, list_page
 from orchd.cache.progress import Progress
 from orchd.cache.stored_encoding import at_revision, with_revision
@@ -76,6 +77,8 @@ class ResourceCache:
         #: Entries and damaged values being loaded, and the revision of the load.
         self._loading: dict[str, Entry] = {}
         self._loading_damaged: dict[str, Damaged] = {}
+        #: Unreadable values met during a load, reported at its end, when it is known which are current. None outside of a load.
+        self._loaded_damage: list[Damaged] | None = None
         self.lists = ListCounts()
         #: Values that cannot be served, by path.
         self._damaged: dict[str, Damaged] = {}
@@ -130,6 +133,7 @@ class ResourceCache:
     def begin_load(self, revision: int) -> None:
         """Begin to load the state at a revision. Readers see it after `finish_load`."""
         self._loading, self._loading_damaged = {}, {}
+        self._loaded_damage = []
         self._load_revision = revision
 
     def add_loaded(self, items: Iterable[KeyValue]) -> None:
@@ -139,6 +143,8 @@ class ResourceCache:
             entry = self._entry(path, item.value, item.revision, item.created, None)
             if isinstance(entry, Damaged):
                 self._loading_damaged[path] = entry
+                if self._loaded_damage is not None:
+                    self._loaded_damage.append(entry)
             else:
                 self._loading[path] = entry
 
@@ -158,6 +164,9 @@ class ResourceCache:
         early, self._early = self._early, []
         for event in events:
             self._apply(event)
+        loaded_damage, self._loaded_damage = self._loaded_damage, None
+        for damaged in loaded_damage or ():
+            self._report_damage(damaged)
         self._floor = max(self._floor, upto)
         for event in early:
             if event.revision > self._floor:
@@ -217,6 +226,11 @@ class ResourceCache:
             entry = self._entry(path, event.value, event.revision, event.created, before)
             if isinstance(entry, Damaged) or path in self._damaged:
                 self._restart_watches(path, entry, event.revision)
+                if isinstance(entry, Damaged):
+                    if self._loaded_damage is None:
+                        self._report_damage(entry)
+                    else:
+                        self._loaded_damage.append(entry)
                 return
             self._entries[path] = entry
             if before is None:
@@ -290,9 +304,7 @@ class ResourceCache:
             announced = self._announced.find(self.prefix + path, value)
             labels, fields = self._index(value if announced is None else announced)
         except (ValueError, TypeError, AttributeError, KeyError) as error:
-            damaged = Damaged(self.prefix + path, revision, str(error))
-            _log.error("{why}", why=damaged.error().message)
-            return damaged
+            return Damaged(self.prefix + path, revision, str(error))
         if before is not None:
             labels = before.labels if labels == before.labels else self._share(labels)
             fields = before.fields if fields == before.fields else self._share(fields)
@@ -303,6 +315,16 @@ class ResourceCache:
             entry.own = True
             entry.fresh = {**announced, "metadata": {**announced["metadata"], "resourceVersion": str(revision)}}
         return entry
+
+    def _report_damage(self, damaged: Damaged) -> None:
+        """Log an unreadable value. One that was replaced since says nothing about the object."""
+        if self._damaged.get(damaged.key[self._cut :]) is damaged:
+            _log.error("{why}", why=damaged.error().message)
+        else:
+            _log.warn(
+                "a former value of {key}, at revision {revision}, cannot be read ({why}): the object is not affected, watches from "
+                "before that revision start over", key=damaged.key, revision=damaged.revision, why=damaged.why,
+            )  # fmt: skip
 
     # Waiting.
 

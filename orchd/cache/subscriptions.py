@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from zope.interface import implementer
 
-from orchd.cache.interfaces import Change, ISubscription
+from orchd.cache.entries import Change
+from orchd.cache.interfaces import ISubscription
 from orchd.txkit.log import Logger
 
 _log = Logger()

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections import OrderedDict
 from operator import attrgetter
 
-from orchd.cache.interfaces import Change, ChangeType, Entry
+from orchd.cache.entries import Change, ChangeType, Entry
 
 _revision = attrgetter("revision")
 #: Number of past revisions whose difference from the current state is cached, for clients that page through them.

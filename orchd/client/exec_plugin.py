@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
+import signal
 import subprocess
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
@@ -15,7 +17,7 @@ from typing import Any, Final
 from cryptography import x509
 from twisted.internet.defer import Deferred
 
-from orchd.client.request_counts import ROTATIONS, RequestCounts
+from orchd.client.metrics import RequestMetrics
 from orchd.errors import ApiError
 from orchd.pki.clientconfig import ClientConfig, ExecPlugin
 from orchd.txkit.log import Logger
@@ -52,22 +54,36 @@ Run = Callable[[tuple[str, ...], Mapping[str, str], bool], tuple[int, bytes]]
 InThread = Callable[..., Coroutine[Deferred[Any], Any, Any]]
 
 
-def run_program(command: tuple[str, ...], environment: Mapping[str, str], interactive: bool) -> tuple[int, bytes]:
-    """Run a program; blocks until it ends or times out. It inherits standard error, and standard input if `interactive`."""
+def run_program(
+    command: tuple[str, ...], environment: Mapping[str, str], interactive: bool, seconds: float = _SECONDS
+) -> tuple[int, bytes]:
+    """Run a program; blocks until it ends and its output is closed, or it times out: after `seconds`, later if it is `interactive`. It
+    inherits standard error, and standard input if `interactive`."""
     process = subprocess.Popen(
         command,
         env=dict(environment),
         stdin=None if interactive else subprocess.DEVNULL,
         stdout=subprocess.PIPE,
+        # What it starts ends with it; programs that ask the user need the terminal's session.
+        start_new_session=not interactive,
     )
     assert process.stdout is not None
-    limit = Timer(_INTERACTIVE_SECONDS if interactive else _SECONDS, process.kill)
+
+    def end() -> None:
+        """Kill the program and, with a session of its own, what it started, which may keep its output open."""
+        if interactive:
+            process.kill()
+        else:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+    limit = Timer(_INTERACTIVE_SECONDS if interactive else seconds, end)
     limit.daemon = True
     limit.start()
     try:
         output = process.stdout.read(_LONGEST_OUTPUT + 1)
         if len(output) > _LONGEST_OUTPUT:
-            process.kill()
+            end()
         return process.wait(), output
     finally:
         limit.cancel()
@@ -96,7 +112,7 @@ class ExecCredentials:
         environment: Mapping[str, str],
         run: Run = run_program,
         terminal: Callable[[], bool] = has_terminal,
-        counts: RequestCounts | None = None,
+        metrics: RequestMetrics | None = None,
     ) -> None:
         assert config.exec is not None
         self._config = config
@@ -106,8 +122,8 @@ class ExecCredentials:
         self._environment = environment
         self._run = run
         self._terminal = terminal
-        self._counts = counts or RequestCounts()
-        self._calls = self._counts.plugin_calls
+        self._metrics = metrics or RequestMetrics()
+        self._calls = self._metrics.plugin_calls
         #: The last certificate that the program returned.
         self._certificate = b""
         self._found: ExecCredential | None = None
@@ -142,15 +158,15 @@ class ExecCredentials:
         try:
             code, output = await self._in_thread(self._run, command, environment, interactive)
         except FileNotFoundError:
-            self._calls["1", "plugin_not_found_error"] += 1
+            self._calls.add("1", "plugin_not_found_error")
             raise CredentialError(f"exec: executable {self._plugin.command} not found{self._hint()}") from None
         except OSError as error:
-            self._calls["1", "client_internal_error"] += 1
+            self._calls.add("1", "client_internal_error")
             raise CredentialError(f"exec: {self._plugin.command}: {error.strerror or error}") from None
         if code != 0:
-            self._calls[str(code), "plugin_execution_error"] += 1
+            self._calls.add(str(code), "plugin_execution_error")
             raise CredentialError(f"exec: executable {self._plugin.command} failed with exit code {code}")
-        self._calls["0", "no_error"] += 1
+        self._calls.add("0", "no_error")
         self._found = self._read(output)
         self._count(self._found.certificate)
         return self._found
@@ -160,11 +176,11 @@ class ExecCredentials:
         before, self._certificate = self._certificate, certificate
         if before and before != certificate:
             begun = x509.load_pem_x509_certificate(before).not_valid_before_utc.timestamp()
-            self._counts.plugin_rotations.observe(ROTATIONS, self._wall() - begun)
+            self._metrics.plugin_rotations.observe(self._wall() - begun)
         if certificate:
-            self._counts.plugin_expiries[id(self)] = x509.load_pem_x509_certificate(certificate).not_valid_after_utc.timestamp()
+            self._metrics.plugin_expiries[id(self)] = x509.load_pem_x509_certificate(certificate).not_valid_after_utc.timestamp()
         else:
-            self._counts.plugin_expiries.pop(id(self), None)
+            self._metrics.plugin_expiries.pop(id(self), None)
 
     def _interactive(self) -> bool:
         mode = self._plugin.interactive_mode
@@ -209,7 +225,7 @@ class ExecCredentials:
             document = json.loads(output)
             if not isinstance(document, dict) or document.get("kind") != "ExecCredential":
                 raise ValueError("not an ExecCredential")
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise CredentialError(f"exec: decoding stdout: {error}") from None
         version = document.get("apiVersion")
         if version != self._plugin.api_version:

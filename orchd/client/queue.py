@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
-from orchd.txkit.histogram import Histogram, exponential
+from orchd.txkit.metrics.histogram import Histogram, exponential
 
 #: Bounds of the histograms of a queue, in seconds.
 BOUNDS = exponential(10e-9, 10, 10)

@@ -37,7 +37,7 @@ from orchd.client.interfaces import (
     ResourceRef,
 )
 from orchd.client.methods import Methods
-from orchd.client.request_counts import RequestCounts
+from orchd.client.metrics import RequestMetrics
 from orchd.client.requests import Call
 from orchd.client.statuses import error_of, warning_text
 from orchd.client.streams import EventStream, read_body
@@ -45,6 +45,7 @@ from orchd.client.throttle import Throttle
 from orchd.client.transport import Transport
 from orchd.client.websocket import WebSocket
 from orchd.errors import ApiError
+from orchd.kinds.digits import is_whole
 from orchd.kinds.jsonvalues import Object
 from orchd.pki import clientconfig
 from orchd.pki.clientconfig import ClientConfig
@@ -63,14 +64,14 @@ _MOST_BODY = 512 * 1024 * 1024
 class ClientOptions:
     """How a client sends requests. `agent` is its user agent. Every wait for a response is limited to `timeout` seconds; watches have a
     limit of their own. `connections` is the number of persistent connections; `throttle` delays requests beyond its rate; clients
-    that share `counts` are counted together. `bearer` overrides the credentials of the configuration; `codec` encodes bodies and
+    that share `metrics` are counted together. `bearer` overrides the credentials of the configuration; `codec` encodes bodies and
     decodes objects."""
 
     agent: str
     timeout: float = 30.0
     connections: int = 4
     throttle: Throttle | None = None
-    counts: RequestCounts | None = None
+    metrics: RequestMetrics | None = None
     bearer: ITokenSource | None = None
     codec: BodyCodec = JSON
 
@@ -97,12 +98,12 @@ class RemoteClient(Methods):
         self._user_agent = options.agent
         self._codec = options.codec
         self._throttle = options.throttle or Throttle(reactor, qps=0, burst=0)
-        self.counts = options.counts or RequestCounts()
+        self.metrics = options.metrics or RequestMetrics()
         self._transport = Transport(config, reactor, timeout=options.timeout, connections=options.connections)
         plugin = None
         if config.exec is not None:
             plugin = ExecCredentials(
-                config, wall=wall, in_thread=self._in_thread, environment=environment, counts=self.counts
+                config, wall=wall, in_thread=self._in_thread, environment=environment, metrics=self.metrics
             )
         self._credentials = Credentials(config, reactor.seconds, plugin, options.bearer)
         self._impersonation = impersonation_headers(config.impersonation)
@@ -137,7 +138,7 @@ class RemoteClient(Methods):
 
     async def _send(self, call: Call) -> IResponse:
         waited = await self._throttle.wait()
-        self.counts.observe(self.counts.waits, call, self._server, waited)
+        self.metrics.observe_wait(call, self._server, waited)
         self._transport.reload()
         credential = await self._credentials.get(self._transport.config)
         query = urlencode(call.query, quote_via=quote)
@@ -156,8 +157,8 @@ class RemoteClient(Methods):
             )
             code = str(response.code)
         finally:
-            self.counts.results[code, call.method, self._host] += 1
-            self.counts.observe(self.counts.durations, call, self._server, self._reactor.seconds() - began)
+            self.metrics.results.add(code, call.method, self._host)
+            self.metrics.observe_request(call, self._server, self._reactor.seconds() - began)
         if response.code == 401:
             self._credentials.refused(credential)
         return response
@@ -279,6 +280,6 @@ def _content_type(response: IResponse) -> str:
 def _retry_after(response: IResponse) -> float | None:
     """The delay of the Retry-After header in seconds, None without one. API servers do not send dates."""
     for value in response.headers.getRawHeaders("Retry-After", ()):
-        if value.strip().isdigit():
+        if is_whole(value.strip()):
             return float(value)
     return None

@@ -20,7 +20,7 @@ def error_of(status: Any, code: int) -> ApiError:
     if not isinstance(status, Mapping) or status.get("kind") != "Status":
         return ApiError(code, "", f"the server answered {code}: {str(status)[:200]}")
     return ApiError(
-        int(status.get("code") or code),
+        said if isinstance(said := status.get("code"), int) and 400 <= said < 600 else code,
         str(status.get("reason") or ""),
         str(status.get("message") or ""),
         details=status.get("details"),

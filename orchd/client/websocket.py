@@ -21,6 +21,7 @@ from orchd.client.interfaces import IWebSocket
 from orchd.client.piece_queue import PieceQueue
 from orchd.client.statuses import error_of
 from orchd.errors import ApiError
+from orchd.kinds.digits import is_whole
 from orchd.txkit.drain_waiters import DrainWaiters
 
 _MAGIC = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
@@ -164,14 +165,14 @@ class WebSocket(Protocol):
         status, *lines = head.decode("latin-1").split("\r\n")
         words = status.split(None, 2)
         fields = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
-        if len(words) < 2 or not words[1].isdecimal():
+        if len(words) < 2 or not is_whole(words[1]) or len(words[1]) != 3:
             self._fail("the answer to a WebSocket handshake is not HTTP")
             return False
         self._received = rest
         if words[1] != "101":
             self._refused = int(words[1])
             length = fields.get("content-length", "")
-            self._left = int(length) if length.isdecimal() and len(length) < 10 else _MOST_REFUSAL
+            self._left = int(length) if is_whole(length) and len(length) < 10 else _MOST_REFUSAL
             self._read_refusal()
             return False
         accept = b64encode(hashlib.sha1(self._key + _MAGIC, usedforsecurity=False).digest()).decode()

@@ -7,8 +7,8 @@ ADMISSION_PLUGINS: Final = (
     "AlwaysAdmit", "NamespaceAutoProvision", "NamespaceLifecycle", "NamespaceExists", "SecurityContextDeny",
     "LimitPodHardAntiAffinityTopology", "LimitRanger", "ServiceAccount", "NodeRestriction", "TaintNodesByCondition",
     "AlwaysPullImages", "ImagePolicyWebhook", "PodSecurity", "PodSecurityPolicy", "PodNodeSelector", "Priority",
-    "DefaultTolerationSeconds", "PodTolerationRestriction", "EventRateLimit", "ExtendedResourceToleration",
-    "PersistentVolumeLabel", "DefaultStorageClass", "StorageObjectInUseProtection",
+    "DefaultTolerationSeconds", "PodTolerationRestriction", "DenyEscalatingExec", "DenyExecOnPrivileged", "EventRateLimit",
+    "ExtendedResourceToleration", "PersistentVolumeLabel", "DefaultStorageClass", "StorageObjectInUseProtection",
     "OwnerReferencesPermissionEnforcement", "PersistentVolumeClaimResize", "RuntimeClass", "CertificateApproval",
     "CertificateSigning", "CertificateSubjectRestriction", "DefaultIngressClass", "DenyServiceExternalIPs",
     "MutatingAdmissionWebhook", "ValidatingAdmissionWebhook", "ResourceQuota", "AlwaysDeny",
@@ -21,6 +21,11 @@ DEFAULT_ADMISSION_PLUGINS: Final = frozenset((
     "PersistentVolumeClaimResize", "RuntimeClass", "CertificateApproval", "CertificateSigning",
     "CertificateSubjectRestriction", "DefaultIngressClass", "MutatingAdmissionWebhook",
     "ValidatingAdmissionWebhook", "ResourceQuota",
+))
+
+#: Admission plugins whose use is warned about.
+DEPRECATED_ADMISSION_PLUGINS: Final = frozenset((
+    "AlwaysAdmit", "AlwaysDeny", "DenyEscalatingExec", "DenyExecOnPrivileged", "PersistentVolumeLabel", "PodSecurityPolicy",
 ))
 
 AUTHORIZERS: Final = ("AlwaysAllow", "AlwaysDeny", "ABAC", "Webhook", "RBAC", "Node")

@@ -4,11 +4,10 @@ the flag was not given."""
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from orchd.config import feature_gates
 from orchd.config.identity import FrontProxySettings, front_proxy
 from orchd.config.leader_election import ElectionSettings, election
 from orchd.config.listener import ListenerSettings
@@ -71,6 +70,8 @@ class ComponentSettings:
     controllers: tuple[str, ...]
     features: Mapping[str, bool]
     verbosity: Verbosity
+    #: Logged at start.
+    warnings: tuple[str, ...]
     #: Every flag's value by its name in the table.
     flags: Mapping[str, Any]
     #: Names of the flags that were given.
@@ -90,7 +91,8 @@ class ComponentOptions(PlainErrors, Options):
 
     def _make_settings(self) -> None:
         builder = _ComponentBuilder(self._name, self.dialect, self.by_name, self.given.keys(), self._capabilities)
-        self.component = builder.component()
+        made = builder.component()
+        self.component = replace(made, warnings=(*self.warnings, *made.warnings))
 
     def component_settings(self) -> ComponentSettings:
         """The parsed settings; the defaults of all flags if `parseOptions` was not called."""
@@ -111,10 +113,6 @@ class _ComponentBuilder(SettingsBuilder):
 
     def component(self) -> ComponentSettings:
         v = self._values
-        try:
-            features = feature_gates.resolve(self._dialect, v["feature-gates"])
-        except ValueError as error:
-            raise self._error("feature-gates", str(error)) from None
         return ComponentSettings(
             name=self._name,
             dialect=self._dialect,
@@ -129,8 +127,9 @@ class _ComponentBuilder(SettingsBuilder):
             ),
             election=election(v, self._error, self._lock_name()),
             controllers=self._controller_names() if "controllers" in v else (),
-            features=features,
+            features=self._features(),
             verbosity=self._verbosity(),
+            warnings=tuple(self._warnings),
             flags=dict(v),
             given=frozenset(self._given),
         )

@@ -62,7 +62,7 @@ FLAGS: Final[tuple[Row, ...]] = (
     ("concurrent-service-syncs", "int", "1", "void=cloud",
      "Number of services synced concurrently."),
     ("secure-port", "int", "10257", "built",
-     "HTTPS port; 0 selects a free one."),
+     "HTTPS port; 0 serves no HTTPS."),
     ("authentication-tolerate-lookup-failure", "bool", "", "own",
      "Continue if authentication settings cannot be looked up in the cluster."),
     ("attach-detach-reconcile-sync-period", "duration", "1m0s", "built",

@@ -6,6 +6,8 @@ import textwrap
 
 from orchd.config.table import Flag, FlagTable
 from orchd.dialect import ORCH, Dialect
+from orchd.kinds.gates import DROPPED, GATES, KEPT
+from orchd.kinds.release import RELEASE
 
 #: Placeholders of flag types in help texts.
 _WORDS = {
@@ -80,9 +82,40 @@ def flags_markdown(table: FlagTable) -> str:
                 notes.append("*Only in a separate process.*")
             elif flag.void:
                 notes.append(f"*Can have no effect: {flag.void}.*")
+            elif flag.noop:
+                notes.append(f"*Has no effect, and warns: {flag.noop}.*")
             elif not flag.built:
                 notes.append("*Not built yet.*")
             help_ = " ".join([ORCH(flag.help), *notes]).replace("|", "\\|")
             default = f"`{ORCH(flag.default)}`" if flag.default else ""
             lines.append(f"| `--{flag.spelled()}` | {flag.type} | {default} | {help_} |")
+    return "\n".join(lines) + "\n"
+
+
+def gates_markdown(release: str = RELEASE) -> str:
+    """The content of docs/feature-gates.md: every gate of a release with its stage, default and effect."""
+    lines = [
+        "# Feature gates",
+        "",
+        "Generated from the table in `orchd/kinds/gates.py`. `--feature-gates=Name=true,Other=false` sets gates of a server, of the",
+        "controllers and of the scheduler; every process knows all of them, so that one list can be passed to each. `AllAlpha` and",
+        "`AllBeta` set all gates of a stage; a gate's own value takes precedence. A gate of stage GA has no effect and is logged with a",
+        "warning; where it is locked, the other value is rejected, as is an unknown gate. Gates that the reference has removed before",
+        f"release {release} are unknown.",
+        "",
+        "While a gate is off, its *fields* are dropped when objects are created, and on updates unless the stored object uses them.",
+        "`†` marks fields that updates keep, `‡` those that updates drop always.",
+        "",
+        "| gate | stage | default | where | effect | fields |",
+        "|---|---|---|---|---|---|",
+    ]
+    marks = {KEPT: "†", DROPPED: "‡"}
+    for gate in GATES:
+        stage = gate.stage(release)
+        if stage is not None:
+            fields = ", ".join(f"`{ORCH(drop.field)}`{marks.get(drop.update, '')}" for drop in gate.drops)
+            default = ("on" if stage.default else "off") + (", locked" if stage.locked else "")
+            where = "-" if gate.effect.startswith("None") else gate.component
+            cells = f"`{ORCH(gate.name)}`", stage.name, default, where, gate.effect, fields
+            lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"

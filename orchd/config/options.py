@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import version as installed
 from pathlib import Path
 from typing import Any, NoReturn
@@ -34,7 +35,7 @@ class Options(usage.Options):
     """All flags of the server.
 
     After `parseOptions`: `dialect`, `by_name` (value by the flag's name in the tables), `given` (names that were given a
-    value, with the last mention) and `settings`. As a dictionary it maps the names as typed to values. An invalid flag
+    value, with the last mention), `warnings` about them, and `settings`. As a dictionary it maps the names as typed to values. An invalid flag
     raises `usage.UsageError`, whose message names the flag and, for flag files, the file and line.
     """
 
@@ -52,6 +53,7 @@ class Options(usage.Options):
         self._usual_dialect = dialect
         self.given: dict[str, Mention] = {}
         self.by_name: dict[str, Any] = {}
+        self.warnings: list[str] = []
         self.settings: Settings | None = None
 
     def parseOptions(self, options: Sequence[str] | None = None) -> None:
@@ -76,13 +78,14 @@ class Options(usage.Options):
 
     def _make_settings(self) -> None:
         """Settings from `by_name`. Raises FlagError."""
-        self.settings = from_values(
+        made = from_values(
             self.dialect,
             self.by_name,
             given=self.given.keys(),
             capabilities=self._capabilities,
             components={name: self._component(name) for name in COMPONENTS},
         )
+        self.settings = replace(made, warnings=(*self.warnings, *made.warnings))
 
     def _component(self, name: str) -> ComponentFlags:
         """The flags of a component in this process: the server's, and over them those of the component's flag file."""
@@ -147,10 +150,14 @@ class Options(usage.Options):
         self._refuse(self.flags, self.given, self.by_name)
 
     def _refuse(self, flags: FlagTable, given: Mapping[str, Mention], values: Mapping[str, Any]) -> None:
-        """Refuse values of flags whose features are not there. Raises FlagError."""
+        """Refuse values of flags whose features are not there, and collect warnings about others. Raises FlagError."""
         for name, mention in given.items():
             flag = flags[name]
             usual = default(flag.type, self.dialect(flag.default))
+            if flag.deprecated:
+                self.warnings.append(mention.text_about("is deprecated"))
+            if flag.noop and values[name] != usual:
+                self.warnings.append(mention.text_about(f"has no effect: {flag.noop}"))
             if flag.own and not flag.built and values[name] != usual:
                 raise mention.error("is for a separate process: here the component uses the server's own client")
             if flag.void and values[name] != usual:

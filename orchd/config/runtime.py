@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from orchd.config.nearest import unknown
+from orchd.config.values import parse_bool
 from orchd.dialect import Dialect
 from orchd.kinds.builtin.groups import GROUPS
 from orchd.kinds.catalog import builtin_catalog, group_version, split_group_version
@@ -20,8 +21,25 @@ _PATTERNS: Final = (
     ("api/alpha", re.compile(r"v\d+alpha\d+$")),
 )
 
-#: Prefix of the storage version API's group, which is not implemented.
-_INTERNAL: Final = "internal."
+#: Versions that release 1.23 knows and no longer serves, by group; a template. Their keys are accepted with a warning.
+_REMOVED: Final = {
+    "admission.{abbr}.io": ("v1", "v1beta1"),
+    "admissionregistration.{abbr}.io": ("v1beta1",),
+    "apiregistration.{abbr}.io": ("v1beta1",),
+    "apps": ("v1beta1", "v1beta2"),
+    "authentication.{abbr}.io": ("v1beta1",),
+    "authorization.{abbr}.io": ("v1beta1",),
+    "certificates.{abbr}.io": ("v1beta1",),
+    "coordination.{abbr}.io": ("v1beta1",),
+    "extensions": ("v1beta1",),
+    "flowcontrol.apiserver.{abbr}.io": ("v1alpha1",),
+    "imagepolicy.{abbr}.io": ("v1alpha1",),
+    "networking.{abbr}.io": ("v1beta1",),
+    "rbac.authorization.{abbr}.io": ("v1alpha1", "v1beta1"),
+    "scheduling.{abbr}.io": ("v1alpha1", "v1beta1"),
+}
+#: A key of former releases, without an effect.
+_LEGACY: Final = "api/legacy"
 #: (first segment of the group, version) of versions that only their own key enables: removed from the reference.
 _BY_NAME: Final = frozenset((("apiextensions", "v1beta1"),))
 
@@ -33,6 +51,8 @@ class RuntimeConfig:
     by_pattern: Mapping[str, bool] = field(default_factory=dict)
     versions: Mapping[str, bool] = field(default_factory=dict)
     resources: Mapping[tuple[str, str], bool] = field(default_factory=dict)
+    #: About keys without an effect.
+    warnings: tuple[str, ...] = ()
 
     def enabled(self, group: str, version: str, default: bool) -> bool:
         """True if a version is served. `default`: whether the version is served by default.
@@ -53,7 +73,7 @@ class RuntimeConfig:
         if own is not None:
             return own
         decided = default
-        if group.startswith(_INTERNAL) or (group.partition(".")[0], version) in _BY_NAME:
+        if (group.partition(".")[0], version) in _BY_NAME:
             return decided
         for key, pattern in _PATTERNS:
             if key in self.by_pattern and pattern.match(version):
@@ -63,31 +83,47 @@ class RuntimeConfig:
 
 def parse_runtime_config(dialect: Dialect, given: Mapping[str, str]) -> RuntimeConfig:
     """Parse the flag's pairs. Raises ValueError for an unknown group, version or resource, and for a non-boolean value."""
+    if given == {"api/all": "false"}:
+        raise ValueError("invalid key with only api/all=false")
     known = [group_version(dialect(name), v) for name, versions, _, _ in GROUPS for v in versions.split()]
+    removed = {group_version(dialect(group), version) for group, versions in _REMOVED.items() for version in versions}
     by_pattern: dict[str, bool] = {}
     versions: dict[str, bool] = {}
     resources: dict[tuple[str, str], bool] = {}
+    warnings: list[str] = []
     for key, text in given.items():
-        if text not in ("true", "false", ""):
-            raise ValueError(f'"{key}={text}": the value must be true or false')
-        on = text != "false"
-        if on and key.startswith(_INTERNAL):
-            raise ValueError(f'API version "{key}": not built yet')
-        parts = ["", *key.split("/")[1:]] if key.startswith("api/v") else key.split("/")
         if key in dict(_PATTERNS):
-            by_pattern[key] = on
-        elif group_version(*_group_and_version(parts)) in known and len(parts) <= 2:
-            versions[group_version(*_group_and_version(parts))] = on
-        elif len(parts) == 3 and group_version(parts[0], parts[1]) in known:
+            if text not in ("true", "false"):
+                raise ValueError(f'"{key}={text}": the value must be true or false')
+            by_pattern[key] = text == "true"
+            continue
+        on = not text or _parse_on(key, text)
+        parts = ["", *key.split("/")[1:]] if key.startswith("api/v") else key.split("/")
+        version = group_version(*_group_and_version(parts))
+        if key == _LEGACY:
+            warnings.append(f"{key} is deprecated and has no effect")
+        elif version in removed and len(parts) <= 3:
+            warnings.append(f"{version} is not served by this release: {key} has no effect")
+        elif version in known and len(parts) <= 2:
+            versions[version] = on
+        elif version in known and len(parts) == 3:
             _check_resource(dialect, parts)
-            resources[group_version(parts[0], parts[1]), parts[2]] = on
+            resources[version, parts[2]] = on
         else:
             raise ValueError(unknown("API version", key, [*known, *(k for k, _ in _PATTERNS)]))
-    return RuntimeConfig(by_pattern=by_pattern, versions=versions, resources=resources)
+    return RuntimeConfig(by_pattern=by_pattern, versions=versions, resources=resources, warnings=tuple(warnings))
+
+
+def _parse_on(key: str, text: str) -> bool:
+    try:
+        return parse_bool(text)
+    except ValueError:
+        raise ValueError(f'"{key}={text}": the value must be true or false') from None
 
 
 def _group_and_version(parts: list[str]) -> tuple[str, str]:
-    return split_group_version("/".join(parts)) if len(parts) == 1 else (parts[0], parts[1])
+    """Of a key's parts; a single part is a version of the core group."""
+    return split_group_version(parts[0]) if len(parts) == 1 else (parts[0], parts[1])
 
 
 def _check_resource(dialect: Dialect, parts: list[str]) -> None:

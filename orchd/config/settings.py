@@ -113,6 +113,8 @@ class ApiSettings:
     endpoint_reconciler: str
     server_count: int
     garbage_collection: bool
+    #: Seconds that the identity lease of a server is valid, and between its renewals.
+    identity_lease: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,6 +174,8 @@ class Settings:
     """All settings of the server. `warnings` are logged at start."""
 
     dialect: Dialect
+    #: The name of the dialect if --dialect was given.
+    dialect_given: str | None
     serving: ServingSettings
     authentication: AuthenticationSettings
     authorization: AuthorizationSettings

@@ -32,6 +32,7 @@ from orchd.config.tls import check_ciphers
 from orchd.config.values import parse_cidrs
 from orchd.config.verbosity import Verbosity, parse_modules
 from orchd.dialect import Dialect
+from orchd.kinds import gates
 from orchd.kinds.release import PREVIOUS_RELEASE
 
 _DEFAULT_SERVICE_RANGE: Final = "10.0.0.0/24"
@@ -68,11 +69,13 @@ class SettingsBuilder:
         self._given = given
         self._can = capabilities
         self._warnings: list[str] = []
+        self._gates: feature_gates.Chosen | None = None
 
     def settings(self) -> Settings:
         authorization = self._authorization()
         return Settings(
             dialect=self._dialect,
+            dialect_given=self._dialect.name if "dialect" in self._given else None,
             serving=self._serving(),
             authentication=self._authentication(authorization),
             authorization=authorization,
@@ -181,9 +184,7 @@ class SettingsBuilder:
 
     def _bind_address(self) -> IPv4Address | IPv6Address:
         address: IPv4Address | IPv6Address | None = self._values["bind-address"]
-        if address is None:
-            raise self._error("bind-address", "needs an address; 0.0.0.0 or :: for all interfaces")
-        return address
+        return IPv4Address(0) if address is None else address
 
     def _advertise_address(self) -> IPv4Address | IPv6Address | None:
         address: IPv4Address | IPv6Address | None = self._values["advertise-address"]
@@ -214,7 +215,7 @@ class SettingsBuilder:
 
     def _tracing_file(self) -> str:
         path: str = self._values["tracing-config-file"]
-        if path and self._values["feature-gates"].get("APIServerTracing") is False:
+        if path and self._features().get("APIServerTracing") is False:
             raise self._error("tracing-config-file", "the feature gate APIServerTracing is off")
         return path
 
@@ -259,6 +260,9 @@ class SettingsBuilder:
         wanted = ((choices.DEFAULT_ADMISSION_PLUGINS & self._can.admission_plugins) | set(on)) - set(off)
         if alone:
             wanted = frozenset(alone)
+        wanted = wanted - gates.skipped(self._features(), "plugins")
+        for name in sorted(wanted & choices.DEPRECATED_ADMISSION_PLUGINS):
+            self._warnings.append(f"the admission plugin {name} is deprecated")
         ordered = [name for name in choices.ADMISSION_PLUGINS if name in wanted]
         return AdmissionSettings(
             plugins=(*ordered, *sorted(wanted.difference(ordered))),
@@ -357,23 +361,32 @@ class SettingsBuilder:
             size_interval=self._at_least("etcd-db-metric-poll-interval", 0),
         )
 
+    def _features(self) -> Mapping[str, bool]:
+        """Values of the given feature gates, by their names in the table."""
+        if self._gates is None:
+            try:
+                self._gates = feature_gates.resolve(self._dialect, self._values["feature-gates"])
+            except ValueError as error:
+                raise self._error("feature-gates", str(error)) from None
+            self._warnings.extend(f"--feature-gates: {warning}" for warning in self._gates.warnings)
+        return self._gates.values
+
     def _api(self) -> ApiSettings:
         v = self._values
-        try:
-            features = feature_gates.resolve(self._dialect, v["feature-gates"])
-        except ValueError as error:
-            raise self._error("feature-gates", str(error)) from None
         try:
             runtime = parse_runtime_config(self._dialect, v["runtime-config"])
         except ValueError as error:
             raise self._error("runtime-config", str(error)) from None
+        self._warnings.extend(f"--runtime-config: {text}" for text in runtime.warnings)
+        if v["enable-priority-and-fairness"] and gates.enabled(self._features(), "APIPriorityAndFairness"):
+            self._check_fairness_is_served(v["runtime-config"])
         ports: tuple[int, int] = v["service-node-port-range"]
         port = v["{long}-service-node-port"]
         if port and not ports[0] <= port <= ports[1]:
             raise self._error("{long}-service-node-port", f"{port} is outside --service-node-port-range {ports[0]}-{ports[1]}")
         return ApiSettings(
             runtime=runtime,
-            features=features,
+            features=self._features(),
             service_ranges=self._service_ranges(),
             node_ports=ports,
             service_node_port=port,
@@ -382,7 +395,18 @@ class SettingsBuilder:
             garbage_collection=v["enable-garbage-collector"],
             endpoint_reconciler=v["endpoint-reconciler-type"],
             server_count=self._at_least("apiserver-count", 1),
+            identity_lease=(
+                self._at_least("identity-lease-duration-seconds", 1),
+                self._at_least("identity-lease-renew-interval-seconds", 1),
+            ),
         )
+
+    def _check_fairness_is_served(self, given: Mapping[str, str]) -> None:
+        group = self._dialect("flowcontrol.apiserver.{abbr}.io")
+        for key in (f"{group}/v1beta2", f"{group}/v1beta1", "api/beta", "api/all"):
+            if given.get(key) == "false":
+                why = "conflicts with --enable-priority-and-fairness=true and --feature-gates=APIPriorityAndFairness=true"
+                raise self._error("runtime-config", f"{key}=false {why}")
 
     def _service_ranges(self) -> tuple[IPv4Network | IPv6Network, ...]:
         ranges: tuple[IPv4Network | IPv6Network, ...] = self._values["service-cluster-ip-range"]
@@ -435,4 +459,5 @@ class SettingsBuilder:
         by_default = set(choices.CONTROLLERS) - choices.CONTROLLERS_OFF_BY_DEFAULT if everything else set()
         if not self._values["enable-garbage-collector"]:
             chosen["garbagecollector"] = False
+        chosen.update(dict.fromkeys(gates.skipped(self._features(), "controllers"), False))
         return tuple(name for name in sorted(self._can.controllers) if chosen.get(name, name in by_default))

@@ -29,8 +29,12 @@ class Mention:
     place: str
     source: int
 
+    def text_about(self, message: str) -> str:
+        """`message` after the place and the name of the flag."""
+        return f"{self.place}: --{self.spelled}: {message}" if self.place else f"--{self.spelled}: {message}"
+
     def error(self, message: str) -> FlagError:
-        return FlagError(f"{self.place}: --{self.spelled}: {message}" if self.place else f"--{self.spelled}: {message}")
+        return FlagError(self.text_about(message))
 
 
 class Reader:

@@ -3,7 +3,8 @@
 A row of a table is ``(name, type, default, marks, help)``. Name and default are dialect templates; the default is
 written as on a command line, "" being the type's zero. Marks, separated by spaces: ``built`` (the feature behind the
 flag exists: without it any value but the default is refused at start), ``own`` (it exists for a component in a process of
-its own, and has no meaning in the one process), ``void=reason`` (it can have no effect here, see `VOID`), ``deprecated``, ``choices=a|b`` (what a non-empty value may be).
+its own, and has no meaning in the one process), ``void=reason`` (it can have no effect here, see `VOID`, and only its default is accepted), ``noop=reason`` (likewise, but
+other values are accepted with a warning), ``deprecated`` (accepted with a warning), ``choices=a|b`` (what a non-empty value may be).
 """
 
 from __future__ import annotations
@@ -74,15 +75,14 @@ VOID: Final = {
     "unused": "the reference ignores it too",
     "bytes": "objects are stored as JSON, which reads and watches send unchanged",
     "revision": "all resources share the revisions of one store",
-    "gate": "servers find each other by keys in the store, without the feature gate APIServerIdentity",
     "approval": "the reference ignores it too; bind the approval role of node requests to the group instead",
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flag:
-    """One flag. `name` is a template and the key of its value everywhere in the product. `void` says why it can have no
-    effect, "" for a flag that has one or will."""
+    """One flag. `name` is a template and the key of its value everywhere in the product. `void` and
+    `noop` say why it can have no effect, "" for a flag that has one or will."""
 
     name: str
     type: str
@@ -92,6 +92,7 @@ class Flag:
     own: bool = False
     deprecated: bool = False
     void: str = ""
+    noop: str = ""
     choices: tuple[str, ...] = ()
     components: tuple[str, ...] = ()
 
@@ -191,10 +192,11 @@ def _flag(row: Row, components: Iterable[str]) -> Flag:
         type=type_,
         default=default,
         help=help_,
-        built="built" in words,
+        built="built" in words or "noop" in words,
         own="own" in words,
         deprecated="deprecated" in words,
         void=VOID[words["void"]] if "void" in words else "",
+        noop=VOID[words["noop"]] if "noop" in words else "",
         choices=tuple(words["choices"].split("|")) if "choices" in words else (),
         components=tuple(components),
     )

@@ -3,7 +3,7 @@ match."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,12 +40,14 @@ def controlled_by(informer: IInformer) -> Controlled:
 
 @dataclass(frozen=True, slots=True)
 class Parent:
-    """An object that adopts others. `ref` is its resource, `subject` its apiVersion and kind; `selector` selects its dependents."""
+    """An object that adopts others. `ref` is its resource, `subject` its apiVersion and kind; `selector` selects its dependents,
+    which have `finalizer` ("" for none)."""
 
     obj: Object
     ref: ResourceRef
     subject: tuple[str, str]
     selector: LabelSelector
+    finalizer: str = ""
 
     @property
     def reference(self) -> Object:
@@ -71,7 +73,7 @@ async def claim(
         if selector.matches(labels(obj)) and fits(obj):
             mine.append(obj)
         elif not deleting(parent):
-            await _release(client, parent, obj, ref)
+            await _release(client, claimant, obj, ref)
     if deleting(parent):
         return mine
     orphans = controlled(namespace(parent), "")
@@ -88,7 +90,7 @@ async def claim_members(client: IClient, claimant: Parent, members: Members, inf
         for found in list(owned.classes.values()):
             if not selector.matches(found.labels):
                 for obj in _current_objects(informer, found.members.values()):
-                    await _release(client, parent, obj, PODS)
+                    await _release(client, claimant, obj, PODS)
         classes = [found for found in members.orphans(within).classes.values() if selector.matches(found.labels)]
         orphans = [each for found in classes for each in found.members.values() if not each.deleting]
         adopted = await _adopt(client, claimant, _current_objects(informer, orphans), PODS)
@@ -117,25 +119,35 @@ async def _adopt(client: IClient, claimant: Parent, orphans: Iterable[Object], r
                 return []
             checked = True
         owners = [*(obj["metadata"].get("ownerReferences") or ()), claimant.reference]
-        changed = await _set_owners(client, ref, obj, owners)
+        held = _finalizers(obj)
+        wanted = [*held, claimant.finalizer] if claimant.finalizer and claimant.finalizer not in held else held
+        changed = await _set_owners(client, ref, obj, owners, wanted)
         if changed is not None:
             adopted.append(changed)
     return adopted
 
 
-async def _release(client: IClient, parent: Object, obj: Object, ref: ResourceRef) -> None:
-    """Remove the owner references to `parent` from `obj`."""
-    remaining = [each for each in obj["metadata"].get("ownerReferences") or () if each.get("uid") != uid(parent)]
-    await _set_owners(client, ref, obj, remaining or None)
+async def _release(client: IClient, claimant: Parent, obj: Object, ref: ResourceRef) -> None:
+    """Remove the owner references to the parent, and its finalizer, from `obj`."""
+    remaining = [each for each in obj["metadata"].get("ownerReferences") or () if each.get("uid") != uid(claimant.obj)]
+    await _set_owners(client, ref, obj, remaining, [each for each in _finalizers(obj) if each != claimant.finalizer])
 
 
-async def _set_owners(client: IClient, ref: ResourceRef, obj: Object, owners: list[Any] | None) -> Object | None:
-    """Replace the owner references of `obj`, None for no field. Returns None if the object no longer exists."""
-    metadata: Mapping[str, Any] = {
+def _finalizers(obj: Object) -> list[str]:
+    return list(obj["metadata"].get("finalizers") or ())
+
+
+async def _set_owners(
+    client: IClient, ref: ResourceRef, obj: Object, owners: list[Any], finalizers: list[str]
+) -> Object | None:
+    """Replace the owner references and finalizers of `obj`. Returns None if the object no longer exists."""
+    metadata: dict[str, Any] = {
         "uid": uid(obj),
         "resourceVersion": obj["metadata"]["resourceVersion"],
-        "ownerReferences": owners,
+        "ownerReferences": owners or None,
     }
+    if finalizers != _finalizers(obj):
+        metadata["finalizers"] = finalizers or None
     try:
         changed: Object = await client.patch(
             ref, namespace(obj), name(obj), {"metadata": metadata}, content_type=MERGE

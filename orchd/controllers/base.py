@@ -18,7 +18,7 @@ from orchd.controllers.metrics import ControllerMetrics
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
 from orchd.txkit.background import Background
-from orchd.txkit.instruments import Instrument
+from orchd.txkit.metrics.instruments import Instrument
 
 #: Namespace ("" for cluster-scoped objects) and name.
 Key = tuple[str, str]

@@ -11,11 +11,12 @@ from twisted.internet.task import deferLater
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.dropins import drop_ins
 from orchd.controllers.interfaces import ControllerRow, Environment, IController
-from orchd.controllers.metrics import ControllerMetrics
+from orchd.controllers.metrics import ControllerMetrics, controller_instruments
 from orchd.controllers.table import CONTROLLERS
 from orchd.txkit.background import Background
 from orchd.txkit.coroutines import start
 from orchd.txkit.log import Logger
+from orchd.txkit.metrics.instruments import Instrument, instruments_of
 
 
 class ControllerGroup:
@@ -35,6 +36,7 @@ class ControllerGroup:
         rows = [row for row in (*CONTROLLERS, *drop_ins()) if row.name in wanted]
         self.controllers: tuple[IController, ...] = tuple(row.make(env) for row in rows if self._can_run(row))
         self._started: list[IController] = []
+        self._by_controller = controller_instruments(self.counts)
 
     def _can_run(self, row: ControllerRow) -> bool:
         """True if all resources of a controller are served; logs the first that is not."""
@@ -77,7 +79,13 @@ class ControllerGroup:
         while self._started:
             await self._started.pop().stop()
 
+    @property
+    def instruments(self) -> Iterator[Instrument]:
+        """Metrics of each controller, and by controller."""
+        yield from instruments_of(self.controllers)
+        yield from self._by_controller
+
     def counts(self) -> Iterator[tuple[str, ControllerMetrics]]:
-        """Counters of each controller, for metrics."""
+        """Counters of each controller."""
         for controller in self.controllers:
             yield controller.name, controller.counts

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from random import Random
 
 from twisted.internet.interfaces import IReactorTime
@@ -13,6 +13,7 @@ from orchd.client.interfaces import IClient, IEventRecorder, IInformers, IRawCli
 from orchd.controllers.metrics import ControllerMetrics
 from orchd.controllers.settings import ControllerSettings
 from orchd.dialect import Dialect
+from orchd.kinds import gates
 from orchd.kinds.catalog import Catalog
 from orchd.kinds.jsonvalues import Object
 from orchd.pki.certificates import Signed
@@ -41,7 +42,7 @@ class Environment:
     monotonic. `authority` is the PEM of the server's CA certificate; `issue_token(account, secret name)` signs a token that
     does not expire. `signing_authority(signer)` is the CA of a built-in signer (a template), None for a signer without one.
     `settings` holds the controllers' flags. `several_servers` is False if no other server can be on the same store, so that a
-    change is known to the only one at once.
+    change is known to the only one at once. `features` are the feature gates that were given.
     """
 
     dialect: Dialect
@@ -58,6 +59,11 @@ class Environment:
     signing_authority: Callable[[str], Signed | None]
     settings: ControllerSettings
     several_servers: bool
+    features: Mapping[str, bool] = field(default_factory=dict)
+
+    def feature(self, name: str) -> bool:
+        """True if a feature gate is on. Raises KeyError for an unknown one."""
+        return gates.enabled(self.features, name)
 
 
 class IControllerFactory(Interface):

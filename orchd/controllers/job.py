@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 from heapq import nsmallest
-from itertools import islice
 from typing import Any
 
 from twisted.python.failure import Failure
 
-from orchd.controllers.adoption import claim
+from orchd.controllers.adoption import Parent, claim
 from orchd.controllers.base import Key, terminating_namespace
 from orchd.controllers.event_objects import NORMAL, WARNING
+from orchd.controllers.indexes import IndexSet, parse_index, parse_indexes
 from orchd.controllers.interfaces import Environment
+from orchd.controllers.job_tracking import FinalizerTracking, count_released, counted, observe_pod, tally
 from orchd.controllers.objects import (
     JOBS,
+    MERGE,
     PODS,
     annotations_of,
     condition,
@@ -24,38 +27,28 @@ from orchd.controllers.objects import (
     namespace,
     owner_reference,
     seconds_of,
-    small_number,
     spec,
     status,
     uid,
 )
-from orchd.controllers.pods import deletion_order, is_active, pod_from_template, slow_start
+from orchd.controllers.pods import deletion_order, is_active, is_ready, pod_from_template, slow_start
 from orchd.controllers.ttl_after_finished import finish_time
 from orchd.controllers.workload import PodViewController
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import timestamp
 from orchd.txkit.for_each import side_by_side
-from orchd.txkit.histogram import exponential
-from orchd.txkit.instruments import Counter, Distribution
+from orchd.txkit.metrics.histogram import exponential
+from orchd.txkit.metrics.instruments import Counter, Distribution
 
 #: Initial back-off in seconds before a failed pod is replaced, doubled with each failure, and its maximum.
 _BACKOFF, _LONGEST_BACKOFF = 10.0, 360.0
 _BURST = 500
+#: Seconds for which changes of pods are collected while their readiness is counted.
+_READY_BATCH = 1.0
 #: Maximum length of generateName.
 _LONGEST_PREFIX = 58
 NO_LIMIT = 2**31 - 1
-
-
-def compress_indexes(indexes: Iterable[int]) -> str:
-    """``0,2-4``: numbers as status.completedIndexes writes them."""
-    runs: list[list[int]] = []
-    for index in sorted(indexes):
-        if runs and index == runs[-1][1] + 1:
-            runs[-1][1] = index
-        else:
-            runs.append([index, index])
-    return ",".join(str(a) if a == b else f"{a},{b}" if b == a + 1 else f"{a}-{b}" for a, b in runs)
 
 
 def generate_name(job: str, index: int) -> str:
@@ -87,6 +80,7 @@ class JobController(PodViewController):
     def __init__(self, env: Environment) -> None:
         self._index_key = env.dialect("batch.{long}.io/job-completion-index")
         super().__init__(env, annotation=self._index_key)
+        self._tracking = FinalizerTracking(self.client, env.dialect("batch.{long}.io/job-tracking"))
         self._failures: dict[Key, int] = {}
         self._syncs = Counter("job_controller_job_sync_total", "Syncs of jobs, by action.", _SYNC)
         self._seconds = Distribution(
@@ -100,12 +94,27 @@ class JobController(PodViewController):
 
     def forget(self, key: Key) -> None:
         super().forget(key)
+        self._tracking.forget(key)
         self._failures.pop(key, None)
+
+    def observe_pod(self, old: Object | None, new: Object | None) -> None:
+        super().observe_pod(old, new)
+        observe_pod(self._tracking, self.subject[1], old, new)
+
+    def as_parent(self, each: Object) -> Parent:
+        parent = super().as_parent(each)
+        return replace(parent, finalizer=self._tracking.finalizer) if self._is_tracked(each) else parent
+
+    def _is_tracked(self, job: Object) -> bool:
+        """True if the job's pods are counted with the help of a finalizer."""
+        return self.env.feature("JobTrackingWithFinalizers") and self._tracking.finalizer in annotations_of(job)
 
     def enqueue_owner(self, key: Key, reference: dict[str, Any], pod: Object | None) -> None:
         """Queue a job when a failed pod may be replaced."""
         failed = pod is not None and status(pod).get("phase") == "Failed"
         batch = self.batch_seconds(key[0], str(reference.get("uid", "")))
+        if self.env.feature("JobReadyPods"):
+            batch = max(batch, _READY_BATCH)
         self.queue.add_after(key, max(self._backoff(key) if failed else 0.0, batch))
 
     def _backoff(self, key: Key) -> float:
@@ -116,9 +125,16 @@ class JobController(PodViewController):
 
     async def reconcile(self, key: Key) -> float | None:
         job = self._owners.get(*key)
+        await self._tracking.release_orphans(key, job)
         if job is None or finish_time(job) is not None:
             self.forget(key)
             return None
+        if spec(job).get("completionMode") == "Indexed" and not self.env.feature("IndexedJob"):
+            self.record(job, WARNING, "IndexedJobDisabled", "Skipped Indexed Job sync because feature is disabled.")
+            return None
+        if not self._is_tracked(job) and self._tracking.finalizer in annotations_of(job):
+            patch = {"metadata": {"annotations": {self._tracking.finalizer: None}}}
+            await self.client.patch(JOBS, *key, patch, content_type=MERGE)
         mine = await claim(self.client, self.as_parent(job), PODS, self._views.controlled)
         began, mode, result = self.env.clock.seconds(), _mode(job), "error"
         sync = _Sync(action="reconciling" if self._expected.pause(key) else "tracking")
@@ -132,13 +148,18 @@ class JobController(PodViewController):
 
     async def _pass(self, key: Key, job: Object, mine: list[Object], sync: _Sync) -> float | None:
         now = self.env.wall()
-        suspended = bool(spec(job).get("suspend"))
-        fresh = {k: v for k, v in status(job).items() if k not in ("active", "succeeded", "failed")}
+        suspended, tracked = self._is_suspended(job), self._is_tracked(job)
+        fresh = {k: v for k, v in status(job).items() if k not in ("active", "ready", "succeeded", "failed")}
         if not fresh.get("startTime") and not suspended:
             fresh["startTime"] = timestamp(now)
         active = [pod for pod in mine if is_active(pod)]
-        succeeded, done = self._succeeded(job, mine)
+        pending = self._tracking.pending(key, mine) if tracked else mine
+        succeeded, done = self._succeeded(job, pending)
         failed = sum(1 for pod in mine if status(pod).get("phase") == "Failed")
+        if tracked:
+            valid = pending if done is None else [pod for pod in pending if self._valid_index(job, pod) is not None]
+            counts = counted(job, valid)
+            succeeded, failed = (counts[0] if done is None else succeeded), counts[1]
         new_failure = failed > int(status(job).get("failed") or 0)
         over = self._over(job, mine, failed if new_failure and len(active) != spec(job).get("parallelism", 1) else 0, fresh)
         pause = self._expected.pause(key)
@@ -146,23 +167,33 @@ class JobController(PodViewController):
         count = len(active)
         if over is not None:
             sync.action = "pods_deleted" if active else sync.action
-            problem = await self._delete(key, job, active)
+            problem = await self._delete(key, job, active, keep=tracked)
             if problem is None:
                 failed, count = failed + count, 0
+            elif tracked:
+                # Pods that are left keep the job from ending.
+                over = None
         elif not pause and not deleting(job):
             count, problem = await self._manage(key, job, active, succeeded, done)
             if count != len(active):
                 sync.action = "pods_created" if count > len(active) else "pods_deleted"
-        fresh.update({k: v for k, v in (("active", count), ("succeeded", succeeded), ("failed", failed)) if v})
-        if done is not None:
-            fresh["completedIndexes"] = compress_indexes(done)
-            if not done:
-                del fresh["completedIndexes"]
-        managed = not pause and not deleting(job)
-        finished = self._conclude(job, fresh, over, suspended, succeeded, count, managed) if problem is None else False
-        if await self._write_status(job, fresh):
-            self._count(job, fresh)
-            self._record_conclusion(job, fresh)
+        if count:
+            fresh["active"] = count
+        if self.env.feature("JobReadyPods"):
+            fresh["ready"] = sum(1 for pod in active if is_ready(pod))
+        end = self._conclude(job, over, succeeded, count) if problem is None else None
+        if problem is None and end is None and not pause and not deleting(job) and self.env.feature("SuspendJob"):
+            self._note_suspension(fresh, suspended)
+        finished = end is not None
+        if tracked:
+            finished = await self._track(key, job, fresh, pending, end)
+        else:
+            fresh.pop("uncountedTerminatedPods", None)
+            fresh.update({k: v for k, v in (("succeeded", succeeded), ("failed", failed)) if v})
+            _set_indexes(fresh, done)
+            _finish(fresh, end)
+            await self._tracking.release(None, [pod for pod in mine if self._tracking.holds(pod)])
+            await self._write_status(job, fresh)
         if problem is not None:
             problem.raiseException()
         if new_failure and not finished:
@@ -173,18 +204,23 @@ class JobController(PodViewController):
             self._failures.pop(key, None)
         return pause or self._until_deadline(job, fresh)
 
-    def _succeeded(self, job: Object, mine: list[Object]) -> tuple[int, set[int] | None]:
+    def _succeeded(self, job: Object, mine: list[Object]) -> tuple[int, IndexSet | None]:
         """Number of completions; for an indexed job also their indexes."""
         ended = [pod for pod in mine if status(pod).get("phase") == "Succeeded"]
         if spec(job).get("completionMode") != "Indexed":
             return len(ended), None
         most = int(spec(job).get("completions") or 0)
-        done = {i for i in (self._index(pod) for pod in ended) if i is not None and i < most}
-        done |= _expanded(str(status(job).get("completedIndexes") or ""), most)
+        before = parse_indexes(str(status(job).get("completedIndexes") or ""), most)
+        done = before.with_indexes(i for i in (self._index(pod) for pod in ended) if i is not None and i < most and i not in before)
         return len(done), done
 
+    def _valid_index(self, job: Object, pod: Object) -> int | None:
+        """The index of a pod, None if the job has no such index."""
+        index = self._index(pod)
+        return index if index is not None and index < int(spec(job).get("completions") or 0) else None
+
     def _index(self, pod: Object) -> int | None:
-        return small_number(annotations_of(pod).get(self._index_key, ""))
+        return parse_index(annotations_of(pod).get(self._index_key, ""))
 
     def _over(
         self, job: Object, mine: list[Object], failed: int, fresh: dict[str, Any]
@@ -200,44 +236,63 @@ class JobController(PodViewController):
         if failed > limit or (restarts and restarts >= max(limit, 1)):
             return "BackoffLimitExceeded", "Job has reached the specified backoff limit"
         seconds, started = spec(job).get("activeDeadlineSeconds"), seconds_of(fresh.get("startTime"))
-        if seconds is not None and started is not None and not spec(job).get("suspend") and self.env.wall() - started >= seconds:
+        if seconds is not None and started is not None and not self._is_suspended(job) and self.env.wall() - started >= seconds:
             return "DeadlineExceeded", "Job was active longer than specified deadline"
         return None
 
-    def _conclude(
-        self,
-        job: Object,
-        fresh: dict[str, Any],
-        over: tuple[str, str] | None,
-        suspended: bool,
-        succeeded: int,
-        active: int,
-        managed: bool,
+    async def _track(
+        self, key: Key, job: Object, fresh: dict[str, Any], pending: list[Object], end: dict[str, Any] | None
     ) -> bool:
-        """Update the status `fresh`. True if the job has finished. A change of its suspension is noted only if its pods were
-        `managed` in this pass."""
-        found = list(fresh.get("conditions") or ())
-        completions = spec(job).get("completions")
-        complete = (succeeded > 0 if completions is None else succeeded >= int(completions)) and active == 0
-        if over is not None:
-            found.append(self._condition("Failed", "True", *over))
-        elif complete:
-            found.append(self._condition("Complete", "True"))
-            fresh["completionTime"] = timestamp(self.env.wall())
-        elif managed:
-            self._note_suspension(fresh, found, suspended)
-        if found:
-            fresh["conditions"] = found
-        return over is not None or complete
+        """Count the pods of a tracked job that have finished, and let them go. `end` is the condition that ends the job: it is set
+        when all pods are counted. Returns True if that is done."""
+        current = status(job)
+        fresh.update((name, current[name]) for name in ("succeeded", "failed") if name in current)
+        # Of an earlier pass that did not come this far.
+        count_released(fresh, {uid(pod) for pod in pending})
+        most = int(spec(job).get("completions") or 0)
+        index: Callable[[Object], int | None] | None = None
+        if spec(job).get("completionMode") == "Indexed":
+            index = partial(self._valid_index, job)
+            pending = sorted(pending, key=lambda pod: -1 if (own := self._index(pod)) is None else own)
+        done = parse_indexes(str(current.get("completedIndexes") or ""), most)
+        found = tally({**job, "status": fresh}, pending, index, done, ends=end is not None)
+        fresh["uncountedTerminatedPods"] = {result: uids for result, uids in found.uncounted.items() if uids}
+        if found.indexes:
+            done = done.with_indexes(found.indexes)
+            fresh["succeeded"] = len(done)
+            _set_indexes(fresh, done)
+        written = await self._write_status(job, fresh)
+        released, problem = await self._tracking.release(key, found.released)
+        fresh = dict(status(written))
+        count_released(fresh, {uid(pod) for pod in pending} - released)
+        finished = end is not None and problem is None and not fresh.get("uncountedTerminatedPods")
+        if finished:
+            _finish(fresh, end)
+        await self._write_status(written, fresh)
+        if problem is not None:
+            problem.raiseException()
+        return finished
 
-    def _note_suspension(self, fresh: dict[str, Any], found: list[Any], suspended: bool) -> None:
+    def _conclude(self, job: Object, over: tuple[str, str] | None, succeeded: int, active: int) -> dict[str, Any] | None:
+        """The condition that ends the job; None if it has not ended."""
+        completions = spec(job).get("completions")
+        if over is not None:
+            return self._condition("Failed", "True", *over)
+        if (succeeded > 0 if completions is None else succeeded >= int(completions)) and active == 0:
+            return self._condition("Complete", "True")
+        return None
+
+    def _is_suspended(self, job: Object) -> bool:
+        return bool(spec(job).get("suspend")) and self.env.feature("SuspendJob")
+
+    def _note_suspension(self, fresh: dict[str, Any], suspended: bool) -> None:
         old = condition(fresh, "Suspended")
         said = old is not None and old.get("status") == "True"
         if suspended == said:
             return
         reason, message = ("JobSuspended", "Job suspended") if suspended else ("JobResumed", "Job resumed")
         news = self._condition("Suspended", "True" if suspended else "False", reason, message)
-        found[:] = [*(c for c in found if c.get("type") != "Suspended"), news]
+        fresh["conditions"] = [*(c for c in fresh.get("conditions") or () if c.get("type") != "Suspended"), news]
         if not suspended:
             # A resumed job has its full deadline again.
             fresh["startTime"] = timestamp(self.env.wall())
@@ -258,10 +313,10 @@ class JobController(PodViewController):
     # -- pods
 
     async def _manage(
-        self, key: Key, job: Object, active: list[Object], succeeded: int, done: set[int] | None
+        self, key: Key, job: Object, active: list[Object], succeeded: int, done: IndexSet | None
     ) -> tuple[int, Failure | None]:
         """Create or delete pods. Returns the number of active pods and the first failure."""
-        if spec(job).get("suspend"):
+        if self._is_suspended(job):
             problem = await self._delete(key, job, active)
             return (len(active) if problem else 0), problem
         parallelism = int(spec(job).get("parallelism", 1))
@@ -280,15 +335,15 @@ class JobController(PodViewController):
         made, problem = await self._create(key, job, active, missing, done)
         return len(active) + made, problem
 
-    def _surplus(self, active: list[Object], count: int, done: set[int] | None) -> list[Object]:
+    def _surplus(self, active: list[Object], count: int, done: IndexSet | None) -> list[Object]:
         """Pods to delete: of an indexed job first those whose index is completed, duplicate or missing, then in the order in
         which ReplicaSets scale down."""
         first: list[Object] = []
         if done is not None:
-            seen: set[int] = set(done)
+            seen: set[int] = set()
             for pod in active:
                 index = self._index(pod)
-                if index is None or index in seen:
+                if index is None or index in done or index in seen:
                     first.append(pod)
                 else:
                     seen.add(index)
@@ -300,15 +355,17 @@ class JobController(PodViewController):
         return [*first, *rest]
 
     async def _create(
-        self, key: Key, job: Object, active: list[Object], missing: int, done: set[int] | None
+        self, key: Key, job: Object, active: list[Object], missing: int, done: IndexSet | None
     ) -> tuple[int, Failure | None]:
         reference = owner_reference(job, "batch/v1", "Job")
         pod = pod_from_template(spec(job)["template"], name(job), reference)
+        if self._is_tracked(job) and not self._tracking.holds(pod):
+            finalizers = [*(pod["metadata"].get("finalizers") or ()), self._tracking.finalizer]
+            pod = {**pod, "metadata": {**pod["metadata"], "finalizers": finalizers}}
         indexes: list[int] = []
         if done is not None:
-            taken = done | {i for i in (self._index(p) for p in active) if i is not None}
-            free = (i for i in range(int(spec(job)["completions"])) if i not in taken)
-            indexes = list(islice(free, missing))
+            taken = done.with_indexes(i for i in (self._index(p) for p in active) if i is not None)
+            indexes = taken.missing(missing, int(spec(job)["completions"]))
             missing = len(indexes)
 
         async def make(number: int) -> None:
@@ -336,25 +393,33 @@ class JobController(PodViewController):
                 ]
         return {**pod, "metadata": metadata, "spec": within}
 
-    async def _delete(self, key: Key, job: Object, pods: list[Object]) -> Failure | None:
+    async def _delete(self, key: Key, job: Object, pods: list[Object], *, keep: bool = False) -> Failure | None:
+        """Delete pods. Returns the first failure. With `keep`, they stay until they are counted."""
+
         async def one(pod: Object) -> None:
+            if not keep and self._tracking.holds(pod):
+                await self._tracking.release(None, [pod])
             await self._control.delete(job, pod)
             self._expected.expect_deletion(key, pod)
 
         results = await side_by_side([one(pod) for pod in pods])
         return next((r for r in results if isinstance(r, Failure)), None)
 
-    async def _write_status(self, job: Object, fresh: dict[str, Any]) -> bool:
-        """Write the status if it changed. True if it was written."""
+    async def _write_status(self, job: Object, fresh: dict[str, Any]) -> Object:
+        """Write the status if it changed, and count and record what it says. Returns the job as it is now."""
         if fresh == status(job):
-            return False
+            return job
         try:
-            await self.client.update(JOBS, namespace(job), name(job), {**job, "status": fresh}, subresource="status")
+            written: Object = await self.client.update(
+                JOBS, namespace(job), name(job), {**job, "status": fresh}, subresource="status"
+            )
         except ApiError as error:
             if error.code != 404:
                 raise
-            return False
-        return True
+            return {**job, "status": fresh}
+        self._count(job, fresh)
+        self._record_conclusion(job, fresh)
+        return written
 
     def _count(self, job: Object, fresh: dict[str, Any]) -> None:
         """Count what has ended since the last status."""
@@ -386,12 +451,17 @@ class JobController(PodViewController):
                     self.record(job, NORMAL, verb.capitalize(), f"Job {verb}")
 
 
-def _expanded(text: str, most: int) -> set[int]:
-    """The numbers of ``0,2-4`` below `most`. Invalid parts, which another client must have written, are ignored."""
-    out: set[int] = set()
-    for part in text.split(","):
-        first, dash, last = part.partition("-")
-        begin, end = small_number(first), small_number(last if dash else first)
-        if begin is not None and end is not None:
-            out.update(range(begin, min(end + 1, most)))
-    return out
+def _set_indexes(fresh: dict[str, Any], done: IndexSet | None) -> None:
+    """Set or remove status.completedIndexes; None for a job without indexes."""
+    if done:
+        fresh["completedIndexes"] = str(done)
+    elif done is not None:
+        fresh.pop("completedIndexes", None)
+
+
+def _finish(fresh: dict[str, Any], end: dict[str, Any] | None) -> None:
+    """Add the condition that ends a job."""
+    if end is not None:
+        fresh["conditions"] = [*(fresh.get("conditions") or ()), end]
+        if end["type"] == "Complete":
+            fresh["completionTime"] = end["lastTransitionTime"]

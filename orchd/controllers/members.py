@@ -8,9 +8,10 @@ the informer has delivered all objects.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from heapq import nsmallest
+from math import log2
 from typing import Any, Final
 
 from orchd.controllers.objects import condition, deleting, labels, name, namespace, owner, seconds_of, spec, status, uid
@@ -204,6 +205,35 @@ class Census:
                     count += number
         return count
 
-    def choose_surplus(self, count: int, per_node: Mapping[str, int]) -> list[Member]:
-        """The active members that are deleted first. `per_node` counts related pods on each node."""
-        return nsmallest(count, self, key=lambda m: (m.urgency, -per_node.get(m.node, 0), m.age))
+    def choose_surplus(self, count: int, per_node: Mapping[str, int], now: float | None = None) -> list[Member]:
+        """The active members that are deleted first. `per_node` counts related pods on each node.
+
+        With `now`, seconds since the epoch, times are compared by the binary logarithm of their distance from it, and members of
+        different but close times are ordered by uid: at random.
+        """
+        if now is None:
+            return nsmallest(count, self, key=lambda m: (m.urgency, -per_node.get(m.node, 0), m.age))
+        groups: dict[tuple[Any, ...], list[Member]] = {}
+        for member in self:
+            group = (member.urgency, -per_node.get(member.node, 0), _distance(-member.age[0], now) if member.ready else 0)
+            groups.setdefault(group, []).append(member)
+        chosen: list[Member] = []
+        for group in sorted(groups):
+            chosen += nsmallest(count - len(chosen), groups[group], key=_within(groups[group], now))
+            if len(chosen) >= count:
+                break
+        return chosen
+
+
+def _within(members: list[Member], now: float) -> Callable[[Member], tuple[Any, ...]]:
+    """Sort key of members of the same distance: those of different times by uid."""
+    if any(each.age[0] != members[0].age[0] for each in members):
+        return lambda member: (member.uid,)
+    return lambda member: (member.age[1], _distance(-member.age[2], now), member.uid)
+
+
+def _distance(at: float, now: float) -> int:
+    """The binary logarithm of the nanoseconds from `at` to `now`; -1 for a time to come, -2 for none."""
+    if not at:
+        return -2
+    return int(log2((now - at) * 1e9)) if now > at else -1

@@ -1,11 +1,14 @@
-"""Metrics of one controller."""
+"""Metrics of controllers."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from orchd.client.metrics import queue_instruments
 from orchd.client.queue import WorkQueue
+from orchd.txkit.metrics.instruments import Instrument, ObservedGauge
 
 
 @dataclass(slots=True)
@@ -17,3 +20,22 @@ class ControllerMetrics:
     failed: int = 0
     seconds: float = 0.0
     queue: WorkQueue[Any] | None = None
+
+
+def controller_instruments(counts: Callable[[], Iterable[tuple[str, ControllerMetrics]]]) -> tuple[Instrument, ...]:
+    """Keys and queues by controller. `counts` returns the name and the counters of each."""
+    return (
+        ObservedGauge(
+            "orchd_controller_keys",
+            "Keys processed by controllers.",
+            lambda: {(name,): float(each.worked) for name, each in counts()},
+            ("controller",),
+        ),
+        ObservedGauge(
+            "orchd_controller_retries",
+            "Keys requeued by controllers after a failure.",
+            lambda: {(name,): float(each.failed) for name, each in counts()},
+            ("controller",),
+        ),
+        *queue_instruments(lambda: ((name, each.queue) for name, each in counts() if each.queue is not None)),
+    )

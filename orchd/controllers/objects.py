@@ -33,6 +33,7 @@ JOBS: Final = ResourceRef("batch", "v1", "jobs")
 CRON_JOBS: Final = ResourceRef("batch", "v1", "cronjobs")
 
 MERGE: Final = "application/merge-patch+json"
+STRATEGIC_MERGE: Final = "application/strategic-merge-patch+json"
 APPLY: Final = "application/apply-patch+yaml"
 
 #: Index of the uid of an object's controller, on any informer: see `index_by_controller`.

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from math import ceil, floor
-from typing import Any
+from typing import Any, Final
+
+from orchd.kinds.digits import integer
+
+#: Upper limit of the number that a percentage stands for.
+_MOST: Final = 2**31 - 1
 
 
 def scale_percent(value: Any, whole: int, *, up: bool) -> int:
     """The absolute number for a field: a number itself, or a percentage of `whole`, rounded `up` or down. None counts
     as 0."""
     if isinstance(value, str) and value.endswith("%"):
-        part = int(value[:-1]) * whole / 100
-        return ceil(part) if up else floor(part)
+        part = integer(value[:-1]) * whole
+        return min(-(-part // 100) if up else part // 100, _MOST)
     return int(value or 0)

@@ -15,6 +15,7 @@ from orchd.kinds.jsonvalues import Object
 
 _METADATA: Final = (
     "name", "namespace", "uid", "resourceVersion", "labels", "creationTimestamp", "deletionTimestamp", "ownerReferences",
+    "finalizers",
 )  # fmt: skip
 _SPEC: Final = ("nodeName", "hostname", "subdomain", "restartPolicy")
 _STATUS: Final = ("phase", "podIP", "podIPs")
@@ -22,7 +23,7 @@ _CONTAINERS: Final = ("initContainerStatuses", "containerStatuses")
 
 
 def view(pod: Object, annotation: str = "") -> Object:
-    """The properties of a pod that controllers read: identity, labels, owners, node, ports, phase, addresses, readiness and
+    """The properties of a pod that controllers read: identity, labels, owners, finalizers, node, ports, phase, addresses, readiness and
     restarts; of its annotations only the one of that name."""
     metadata = _select_members(pod["metadata"], _METADATA)
     value = annotations_of(pod).get(annotation)

@@ -32,8 +32,8 @@ from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import timestamp
 from orchd.txkit.for_each import side_by_side
-from orchd.txkit.histogram import exponential
-from orchd.txkit.instruments import Distribution
+from orchd.txkit.metrics.histogram import exponential
+from orchd.txkit.metrics.instruments import Distribution
 
 #: Maximum number of pods created or deleted per reconciliation.
 _BURST = 500
@@ -57,7 +57,8 @@ class ReplicaSetController(WorkloadController):
         )
         self.instruments = (self._age_ratio,)
         index_by_controller(self._owners)
-        self._members = Members(self.subject[1], env.dialect("controller.{long}.io/pod-deletion-cost"))
+        cost = env.dialect("controller.{long}.io/pod-deletion-cost") if env.feature("PodDeletionCost") else ""
+        self._members = Members(self.subject[1], cost)
 
     def observe_pod(self, old: Object | None, new: Object | None) -> None:
         self._members.observe(old, new)
@@ -121,7 +122,7 @@ class ReplicaSetController(WorkloadController):
         family = [parent] if above is None else self._owners.by_index(BY_CONTROLLER, str(above.get("uid", "")))
         for each in family:
             per_node.update(self._members.of_owner(namespace(each), uid(each)).nodes)
-        chosen = mine.choose_surplus(count, per_node)
+        chosen = mine.choose_surplus(count, per_node, self.env.wall() if self.env.feature("LogarithmicScaleDown") else None)
         self._observe_ages(chosen, mine)
         return chosen
 

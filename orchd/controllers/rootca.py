@@ -12,8 +12,8 @@ from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import CONFIG_MAPS, NAMESPACES, annotations_of, deleting, namespace, status
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
-from orchd.txkit.histogram import exponential
-from orchd.txkit.instruments import Counter, Distribution
+from orchd.txkit.metrics.histogram import exponential
+from orchd.txkit.metrics.instruments import Counter, Distribution
 
 _DESCRIPTION = (
     "Contains a CA bundle that can be used to verify the {short}-apiserver when using internal endpoints such as the "

@@ -6,8 +6,8 @@ from orchd.controllers.base import Controller, Key
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import JOBS, condition, deleting, seconds_of, spec, status, uid
 from orchd.kinds.jsonvalues import Object
-from orchd.txkit.histogram import exponential
-from orchd.txkit.instruments import Distribution
+from orchd.txkit.metrics.histogram import exponential
+from orchd.txkit.metrics.instruments import Distribution
 
 
 def finish_time(job: Object) -> float | None:

@@ -9,7 +9,6 @@ from orchd.kinds.catalog import Resource
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import default, shape
 from orchd.kinds.objects.settings import ObjectSettings
-from orchd.kinds.patch import patch_errors
 
 
 def canonicalize(
@@ -18,19 +17,19 @@ def canonicalize(
     settings: ObjectSettings,
     earlier: Object | None = None,
     *,
-    quote: Callable[[], str] | None = None,
+    refuse: Callable[[str], ApiError] | None = None,
 ) -> Object:
-    """`obj`, of the version of `resource`, with canonical shape and defaults, which parts of `earlier` have. Raises ApiError: 400
-    for a sent object, 422 for a patched one, of which `quote` returns the text that errors contain."""
+    """`obj`, of the version of `resource`, with canonical shape and defaults, which parts of `earlier` have. Raises what
+    `refuse` makes of the reason if the object does not fit the type, ApiError 400 without it."""
     try:
         out = default.apply(shape.canonical(obj, resource.type, earlier), resource, settings, earlier)
     except RecursionError:
         # Recursive schemas can be defaulted to any depth.
         raise too_deep(resource) from None
     except shape.ShapeError as error:
-        if quote is None:
-            raise shape.cannot_handle(resource.kind, resource.version, resource.kind, str(error)) from None
-        raise patch_errors.unusable_result(quote(), str(error)) from None
+        if refuse is not None:
+            raise refuse(str(error)) from None
+        raise shape.cannot_handle(resource.kind, resource.version, resource.kind, str(error)) from None
     metadata = obj.get("metadata")
     if metadata and metadata.get("managedFields") == []:
         # An empty list removes all managers; an absent one has no effect.

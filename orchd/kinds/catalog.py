@@ -261,11 +261,13 @@ def builtin_types(dialect: Dialect) -> TypeTable:
     return TypeTable(dialect, {package: load(module) for package, module in builtin_groups.MODULES.items()})
 
 
-def builtin_catalog(dialect: Dialect, *, enabled: Callable[[str, str, bool], bool] | None = None) -> Catalog:
+def builtin_catalog(
+    dialect: Dialect, *, enabled: Callable[[str, str, bool], bool] | None = None, without: frozenset[str] = frozenset()
+) -> Catalog:
     """The catalog of enabled built-in resources.
 
     `enabled(group, version, default)` decides whether a version is served (`--runtime-config`). Default: the versions that are
-    enabled by default.
+    enabled by default. `without` are subresources that are not served, such as ``pods/log``.
     """
     decide = enabled or (lambda group, version, default: default)
     return _catalog(
@@ -275,6 +277,7 @@ def builtin_catalog(dialect: Dialect, *, enabled: Callable[[str, str, bool], boo
             for template, versions, _, defaults in builtin_groups.GROUPS
         ),
         frozenset(package for package in builtin_groups.LATER if decide(*_later_version(dialect, package), True)),
+        without,
     )
 
 
@@ -289,9 +292,16 @@ def _later_version(dialect: Dialect, package: str) -> tuple[str, str]:
     return dialect(module.GROUP), module.VERSION
 
 
+def _without_subresources(resource: Resource, without: frozenset[str]) -> Resource:
+    kept = {name: sub for name, sub in resource.subresources.items() if f"{resource.plural}/{name}" not in without}
+    return resource if len(kept) == len(resource.subresources) else replace(resource, subresources=kept)
+
+
 #: A server makes few different ones, each several times, and a test run makes many servers.
 @lru_cache(maxsize=16)
-def _catalog(dialect: Dialect, versions_on: tuple[tuple[str, ...], ...], later_on: frozenset[str]) -> Catalog:
+def _catalog(
+    dialect: Dialect, versions_on: tuple[tuple[str, ...], ...], later_on: frozenset[str], without: frozenset[str]
+) -> Catalog:
     """`versions_on` are the enabled versions of each group, in the order of the table; `later_on` the enabled packages of later
     releases."""
     types = builtin_types(dialect)
@@ -305,7 +315,8 @@ def _catalog(dialect: Dialect, versions_on: tuple[tuple[str, ...], ...], later_o
         for version in on:
             package = package_of(template, version)
             rows = (_in_version(types, row) for row in types.module(package).RESOURCES)
-            resources.extend(_resource(dialect, types, package, row) for row in rows if row.plural)
+            made = (_resource(dialect, types, package, row) for row in rows if row.plural)
+            resources.extend(_without_subresources(resource, without) for resource in made)
     served = {group.name for group in groups}
     later = [
         resource

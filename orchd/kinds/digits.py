@@ -15,7 +15,7 @@ def integer(text: str) -> int:
 
     Raises ValueError for other text.
     """
-    if not text.isascii() or "_" in text:
+    if not text.isascii() or "_" in text or text.strip() != text:
         raise ValueError(f"not a number: {text[:_MOST]!r}")
     if len(text) <= _MOST:
         return int(text)
@@ -25,6 +25,15 @@ def integer(text: str) -> int:
         raise ValueError("not a number")
     number = int(digits or "0") if len(digits) <= _MOST else BEYOND
     return -number if negative else number
+
+
+def int64(text: str) -> int | None:
+    """The 64-bit integer that a text spells, None for other text."""
+    try:
+        number = integer(text)
+    except ValueError:
+        return None
+    return number if -(2**63) <= number < 2**63 else None
 
 
 def is_whole(text: str) -> bool:

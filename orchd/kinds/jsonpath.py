@@ -4,19 +4,45 @@
 ``..name`` and filters ``[?(@.x=="y")]`` with ``== != < <= > >=`` or a path alone, which selects elements that have it. A
 path may begin with ``$`` and be enclosed in ``{}``. Members of a map are visited in the order of their names. A path that
 finds nothing is not an error.
+
+`JsonPath.find` returns a value as often as the path reaches it: each ``..`` multiplies the work by the depth of the object.
+`JsonPath.first` looks at each value once per step and ends when its budget of visited values is spent: columns are evaluated in
+the server, for paths and objects of clients.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, Final
 
 from orchd.kinds.digits import integer
 
-Step = Callable[[Any], Iterator[Any]]
+#: Values that all columns of one object may visit.
+MAX_VISITED: Final = 100_000
+
+
+@dataclass(slots=True)
+class Visits:
+    """What is left of the values that an evaluation may visit; None is no limit. With a limit each step takes a list or map
+    once, however often it was found: then the first result is the same, and the work is linear."""
+
+    left: int | None = MAX_VISITED
+
+    def spend(self) -> bool:
+        """Count one value. False if none was left."""
+        if self.left is None:
+            return True
+        self.left -= 1
+        return self.left >= 0
+
+
+#: From the values found so far to those that the step finds in them.
+Step = Callable[[Iterable[Any], Visits], Iterator[Any]]
+#: The values that a step finds in one value.
+_Members = Callable[[Any], Iterable[Any]]
 
 _INTEGER: Final = re.compile(r"-?\d+$")
 _SLICE: Final = re.compile(r"(-?\d*):(-?\d*)(?::(-?\d*))?$")
@@ -37,18 +63,19 @@ class JsonPath:
     steps: tuple[Step, ...]
 
     def find(self, value: Any) -> list[Any]:
-        """All values that the path finds in `value`, in order."""
-        found = [value]
-        for step in self.steps:
-            found = [item for one in found for item in step(one)]
-        return found
+        """All values that the path finds in `value`, in order. Without a limit."""
+        return list(self._search(value, Visits(None)))
 
-    def first(self, value: Any) -> Sequence[Any]:
-        """The first value that the path finds, in a sequence of one; () without a value. Stops at the first."""
+    def first(self, value: Any, visits: Visits | None = None) -> Sequence[Any]:
+        """The first value that the path finds, in a sequence of one; () without a value, and when `visits` is spent before
+        one is found. Stops at the first."""
+        return tuple(islice(self._search(value, visits or Visits()), 1))
+
+    def _search(self, value: Any, visits: Visits) -> Iterator[Any]:
         found: Iterator[Any] = iter((value,))
         for step in self.steps:
-            found = chain.from_iterable(map(step, found))
-        return tuple(islice(found, 1))
+            found = step(found, visits)
+        return found
 
 
 def compile_path(text: str) -> JsonPath:
@@ -125,14 +152,13 @@ def _bracket(path: str, start: int) -> tuple[str, int]:
 
 def _subscript(inner: str) -> Step:
     if inner == "*":
-        return _every
+        return _each(_every)
     filter_ = _FILTER.match(inner)
     if filter_:
         return _filter(filter_.group(1).strip())
     parts = _split_union(inner)
     if len(parts) > 1:
-        steps = [_subscript(part) for part in parts]
-        return lambda value: (item for step in steps for item in step(value))
+        return _union([_subscript(part) for part in parts])
     if inner[:1] in ("'", '"'):
         if len(inner) < 2 or inner[-1] != inner[0]:
             raise JsonPathError(f"unterminated string in [{inner}]")
@@ -154,27 +180,53 @@ def _split_union(inner: str) -> list[str]:
     return [inner[low + 1 : high].strip() for low, high in zip([-1, *commas], [*commas, len(inner)], strict=True)]
 
 
+def _once(values: Iterable[Any], visits: Visits) -> Iterator[Any]:
+    """`values` without the lists and maps that were there before, until `visits` is spent."""
+    seen: set[int] = set()
+    for value in values:
+        if not visits.spend():
+            return
+        if visits.left is not None and isinstance(value, (dict, list)):
+            if id(value) in seen:
+                continue
+            seen.add(id(value))
+        yield value
+
+
+def _each(members: _Members) -> Step:
+    """The step that finds `members` in each value."""
+
+    def step(values: Iterable[Any], visits: Visits) -> Iterator[Any]:
+        for value in _once(values, visits):
+            for item in members(value):
+                if not visits.spend():
+                    return
+                yield item
+
+    return step
+
+
+def _union(steps: Sequence[Step]) -> Step:
+    def step(values: Iterable[Any], visits: Visits) -> Iterator[Any]:
+        for value in _once(values, visits):
+            for one in steps:
+                yield from one((value,), visits)
+
+    return step
+
+
 def _member(name: str, *, wildcard: bool = True) -> Step:
     if wildcard and name == "*":
-        return _every
-
-    def member(value: Any) -> Iterator[Any]:
-        if isinstance(value, dict) and name in value:
-            yield value[name]
-
-    return member
+        return _each(_every)
+    return _each(lambda value: (value[name],) if isinstance(value, dict) and name in value else ())
 
 
 def _index(index: int) -> Step:
-    def item(value: Any) -> Iterator[Any]:
-        if isinstance(value, list) and -len(value) <= index < len(value):
-            yield value[index]
-
-    return item
+    return _each(lambda value: (value[index],) if isinstance(value, list) and -len(value) <= index < len(value) else ())
 
 
 def _slice(cut: slice) -> Step:
-    return lambda value: iter(value[cut]) if isinstance(value, list) else iter(())
+    return _each(lambda value: value[cut] if isinstance(value, list) else ())
 
 
 def _every(value: Any) -> Iterator[Any]:
@@ -185,28 +237,48 @@ def _every(value: Any) -> Iterator[Any]:
             yield value[key]
 
 
-def _descend(value: Any) -> Iterator[Any]:
-    """The value and everything below it."""
-    yield value
-    for item in _every(value):
-        if isinstance(item, (dict, list)):
-            yield from _descend(item)
+def _descend(values: Iterable[Any], visits: Visits) -> Iterator[Any]:
+    """The values and the lists and maps below them."""
+    walked: set[int] = set()
+    for value in values:
+        pending = [iter((value,))]
+        while pending:
+            item = next(pending[-1], pending)
+            if item is pending:
+                pending.pop()
+                continue
+            if not visits.spend():
+                return
+            inner = isinstance(item, (dict, list))
+            if inner or len(pending) == 1:
+                if visits.left is not None and inner:
+                    if id(item) in walked:
+                        continue
+                    walked.add(id(item))
+                yield item
+                pending.append(_every(item))
 
 
 def _filter(text: str) -> Step:
     left, operator, right = _comparison(text)
     find_left = _operand(left)
-    if not operator:
-        return lambda value: (item for item in _every(value) if find_left(item))
-    find_right = _operand(right)
+    find_right = _operand(right) if operator else None
 
-    def chosen(value: Any) -> Iterator[Any]:
-        for item in _every(value):
-            a, b = find_left(item), find_right(item)
-            if a and b and _compare(a[0], operator, b[0]):
+    def step(values: Iterable[Any], visits: Visits) -> Iterator[Any]:
+        for value in _once(values, visits):
+            for item in _every(value):
+                if not visits.spend():
+                    return
+                a = find_left(item, visits)
+                if not a:
+                    continue
+                if find_right is not None:
+                    b = find_right(item, visits)
+                    if not b or not _compare(a[0], operator, b[0]):
+                        continue
                 yield item
 
-    return chosen
+    return step
 
 
 def _comparison(text: str) -> tuple[str, str, str]:
@@ -227,9 +299,10 @@ def _comparison(text: str) -> tuple[str, str, str]:
     return text, "", ""
 
 
-def _operand(text: str) -> Callable[[Any], list[Any]]:
+def _operand(text: str) -> Callable[[Any, Visits], Sequence[Any]]:
+    """The function that returns the first value of an operand, in a sequence of one, or an empty one."""
     if text[:1] in ("@", "$", "."):
-        return compile_path(text).find
+        return compile_path(text).first
     if text[:1] in ("'", '"') and len(text) > 1 and text[-1] == text[0]:
         constant: Any = text[1:-1]
     elif text in ("true", "false"):
@@ -239,7 +312,7 @@ def _operand(text: str) -> Callable[[Any], list[Any]]:
             constant = integer(text) if _INTEGER.match(text) else float(text)
         except ValueError:
             raise JsonPathError(f"not a value: {text!r}") from None
-    return lambda item: [constant]
+    return lambda item, visits: (constant,)
 
 
 def _compare(a: Any, operator: str, b: Any) -> bool:

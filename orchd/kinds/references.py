@@ -51,7 +51,7 @@ def _volume_references(volume: Object, pod_name: str) -> Iterator[tuple[str, str
     if name := get_path(volume, "persistentVolumeClaim", "claimName"):
         yield "claim", name
     if "ephemeral" in volume:
-        yield "claim", f"{pod_name}-{volume['name']}"
+        yield "claim", f"{pod_name}-{volume.get('name', '')}"
     for source in get_path(volume, "projected", "sources") or ():
         for kind, key in (("secret", "secret"), ("configmap", "configMap")):
             if name := get_path(source, key, "name"):
@@ -70,4 +70,5 @@ def pod_references(pod: Object) -> Iterator[tuple[str, str]]:
         for container in spec.get(containers) or ():
             yield from _container_references(container)
     for volume in spec.get("volumes") or ():
-        yield from _volume_references(volume, pod["metadata"]["name"])
+        # A pod that is being created may have no name yet.
+        yield from _volume_references(volume, pod["metadata"].get("name", ""))

@@ -54,9 +54,16 @@ def member_text(document: bytes, name: str) -> bytes:
 
 
 def preserve_text(obj: dict[str, Any], document: bytes, name: str) -> dict[str, Any]:
-    """`obj`, decoded from `document`, with the preserved text of its member `name`."""
+    """`obj`, decoded from `document`, with the preserved text of its member `name`.
+
+    The text is kept only if orjson reads the member's value from it, because readers of the stored object use orjson: not with
+    invalid UTF-8 or lone surrogates, which were replaced, and not that of an earlier one of repeated members."""
     value = obj.get(name)
     if not isinstance(value, dict):
         return obj
     text = member_text(document, name)
-    return {**obj, name: Verbatim(value, text)} if text else obj
+    try:
+        is_whole = bool(text) and orjson.loads(text) == value
+    except orjson.JSONDecodeError:
+        is_whole = False
+    return {**obj, name: Verbatim(value, text)} if is_whole else obj

@@ -138,7 +138,7 @@ def ensure(
 
 
 def write_private(path: Path, data: bytes, *, durable: bool = True) -> None:
-    """Write a file atomically with mode 0600. With `durable` it is on disk when this returns."""
+    """Write a file atomically with mode 0600. With `durable` it is on disk when this returns. Raises OSError that names the file."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
@@ -148,8 +148,11 @@ def write_private(path: Path, data: bytes, *, durable: bool = True) -> None:
             if durable:
                 os.fsync(out.fileno())
         temporary.replace(path)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:
+            # Errors of writes do not name their file.
+            raise OSError(error.errno, error.strerror, str(path)) from error
         raise
 
 

@@ -1,7 +1,7 @@
 """Client configuration files: the address of a server and the credentials for it.
 
 YAML of ``kind: Config, apiVersion: v1`` with clusters, users and contexts, the format of stock clients. Only the settings of
-one context are read; unknown keys are ignored.
+one context are read; unknown keys are ignored, as by stock clients, except in files of the server's own (`check_names`).
 """
 
 from __future__ import annotations
@@ -24,6 +24,19 @@ EXEC_VERSIONS: Final = ("v1", "v1beta1")
 #: When an exec plugin is given standard input.
 _MODES: Final = ("Never", "IfAvailable", "Always")
 _PROXY_SCHEMES: Final = ("http", "https")
+#: Members of a file; and by its lists, the member of an item that has the settings, and their names.
+_NAMES: Final = frozenset(("apiVersion", "kind", "preferences", "clusters", "users", "contexts", "current-context", "extensions"))
+_INNER_NAMES: Final = {
+    "clusters": ("cluster", frozenset((
+        "server", "tls-server-name", "insecure-skip-tls-verify", "certificate-authority", "certificate-authority-data",
+        "proxy-url", "disable-compression", "extensions",
+    ))),
+    "users": ("user", frozenset((
+        "client-certificate", "client-certificate-data", "client-key", "client-key-data", "token", "tokenFile", "as", "as-uid",
+        "as-groups", "as-user-extra", "username", "password", "auth-provider", "exec", "extensions",
+    ))),
+    "contexts": ("context", frozenset(("cluster", "user", "namespace", "extensions"))),
+}  # fmt: skip
 
 
 class ClientConfigError(ValueError):
@@ -175,6 +188,22 @@ def load(path: Path, *, context: str = "", server: str = "") -> ClientConfig:
     return parse(path.read_text(encoding="utf-8"), folder=path.parent.absolute(), context=context, server=server)
 
 
+def check_names(text: str) -> None:
+    """Raises ClientConfigError for a member that is unknown or repeated, with its path, such as ``users[0].user.tokn``: in a file
+    of the server's own, a misspelt credential would be one that is never sent. What tools keep in ``preferences`` and
+    ``extensions``, and the settings of plugins, are not looked at."""
+    try:
+        document = yaml.load(text, Loader=_OnceLoader)
+    except yaml.YAMLError as error:
+        raise ClientConfigError(f"not YAML: {error}") from error
+    _check_members(document, _NAMES, "")
+    for listed, (inner, known) in _INNER_NAMES.items():
+        for index, entry in enumerate(document.get(listed) or ()):
+            at = f"{listed}[{index}]"
+            _check_members(entry, frozenset(("name", inner)), f"{at}.")
+            _check_members(entry.get(inner) or {}, known, f"{at}.{inner}.")
+
+
 def in_cluster(dialect: Dialect, environment: Mapping[str, str], root: Path = Path("/")) -> ClientConfig:
     """The configuration of a pod, from its environment and the files of its service account.
 
@@ -195,24 +224,19 @@ def in_cluster(dialect: Dialect, environment: Mapping[str, str], root: Path = Pa
 
 
 def users(text: str, *, folder: Path | None = None) -> dict[str, ClientConfig]:
-    """Credentials of all users of a configuration text by user name, without servers.
+    """Credentials of all users of a configuration text by user name, without servers. The content of a token file is the token.
 
     The user of the current context is included as ``*`` as well, unless a user has that name. Raises ClientConfigError, or
     OSError if a referenced file cannot be read.
     """
-    document = _document(text, strict=False)
+    document = _document(text)
     out: dict[str, ClientConfig] = {}
     for entry in document.get("users") or ():
-        name, user = str(entry.get("name", "")), entry.get("user") or {}
-        out[name] = ClientConfig(
-            server="",
-            certificate=_material(user, "client-certificate", folder, name)[0],
-            key=_material(user, "client-key", folder, name)[0],
-            token=str(user.get("token", "")),
-            username=str(user.get("username", "")),
-            password=str(user.get("password", "")),
-            user=name,
-        )
+        name = str(entry.get("name", ""))
+        found = only_credentials(_user(entry.get("user") or {}, name, folder, ""))
+        if found.token_file and not found.token:
+            found = replace(found, token=Path(found.token_file).read_text(encoding="utf-8").strip())
+        out[name] = found
     current = document.get("current-context")
     if current and "*" not in out:
         user_name = _find(document, "contexts", "context", current).get("user", "")
@@ -221,24 +245,48 @@ def users(text: str, *, folder: Path | None = None) -> dict[str, ClientConfig]:
     return out
 
 
-def without_exec(config: ClientConfig) -> ClientConfig:
-    """The same configuration, for callers that do not run exec plugins. Raises ClientConfigError if it has one."""
+def only_credentials(config: ClientConfig) -> ClientConfig:
+    """The same configuration, for callers that neither run exec plugins nor impersonate. Raises ClientConfigError if it asks for
+    either."""
     if config.exec is not None:
         raise ClientConfigError(f"user {config.user!r}: exec is not supported here")
+    if config.impersonation is not None:
+        raise ClientConfigError(f"user {config.user!r}: impersonation is not supported here")
     return config
 
 
 # -- parts of a file
 
 
-def _document(text: str, *, strict: bool = True) -> dict[str, Any]:
+class _OnceLoader(yaml.SafeLoader):
+    """Rejects mappings with a repeated key."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            name = str(key.value)
+            if name in seen and key.tag != "tag:yaml.org,2002:merge":
+                raise yaml.constructor.ConstructorError(None, None, f"duplicate key {name!r}", key.start_mark)
+            seen.add(name)
+        return super().construct_mapping(node, deep)
+
+
+def _check_members(value: Any, known: frozenset[str], at: str) -> None:
+    if not isinstance(value, dict):
+        raise ClientConfigError(f"{at.rstrip('.')}: not a mapping".lstrip(": "))
+    for name in value:
+        if name not in known:
+            raise ClientConfigError(f'unknown field "{at}{name}"')
+
+
+def _document(text: str) -> dict[str, Any]:
     try:
         document = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise ClientConfigError(f"not YAML: {error}") from error
     if not isinstance(document, dict):
         raise ClientConfigError("not a mapping")
-    if strict and (document.get("kind", "Config") != "Config" or document.get("apiVersion", "v1") != "v1"):
+    if document.get("kind", "Config") != "Config" or document.get("apiVersion", "v1") != "v1":
         raise ClientConfigError("not of kind Config, apiVersion v1")
     return document
 

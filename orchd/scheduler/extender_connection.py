@@ -27,8 +27,8 @@ from orchd.txkit.tls_client import BytesBodyProducer, UnverifiedConnection, own_
 
 #: Seconds for an answer where the configuration says nothing.
 DEFAULT_TIMEOUT = 5.0
-#: Bytes of an answer. Five thousand whole nodes are some 60 MB.
-MOST_BODY = 128 * 1024 * 1024
+#: Bytes of an answer beyond twice those of the request: an answer contains nodes or pods of the request, and reasons.
+MOST_ADDED = 4 * 1024 * 1024
 #: Idle connections that are kept, and for how many seconds.
 _IDLE, _IDLE_SECONDS = 4, 30
 
@@ -79,7 +79,7 @@ class ExtenderConnection:
     async def _exchange(self, url: str, body: bytes, again: bool) -> tuple[int, bytes]:
         try:
             response = await self._agent.request(b"POST", url.encode("ascii"), self._headers, BytesBodyProducer(body))
-            return response.code, await read_body(response, MOST_BODY)
+            return response.code, await read_body(response, 2 * len(body) + MOST_ADDED)
         except ApiError as error:
             raise ExtenderError(f"Post {quoted(url)}: {error.message}") from None
         except Exception as error:

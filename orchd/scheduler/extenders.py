@@ -85,6 +85,8 @@ class HttpExtender:
             names = [_name(each) for each in items or ()]
         known = set(nodes)
         for name in names:
+            if not isinstance(name, str):
+                raise _mismatch(name, "string")
             if name not in known:
                 claim = f"claims a filtered node {quoted(str(name))} which is not found in the input node list"
                 raise ExtenderError(f"extender {quoted(self.name)} {claim}")
@@ -178,9 +180,14 @@ def _member(answer: Mapping[str, Any], name: str, kind: type) -> Any:
     value = answer.get(name)
     if value is None:
         value = next((item for key, item in answer.items() if key.casefold() == name.casefold()), None)
-    if value is None or (isinstance(value, kind) and not (kind is int and isinstance(value, bool))):
+    if value is None or (isinstance(value, kind) and (kind is not int or _is_int64(value))):
         return value
     raise ExtenderError(f"json: cannot unmarshal {json_name(value)} into Go struct field {name}")
+
+
+def _is_int64(value: Any) -> bool:
+    """True for an integer of the reference: neither a boolean, nor beyond 64 bits."""
+    return not isinstance(value, bool) and -(2**63) <= value < 2**63
 
 
 def _reasons(answer: Mapping[str, Any], name: str) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
@@ -11,6 +11,7 @@ from zope.interface import implementer
 
 from orchd.client.interfaces import IClient, IEventRecorder, IInformer, IInformers, ResourceRef
 from orchd.dialect import Dialect
+from orchd.kinds import gates
 from orchd.kinds.jsonvalues import Object
 from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.framework.whatif import WhatIf
@@ -41,11 +42,15 @@ class Handle:
     metrics: SchedulerMetrics
     find_waiting: Callable[[str], IWaitingPod | None]
     activate_uids: Callable[[Iterable[str]], None]
+    features: Mapping[str, bool] = field(default_factory=dict)
     what_if: WhatIf = field(init=False)
 
     @property
     def ignored_resources(self) -> Collection[str]:
         return frozenset(name for each in self.extenders for name in each.ignored_resources)
+
+    def feature(self, name: str) -> bool:
+        return gates.enabled(self.features, name)
 
     def informer(self, ref: ResourceRef) -> IInformer:
         found: IInformer = self.informers.informer(ref)

@@ -274,6 +274,9 @@ class IHandle(Interface):
     extenders: Sequence[IExtender] = Attribute("In the order of the configuration.")
     metrics: SchedulerMetrics = Attribute("Counters and histograms.")
 
+    def feature(name: str) -> bool:
+        """True if a feature gate is on. Raises KeyError for an unknown one."""
+
     def informer(ref: ResourceRef) -> IInformer:
         """informers.informer(ref)."""
 

@@ -1,18 +1,16 @@
-"""The scheduler's counters and histograms under the reference's metric names; families are built when /metrics is read."""
+"""The scheduler's counters and histograms under the reference's metric names."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from itertools import accumulate, repeat
 from operator import mul
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from twisted.internet.interfaces import IReactorTime
 
 from orchd.scheduler.queue.queue import ACTIVE, BACKOFF, UNSCHEDULABLE, QueuedPod, SchedulingQueue
 from orchd.scheduler.values import Code, Status
-from orchd.txkit.instruments import Distribution
+from orchd.txkit.metrics.instruments import Counter, Distribution, Instrument, ObservedCounter, ObservedGauge
 
 
 def _doubling(first: float, count: int) -> tuple[float, ...]:
@@ -38,8 +36,8 @@ class SchedulerMetrics:
         self._clock = clock
         #: Bindings in flight.
         self.bindings_in_flight = 0
-        self.preemption_attempts = 0
-        self._attempts: Counter[tuple[str, str]] = Counter()
+        self.preemption_attempts = Counter("scheduler_preemption_attempts_total", "Preemption attempts.")
+        self._attempts = Counter("scheduler_schedule_attempts_total", "Attempts to schedule pods.", ("profile", "result"))
         self._attempt = Distribution(
             "scheduler_scheduling_attempt_duration_seconds",
             "Duration of a scheduling attempt, from the decision to the binding, in seconds.", _SECONDS,
@@ -79,6 +77,16 @@ class SchedulerMetrics:
             "scheduler_permit_wait_duration_seconds", "Time that pods waited for permit plugins, in seconds.", _SECONDS,
             ("result",),
         )
+        work = ObservedGauge(
+            "scheduler_scheduler_goroutines",
+            "Operations in progress by type.",
+            lambda: {("binding",): float(self.bindings_in_flight)},
+            ("work",),
+        )
+        self.instruments = (
+            self._attempts, self.preemption_attempts, work, self._attempt, self._whole, self._algorithm, self._pod_attempts,
+            self._pod_time, self.victims, self.points, self._plugins, self.permit_waits,
+        )  # fmt: skip
 
     def now(self) -> float:
         """Current time in seconds of the monotonic clock, for the `started` arguments."""
@@ -116,50 +124,30 @@ class SchedulerMetrics:
 
     def _end(self, profile: str, started: float, result: str) -> None:
         seconds = self._clock.seconds() - started
-        self._attempts[profile, result] += 1
+        self._attempts.add(profile, result)
         self._attempt.observe(seconds, profile, result)
         self._whole.observe(seconds, profile, result)
 
-    def families(self) -> Iterator[Metric]:
-        attempts = CounterMetricFamily(
-            "scheduler_schedule_attempts", "Attempts to schedule pods.", labels=("profile", "result")
-        )
-        for (profile, result), count in self._attempts.items():
-            attempts.add_metric([profile, result], float(count))
-        yield attempts
-        preemptions = CounterMetricFamily("scheduler_preemption_attempts", "Preemption attempts.")
-        preemptions.add_metric([], float(self.preemption_attempts))
-        yield preemptions
-        work = GaugeMetricFamily("scheduler_scheduler_goroutines", "Operations in progress by type.", labels=("work",))
-        work.add_metric(["binding"], float(self.bindings_in_flight))
-        yield work
-        for each in (
-            self._attempt, self._whole, self._algorithm, self._pod_attempts, self._pod_time, self.victims, self.points,
-            self._plugins, self.permit_waits,
-        ):  # fmt: skip
-            yield each.family()
 
-
-def scheduler_metrics(
-    metrics: SchedulerMetrics, queue: SchedulingQueue, sizes: Callable[[], Mapping[str, int]]
-) -> Callable[[], Iterable[Metric]]:
-    """A source for /metrics. `sizes` are nodes, pods and assumed pods by the reference's names."""
-
-    def families() -> Iterator[Metric]:
-        yield from metrics.families()
-        pending = GaugeMetricFamily("scheduler_pending_pods", "Pending pods by queue.", labels=("queue",))
-        for place in (ACTIVE, BACKOFF, UNSCHEDULABLE):
-            pending.add_metric([place], float(queue.count(place)))
-        yield pending
-        incoming = CounterMetricFamily(
-            "scheduler_queue_incoming_pods", "Pods added to a queue, by event and queue.", labels=("event", "queue")
-        )
-        for (place, event), count in queue.incoming.items():
-            incoming.add_metric([event, place], float(count))
-        yield incoming
-        cache = GaugeMetricFamily("scheduler_scheduler_cache_size", "Objects in the scheduler's cache by type.", labels=("type",))
-        for name, size in sizes().items():
-            cache.add_metric([name], float(size))
-        yield cache
-
-    return families
+def queue_instruments(queue: SchedulingQueue, sizes: Callable[[], Mapping[str, int]]) -> tuple[Instrument, ...]:
+    """Metrics of the queue and the cache of a scheduler. `sizes` are nodes, pods and assumed pods by the reference's names."""
+    return (
+        ObservedGauge(
+            "scheduler_pending_pods",
+            "Pending pods by queue.",
+            lambda: {(place,): float(queue.count(place)) for place in (ACTIVE, BACKOFF, UNSCHEDULABLE)},
+            ("queue",),
+        ),
+        ObservedCounter(
+            "scheduler_queue_incoming_pods_total",
+            "Pods added to a queue, by event and queue.",
+            lambda: {(event, place): float(count) for (place, event), count in queue.incoming.items()},
+            ("event", "queue"),
+        ),
+        ObservedGauge(
+            "scheduler_scheduler_cache_size",
+            "Objects in the scheduler's cache by type.",
+            lambda: {(name,): float(size) for name, size in sizes().items()},
+            ("type",),
+        ),
+    )

@@ -17,7 +17,7 @@ from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import ScalarError, parse_time
 from orchd.kinds.objects.selectors import LabelSelector
 from orchd.kinds.shorttexts import remember_short
-from orchd.scheduler.resources import CPU, MEMORY, amount, amounts, maximum, total
+from orchd.scheduler.resources import CPU, MEMORY, STORAGE, amount, amounts, maximum, total
 
 #: Requests that scores assume for a container without any: 100 milli CPU, 200 MiB.
 DEFAULT_CPU, DEFAULT_MEMORY = 100, 200 * 1024 * 1024
@@ -233,9 +233,11 @@ def _seconds(text: str) -> float | None:
 
 
 class Templates:
-    """Creates records of pods; pods with equal scheduling fields share one template."""
+    """Creates records of pods; pods with equal scheduling fields share one template. `ignored` are the feature gates that are
+    off: templates have no trace of their fields."""
 
-    def __init__(self) -> None:
+    def __init__(self, ignored: frozenset[str] = frozenset()) -> None:
+        self._ignored = ignored & _GATES
         self._known: WeakValueDictionary[bytes, PodTemplate] = WeakValueDictionary()
 
     def __len__(self) -> int:
@@ -244,11 +246,42 @@ class Templates:
     def pod(self, obj: Object) -> Pod:
         """The record of a pod as the API returns it."""
         facts = template_facts(obj)
+        if self._ignored:
+            facts = _without(facts, self._ignored)
         signature = orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)
         found = self._known.get(signature)
         if found is None:
             found = self._known[signature] = PodTemplate(facts, signature)
         return Pod(obj, found)
+
+
+#: The feature gates on which templates depend.
+_GATES = frozenset(("LocalStorageCapacityIsolation", "PodAffinityNamespaceSelector", "PodOverhead"))
+
+
+def _without(facts: dict[str, Any], ignored: frozenset[str]) -> dict[str, Any]:
+    """Facts without what is behind feature gates that are off."""
+    facts = dict(facts)
+    if "PodOverhead" in ignored:
+        facts["overhead"] = {}
+    if "LocalStorageCapacityIsolation" in ignored:
+        for listed in ("containers", "inits"):
+            facts[listed] = [
+                {**each, "requests": {name: value for name, value in each["requests"].items() if name != STORAGE}}
+                for each in facts[listed]
+            ]
+    if "PodAffinityNamespaceSelector" in ignored and facts["affinity"]:
+        facts["affinity"] = _without_member(facts["affinity"], "namespaceSelector")
+    return facts
+
+
+def _without_member(value: Any, name: str) -> Any:
+    """A tree without the members of this name."""
+    if isinstance(value, list):
+        return [_without_member(each, name) for each in value]
+    if isinstance(value, Mapping):
+        return {key: _without_member(each, name) for key, each in value.items() if key != name}
+    return value
 
 
 #: Volume sources that restrict the nodes of a pod.

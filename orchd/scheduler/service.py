@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 
 from twisted.internet.defer import TimeoutError
@@ -12,6 +12,7 @@ from zope.interface import implementer
 
 from orchd.client.interfaces import IClient, IEventRecorder, IInformer, IInformers, ResourceRef
 from orchd.dialect import Dialect
+from orchd.kinds import gates
 from orchd.scheduler.binding import Binder
 from orchd.scheduler.cluster import Cluster
 from orchd.scheduler.columns.snapshot import Snapshot
@@ -26,7 +27,7 @@ from orchd.scheduler.handle import Handle
 from orchd.scheduler.history import History
 from orchd.scheduler.interfaces import IExtender, IPluginFactory
 from orchd.scheduler.loop import ProfileLane, SchedulingLoop
-from orchd.scheduler.metrics import SchedulerMetrics
+from orchd.scheduler.metrics import SchedulerMetrics, queue_instruments
 from orchd.scheduler.plugins.registry import plugin_factories
 from orchd.scheduler.pod_conditions import PODS, Reporter
 from orchd.scheduler.pods import Pod, Templates
@@ -37,6 +38,7 @@ from orchd.scheduler.waiting_pods import WaitingPods
 from orchd.txkit.background import Background
 from orchd.txkit.coroutines import start
 from orchd.txkit.log import Logger
+from orchd.txkit.metrics.instruments import Instrument
 from orchd.txkit.timeouts import within
 
 #: What the API server writes into pods that name no scheduler.
@@ -76,7 +78,8 @@ def _implemented(factories: Mapping[str, IPluginFactory]) -> dict[str, Collectio
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """Collaborators of a scheduler. `recorder(name)` records Events of a profile; `clock` is monotonic, `wall` is epoch seconds."""
+    """Collaborators of a scheduler. `recorder(name)` records Events of a profile; `clock` is monotonic, `wall` is epoch seconds.
+    `features` are the feature gates that were given."""
 
     dialect: Dialect
     client: IClient
@@ -85,6 +88,7 @@ class Environment:
     clock: IReactorTime
     wall: Callable[[], float]
     random: Random
+    features: Mapping[str, bool] = field(default_factory=dict)
 
 
 class Scheduler:
@@ -106,7 +110,7 @@ class Scheduler:
         dialect, clock = environment.dialect, environment.clock
         self._factories = plugin_factories() if factories is None else factories
         self.configuration = configuration
-        self.templates = Templates()
+        self.templates = Templates(gates.disabled(environment.features))
         self.snapshot = Snapshot(dialect)
         self.cluster = Cluster(self.snapshot, clock)
         self._extenders = extenders(self.snapshot)
@@ -120,6 +124,7 @@ class Scheduler:
             each.scheduler_name: self._lane(each) for each in expand_all(configuration, _implemented(self._factories))
         }
         self.queue = self._make_queue()
+        self.instruments: tuple[Instrument, ...] = (*self.metrics.instruments, *queue_instruments(self.queue, self.sizes))
         self.event_handlers = EventHandlers(
             informers,
             dialect,
@@ -155,6 +160,7 @@ class Scheduler:
             nominator=self.nominator,
             extenders=self._extenders,
             metrics=self.metrics,
+            features=environment.features,
             find_waiting=self.waiting.get,
             activate_uids=lambda uids: self.queue.activate(uids),
         )

@@ -8,18 +8,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
 
+from orchd.store.disk_errors import reason
 from orchd.store.highwater import highwater_file, read_highwater, set_highwater
 from orchd.store.interfaces import StoreError
 from orchd.store.locking import FileLock, is_locked
 from orchd.store.open_errors import StoreDamagedError
 from orchd.store.opening import examine, refuse_gone
-from orchd.store.schema import connect, sync
+from orchd.store.schema import FILES, connect, delete_store, sync
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
     """Contents of a store: number of current `keys`, and size of their values; `bad_values` are the keys with damaged
-    values."""
+    values, `bad_history` the revisions of damaged values that later writes replaced."""
 
     dialect_name: str
     schema_version: int
@@ -27,6 +28,7 @@ class Summary:
     keys: int
     size: int
     bad_values: Sequence[str] = ()
+    bad_history: Sequence[int] = ()
 
 
 def write_backup(source: str, target: str) -> int:
@@ -65,23 +67,26 @@ def _copy(source: str, target: str) -> int:
         reading.close()
 
 
-def check_copy(path: str, *, plausible: Callable[[bytes], bool] | None = None) -> Summary:
-    """Read all of a store or of a copy, which may be in use. Raises StoreError for damage, but not for damaged values.
-    `plausible` says whether a value can be valid, in addition to its checksum."""
+def check_copy(
+    path: str, *, dialect_name: str | None = None, plausible: Callable[[str], Callable[[bytes], bool]] | None = None
+) -> Summary:
+    """Read all of a store or of a copy, which may be in use. Raises StoreError for damage, but not for damaged values, and
+    for another dialect than `dialect_name` (None: any). `plausible` takes the store's dialect and returns a function that
+    says whether a value can be valid, in addition to its checksum."""
     path = os.path.abspath(path)
     refuse_gone(path)
     if not os.path.exists(path):
         raise StoreError(f"there is no store at {path}")
     try:
-        header, loaded = examine(path, None, inf, in_use=is_locked(path))
+        header, loaded = examine(path, dialect_name, inf, in_use=is_locked(path))
     except (sqlite3.OperationalError, OSError) as error:
-        raise StoreError(f"cannot read {path}: {error}") from error
+        raise StoreError(f"cannot read {path}: {reason(path, error)}") from error
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         raise StoreDamagedError(path, str(error)) from error
     bad = list(loaded.bad_values)
     if plausible is not None:
-        known = set(bad)
-        bad += [item.key for item in loaded.items if item.key not in known and not plausible(item.value)]
+        known, is_plausible = set(bad), plausible(header.dialect_name)
+        bad += [item.key for item in loaded.items if item.key not in known and not is_plausible(item.value)]
     return Summary(
         dialect_name=header.dialect_name,
         schema_version=header.version,
@@ -89,7 +94,18 @@ def check_copy(path: str, *, plausible: Callable[[bytes], bool] | None = None) -
         keys=len(loaded.items),
         size=sum(len(item.value) for item in loaded.items),
         bad_values=bad,
+        bad_history=loaded.bad_history,
     )
+
+
+def refuse_bad_history(path: str, summary: Summary) -> None:
+    """Raise StoreError naming the revisions with damaged former values, if there are any."""
+    if summary.bad_history:
+        number, some = len(summary.bad_history), ", ".join(map(str, summary.bad_history[:20]))
+        raise StoreError(
+            f"the store {path} has {number} damaged values that later writes replaced, at revisions {some}"
+            f"{', ...' if number > 20 else ''}: no object is affected, and compaction removes them; check the disk"
+        )
 
 
 def refuse_bad_values(path: str, summary: Summary) -> None:
@@ -102,8 +118,9 @@ def refuse_bad_values(path: str, summary: Summary) -> None:
         )
 
 
-def back_up(source: str, target: str) -> Summary:
-    """Copy a store, in use or not, into the new file `target`, and check the copy. Raises StoreError."""
+def back_up(source: str, target: str, *, dialect_name: str | None = None) -> Summary:
+    """Copy a store, in use or not, into the new file `target`, and check the copy. Raises StoreError, also for another dialect
+    than `dialect_name` (None: any)."""
     source, target = os.path.abspath(source), os.path.abspath(target)
     if not os.path.exists(source):
         raise StoreError(f"there is no store at {source}")
@@ -112,22 +129,22 @@ def back_up(source: str, target: str) -> Summary:
     except (sqlite3.Error, OSError) as error:
         raise StoreError(f"cannot back up {source} to {target}: {error}") from error
     try:
-        return check_copy(target)
+        return check_copy(target, dialect_name=dialect_name)
     except BaseException:
         os.unlink(target)
         raise
 
 
-def restore(source: str, target: str, *, skip_revisions: int = 1_000_000) -> int:
+def restore(source: str, target: str, *, dialect_name: str | None = None, skip_revisions: int = 1_000_000) -> int:
     """Replace the store `target` by a copy of the backup `source`; no process may be using it.
 
     Versions that clients saw must not be reused for new writes: the restored store continues `skip_revisions` after the
     last revision of the backup, or of the replaced store if that is later (so restoring one backup twice never reuses a
     version), and has no history, so that every watch and list starts over. An existing store is kept beside it as
-    ``.replaced``. Returns the revision. Raises StoreError.
+    ``.replaced``. Returns the revision. Raises StoreError, also for another dialect than `dialect_name` (None: any).
     """
     source, target = os.path.abspath(source), os.path.abspath(target)
-    check_copy(source)
+    check_copy(source, dialect_name=dialect_name)
     try:
         os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
         lock = FileLock(target)
@@ -182,11 +199,8 @@ def _set_aside(path: str, other: str) -> None:
 
 def move_store(path: str, other: str) -> None:
     """Rename a database and its auxiliary files; existing ones with the new name are deleted."""
-    suffixes = ("-wal", "-shm", "")
-    for suffix in suffixes:
-        if os.path.exists(other + suffix):
-            os.unlink(other + suffix)
-    for suffix in suffixes:
+    delete_store(other)
+    for suffix in FILES:
         if os.path.exists(path + suffix):
             os.replace(path + suffix, other + suffix)
 

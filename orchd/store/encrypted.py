@@ -29,9 +29,9 @@ from orchd.store.interfaces import (
     UnavailableError,
 )
 from orchd.txkit.coroutines import start
-from orchd.txkit.histogram import exponential
-from orchd.txkit.instruments import Counter, Distribution
 from orchd.txkit.log import Logger
+from orchd.txkit.metrics.histogram import exponential
+from orchd.txkit.metrics.instruments import Counter, Distribution
 
 _log = Logger()
 #: Records which prefixes were ever encrypted, so that their values are checked when the configuration changes.

@@ -11,16 +11,14 @@
 
 from __future__ import annotations
 
-import binascii
 from base64 import b64decode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
-
-import yaml
 
 from orchd.dialect import Dialect
 from orchd.store.encryption import AesCbc, AesGcm, Encrypter, Identity, Rule, SecretBox
 
+Json = Mapping[str, Any]
 _AES_SIZES: Final = (16, 24, 32)
 #: provider -> its class, and key sizes in bytes.
 _KEYED: Final[Mapping[str, tuple[Callable[[bytes, bytes], Encrypter], tuple[int, ...]]]] = {
@@ -35,65 +33,52 @@ def mark_of(dialect: Dialect) -> bytes:
     return dialect("{abbr}:enc:").encode()
 
 
-def parse_encryption(text: str, dialect: Dialect, key_of: Callable[[str], str]) -> dict[str, Rule]:
-    """Rules by store prefix (``/secrets/``). `key_of` returns the resource's part of store keys (``deployments.apps``).
+def make_rules(document: Json, dialect: Dialect, key_of: Callable[[str], str]) -> dict[str, Rule]:
+    """Rules by store prefix (``/secrets/``) from a document that has the shape of its kind. `key_of` returns the resource's part of
+    store keys (``deployments.apps``).
 
     Raises ValueError naming the field.
     """
-    try:
-        found = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ValueError(f"not YAML: {error}") from error
-    found = _fields(found, "the file", ("apiVersion", "kind", "resources"))
-    wanted = dialect("apiserver.config.{abbr}.io/v1")
-    if found.get("apiVersion") != wanted or found.get("kind") != "EncryptionConfiguration":
-        raise ValueError(f"apiVersion and kind must be {wanted} and EncryptionConfiguration")
     sealers: dict[str, list[Encrypter]] = {}
-    for i, group in enumerate(_list(found.get("resources"), "resources")):
+    for i, group in enumerate(_filled(document, "resources", "resources")):
         path = f"resources[{i}]"
-        group = _fields(group, path, ("resources", "providers"))
         made: list[Encrypter] = []
-        for j, provider in enumerate(_list(group.get("providers"), f"{path}.providers")):
+        for j, provider in enumerate(_filled(group, "providers", f"{path}.providers")):
             made += _provider(provider, f"{path}.providers[{j}]", dialect)
-        for name in _list(group.get("resources"), f"{path}.resources"):
-            if not isinstance(name, str) or not name:
-                raise ValueError(f"{path}.resources: {name!r} is not a resource")
+        for j, name in enumerate(_filled(group, "resources", f"{path}.resources")):
+            if not name:
+                raise ValueError(f"{path}.resources[{j}]: needs a resource")
             sealers.setdefault(name, []).extend(made)
     mark = mark_of(dialect)
     return {f"/{key_of(name)}/": Rule(name, tuple(found), mark) for name, found in sealers.items()}
 
 
-def _provider(value: Any, path: str, dialect: Dialect) -> list[Encrypter]:
-    value = _fields(value, path, (*_KEYED, "identity", "kms"))
+def _provider(value: Json, path: str, dialect: Dialect) -> list[Encrypter]:
     if len(value) != 1:
         raise ValueError(f"{path}: needs exactly one of {', '.join((*_KEYED, 'identity', 'kms'))}")
     ((kind, settings),) = value.items()
-    path = f"{path}.{kind}"
     if kind == "identity":
-        _fields(settings or {}, path, ())
         return [Identity()]
     if kind == "kms":
-        raise ValueError(f"{path}: not built yet")
-    return _keys(kind, settings, path, dialect)
+        raise ValueError(f"{path}.kms: not built yet")
+    return _keys(kind, settings, f"{path}.{kind}", dialect)
 
 
-def _keys(kind: str, settings: Any, path: str, dialect: Dialect) -> list[Encrypter]:
+def _keys(kind: str, settings: Json, path: str, dialect: Dialect) -> list[Encrypter]:
     make, sizes = _KEYED[kind]
     made: list[Encrypter] = []
     names: set[str] = set()
-    for i, key in enumerate(_list(_fields(settings, path, ("keys",)).get("keys"), f"{path}.keys")):
-        at = f"{path}.keys[{i}]"
-        key = _fields(key, at, ("name", "secret"))
-        name, secret = key.get("name"), key.get("secret")
-        if not isinstance(name, str) or not name or ":" in name:
+    for i, key in enumerate(_filled(settings, "keys", f"{path}.keys")):
+        at, name = f"{path}.keys[{i}]", key["name"]
+        if not name or ":" in name:
             raise ValueError(f"{at}.name: must be text without a colon")
         if name in names:
             raise ValueError(f"{at}.name: {name!r} is given twice")
         names.add(name)
-        # Messages must not contain the secret.
+        # Messages must not contain the secret. b64decode raises ValueError for text that is not ASCII.
         try:
-            raw = b64decode(secret, validate=True) if isinstance(secret, str) else b""
-        except binascii.Error:
+            raw = b64decode(key["secret"], validate=True)
+        except ValueError:
             raise ValueError(f"{at}.secret: is not base64") from None
         if len(raw) not in sizes:
             raise ValueError(f"{at}.secret: must be {' or '.join(map(str, sizes))} bytes in base64, is {len(raw)}")
@@ -104,16 +89,9 @@ def _keys(kind: str, settings: Any, path: str, dialect: Dialect) -> list[Encrypt
     return made
 
 
-def _fields(value: Any, path: str, known: tuple[str, ...]) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ValueError(f"{path}: must be an object")
-    for name in value:
-        if name not in known:
-            raise ValueError(f"{path}: unknown field {name!r}")
-    return value
-
-
-def _list(value: Any, path: str) -> list[Any]:
-    if not isinstance(value, list) or not value:
-        raise ValueError(f"{path}: must be a list with at least one element")
-    return value
+def _filled(value: Json, name: str, path: str) -> Sequence[Any]:
+    """The items of a list that must not be empty."""
+    found: Sequence[Any] = value.get(name) or ()
+    if not found:
+        raise ValueError(f"{path}: must have at least one element")
+    return found

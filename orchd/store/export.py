@@ -32,12 +32,13 @@ class Content:
 
 
 @contextmanager
-def export_content(path: str) -> Iterator[Content]:
-    """The contents of the embedded store at `path`, which must not be in use. Raises StoreError."""
+def export_content(path: str, *, dialect_name: str | None = None) -> Iterator[Content]:
+    """The contents of the embedded store at `path`, which must not be in use. Raises StoreError, also for another dialect than
+    `dialect_name` (None: any)."""
     path = os.path.abspath(path)
     try:
         # Checked before the lock, which would create a file in a folder without a store.
-        summary = check_copy(path)
+        summary = check_copy(path, dialect_name=dialect_name)
         lock = FileLock(path)
     except OSError as error:
         raise StoreError(f"cannot read {path}: {error}") from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass
 
+from orchd.dialect import DIALECTS
 from orchd.store import schema
 from orchd.store.checksums import Verdict, verify
 from orchd.store.interfaces import DamagedValue, KeyValue
@@ -28,22 +29,29 @@ class Header:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
     """Current `items`; damaged values are DamagedValue. `leases` are (expires, key, revision). `bad_rows` are revisions
-    of damaged rows, `bad_values` the current keys with DamagedValue."""
+    of damaged rows, `bad_values` the current keys with DamagedValue, `bad_history` the revisions of damaged values that later
+    writes replaced."""
 
     items: list[KeyValue]
     leases: list[tuple[float, str, int]]
     revision: int
     bad_rows: list[int]
     bad_values: list[str]
+    bad_history: list[int]
 
 
 def read_header(connection: sqlite3.Connection, path: str) -> Header:
     """Raises ForeignFileError, NewerSchemaError, StoreDamagedError."""
-    if connection.execute("PRAGMA application_id").fetchone()[0] != schema.APPLICATION_ID:
-        raise ForeignFileError(path)
+    mark, by_tables = connection.execute("PRAGMA application_id").fetchone()[0], schema.version_by_tables(connection)
+    if mark != schema.APPLICATION_ID:
+        if not by_tables:
+            raise ForeignFileError(path)
+        raise StoreDamagedError(path, f"its header has the application id {mark:#x} instead of {schema.APPLICATION_ID:#x}")
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > schema.SCHEMA_VERSION:
         raise NewerSchemaError(path, version, schema.SCHEMA_VERSION)
+    if version < 1 or min(version, schema.WITH_SUMS) != by_tables:
+        raise StoreDamagedError(path, f"its header has schema version {version}, which does not fit its tables")
     meta = dict(connection.execute("SELECT name, value FROM meta"))
     try:
         return Header(version=version, dialect_name=meta["dialect"], compacted=int(meta["compacted"]))
@@ -52,14 +60,21 @@ def read_header(connection: sqlite3.Connection, path: str) -> Header:
 
 
 def check_dialect(header: Header, path: str, dialect_name: str) -> None:
-    """Raises DialectMismatchError."""
+    """Raises DialectMismatchError, and StoreDamagedError if no server can have written the name in the database."""
+    if is_garbled(header, dialect_name):
+        raise StoreDamagedError(path, f"its table meta names the dialect {header.dialect_name!r}")
     if header.dialect_name != dialect_name:
         raise DialectMismatchError(path, header.dialect_name, dialect_name)
 
 
+def is_garbled(header: Header, dialect_name: str) -> bool:
+    """True if `header` names no dialect, as opposed to one other than `dialect_name`."""
+    return header.dialect_name not in (*DIALECTS, dialect_name) and dialect_name in DIALECTS
+
+
 def rows_query(version: int) -> str:
     """The query for rows above a revision, in order, of a database with schema `version`."""
-    return _ROWS.format("sum" if version > 1 else "NULL")
+    return _ROWS.format("sum" if version >= schema.WITH_SUMS else "NULL")
 
 
 class Loading:
@@ -69,6 +84,7 @@ class Loading:
         self._items: dict[str, KeyValue] = {}
         self._expires: dict[str, float] = {}
         self._bad_rows: list[int] = []
+        self._bad_values: dict[int, str] = {}
         self.revision = 0
 
     def take(
@@ -83,19 +99,24 @@ class Loading:
         if deleted:
             self._items.pop(key, None)
             return
-        self._items[key] = KeyValue(key, value if verdict is Verdict.GOOD else DamagedValue(value), revision, created)
+        if verdict is Verdict.BAD_VALUE:
+            self._bad_values[revision] = key
+            value = DamagedValue(value)
+        self._items[key] = KeyValue(key, value, revision, created)
         if expires:
             self._expires[key] = expires
 
     def done(self, compacted: int) -> Loaded:
         items = self._items
+        current = {at: key for at, key in self._bad_values.items() if key in items and items[key].revision == at}
         return Loaded(
             items=list(items.values()),
             leases=[(end, key, items[key].revision) for key, end in self._expires.items()],
             # The last write may have been a deletion that was compacted.
             revision=max(self.revision, compacted),
             bad_rows=self._bad_rows,
-            bad_values=[item.key for item in items.values() if item.value.__class__ is DamagedValue],
+            bad_values=list(current.values()),
+            bad_history=[at for at in self._bad_values if at not in current],
         )
 
 

@@ -42,5 +42,5 @@ class DialectMismatchError(StoreError):
     def __init__(self, path: str, found: str, wanted: str) -> None:
         super().__init__(
             f"the store {path} was made with --dialect={found} and cannot be served with --dialect={wanted}: "
-            f"start with --dialect={found}, or with an empty data directory"
+            f"use --dialect={found}, or an empty data directory"
         )

@@ -9,16 +9,18 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import Final
 
+from orchd.store.disk_errors import reason
 from orchd.store.highwater import read_highwater
 from orchd.store.interfaces import UnavailableError
 from orchd.store.journalfile import lost_commits
 from orchd.store.loading import Header, Loaded, check_dialect, load, read_header
 from orchd.store.locking import FileLock
-from orchd.store.open_errors import StoreDamagedError
-from orchd.store.schema import check, connect, create, make_empty, migrate
+from orchd.store.open_errors import ForeignFileError, NewerSchemaError, StoreDamagedError
+from orchd.store.schema import check, connect, create, make_empty, migrate, refuse_cut
 
 #: SQLite errors after which reads continue: disk full, disk error, read-only file system.
 _NO_WRITING: Final = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
@@ -54,7 +56,7 @@ def open_store(path: str, dialect_name: str, *, lock: FileLock, check_seconds: f
             return Found(connection=None, loaded=loaded, compacted=header.compacted, trouble=str(error))
         return Found(connection=connection, loaded=loaded, compacted=header.compacted, trouble=_try_to_write(connection))
     except (sqlite3.OperationalError, OSError) as error:
-        raise UnavailableError(f"cannot open the store {path}: {error}") from error
+        raise UnavailableError(f"cannot open the store {path}: {reason(path, error)}") from error
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         raise StoreDamagedError(path, str(error)) from error
 
@@ -74,8 +76,17 @@ def refuse_gone(path: str) -> None:
     if not os.path.exists(path):
         if known is not None or journal:
             raise StoreDamagedError(path, f"its database file is gone{was}")
-    elif os.path.getsize(path) == 0:
-        raise StoreDamagedError(path, f"its database file has 0 bytes{was}")
+    else:
+        refuse_cut(path, was)
+
+
+def refuse_other_dialect(path: str, dialect_name: str) -> None:
+    """Raise DialectMismatchError if there is a store of another dialect at `path`. What cannot be read passes: `open_store` refuses
+    it."""
+    if not os.path.exists(path):
+        return
+    with suppress(sqlite3.Error, StoreDamagedError, ForeignFileError, NewerSchemaError), closing(connect(path, read_only=True)) as connection:
+        check_dialect(read_header(connection, path), path, dialect_name)
 
 
 def examine(
@@ -115,7 +126,7 @@ def examine(
 
 
 def _nothing() -> Loaded:
-    return Loaded(items=[], leases=[], revision=1, bad_rows=[], bad_values=[])
+    return Loaded(items=[], leases=[], revision=1, bad_rows=[], bad_values=[], bad_history=[])
 
 
 def _is_blank(connection: sqlite3.Connection) -> bool:

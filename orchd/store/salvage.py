@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Final
 
@@ -13,17 +15,22 @@ from orchd.store.backup import give_to_owner, move_store
 from orchd.store.export import Content, write_file
 from orchd.store.highwater import highwater_file, read_highwater, set_highwater
 from orchd.store.interfaces import DamagedValue, StoreError
-from orchd.store.loading import Header, Loaded, Loading, check_dialect, read_header, rows_query
+from orchd.store.loading import Header, Loaded, Loading, check_dialect, is_garbled, rows_query
 from orchd.store.locking import FileLock
 from orchd.store.open_errors import StoreDamagedError
 from orchd.store.opening import examine, refuse_gone
-from orchd.store.schema import connect, sync
+from orchd.store.schema import connect, delete_store, sync, version_by_tables
 
 #: Number of skipped revisions, so that no version that a client may have seen is reused.
 _SKIP: Final = 1_000_000
 #: Consecutive failures after which revisions are skipped faster, and how far to scan if the last revision is unknown.
 _PATIENCE: Final = 1000
 _FURTHER: Final = 100_000
+#: Length of SQLite's header, its part that says how to write and read, and those that are equal in all files of stores: the magic
+#: text and page size; payload fractions; schema format; text encoding (https://www.sqlite.org/fileformat2.html, "The Database Header").
+_HEADER_SIZE: Final = 100
+_FORMAT: Final = 18
+_CONSTANT: Final = ((0, 18), (20, 24), (44, 48), (56, 60))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,10 +46,11 @@ class Salvaged:
     aside: str
 
 
-def salvage(path: str, dialect_name: str) -> Salvaged:
+def salvage(path: str, usual: str, *, dialect_name: str | None = None) -> Salvaged:
     """Replace the damaged store `path`, which must not be in use, by one with its readable contents, at later revisions
     and without history. Where the last write of a key is lost, an older state of it may reappear. The damaged store is
-    kept beside it. Raises StoreError, also when nothing is readable."""
+    kept beside it. `usual` is the dialect where the store does not tell its own. Raises StoreError, also for another dialect
+    than `dialect_name` (None: any)."""
     path = os.path.abspath(path)
     if not os.path.exists(path) and read_highwater(path) is None and not os.path.exists(path + "-wal"):
         raise StoreError(f"there is no store at {path}")
@@ -51,7 +59,7 @@ def salvage(path: str, dialect_name: str) -> Salvaged:
         try:
             if not _is_damaged(path):
                 raise StoreError(f"the store {path} is not damaged: nothing was changed")
-            return _salvage(path, dialect_name)
+            return _salvage(path, usual, dialect_name)
         finally:
             lock.release()
     except (sqlite3.Error, OSError) as error:
@@ -69,13 +77,16 @@ def _is_damaged(path: str) -> bool:
         raise
     except (sqlite3.DatabaseError, UnicodeDecodeError):
         return True
-    return bool(loaded.bad_values)
+    return bool(loaded.bad_values or loaded.bad_history)
 
 
-def _salvage(path: str, dialect_name: str) -> Salvaged:
+def _salvage(path: str, usual: str, dialect_name: str | None) -> Salvaged:
     known = read_highwater(path) or 0
-    header, loaded, complete = _read(path, dialect_name, known)
-    check_dialect(header, path, dialect_name)
+    header, loaded, complete = _read(path, usual, known)
+    if is_garbled(header, usual):
+        header = replace(header, dialect_name=usual)
+    if dialect_name is not None:
+        check_dialect(header, path, dialect_name)
     items = [item for item in loaded.items if item.value.__class__ is not DamagedValue]
     revision = max(known, loaded.revision) + _SKIP
     expires = {key: end for end, key, _ in loaded.leases}
@@ -97,27 +108,71 @@ def _salvage(path: str, dialect_name: str) -> Salvaged:
     )
 
 
-def _read(path: str, dialect_name: str, known: int) -> tuple[Header, Loaded, bool]:
+def _read(path: str, usual: str, known: int) -> tuple[Header, Loaded, bool]:
     """The readable contents, and whether they are complete up to the last known revision."""
-    nothing = Header(version=0, dialect_name=dialect_name, compacted=1)
-    if not os.path.exists(path) or os.path.getsize(path) == 0:
-        return nothing, Loading().done(1), False
+    nothing = Header(version=0, dialect_name=usual, compacted=1), Loading().done(1), False
+    try:
+        refuse_gone(path)
+    except StoreDamagedError:
+        return nothing
+    copy = path + ".readable"
+    try:
+        try:
+            return _read_database(path, usual, known)
+        except sqlite3.DatabaseError:
+            _copy_with_header(path, copy)
+            return _read_database(copy, usual, known)
+    except sqlite3.DatabaseError:
+        return nothing
+    finally:
+        delete_store(copy)
+
+
+def _copy_with_header(path: str, copy: str) -> None:
+    """Copy a database and its journal, with the parts of the header that are equal in all stores as they were."""
+    write_file(copy, Content(dialect_name="", revision=1, items=(), expires={}))
+    with open(copy, "rb") as file:
+        usual = file.read(_HEADER_SIZE)
+    for suffix in ("", "-wal"):
+        if os.path.exists(path + suffix):
+            shutil.copyfile(path + suffix, copy + suffix)
+    with open(copy, "r+b") as file:
+        for start, end in _CONSTANT:
+            file.seek(start)
+            file.write(usual[start:end])
+        # The format of files with a write-ahead log, which `write_file` turns off.
+        file.seek(_FORMAT)
+        file.write(b"\2\2")
+
+
+def _read_database(path: str, usual: str, known: int) -> tuple[Header, Loaded, bool]:
+    """The readable contents, and whether they are complete up to `known`. Raises sqlite3.DatabaseError if nothing is."""
     connection = connect(path, read_only=True)
     try:
         # Invalid text must not stop the reading; its row fails the checksum.
         connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
         # Otherwise SQLite refuses a file that is shorter than its header says.
         connection.execute("PRAGMA writable_schema = ON")
-        try:
-            header = read_header(connection, path)
-        except (sqlite3.DatabaseError, StoreDamagedError):
-            return nothing, Loading().done(1), False
+        header = _read_header(connection, usual)
         loading = Loading()
         complete = _read_rows(connection, header.version, loading, known)
     finally:
         connection.close()
     loaded = loading.done(header.compacted)
     return header, loaded, complete and loaded.revision >= known
+
+
+def _read_header(connection: sqlite3.Connection, usual: str) -> Header:
+    """What the tables say, in place of what is lost. Raises sqlite3.DatabaseError."""
+    meta: dict[str, str] = {}
+    with suppress(sqlite3.DatabaseError):
+        meta |= connection.execute("SELECT name, value FROM meta")
+    compacted = meta.get("compacted", "")
+    return Header(
+        version=version_by_tables(connection),
+        dialect_name=meta.get("dialect", usual),
+        compacted=int(compacted) if compacted.isdecimal() else 1,
+    )
 
 
 def _read_rows(connection: sqlite3.Connection, version: int, loading: Loading, known: int) -> bool:

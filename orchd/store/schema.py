@@ -12,11 +12,19 @@ import os
 import sqlite3
 import time
 
+from orchd.store.disk_errors import reason
+from orchd.store.interfaces import UnavailableError
 from orchd.store.open_errors import StoreDamagedError
 
+#: Suffixes of the database's name: all files of a database.
+FILES = ("-wal", "-shm", "-journal", "")
+#: No database is shorter: SQLite's smallest page, in bytes.
+_SMALLEST = 512
 #: Marks the file as ours ("orcd"), in SQLite's header.
 APPLICATION_ID = 0x6F726364
 SCHEMA_VERSION = 2
+#: The schema version from which rows have checksums.
+WITH_SUMS = 2
 
 _TABLES = """
 CREATE TABLE log (
@@ -34,6 +42,14 @@ CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
 #: Migration statements: MIGRATIONS[n] leads from schema version n to n + 1.
 MIGRATIONS: dict[int, str] = {1: "ALTER TABLE log ADD COLUMN sum INTEGER"}
+
+
+def delete_store(path: str) -> None:
+    """Delete a database and its auxiliary files, as far as they exist."""
+    for suffix in FILES:
+        if os.path.exists(path + suffix):
+            os.unlink(path + suffix)
+
 
 def sync(path: str) -> None:
     """fsync a file's contents, or a directory's names."""
@@ -63,24 +79,37 @@ def connect(path: str, *, read_only: bool = False, exclusive: bool = False) -> s
     return connection
 
 
+def refuse_cut(path: str, was: str) -> None:
+    """Raise StoreDamagedError for a file too short for the database of any program; `was` ends the reason. Raises OSError."""
+    size = os.path.getsize(path)
+    if size < _SMALLEST:
+        raise StoreDamagedError(path, f"its database file has {size} bytes{was}")
+
+
 def make_empty(path: str, dialect_name: str) -> None:
-    """Create the store `path`, which must not exist: the name appears when the file is complete and synced."""
+    """Create the store `path`, which must not exist: the name appears when the file is complete and synced. Raises
+    UnavailableError."""
     partial = path + ".partial"
-    for suffix in ("", "-wal", "-shm", "-journal"):
-        # Left by an interrupted attempt.
-        if os.path.exists(partial + suffix):
-            os.unlink(partial + suffix)
+    # Left by an interrupted attempt.
+    delete_store(partial)
     os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     try:
         connection = connect(partial)
         try:
             create(connection, dialect_name)
+            # Fails where closing would not: with contents that only the journal has, which is not renamed.
+            connection.execute("PRAGMA journal_mode = DELETE").fetchone()
         finally:
             connection.close()
         sync(partial)
         os.rename(partial, path)
+    except (sqlite3.Error, OSError) as error:
+        # Before the deletion, which makes space on a full disk.
+        why = reason(partial, error)
+        delete_store(partial)
+        raise UnavailableError(f"cannot make the store {path}: {why}") from error
     except BaseException:
-        os.unlink(partial)
+        delete_store(partial)
         raise
     # SQLite syncs the contents of the file, not its directory entry.
     sync(os.path.dirname(path))
@@ -99,6 +128,14 @@ def create(connection: sqlite3.Connection, dialect_name: str) -> None:
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
     connection.execute("COMMIT")
+
+
+def version_by_tables(connection: sqlite3.Connection) -> int:
+    """1 or WITH_SUMS, the version that brought the columns of the tables; 0 if they are no store's. Raises sqlite3.Error."""
+    log = {row[1] for row in connection.execute("PRAGMA table_info(log)")}
+    if not {"revision", "key", "created", "prev", "deleted", "expires", "value"} <= log:
+        return 0
+    return WITH_SUMS if "sum" in log else 1
 
 
 def migrate(connection: sqlite3.Connection, version: int) -> None:

@@ -35,8 +35,10 @@ from orchd.store.interfaces import (
 )
 from orchd.store.keys import check_key, prefix_end, span
 from orchd.store.leases import Leases
+from orchd.store.metrics import revision_gauge, watchers_gauge
 from orchd.store.watching import Watch, Watches
 from orchd.txkit.log import Logger
+from orchd.txkit.metrics.instruments import Instrument
 
 _DELETE = EventType.DELETE
 _PUT = EventType.PUT
@@ -86,6 +88,9 @@ class SingleProcessStore:
         self._recent_bytes = recent_bytes
         self._watches = Watches(self)
         self._leases = Leases(reactor, self._expire)
+        self.instruments: tuple[Instrument, ...] = (
+            revision_gauge(lambda: self.revision), watchers_gauge(lambda: self.watchers)
+        )  # fmt: skip
 
     # Implemented by subclasses.
 

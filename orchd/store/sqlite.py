@@ -11,7 +11,7 @@ import os
 import sqlite3
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -21,18 +21,18 @@ from twisted.internet.interfaces import IReactorFromThreads
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from orchd.store import sql
+from orchd.store import disk_errors, sql
 from orchd.store.backup import write_backup
 from orchd.store.compaction import USUAL_HISTORY, Compaction, HistoryLimits
 from orchd.store.highwater import HighWater
 from orchd.store.interfaces import Event, EventType, IStore, KeyValue, StoreError, UnavailableError
 from orchd.store.keys import prefix_end
 from orchd.store.locking import FileLock
-from orchd.store.opening import Found, open_for_writing, open_store
+from orchd.store.metrics import CommitMetrics, size_gauge
+from orchd.store.opening import Found, examine, open_for_writing, open_store
 from orchd.store.schema import connect
 from orchd.store.single_process import SingleProcessStore, Write
 from orchd.store.worker import Worker
-from orchd.txkit.histogram import Histogram
 
 #: Maximum writes per commit; more wait for the next.
 _BATCH = 1024
@@ -44,9 +44,6 @@ _NOT_COMMITTED = (
     sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_IOERR_WRITE,
 )  # fmt: skip
-#: Bucket upper bounds of the histograms, in seconds and in writes.
-COMMIT_BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
-BATCH_BUCKETS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0)
 
 
 @implementer(IStore)
@@ -59,8 +56,7 @@ class SqliteStore(SingleProcessStore):
     it only briefly, around system calls, each of which restarts the writer's wait for a forced switch: with the default
     of 5 ms, commits of a fully busy process took seconds, with this one no longer than the reactor's turn.
 
-    Metrics: `commits`, `writes`, `failed_commits`, histograms of `commit_seconds` and `batch_sizes` (writes per
-    commit), `file_size`.
+    `metrics` counts its commits.
     """
 
     def __init__(
@@ -75,11 +71,8 @@ class SqliteStore(SingleProcessStore):
     ) -> None:
         super().__init__(reactor, recent_events=history.recent_events, recent_bytes=history.recent_bytes)
         self.path = os.path.abspath(os.fspath(path))
-        self.commits = 0
-        self.writes = 0
-        self.commit_seconds = Histogram(COMMIT_BUCKETS)
-        self.batch_sizes = Histogram(BATCH_BUCKETS)
-        self.failed_commits = 0
+        self.metrics = CommitMetrics()
+        self.instruments = (*self.instruments, *self.metrics.instruments, size_gauge(self.file_size))
         self._dialect_name = dialect_name
         self._threads: IReactorFromThreads = reactor
         self._check_seconds = check_seconds
@@ -104,6 +97,8 @@ class SqliteStore(SingleProcessStore):
         self._broken = False
         #: True after a commit with unknown outcome: the file must be read before the next write.
         self._uncertain = False
+        #: True after an error of SQLite that may be one of the disk: the file is examined before it is used again.
+        self._suspect = False
         self._trouble = ""
         self._probing: Any = None
         self._stopping: Deferred[None] | None = None
@@ -223,22 +218,20 @@ class SqliteStore(SingleProcessStore):
             self._writer.post(self._commit)
 
     def _wrote(self, batch: Sequence[Write], count: int, seconds: float) -> None:
-        self.commits += 1
-        self.writes += count
-        self.commit_seconds.observe(COMMIT_BUCKETS, seconds)
-        self.batch_sizes.observe(BATCH_BUCKETS, count)
+        self.metrics.observe_commit(count, seconds)
         self._concurrent = len(batch) > 1 or len(self._pending) > 1
         if count and self._trouble:
             self._recovered()
         self._committed(batch)
         self._compaction.wrote()
 
-    def _not_written(self, batch: Sequence[Write], error: Exception) -> None:
-        self.failed_commits += 1
+    def _not_written(self, batch: Sequence[Write], error: Exception, reason: str) -> None:
+        self.metrics.failed.add()
         if isinstance(error, _NoWritingError):
             why = self._trouble
         else:
-            why = self._in_trouble(str(error))
+            self._suspect = self._suspect or disk_errors.is_malformed(error)
+            why = self._in_trouble(reason)
             if not _certain(error):
                 self._uncertain = True
                 why = f"{why}; the write may have been applied or not"
@@ -268,10 +261,14 @@ class SqliteStore(SingleProcessStore):
 
     def _probe(self) -> None:
         self._probing = None
-        Deferred.fromCoroutine(self._try_again()).addErrback(self._probe_failed)
+        Deferred.fromCoroutine(self._try_again()).addErrback(lambda failure: ensureDeferred(self._probe_failed(failure)))
 
     async def _try_again(self) -> None:
         """Test whether writing works, and read the file after a commit with unknown outcome."""
+        if self._suspect:
+            await self._disconnect()
+            await self._writer.run(partial(examine, self.path, self._dialect_name, self._check_seconds))
+            self._suspect = False
         if self._connection is None:
             self._connection = await self._writer.run(partial(open_for_writing, self.path, self._dialect_name))
         if self._reading is None:
@@ -290,10 +287,23 @@ class SqliteStore(SingleProcessStore):
         if self._trouble:
             self._recovered()
 
-    def _probe_failed(self, failure: Failure) -> None:
-        if failure.check(sqlite3.Error, OSError) is None:
+    async def _disconnect(self) -> None:
+        """Close the connections, the writable one first: the last one would move the journal into the database."""
+        connection, self._connection = self._connection, None
+        reading, self._reading = self._reading, None
+        if connection is not None:
+            await self._writer.run(connection.close)
+        if reading is not None:
+            await self._reader.run(reading.close)
+
+    async def _probe_failed(self, failure: Failure) -> None:
+        if failure.check(sqlite3.Error, OSError, StoreError) is None:
             self._log.failure("probing the store failed", failure)
-        self._in_trouble(str(failure.value))
+        error = failure.value
+        assert error is not None, "an errback has an exception"
+        self._suspect = self._suspect or disk_errors.is_malformed(error)
+        if not self._refusal:
+            self._in_trouble(await self._writer.run(partial(disk_errors.reason, self.path, error)))
 
     # ... and in the writer's.
 
@@ -324,7 +334,7 @@ class SqliteStore(SingleProcessStore):
         except Exception as error:
             # Any exception: the writers must get it, and the thread must continue.
             self._broken = True
-            self._threads.callFromThread(self._not_written, batch, error)
+            self._threads.callFromThread(self._not_written, batch, error, disk_errors.reason(self.path, error))
             return
         self._threads.callFromThread(self._wrote, batch, count, time.perf_counter() - began)
         if count and self._mark is not None:
@@ -350,12 +360,15 @@ class SqliteStore(SingleProcessStore):
     def _read(self, job: Any) -> Deferred[Any]:
         if self._reading is None:
             return fail(UnavailableError(f"the store cannot read its history: {self._trouble}"))
-        return self._reader.run(job).addErrback(self._unreadable)
+        return self._reader.run(partial(self._run_read, job))
 
-    def _unreadable(self, failure: Failure) -> Failure:
-        if isinstance(failure.value, sqlite3.Error):
-            return Failure(UnavailableError(f"the store cannot read its history: {failure.value} ({self.path})"))
-        return failure
+    def _run_read(self, job: Callable[[], Any]) -> Any:
+        """Run a job of the reader in its thread. Raises UnavailableError."""
+        try:
+            return job()
+        except sqlite3.Error as error:
+            reason = disk_errors.reason(self.path, error)
+            raise UnavailableError(f"the store cannot read its history: {reason} ({self.path})") from error
 
     def _forget(self, revision: int) -> Deferred[None]:
         return ensureDeferred(self._forget_stepwise(revision))

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
 #: Flags that a cluster sets itself.
 _OWN_FLAGS = ("data-dir", "dialect", "bind-address", "secure-port", "token-auth-file", "cert-dir")
+
+#: Gates that differ from the server's defaults: clients that ask for no field validation are warned of unknown fields.
+DEFAULT_GATES: Final = {"ServerSideFieldValidation": True}
 
 
 def controller_names(controllers: bool | Iterable[str]) -> bool | tuple[str, ...]:
@@ -62,8 +66,7 @@ def _lines(
         yield f"--scheduler={_text(some if scheduler is None else scheduler)}"
     if nodes:
         yield f"--simulated-nodes={nodes}"
-    if gates:
-        yield "--feature-gates=" + ",".join(f"{name}={_text(on)}" for name, on in sorted(gates.items()))
+    yield "--feature-gates=" + ",".join(f"{name}={_text(on)}" for name, on in sorted({**DEFAULT_GATES, **gates}.items()))
     for name, value in named.items():
         yield f"--{name}={value}"
 

@@ -1,7 +1,7 @@
 """The API server program of ``orchd-envtest-assets``: accepts the flags that test frameworks pass, and stores in memory.
 
-It has the flags of the server with the defaults that frameworks expect: neither controllers nor scheduler run, and a
-certificate in --cert-dir is served. A real etcd at --etcd-servers is used.
+It has the flags of the server with the defaults that frameworks expect: neither controllers nor scheduler run, a certificate in
+--cert-dir is served, and unknown fields give warnings. A real etcd at --etcd-servers is used.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from orchd.config import settings as configuration
 from orchd.config.options import Options
 from orchd.dialect import KUBERNETES
 from orchd.store.memory import MemoryStore
+from orchd.testing.cluster_flags import DEFAULT_GATES
 from orchd.testing.envtest_etcd import MARK
 from orchd.testing.run_folder import run_folder
 
@@ -79,6 +80,7 @@ def read_settings(arguments: list[str], folder: Path) -> configuration.Settings:
     """The server's settings. Raises usage.UsageError and ValueError that name the flag."""
     flags = list(map_flags(arguments))
     defaults = [f"--dialect={KUBERNETES.name}", "--scheduler=false", f"--data-dir={folder}"]
+    defaults += [f"--feature-gates={name}={str(on).lower()}" for name, on in DEFAULT_GATES.items()]
     if not any(flag.lstrip("-").partition("=")[0] == "controllers" for flag in flags):
         # A list, to which a flag of the caller would be added.
         defaults.append("--controllers=-*")

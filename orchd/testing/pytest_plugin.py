@@ -24,6 +24,8 @@ from orchd.testing.namespaces import create_namespace, remove_namespace
 _STOCK_CLIENT = KUBERNETES.long
 
 _ON_OFF = ("on", "off")
+#: The server that was started before any import.
+_EARLY = pytest.StashKey[Cluster]()
 #: Fixtures that start a server.
 _SERVERS = frozenset(("orchd_server", "orchd_cluster"))
 #: name -> (choices or None, default, help)
@@ -34,6 +36,7 @@ _OPTIONS: dict[str, tuple[tuple[str, ...] | None, str, str]] = {
     "orchd-controllers": (None, "on", "Run controllers: on, off, or a list as of the server's --controllers."),
     "orchd-feature-gates": (None, "", "Feature gates of the server: Name=true,Other=false."),
     "orchd-flags": (None, "", "Further flags of the server, separated by spaces: name=value name=value."),
+    "orchd-environment": (_ON_OFF, "off", "Start orchd_server before conftest files and tests are imported, for programs that read its address then."),
     "orchd-folder": (None, "", "Keep the store of orchd_server in this folder, for the next run; in memory without."),
 }
 
@@ -63,12 +66,36 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         fork_client()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Start the server of the whole run where programs read its address when they are imported."""
+    options = early_config.known_args_namespace
+    # The process that distributes tests to workers imports none.
+    if _value(early_config, "orchd-environment") == "off" or getattr(options, "numprocesses", None) or options.help or options.version:
+        return
+    cluster = early_config.stash[_EARLY] = Cluster(**cluster_arguments(early_config), folder=_folder(early_config)).start()
+    os.environ.update(cluster.environment())
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if _EARLY in config.stash:
+        for name in config.stash[_EARLY].environment():
+            del os.environ[name]
+        config.stash[_EARLY].stop()
+
+
+def _value(config: pytest.Config, name: str) -> str:
+    """An option of the command line, which is not completely parsed at first, or of the ini file."""
+    key = name.replace("-", "_")
+    given = next((found for each in (config.option, config.known_args_namespace) if (found := getattr(each, key, None)) is not None), None)
+    return str(config.getini(key) if given is None else given).strip()
+
+
 def cluster_arguments(config: pytest.Config) -> dict[str, Any]:
     """The arguments of `Cluster` that options and the ini file ask for, the folder left out. Raises pytest.UsageError."""
 
     def value(name: str) -> str:
-        given = config.getoption(f"--{name}")
-        return str(config.getini(name.replace("-", "_")) if given is None else given).strip()
+        return _value(config, name)
 
     for name, (choices, _, _) in _OPTIONS.items():
         if choices is not None and value(name) not in choices:
@@ -101,8 +128,7 @@ def _pairs(option: str, text: str) -> dict[str, str]:
 
 def _folder(config: pytest.Config) -> Path | None:
     """The persistent folder; one for each worker of a distributed run, as a store belongs to one server at a time."""
-    given = config.getoption("--orchd-folder")
-    text = str(config.getini("orchd_folder") if given is None else given).strip()
+    text = _value(config, "orchd-folder")
     if not text:
         return None
     return config.rootpath / text / os.environ.get("PYTEST_XDIST_WORKER", "main")
@@ -111,6 +137,9 @@ def _folder(config: pytest.Config) -> Path | None:
 @pytest.fixture(scope="session")
 def orchd_server(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """A running `orchd.testing.Cluster`, shared by the tests of this process."""
+    if _EARLY in request.config.stash:
+        yield request.config.stash[_EARLY]
+        return
     arguments = cluster_arguments(request.config)
     with Cluster(**arguments, folder=_folder(request.config)) as cluster:
         yield cluster
@@ -129,6 +158,15 @@ def orchd_namespace(orchd_server: Cluster) -> Iterator[str]:
     name = create_namespace(orchd_server)
     yield name
     remove_namespace(orchd_server, name)
+
+
+@pytest.fixture
+def orchd_environment(orchd_server: Cluster, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Environment variables with which a client program finds `orchd_server`; set during the test."""
+    found = orchd_server.environment()
+    for name, value in found.items():
+        monkeypatch.setenv(name, value)
+    return found
 
 
 @pytest.fixture(scope="session")

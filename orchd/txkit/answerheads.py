@@ -12,10 +12,13 @@ import builtins
 from collections.abc import Callable
 from typing import Any, cast
 
-from twisted.internet.interfaces import ITCPTransport
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IStreamClientEndpoint, ITCPTransport
 from twisted.python.failure import Failure
 from twisted.web._newclient import HEADER, STATUS, HTTP11ClientProtocol, HTTPClientParser
-from twisted.web.client import HTTPConnectionPool, _HTTP11ClientFactory
+from twisted.web.client import Agent, HTTPConnectionPool, _HTTP11ClientFactory
+from twisted.web.http_headers import Headers
+from twisted.web.iweb import IBodyProducer, IResponse
 
 #: Maximum bytes of a response head, including preceding interim responses.
 MOST_HEAD = 256 * 1024
@@ -70,6 +73,21 @@ class _Factory(_HTTP11ClientFactory):
     def buildProtocol(self, addr: Any) -> _Protocol:
         make: Callable[[Any], _Protocol] = _Protocol
         return make(self._quiescentCallback)
+
+
+class EndpointAgent(Agent):
+    """Sends requests to endpoints, each on a connection of its own. Neither endpoint nor request target comes from a URL."""
+
+    def __init__(self, reactor: Any) -> None:
+        begin: Callable[..., None] = super().__init__
+        begin(reactor, pool=bounded_heads_pool(reactor, persistent=False))
+
+    def request_at(
+        self, endpoint: IStreamClientEndpoint, method: bytes, target: bytes, headers: Headers, body: IBodyProducer | None
+    ) -> Deferred[IResponse]:
+        """The response to ``method target``. `headers` contain Host. `target` is sent as it is."""
+        send: Callable[..., Deferred[IResponse]] = self._requestWithEndpoint
+        return send((b"", b"", 0), endpoint, method, None, headers, body, target)
 
 
 def bounded_heads_pool(reactor: Any, *, persistent: bool) -> HTTPConnectionPool:

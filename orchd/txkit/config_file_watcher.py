@@ -19,6 +19,7 @@ from orchd.txkit.log import Logger
 
 #: Seconds between checks of the file.
 _EVERY = 1.0
+_PREVIOUS = "the previous one stays in use"
 #: Maximum size of the file in bytes.
 _MOST: int = 3 << 20
 
@@ -56,7 +57,7 @@ class ConfigFileWatcher:
     """Applies the contents of a file whenever they change. `path` was read before, as `data`, which is in use.
 
     `apply` raises ValueError for invalid contents, which are not tried again, and NotAppliedError for contents
-    that are tried again at the next check. After a failure the previous contents stay in use. `what` names the configuration in the
+    that are tried again at the next check, of which parts may be in use. After other failures the previous contents stay in use. `what` names the configuration in the
     log; `clock` is the reactor, `wall` returns epoch seconds.
     """
 
@@ -74,7 +75,7 @@ class ConfigFileWatcher:
     ) -> None:
         self.counts = ReloadCounts(digest=digest(data))
         self._path, self._apply, self._what, self._wall = path, apply, what, wall
-        self._tracked = data
+        self._tracked: bytes | None = data
         self._seen = stamps([path])
         self._again = True
         self._background = Background()
@@ -103,19 +104,20 @@ class ConfigFileWatcher:
         try:
             data = read_limited(self._path)
         except (OSError, ValueError) as error:
-            self._fail(error)
+            self._fail(error, _PREVIOUS)
             return
         if data == self._tracked:
             return
         try:
             await self._apply(data)
         except NotAppliedError as error:
-            self._again = True
-            self._fail(error)
+            # Parts may be in use: neither these contents nor the previous ones are applied already.
+            self._again, self._tracked = True, None
+            self._fail(error, "it is tried again")
             return
         except ValueError as error:
             self._tracked = data
-            self._fail(error)
+            self._fail(error, _PREVIOUS)
             return
         self._tracked = data
         self.counts.succeeded += 1
@@ -123,11 +125,12 @@ class ConfigFileWatcher:
         self.counts.digest = digest(data)
         self._log.info("reloaded the {what} from {path}", what=self._what, path=self._path)
 
-    def _fail(self, error: Exception) -> None:
+    def _fail(self, error: Exception, what_follows: str) -> None:
         self.counts.failed += 1
         self.counts.last_failure = self._wall()
         self._log.error(
-            "failed to reload the {what} from {path}, the previous one stays in use: {error}",
+            "failed to reload the {what} from {path}, {follows}: {error}",
+            follows=what_follows,
             what=self._what,
             path=self._path,
             error=str(error),

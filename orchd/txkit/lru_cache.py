@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -45,6 +45,14 @@ class LruCache(Generic[K, V]):
     def remove(self, key: K) -> None:
         """Remove `key` if it exists."""
         self._entries.pop(key, None)
+
+    def clear(self) -> None:
+        """Remove all entries."""
+        self._entries.clear()
+
+    def values(self) -> Iterable[V]:
+        """The current values; does not count as use. Valid until the next change."""
+        return self._entries.values()
 
     def items(self) -> Iterator[tuple[K, V]]:
         """A snapshot of all entries, the least recently used first; does not count as use."""

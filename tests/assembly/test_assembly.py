@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -68,21 +70,64 @@ class TestHealth:
         assert not server.clock.getDelayedCalls()
 
 
-class TestSections:
-    def test_admission_configuration_inline_or_in_another_file(self, tmp_path: Path) -> None:
-        """A plugin's section is inline or in the file that its path names."""
-        (tmp_path / "other.yaml").write_text("limit: 3\n")
-        text = "plugins:\n- name: A\n  configuration: {x: 1}\n- name: B\n  path: other.yaml\n- name: C\n"
-        (tmp_path / "main.yaml").write_text(text)
-        assert sections(str(tmp_path / "main.yaml")) == {"A": {"x": 1}, "B": {"limit": 3}, "C": {}}
-        assert sections("") == {}
+def admission_file(folder: Path, plugin: str, configuration: Mapping[str, Any]) -> str:
+    """The flag with a file that configures one plugin."""
+    head = {"apiVersion": ORCH("apiserver.config.{abbr}.io/v1"), "kind": "AdmissionConfiguration"}
+    file = folder / "admission.yaml"
+    file.write_text(json.dumps({**head, "plugins": [{"name": plugin, "configuration": configuration}]}))
+    return f"--admission-control-config-file={file}"
 
-    @pytest.mark.parametrize("text", ["plugins:\n- configuration: {}\n", "[]", "a: b: c", "plugins:\n- name: A\n  path: none\n"])
-    def test_invalid_admission_configuration_names_the_flag(self, tmp_path: Path, text: str) -> None:
-        """An unusable file raises a ValueError that names the flag and the file."""
-        (tmp_path / "main.yaml").write_text(text)
-        with pytest.raises(ValueError, match=r"--admission-control-config-file: .*(yaml|none)"):
-            sections(str(tmp_path / "main.yaml"))
+
+def section(version: str, kind: str, **members: Any) -> dict[str, Any]:
+    return {"apiVersion": ORCH(version), "kind": kind, **members}
+
+
+SECURITY = ("pod-security.admission.config.{abbr}.io/v1", "PodSecurityConfiguration")
+TOLERATIONS = ("podtolerationrestriction.admission.{abbr}.io/v1alpha1", "Configuration")
+LIMITS = ("eventratelimit.admission.{abbr}.io/v1alpha1", "Configuration")
+HOOKS = ("apiserver.config.{abbr}.io/v1", "WebhookAdmissionConfiguration")
+QUOTA = ("apiserver.config.{abbr}.io/v1", "ResourceQuotaConfiguration")
+
+
+@pytest.mark.parametrize(
+    ("plugin", "configuration", "message"),
+    [
+        ("PodSecurity", section(*SECURITY, defaults={"enforce": "basic"}), 'defaults.enforce: Invalid value: "basic": must be one of'),
+        ("PodSecurity", section(*SECURITY, defaults={"warn-version": "1.2"}), 'defaults.warn-version: Invalid value: "1.2": must be'),
+        ("PodSecurity", section(*SECURITY, exemptions={"namespaces": ["a", "B"]}), 'exemptions.namespaces[1]: Invalid value: "B"'),
+        ("PodSecurity", section(*SECURITY, exemptions={"usernames": ["a", "a"]}), 'exemptions.usernames[1]: Duplicate value: "a"'),
+        ("PodSecurity", section(*SECURITY, exemptions={"usernames": [""]}), 'exemptions.usernames[0]: Invalid value: ""'),
+        ("PodSecurity", section(*SECURITY, exemptions={"runtimeClasses": ["_"]}), 'exemptions.runtimeClasses[0]: Invalid value: "_"'),
+        ("PodTolerationRestriction", section(*TOLERATIONS, default=[{"key": "a", "operator": "Is"}]), "default[0].operator: Unsupported value"),
+        ("EventRateLimit", section(*LIMITS, limits=[]), "limits: Required value: must not be empty"),
+        ("EventRateLimit", section(*LIMITS, limits=[{"type": "X", "qps": 1, "burst": 1}]), 'limits[0].type: Unsupported value: "X"'),
+        ("EventRateLimit", section(*LIMITS, limits=[{"type": "User", "qps": 0, "burst": 1}]), "limits[0].qps: Invalid value: 0: must be positive"),
+        ("MutatingAdmissionWebhook", section(*HOOKS, orchConfigFile="a"), 'orchConfigFile: Invalid value: "a": must be an absolute file path'),
+        ("ValidatingAdmissionWebhook", section(*HOOKS, orchConfigFile="/none"), "orchConfigFile: /none: "),
+        ("ResourceQuota", section(*QUOTA, limitedResources=[{"resource": ""}]), "limitedResources[0].resource: Required value"),
+        ("PodNodeSelector", {"podNodeSelectorPluginConfig": {"ns": "a"}}, "podNodeSelectorPluginConfig.ns: invalid selector: [a]"),
+        ("ImagePolicyWebhook", {"imagePolicy": {"orchConfigFile": "/none"}}, "/none: "),
+        ("LimitRange", {}, "unknown admission plugin 'LimitRange'; the nearest is 'LimitRanger'"),
+    ],
+)
+def test_invalid_configuration_of_a_plugin_names_file_and_field(
+    tmp_path: Path, plugin: str, configuration: dict[str, Any], message: str
+) -> None:
+    """A value that a plugin cannot use fails the start with the flag, the file, the section, the plugin and the field."""
+    flag = admission_file(tmp_path, plugin, configuration)
+    on = () if plugin == "LimitRange" else (f"--enable-admission-plugins={plugin}",)
+    with pytest.raises(ValueError, match="admission") as caught:
+        make_server(tmp_path / "data", flag, *on)
+    named = "" if plugin == "LimitRange" else f"{plugin}: "
+    assert str(caught.value).startswith(f"{flag.replace('=', ': ')}: plugins[0].configuration: {named}{message}")
+
+
+@pytest.mark.parametrize("text", ["plugins: []", "[]", "a: b: c"])
+def test_invalid_admission_configuration_names_flag_and_file(tmp_path: Path, text: str) -> None:
+    """An unusable file raises a ValueError that names the flag and the file."""
+    (tmp_path / "main.yaml").write_text(text)
+    with pytest.raises(ValueError, match=r"^--admission-control-config-file: \S*main.yaml: "):
+        sections(str(tmp_path / "main.yaml"), ORCH)
 
 
 def test_flags_offer_exactly_the_existing_parts() -> None:
@@ -103,11 +148,34 @@ def test_flags_offer_exactly_the_existing_parts() -> None:
 def test_runtime_config(tmp_path: Path, flag: str, there: Any, gone: Any) -> None:
     """--runtime-config decides which versions and resources are served."""
     options = Options()
-    options.parseOptions([f"--data-dir={tmp_path}", "--controllers=-*", f"--runtime-config={flag}"])
+    off = "--enable-priority-and-fairness=false"
+    options.parseOptions([f"--data-dir={tmp_path}", "--controllers=-*", off, f"--runtime-config={flag}"])
     catalog = enabled_catalog(configuration.from_options(options))
     assert all(catalog.resource(*key) for key in there) and not any(catalog.resource(*key) for key in gone)
     for group in catalog.groups:
         assert group.versions and all(catalog.in_version(group.name, v) for v in group.versions)
+
+
+@pytest.mark.parametrize(
+    ("flags", "missing"),
+    [
+        (["--runtime-config=v1=false"], "v1"),
+        (["--runtime-config=apiregistration.orch.io/v1=false"], "apiregistration.orch.io/v1"),
+        (["--runtime-config=rbac.authorization.orch.io/v1=false", "--authorization-mode=RBAC"], "rbac.authorization.orch.io/v1"),
+        (["--runtime-config=rbac.authorization.orch.io/v1=false", "--authorization-mode=AlwaysAllow"], ""),
+        (["--runtime-config=api/beta=false", "--enable-priority-and-fairness=false"], ""),
+        (["--runtime-config=scheduling.orch.io/v1=false", "--disable-admission-plugins=Priority"], ""),
+    ],
+)
+def test_kinds_that_every_cluster_needs(tmp_path: Path, flags: list[str], missing: str) -> None:
+    """A server starts without kinds that it only fills at first, and says which kind it cannot start without."""
+    if missing:
+        with pytest.raises(ValueError, match=f"^--runtime-config: API group/version {missing} must be enabled, for "):
+            make_server(tmp_path, *flags)
+    else:
+        server = make_server(tmp_path, *flags)
+        assert run(server.request("GET", "/readyz")).code == 200
+        server.stop()
 
 
 def test_role_writes_pass_the_escalation_check() -> None:

@@ -12,7 +12,6 @@ import pytest
 from orchd.dialect import ORCH
 from orchd.kinds.identity import User
 from orchd.server.authz.interfaces import Action, Decision
-from orchd.server.pipeline.endpoints.authorization_metrics import AuthorizationMetrics
 from orchd.testing.server import InProcessServer, make_server, run
 
 NODE, RBAC, ALLOW = ({"type": sort, "name": f"the-{sort.lower()}"} for sort in ("Node", "RBAC", "AlwaysAllow"))
@@ -119,8 +118,8 @@ def test_decisions_are_counted(configured: Configured) -> None:
     assert configured.decide(User(name="somebody")) is Decision.ALLOW
     assert configured.decide(MASTERS) is Decision.ALLOW
     assert configured.server is not None
-    metrics: AuthorizationMetrics = configured.server.server.metrics.authorization
-    decisions = next(family for family in metrics.families() if family.name == "apiserver_authorization_decisions")
+    (counter,) = configured.server.server.identity.authorization.union.instruments
+    decisions = counter.family()
     found = {tuple(sample.labels.values()): sample.value for sample in decisions.samples}
     assert found[("AlwaysAllow", "the-alwaysallow", "allowed")] == 1.0
     assert "root" not in str(found) and {key[0] for key in found} <= {"RBAC", "AlwaysAllow"}

@@ -14,9 +14,8 @@ from orchd.assembly.outbound_services import IssuerServices
 from orchd.dialect import ORCH
 from orchd.server.authn.anonymous import Anonymous
 from orchd.server.authn.interfaces import AuthenticationError, Credentials
-from orchd.server.authn.token_cache import NullTokenCacheMetrics
+from orchd.server.authn.metrics import JwtMetrics, TokenCacheMetrics
 from orchd.server.outbound.webhooks import Answer, WebhookError
-from orchd.server.pipeline.endpoints.jwt_metrics import JwtMetrics
 from orchd.testing.results import result_of
 from orchd.testing.server import make_server, run
 from orchd.txkit.config_file_watcher import digest
@@ -59,7 +58,7 @@ class Configured:
             reactor=self.clock,
             wall=lambda: float(NOW),
             calls={"": web},  # type: ignore[dict-item]  # as much of a client as is used
-            token_cache=NullTokenCacheMetrics(),
+            token_cache=TokenCacheMetrics(),
             metrics=self.numbers,
         )
         self.jwt = JwtConfiguration(str(path), ORCH, services, audiences=("api",), disallowed=("https://accounts",))
@@ -118,8 +117,8 @@ def test_metrics_are_labelled_with_the_issuers_digest(configured: Configured) ->
 
     def samples() -> dict[str, float]:
         found = {}
-        for family in configured.numbers.families():
-            for sample in family.samples:
+        for instrument in configured.numbers.instruments:
+            for sample in instrument.family().samples:
                 if sample.name.endswith(("_count", "_seconds", "_info")):
                     short = sample.name.removeprefix("apiserver_authentication_jwt_authenticator_")
                     found[f"{short} {sample.labels.get('result', '')} {sample.labels['jwt_issuer_hash']}".replace(digest(ONE.encode()), "one")] = sample.value
@@ -144,18 +143,47 @@ def test_invalid_file_keeps_the_last_configuration(configured: Configured, bad: 
     assert configured.user_name(ONE) == "ann" and configured.counts == (0, 1)
 
 
-def test_new_configuration_waits_for_its_issuers(configured: Configured) -> None:
-    """A file with an unreachable issuer is retried every minute; until the issuer answers, the old configuration stays
-    in effect."""
+def test_unreachable_issuer_delays_no_other(configured: Configured) -> None:
+    """A new issuer that is not reached is tried again every minute; an issuer that the file no longer has is dropped at once."""
     configured.web.there.remove(TWO)
     configured.replace(text(TWO))
-    configured.clock.pump([0.25] * 200)
-    assert configured.user_name(ONE) == "ann" and configured.counts == (0, 0)
-    configured.clock.pump([0.25] * 60)
-    assert configured.user_name(ONE) == "ann" and configured.counts == (0, 1)
+    assert configured.user_name(ONE) is None and configured.counts == (0, 0)
+    configured.clock.pump([0.25] * 260)
+    assert configured.user_name(TWO) is None and configured.counts == (0, 1)
     configured.web.there.add(TWO)
     configured.clock.pump([0.25] * 60)
     assert (configured.user_name(ONE), configured.user_name(TWO)) == (None, "ann") and configured.counts == (1, 1)
+
+
+def test_unchanged_issuer_need_not_be_reached_again(configured: Configured) -> None:
+    """An issuer that was reached before continues while its server is away, and does not fail the reload."""
+    assert configured.user_name(ONE) == "ann"
+    configured.web.there.remove(ONE)
+    configured.replace(text(ONE, TWO))
+    assert (configured.user_name(ONE), configured.user_name(TWO)) == ("ann", "ann") and configured.counts == (1, 0)
+
+
+def test_changed_issuer_is_used_as_before_until_it_is_reached(configured: Configured) -> None:
+    """While the server of a changed issuer is away, its previous rules apply; the file can be changed back."""
+    assert configured.user_name(ONE) == "ann"
+    configured.web.there.remove(ONE)
+    configured.replace(text(ONE, prefix="p:"))
+    configured.clock.pump([0.25] * 260)
+    assert configured.user_name(ONE) == "ann" and configured.counts == (0, 1)
+    configured.web.there.add(ONE)
+    configured.clock.pump([0.25] * 300)
+    assert configured.user_name(ONE) == "p:ann"
+
+
+def test_partly_applied_file_can_be_changed_back(configured: Configured) -> None:
+    """After a file of which only parts could be used, the contents before it are read again."""
+    configured.web.there.remove(TWO)
+    configured.replace(text(TWO))
+    configured.clock.pump([0.25] * 260)
+    assert configured.user_name(ONE) is None
+    configured.replace(text(ONE))
+    configured.clock.pump([0.25] * 300)
+    assert configured.user_name(ONE) == "ann"
 
 
 def test_token_of_an_unreachable_issuer_is_an_error(tmp_path: Path) -> None:

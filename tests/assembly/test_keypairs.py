@@ -9,7 +9,7 @@ import pytest
 from twisted.internet.task import Clock
 
 from orchd.pki.certificates import chain_pem, self_signed
-from orchd.pki.keys import private_pem
+from orchd.pki.keys import load_public_keys, new_key, private_pem
 from orchd.server.key_pairs import KeyPair, key_pair
 from orchd.testing.server import make_server
 
@@ -46,6 +46,29 @@ def test_changed_key_pair_files_are_reloaded(tmp_path: Path) -> None:
 def test_without_files_there_is_no_certificate() -> None:
     """Without files there is no certificate."""
     assert key_pair("the-flag", "", "", Clock())() == (b"", b"")
+
+
+@pytest.mark.parametrize(
+    ("flags", "verifies"),
+    [
+        ((), False),
+        (("--tls-cert-file={}/tls.crt", "--tls-private-key-file={}/tls.key"), True),
+        (("--tls-cert-file={}/tls.crt", "--tls-private-key-file={}/tls.key", "--service-account-key-file={}/other.key"), False),
+        (
+            ("--tls-cert-file={}/tls.crt", "--tls-private-key-file={}/tls.key", "--service-account-signing-key-file={}/other.key",
+             "--service-account-issuer=https://i"),
+            False,
+        ),
+    ],
+)  # fmt: skip
+def test_serving_key_verifies_tokens_by_default(tmp_path: Path, flags: tuple[str, ...], verifies: bool) -> None:
+    """Without a flag for service account keys, the given serving key verifies tokens beside the signing key."""
+    serving = load_public_keys(write(tmp_path)[1])
+    (tmp_path / "other.key").write_bytes(private_pem(new_key()))
+    server = make_server(tmp_path / "data", *(flag.format(tmp_path) for flag in flags))
+    files = server.server.files
+    assert (serving[0] in files.verification_keys) is verifies
+    assert (files.signing_key.public_key() in files.verification_keys) is not any("account-key-file" in flag for flag in flags)
 
 
 def test_invalid_files_at_the_start_are_named(tmp_path: Path) -> None:

@@ -6,22 +6,19 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 from prometheus_client.core import Metric
 
-from orchd.assembly.metrics import client_metrics, instruments_of
-from orchd.assembly.storage import store_metrics
-from orchd.client.request_counts import RequestCounts
+from orchd.client.metrics import RequestMetrics
 from orchd.dialect import KUBERNETES
 from orchd.store.encrypted import EncryptedStore
 from orchd.store.etcd.servers import TlsFiles, make_servers
 from orchd.store.etcd.store import EtcdStore
 from orchd.store.memory import MemoryStore
 from orchd.testing.server import make_server
-from orchd.txkit.histogram import bound_text
-from orchd.txkit.instruments import UNSUFFIXED, Distribution
+from orchd.txkit.metrics.histogram import bound_text
+from orchd.txkit.metrics.instruments import UNSUFFIXED, Distribution, instruments_of
 from tests.reference_metrics import REFERENCE
 
 DOCS = Path(__file__).resolve().parents[2] / "docs/metrics.md"
@@ -67,7 +64,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     family = Distribution.family
 
     def recorded(self: Distribution) -> Metric:
-        out.bounds[self.name] = self._bounds
+        out.bounds[self.name] = self.bounds
         return family(self)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -76,15 +73,10 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         assert server.server.background.controllers.group is not None, "it leads at once: nobody else is on its store"
         etcd = EtcdStore(server.clock, make_servers(server.clock, ("http://127.0.0.1:1",), TlsFiles()), dialect_name="", random=Random(1))
         encrypted = EncryptedStore(MemoryStore(server.clock), {}, mark=b"")
-        for source in server.server.api.metric_sources:
-            for each in source():
-                assert out.add(each), f"{each.name} is served twice"
-        sources: list[Any] = [
-            *store_metrics(etcd), client_metrics(RequestCounts()), instruments_of(lambda: (etcd, encrypted)),
-        ]  # fmt: skip
-        for source in sources:
-            for each in source():
-                out.add(each)
+        for instrument in instruments_of(server.server.api.measured):
+            assert out.add(instrument.family()), f"{instrument.name} is served twice"
+        for instrument in instruments_of((etcd, RequestMetrics(), encrypted)):
+            out.add(instrument.family())
         server.stop()
     yield out
 

@@ -10,7 +10,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
 from orchd.cache.caches import Caches
-from orchd.cache.interfaces import Change
+from orchd.cache.entries import Change
 from orchd.cache.resource import ResourceCache
 from orchd.cache.stored_encoding import encode
 from orchd.store.memory import MemoryStore

@@ -111,7 +111,7 @@ def test_a_client_that_does_not_read_is_dropped(server: InProcessServer, selecto
     assert asleep.end == "aborted"
     assert MOST_BUFFERED < asleep.most < MOST_BUFFERED + 2 * len(LARGE)
     assert (len(reading.frames), reading.end) == (60, "")
-    assert server.server.api.watches.dropped == {"configmaps": 1}
+    assert server.server.api.watches.metrics.dropped.values == {("configmaps",): 1}
 
 
 @pytest.mark.parametrize("begin", ["the state", "the past"])

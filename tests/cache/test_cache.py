@@ -9,7 +9,8 @@ import pytest
 from twisted.internet.defer import Deferred
 from zope.interface.verify import verifyObject
 
-from orchd.cache.interfaces import Change, ICache, ICaches
+from orchd.cache.entries import Change
+from orchd.cache.interfaces import ICache, ICaches
 from orchd.errors import ApiError
 from orchd.store.interfaces import DamagedValue, UnavailableError
 from tests.cache.cache_support import Bench, RecordingSubscriber, index, now, stored

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchd.cache.derived import DerivedBudget
-from orchd.cache.interfaces import Change, Entry
+from orchd.cache.entries import Change, Entry
 from tests.cache.cache_support import Bench, now, stored
 
 

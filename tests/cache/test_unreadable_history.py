@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.task import Clock
+from twisted.logger import capturedLogs, formatEvent
 
 from orchd.cache.caches import Caches
 from orchd.errors import ApiError
 from orchd.store.encrypted import EncryptedStore
 from orchd.store.encryption import AesGcm, Rule
+from orchd.store.interfaces import DamagedValue
 from orchd.store.memory import MemoryStore
 from tests.cache.cache_support import index, now, stored
 
@@ -55,4 +57,26 @@ def test_history_under_a_removed_key_is_expired() -> None:
         assert refused.value.code == 410
     made = now(store.create("/secrets/default/b", stored("default/b")))
     assert secrets.revision == made
+    caches.stop()
+
+
+def test_damage_of_a_former_value_is_not_reported_as_the_objects() -> None:
+    """For a damaged value that was replaced the log says that the object is not affected; for a current one, what to do with it."""
+    clock = Clock()
+    store = PersistentMemoryStore(clock, compaction_interval=0)
+    store.start()
+    damaged = now(store.create("/pods/default/a", DamagedValue(stored("default/a"))))
+    now(store.update("/pods/default/a", stored("default/a"), expected=damaged))
+    now(store.create("/pods/default/b", DamagedValue(stored("default/b"))))
+    caches = Caches(store, clock=clock)
+    pods = caches.cache("pods", index)
+    with capturedLogs() as events:
+        caches.start()
+        now(pods.ready())
+    texts = [text for event in events if "cannot be read" in (text := formatEvent(event))]
+    assert [("/default/a" in text, "the object is not affected" in text, "delete the object" in text) for text in texts] == [
+        (True, True, False),
+        (False, False, True),
+    ]
+    assert [entry.path for entry in pods.page().entries] == ["default/a"]
     caches.stop()

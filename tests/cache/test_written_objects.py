@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import orjson
 
-from orchd.cache.interfaces import Change
+from orchd.cache.entries import Change
 from orchd.cache.written_objects import Announced
 from tests.cache.cache_support import Bench, now, stored
 

@@ -11,8 +11,8 @@ from twisted.internet.task import Clock
 
 from orchd.client.credentials import Credentials, impersonation_headers
 from orchd.client.exec_plugin import CredentialError
+from orchd.client.metrics import template
 from orchd.client.protobuf_bodies import ProtobufBodies
-from orchd.client.request_counts import template
 from orchd.client.requests import Call
 from orchd.client.throttle import Throttle
 from orchd.dialect import KUBERNETES

@@ -199,3 +199,17 @@ def test_real_program_gets_its_environment() -> None:
     assert run_program(("sh", "-c", script), environment, False) == (4, b"something|")
     with pytest.raises(FileNotFoundError):
         run_program(("/no/such/program",), environment, False)
+
+
+@pytest.mark.parametrize("script", ["sleep 600 & echo x", "sleep 600", "yes"])
+def test_programs_that_do_not_end_are_killed(script: str) -> None:
+    """A program that takes too long is killed with what it started, which may keep its output open."""
+    code, output = run_program(("sh", "-c", script), {"PATH": "/bin:/usr/bin"}, False, 0.2)
+    assert code in (0, -9) and len(output) < 2 << 20
+
+
+def test_deeply_nested_output_is_refused() -> None:
+    """Output that is too deep to be read is an error of the plugin."""
+    world = World()
+    world.output = b"[" * 200_000
+    assert "decoding stdout" in world.refusal()

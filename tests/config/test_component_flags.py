@@ -123,3 +123,14 @@ def test_component_flag_tables_are_subsets_of_the_servers(name: str) -> None:
     assert {flag.name for flag in flags} <= {flag.name for flag in table()}
     assert not [flag.name for flag in flags if flag.name in ("data-dir", "scheduler", "etcd-servers")]
     assert all(flag.built for flag in flags if flag.own)
+
+
+def test_flags_of_a_separate_process_warn() -> None:
+    """A deprecated flag of a component, and one without an effect, warn in its own process too."""
+    found = component("scheduler", "--profiling=false", "--contention-profiling=false", "--experimental-logging-sanitization")
+    assert found.warnings == (
+        "--profiling: is deprecated",
+        "--contention-profiling: is deprecated",
+        "--contention-profiling: has no effect: the server runs in one thread without locks",
+        "--experimental-logging-sanitization: has no effect: log lines contain no secrets, tokens or keys",
+    )

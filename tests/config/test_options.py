@@ -15,6 +15,7 @@ from orchd.config.table import table
 from orchd.config.values import show
 from orchd.dialect import KUBERNETES, ORCH
 from orchd.kinds.catalog import builtin_catalog
+from orchd.kinds.gates import GATES
 
 
 def parse(*argv: str, files: dict[str, str] | None = None, **keywords: Any) -> Options:
@@ -105,10 +106,11 @@ def test_flag_file_recursion() -> None:
      '--authorization-mode: authorization-mode ["RBAC" "RBAC"] has mode specified more than once'),
     (["--controllers=cloud-node-lifecycle"], "--controllers: controller cloud-node-lifecycle: not built yet"),
     (["--controllers=-deploymen"], '--controllers: unknown controller "deploymen": did you mean "deployment"?'),
-    (["--feature-gates=PodSecurty=true"], '--feature-gates: unknown feature gate "PodSecurty": did you mean "PodSecurity"?'),
+    (["--feature-gates=PodSecurty=true"], '--feature-gates: unrecognized feature gate: PodSecurty (did you mean "PodSecurity"?)'),
     (["--feature-gates=APIServerTracing=false", "--tracing-config-file=x"],
      "--tracing-config-file: the feature gate APIServerTracing is off"),
-    (["--feature-gates=OpenAPIEnums=true"], "--feature-gates: feature gate OpenAPIEnums=true: not built yet"),
+    (["--feature-gates=WatchBookmark=false"],
+     "--feature-gates: cannot set feature gate WatchBookmark to false, feature is locked to true"),
     (["--runtime-config=apps/v2=true"], '--runtime-config: unknown API version "apps/v2": did you mean "apps/v1"?'),
     (["--runtime-config=apps/v1/deployment=true"],
      '--runtime-config: unknown resource of apps/v1 "deployment": did you mean "deployments"?'),
@@ -203,18 +205,58 @@ def test_admission_order() -> None:
 
 def test_runtime_config() -> None:
     """A version's own key takes precedence over api/all and its like, and a resource's key over its version's."""
-    runtime = from_options(parse("--runtime-config=api/all=false,apps/v1=true,v1,batch/v1/jobs=true")).api.runtime
+    off = "--enable-priority-and-fairness=false"
+    runtime = from_options(parse(off, "--runtime-config=api/all=false,apps/v1=true,v1,batch/v1/jobs=true")).api.runtime
     assert runtime.enabled("apps", "v1", True) and runtime.enabled("", "v1", True)
     assert not runtime.enabled("policy", "v1", True)
     assert runtime.enabled("batch", "v1", True)
     assert runtime.resource_enabled("batch", "v1", "jobs", True)
     assert not runtime.resource_enabled("batch", "v1", "cronjobs", True)
-    runtime = from_options(parse("--runtime-config=api/beta=false,api/alpha=true")).api.runtime
+    runtime = from_options(parse(off, "--runtime-config=api/beta=false,api/alpha=true")).api.runtime
     assert not runtime.enabled("batch", "v1beta1", True)
     assert runtime.enabled("batch", "v1", True)
     assert runtime.enabled(ORCH("storage.{abbr}.io"), "v1alpha1", False)
     catalog = builtin_catalog(ORCH, enabled=from_options(parse("--runtime-config=api/all=true")).api.runtime.enabled)
     assert catalog.resource(ORCH("storage.{abbr}.io"), "v1alpha1", "csistoragecapacities") is not None
+
+
+GROUP_OF_FLOWS = ORCH("flowcontrol.apiserver.{abbr}.io")
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("api/all=false", "invalid key with only api/all=false"),
+        ("api/beta=1", '"api/beta=1": the value must be true or false'),
+        ("apps/v1=yes", '"apps/v1=yes": the value must be true or false'),
+        ("apps/v9=false", 'unknown API version "apps/v9": did you mean "apps/v1"?'),
+        ("apps/v1/a/b=true", 'unknown API version "apps/v1/a/b": did you mean "apps/v1"?'),
+        ("api/beta=false", "api/beta=false conflicts with --enable-priority-and-fairness=true"),
+        ("api/all=false,v1=true", "api/all=false conflicts with --enable-priority-and-fairness=true"),
+        (f"{GROUP_OF_FLOWS}/v1beta1=false,api/beta=true", f"{GROUP_OF_FLOWS}/v1beta1=false conflicts with"),
+    ],
+)
+def test_unusable_runtime_config(value: str, message: str) -> None:
+    """A key or value that is unknown, and one that contradicts another flag, is one line that names it."""
+    assert error_of(f"--runtime-config={value}").startswith(f"--runtime-config: {message}")
+
+
+@pytest.mark.parametrize("on", ["true", "false", "1", "F", ""])
+@pytest.mark.parametrize(
+    "key",
+    [
+        "apps/v1beta1", "extensions/v1beta1", "extensions/v1beta1/ingresses", "api/legacy",
+        *(ORCH(f"{group}.{{abbr}}.io/{version}") for group, version in (
+            ("authentication", "v1beta1"), ("authorization", "v1beta1"), ("admissionregistration", "v1beta1"), ("imagepolicy", "v1alpha1"),
+            ("rbac.authorization", "v1beta1"), ("networking", "v1beta1"), ("scheduling", "v1alpha1"), ("admission", "v1"),
+        )),
+    ],
+)  # fmt: skip
+def test_keys_of_former_versions_warn(key: str, on: str) -> None:
+    """Either value of a version that is no longer served is accepted, with a warning that it has no effect."""
+    settings = from_options(parse(f"--runtime-config={key}={on}"))
+    assert len(settings.warnings) == 1 and f"{key} " in settings.warnings[0] and settings.warnings[0].endswith("no effect")
+    assert builtin_catalog(ORCH, enabled=settings.api.runtime.enabled) is builtin_catalog(ORCH)
 
 
 def test_always_allow_turns_anonymous_off() -> None:
@@ -224,10 +266,32 @@ def test_always_allow_turns_anonymous_off() -> None:
 
 
 def test_feature_gates_and_their_groups() -> None:
-    """AllBeta sets every beta gate; a gate's own value takes precedence."""
+    """AllAlpha and AllBeta set every gate of their stage; a gate's own value takes precedence."""
     features = from_options(parse("--feature-gates=AllBeta=true,PodSecurity=false")).api.features
     assert features["PodSecurity"] is False and features["ProbeTerminationGracePeriod"] is True
-    assert error_of("--feature-gates=AllBeta=false").startswith("--feature-gates: feature gate APIListChunking=false: not built")
+    features = from_options(parse("--feature-gates=AllBeta=false,AllAlpha=true,APIListChunking=true")).api.features
+    for gate in GATES:
+        stage = gate.stage()
+        expected = {"alpha": True, "beta": gate.name == "APIListChunking"}.get(stage.name if stage else "")
+        assert features.get(gate.name) is expected, gate.name
+
+
+def test_graduated_and_deprecated_gates_warn() -> None:
+    """A gate that is always on may be given its value, with a warning in the log; so may a deprecated one."""
+    settings = from_options(parse("--feature-gates=WatchBookmark=true,DynamicOrchletConfig=true,AppArmor=true"))
+    assert settings.warnings == (
+        "--feature-gates: Setting GA feature gate WatchBookmark=true. It will be removed in a future release.",
+        "--feature-gates: Setting deprecated feature gate DynamicOrchletConfig=true. It will be removed in a future release.",
+    )
+
+
+def test_gates_choose_controllers_and_plugins() -> None:
+    """A controller or plugin whose gate is off does not run, even if it is named."""
+    off = "--feature-gates=ExpandPersistentVolumes=false,PodSecurity=false"
+    for gates, expected in (("--feature-gates=AppArmor=false", True), (off, False)):
+        found = from_options(parse(gates, "--controllers=*,persistentvolume-expander", "--enable-admission-plugins=PodSecurity"))
+        assert ("persistentvolume-expander" in found.controllers.names) is expected
+        assert ("PodSecurity" in found.admission.plugins) is expected
 
 
 def test_help_exits_with_success(capsys: pytest.CaptureFixture[str]) -> None:
@@ -281,4 +345,20 @@ def test_show_every_default() -> None:
 def test_object_settings_follow_flags() -> None:
     """Settings that kinds depend on follow from the flags."""
     found = object_settings(from_options(parse("--allow-privileged", "--service-node-port-range=100-200", "--feature-gates=IndexedJob=false")))
-    assert found.allow_privileged and found.node_ports == (100, 200) and not found.feature("IndexedJob", True)
+    assert found.allow_privileged and found.node_ports == (100, 200) and not found.feature("IndexedJob")
+
+
+@pytest.mark.parametrize(
+    ("argv", "warnings"),
+    [
+        (["--log-flush-frequency=1s"], ["--log-flush-frequency: has no effect: each log line is written at once"]),
+        (["--log-flush-frequency=5s", "--contention-profiling=false"], []),
+        (["--flagfile=F"], ["F:2: --contention-profiling: has no effect: the server runs in one thread without locks"]),
+        (["--admission-control=LimitRanger"], ["--admission-control: is deprecated"]),
+        (["--enable-admission-plugins=DenyEscalatingExec"], ["the admission plugin DenyEscalatingExec is deprecated"]),
+    ],
+)
+def test_deprecated_flags_and_flags_without_effect_warn(argv: list[str], warnings: list[str]) -> None:
+    """A deprecated flag is accepted with a warning, and so is a value that can have no effect; the default is not warned about."""
+    options = parse(*argv, files={"F": "\n--contention-profiling"})
+    assert options.settings is not None and list(options.settings.warnings) == warnings

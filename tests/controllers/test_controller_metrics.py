@@ -5,7 +5,7 @@ from __future__ import annotations
 from orchd.controllers.endpoints.slice_metrics import SliceMetrics
 from orchd.controllers.nodeipam.ranges import RangeSet, network_of
 from orchd.controllers.nodelifecycle.metrics import NodeMetrics
-from orchd.txkit.instruments import Counter, Gauge
+from orchd.txkit.metrics.instruments import Counter, Gauge
 
 
 def value(instruments: object, name: str, *labels: str) -> float:

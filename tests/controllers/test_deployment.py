@@ -192,6 +192,7 @@ def plain(replicas: int, *, available: int = 0, most: int | None = None, name: s
         (0, 0, 3, (0, 1)),
         (0, "10%", 3, (0, 1)),
         (1, 5, 2, (1, 2)),
+        ("9" * 5000 + "%", "100%", 2, (2**31 - 1, 2)),
     ],
 )
 def test_max_surge_rounds_up_and_max_unavailable_down(surge: Any, unavailable: Any, replicas: int, expected: tuple[int, int]) -> None:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-from orchd.controllers.job import _expanded, compress_indexes
 from orchd.controllers.objects import JOBS, PODS
 from orchd.dialect import ORCH
 from tests.controllers.cluster_support import Cluster, template
@@ -103,14 +100,16 @@ def test_finished_job_is_deleted_after_its_ttl(cluster: Cluster) -> None:
     assert cluster.names(PODS) == []
 
 
-@pytest.mark.parametrize(
-    ("numbers", "text"),
-    [([], ""), ([3], "3"), ([1, 2], "1,2"), ([0, 1, 2, 5, 7, 8, 9], "0-2,5,7-9")],
-)
-def test_index_lists_round_trip(numbers: list[int], text: str) -> None:
-    """Lists of indexes are formatted as ranges and parsed again."""
-    assert compress_indexes(numbers) == text
-    assert _expanded(text, 100) == set(numbers)
+def test_a_range_of_completed_indexes_is_an_interval(cluster: Cluster) -> None:
+    """The completed indexes of a job are neither expanded nor searched one by one: the next pod has the first free index."""
+    cluster.create(JOBS, job(completions=2_000_000_000, parallelism=2, completionMode="Indexed"))
+    cluster.settle()
+    cluster.patch(JOBS, "j", {"status": {"completedIndexes": "0-1900000000"}}, subresource="status")
+    cluster.settle(30)
+    key = ORCH("batch.{long}.io/job-completion-index")
+    active = [p["metadata"]["annotations"][key] for p in cluster.items(PODS) if not p["metadata"].get("deletionTimestamp")]
+    assert sorted(active) == ["1900000001", "1900000002"]
+    assert status(cluster)["succeeded"] == 1_900_000_001
 
 
 def test_failed_pod_backoff_doubles_until_a_success(cluster: Cluster) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from orchd.controllers.members import Census, Members
-from orchd.controllers.objects import spec
+from orchd.controllers.objects import seconds_of, spec
 from orchd.controllers.pods import deletion_order
 from orchd.controllers.selection import index_by_selector, list_selecting
 from orchd.kinds.objects.selectors import LabelSelector
@@ -111,6 +111,37 @@ def test_surplus_is_in_deletion_order() -> None:
     key = deletion_order(COST, crowd)
     chosen = census(members).choose_surplus(50, crowd)
     assert [m.name for m in chosen] == [p["metadata"]["name"] for p in sorted(pods, key=key)[:50]]
+
+
+def ranked(*pods: dict[str, Any], now: float | None) -> list[str]:
+    members = Members("ReplicaSet", COST)
+    for each in pods:
+        members.observe(None, each)
+    return [member.name for member in census(members).choose_surplus(len(pods), {}, now)]
+
+
+def test_pods_of_about_the_same_age_go_in_random_order() -> None:
+    """With a time given, ages of the same binary logarithm are equal: then the uid decides. Otherwise the youngest goes first."""
+    # Seconds that each pod has been ready at the given time: 9 and 10 have the same logarithm in nanoseconds.
+    now = seconds_of("2023-01-01T01:00:00Z")
+    assert now is not None
+    pods = (
+        pod("b", ready="2023-01-01T00:59:51Z"),
+        pod("a", ready="2023-01-01T00:59:50Z"),
+        pod("old", ready="2023-01-01T00:00:00Z"),
+        pod("new", ready="2023-01-01T00:59:59Z"),
+    )
+    assert ranked(*pods, now=None) == ["new", "b", "a", "old"]
+    assert ranked(*pods, now=now) == ["new", "a", "b", "old"]
+
+
+def test_cost_annotation_is_ignored_without_its_name() -> None:
+    """The annotation ranks pods; without the name of the annotation it does not."""
+    for cost, expected in ((COST, ["cheap", "dear"]), ("", ["dear", "cheap"])):
+        members = Members("ReplicaSet", cost)
+        for each in (pod("dear", cost="5", ready="2023-01-01T00:00:02Z"), pod("cheap", cost="-5", ready="2023-01-01T00:00:01Z")):
+            members.observe(None, each)
+        assert [member.name for member in census(members).choose_surplus(2, {})] == expected
 
 
 def test_selecting_objects_are_found_by_pod_labels() -> None:

@@ -10,7 +10,7 @@ import pytest
 from orchd.errors import ApiError
 from orchd.kinds.codec import json_, yaml_
 from orchd.kinds.codec.mediatype import parse_accept
-from orchd.kinds.digits import BEYOND, integer, is_whole
+from orchd.kinds.digits import BEYOND, int64, integer, is_whole
 from orchd.kinds.gotext.durations import DurationError, parse_duration
 from orchd.kinds.objects import list_options, scalars
 from orchd.kinds.objects.selectors import LabelSelector
@@ -31,7 +31,7 @@ def test_ascii_digits_are_parsed(text: str, number: int) -> None:
     assert integer(text) == number
 
 
-@pytest.mark.parametrize("text", ["", "-", "1_000", "\u00b2", "\u0661", "a", "-" * 5000, MANY + "a", MANY + "_1"])
+@pytest.mark.parametrize("text", ["", "-", "1_000", "\u00b2", "\u0661", "a", "-" * 5000, MANY + "a", MANY + "_1", " 1", "1 ", "1\n", "\x1c1"])
 def test_other_digits_are_refused(text: str) -> None:
     """Only ASCII digits are accepted, although Python parses others."""
     assert not is_whole(text)
@@ -99,3 +99,9 @@ def test_accept_header_clauses_are_bounded() -> None:
     """The number of Accept clauses that are considered, and so the time to sort them, is bounded."""
     text = ",".join(f"a/b{i};q=0.{i}" for i in range(1000))
     assert len(parse_accept(text)) == 64
+
+
+@pytest.mark.parametrize(("text", "number"), [("9223372036854775807", 2**63 - 1), ("9223372036854775808", None), (MANY, None), ("x", None), ("", None)])
+def test_numbers_of_64_bits(text: str, number: int | None) -> None:
+    """Texts beyond 64 bits are no such numbers."""
+    assert int64(text) == number

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from orchd.kinds.jsonpath import JsonPathError, compile_path
+from orchd.kinds.jsonpath import MAX_VISITED, JsonPathError, Visits, compile_path
 
 OBJECT: Any = {
     "a": {"b": 1, "x.y/z": "dotted", "c": [{"n": "p", "v": 1}, {"n": "q", "v": 2}, {"n": "r", "v": 3.5}]},
@@ -90,3 +90,41 @@ def test_any_key_can_be_quoted(key: str, value: int) -> None:
     """A quoted name may contain any characters."""
     quoted = key.replace("\\", "\\\\").replace("'", "\\'")
     assert compile_path(f"['{quoted}']").find({key: value}) == [value]
+
+
+def _nested(depth: int) -> Any:
+    value: Any = {"z": 1}
+    for _ in range(depth):
+        value = {"a": value, "b": [value]}
+    return value
+
+
+@pytest.mark.parametrize(
+    "path", ["..a..a..z", "..b..a..b..z", ".a..z", "..*..z", "..[?(@.z)]", "..a[?(@..z)]..a", "..['a','b']..z", "..a[0]..b", "..q..a"]
+)
+def test_the_first_value_is_the_first_of_all(path: str) -> None:
+    """Looking at each value once finds the same first value as looking at it whenever it is found."""
+    compiled = compile_path(path)
+    for depth in range(5):
+        assert [*compiled.first(_nested(depth))] == compiled.find(_nested(depth))[:1]
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 10])
+def test_repeated_descent_is_linear(steps: int) -> None:
+    """The first value of a path with several descents costs a few visits per value and step."""
+    value: Any = {}
+    for _ in range(300):
+        value = {"a": value}
+    visits = Visits()
+    assert compile_path("..a" * steps + "..z").first(value, visits) == ()
+    assert visits.left is not None and MAX_VISITED - visits.left < 3000 * (steps + 1)
+
+
+def test_visits_end_a_search() -> None:
+    """Nested filters cost a power of the depth; the budget ends them without a value."""
+    value: Any = {}
+    for _ in range(200):
+        value = {"a": value}
+    visits = Visits()
+    assert compile_path("..[?(@..[?(@..[?(@..z)])])]").first(value, visits) == ()
+    assert visits.left is not None and -300 < visits.left < 0

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from orchd.kinds.codec import json_
 from orchd.kinds.verbatim import Verbatim, member_text, preserve_text, text_of
 
 values = st.recursive(
@@ -48,3 +50,15 @@ def test_text_of_a_member_is_preserved() -> None:
     assert (text_of(made["data"]), text_of(revision["data"])) == (b'{"b": 1, "a": [1, 2]}', b'{"b":1,"a":[1,2]}')
     for other in ({"kind": "ControllerRevision", "data": [1]}, {"kind": "ControllerRevision"}):
         assert preserve_text(other, json.dumps(other).encode(), "data") is other
+
+
+@pytest.mark.parametrize("text", [
+    b'{"data":{"a":"\xff"}}', b'{"data":{"\xed\xa0\x80":1}}', b'{"data":{"a":"\\ud800"}}', b'{"data":{"\\udc00x":1}}',
+    b'{"data":{"a":1},"data":{"a":2}}',
+])  # fmt: skip
+def test_texts_that_read_differently_are_not_preserved(text: bytes) -> None:
+    """A text that is no UTF-8 or has lone surrogates, which decoding replaces, is not kept; nor is that of an earlier member."""
+    obj = json_.decode(text)
+    made = preserve_text(obj, text, "data")
+    assert made is obj and not isinstance(made["data"], Verbatim)
+    orjson.dumps(made)

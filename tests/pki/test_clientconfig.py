@@ -9,7 +9,17 @@ import pytest
 import yaml
 
 from orchd.dialect import KUBERNETES, ORCH
-from orchd.pki.clientconfig import ClientConfig, ClientConfigError, Impersonation, in_cluster, load, parse, without_exec
+from orchd.pki.clientconfig import (
+    ClientConfig,
+    ClientConfigError,
+    Impersonation,
+    check_names,
+    in_cluster,
+    load,
+    only_credentials,
+    parse,
+    users,
+)
 
 
 def test_client_configuration_round_trips() -> None:
@@ -139,10 +149,43 @@ def test_interactive_mode_of_the_older_version() -> None:
         parse(document({"exec": {**older, "apiVersion": EXEC["apiVersion"]}}))
 
 
-def test_exec_plugins_may_be_refused() -> None:
-    """A caller that runs no programs rejects a configuration with an exec plugin."""
-    with pytest.raises(ClientConfigError, match="exec is not supported here"):
-        without_exec(parse(document({"exec": EXEC})))
+@pytest.mark.parametrize(("user", "message"), [({"exec": EXEC}, "exec is not"), ({"as": "a"}, "impersonation is not")])
+def test_exec_and_impersonation_may_be_refused(user: dict[str, Any], message: str) -> None:
+    """A caller that runs no programs and does not impersonate rejects a configuration that asks for it, as do credentials."""
+    with pytest.raises(ClientConfigError, match=f"{message} supported here"):
+        only_credentials(parse(document(user)))
+    with pytest.raises(ClientConfigError, match=f"{message} supported here"):
+        users(document(user))
+
+
+def test_credentials_of_all_users(tmp_path: Path) -> None:
+    """Users have their own credentials, a token file's content is the token, and the current user is the fallback."""
+    (tmp_path / "token").write_text("abc\n")
+    found = users(document({"tokenFile": "token"}), folder=tmp_path)
+    assert found["u"].token == "abc" and found["*"] is found["u"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[]", "not a mapping"),
+        ("[", "not YAML"),
+        ("{user: []}", 'unknown field "user"'),
+        ("{users: [1]}", "users[0]: not a mapping"),
+        ("{users: [{name: a, token: b}]}", 'unknown field "users[0].token"'),
+        ("{users: [{name: a, user: b}]}", "users[0].user: not a mapping"),
+        (document({"tokn": "a"}), 'unknown field "users[0].user.tokn"'),
+        (document({}, {"certificate-autority": "a"}), 'unknown field "clusters[0].cluster.certificate-autority"'),
+        ("{contexts: [{context: {users: a}}]}", 'unknown field "contexts[0].context.users"'),
+        ("{users: [{user: {token: a, token: b}}]}", "duplicate key 'token'"),
+    ],
+)
+def test_members_of_own_files_are_checked(text: str, message: str) -> None:
+    """An unknown or repeated member is refused with its path; what tools keep in extensions is not looked at."""
+    check_names(document({"token": "a", "extensions": [{"name": "x", "extension": {"y": 1}}]}))
+    with pytest.raises(ClientConfigError) as caught:
+        check_names(text)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
+from types import MappingProxyType
 from typing import Any, cast
 
 import orjson
@@ -129,7 +130,7 @@ class SchedulerHarness:
 
     def __init__(
         self, config: Mapping[str, Any] | None = None, *, seed: int = 1, factories: Any = None, lagging: bool = False,
-        extender: Callable[[], Any] | None = None,
+        extender: Callable[[], Any] | None = None, features: Mapping[str, bool] = MappingProxyType({}),
     ) -> None:  # fmt: skip
         self.informers = MemoryInformers()
         self.late = LaggingInformers(self.informers)
@@ -137,10 +138,10 @@ class SchedulerHarness:
         self.events = Events()
         self.clock = Clock()
         self._extender = extender
-        chosen = default_configuration(ORCH)
+        chosen = default_configuration(ORCH, features)
         if config is not None:
             head = {"apiVersion": "orchscheduler.config.orch.io/v1beta3", "kind": "OrchSchedulerConfiguration"}
-            chosen = decode_configuration(orjson.dumps({**head, **config}), ORCH)
+            chosen = decode_configuration(orjson.dumps({**head, **config}), ORCH, features)
         # They implement the methods that the scheduler calls.
         client: Any = self.api
         events: Any = self.events
@@ -152,6 +153,7 @@ class SchedulerHarness:
             clock=self.clock,
             wall=lambda: 1_800_000_000.0 + self.clock.seconds(),
             random=Random(seed),
+            features=features,
         )
         self.scheduler = Scheduler(environment, chosen, factories=factories, extenders=self._extenders)
         start(self.scheduler.start())

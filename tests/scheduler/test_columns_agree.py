@@ -181,7 +181,7 @@ def _check_sums(harness: SchedulerHarness) -> None:
 def test_columnar_and_plain_plugins_agree(data: st.DataObject) -> None:
     """Filters give the same statuses and scores the same numbers, also with results that were cached while nodes and
     pods changed."""
-    harness = SchedulerHarness()
+    harness = SchedulerHarness(features={"DefaultPodTopologySpread": data.draw(st.booleans())})
     if data.draw(st.booleans()):
         harness.informers.put(SERVICES, {"metadata": {"name": "s", "namespace": "ns"}, "spec": {"selector": {"app": "a"}}})
     for number in range(data.draw(st.integers(1, 4))):

@@ -161,6 +161,9 @@ FAILURES: dict[str, tuple[str, Any, str]] = {
     "wrong member": ("filter", {"NodeNames": "n1"}, "json: cannot unmarshal string into Go struct field NodeNames"),
     "not a list": ("prioritize", {}, "json: cannot unmarshal object into Go value of type v1.HostPriorityList"),
     "wrong score": ("prioritize", [{"Host": "n1", "Score": "7"}], "json: cannot unmarshal string into Go struct field Score"),
+    "wrong name": ("filter", {"NodeNames": [["n1"]]}, "json: cannot unmarshal array into Go value of type string"),
+    "score beyond 64 bits": ("prioritize", [{"Host": "n1", "Score": 2**64 - 1}], "json: cannot unmarshal number into Go struct field Score"),
+    "score of a boolean": ("prioritize", [{"Host": "n1", "Score": True}], "json: cannot unmarshal bool into Go struct field Score"),
     "unknown victim": (
         "preempt",
         {"NodeNameToMetaVictims": {"n2": {"Pods": [{"UID": "ua"}]}}},

@@ -5,15 +5,13 @@ from __future__ import annotations
 import pytest
 from prometheus_client.core import Metric
 
-from orchd.scheduler.metrics import scheduler_metrics
 from tests.scheduler.scheduler_support import SchedulerHarness, node, pod
 
 POINTS = ["Bind", "Filter", "Permit", "PostBind", "PreBind", "PreFilter", "PreScore", "Reserve", "Score"]
 
 
 def family(harness: SchedulerHarness, name: str) -> Metric:
-    scheduler = harness.scheduler
-    found = scheduler_metrics(scheduler.metrics, scheduler.queue, scheduler.sizes)()
+    found = (each.family() for each in harness.scheduler.instruments)
     return next(each for each in found if each.name == name)
 
 

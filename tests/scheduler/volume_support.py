@@ -10,6 +10,7 @@ from twisted.internet.task import Clock
 
 from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
+from orchd.kinds import gates
 from orchd.kinds.jsonvalues import Object
 from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.nodes import NodeFacts
@@ -41,10 +42,15 @@ class Cluster:
         self.writes: list[Object] = []
         self.answer: Callable[[Object], Object] | None = None
         self._version = 100
+        #: Feature gates.
+        self.features: dict[str, bool] = {}
         self.handle: Any = SimpleNamespace(
             dialect=ORCH, profile="default-scheduler", client=self, informers=self.informers, snapshot=self.snapshot,
-            clock=self.clock, informer=self.informers.informer, pod_object=lambda pod: self.pods.get(pod.key),
+            clock=self.clock, informer=self.informers.informer, feature=self.feature, pod_object=lambda pod: self.pods.get(pod.key),
         )  # fmt: skip
+
+    def feature(self, name: str) -> bool:
+        return gates.enabled(self.features, name)
 
     def informer(self, kind: str) -> MemoryInformer:
         return self.informers.informer(REFS[kind])

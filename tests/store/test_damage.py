@@ -5,21 +5,22 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import pytest_twisted
 from twisted.internet import reactor
 
-from orchd.store.backup import back_up, check_copy, restore
+from orchd.store.backup import back_up, check_copy, refuse_bad_history, restore
 from orchd.store.compaction import HistoryLimits
-from orchd.store.export import Content, import_content
+from orchd.store.export import Content, export_content, import_content
 from orchd.store.highwater import highwater_file, read_highwater
 from orchd.store.interfaces import DamagedValue, StoreError, UnavailableError
-from orchd.store.open_errors import StoreDamagedError, StoreLockedError
+from orchd.store.open_errors import ForeignFileError, NewerSchemaError, StoreDamagedError, StoreLockedError
 from orchd.store.salvage import salvage
 from orchd.store.sqlite import SqliteStore
 from orchd.testing.store_contract import Seen, Subject, present, raises
@@ -236,6 +237,30 @@ async def test_changed_value_is_reported_as_damaged(tmp_path: Path) -> None:
     assert (done.keys, list(done.lost_keys), done.complete) == (1, ["/a"], True)
 
 
+@pytest_twisted.ensureDeferred
+async def test_damaged_former_value_is_found(tmp_path: Path) -> None:
+    """A damaged value that a later write replaced is reported by its revision, moves and readers of the object are not affected, and
+    compaction or salvage removes it."""
+    path = tmp_path / "s.sqlite"
+    async with opened(path) as store:
+        made = await store.create("/a", b"first")
+        await store.update("/a", b"second", expected=made)
+    change(path, "UPDATE log SET value = 'fIrst' WHERE revision = ?", made)
+    shutil.copy(path, tmp_path / "other")
+    found = check_copy(str(path))
+    assert (found.bad_values, found.bad_history) == ([], [made])
+    with pytest.raises(StoreError, match=f"at revisions {made}: no object is affected"):
+        refuse_bad_history(str(path), found)
+    with export_content(str(path)) as content:
+        assert [item.value for item in content.items] == [b"second"]
+    async with opened(path) as store:
+        assert (await present(store, "/a")).value == b"second"
+        await store.compact(store.revision)
+    assert check_copy(str(path)).bad_history == []
+    done = salvage(str(tmp_path / "other"), "one")
+    assert (done.keys, done.lost_keys, done.complete) == (1, [], True)
+
+
 @pytest.mark.parametrize("column", ["key = '/x'", "created = 77", "prev = 2", "deleted = 1", "expires = 5.0", "sum = 12345678901234"])
 @pytest_twisted.ensureDeferred
 async def test_changed_row_is_refused(tmp_path: Path, column: str) -> None:
@@ -252,33 +277,107 @@ async def test_changed_row_is_refused(tmp_path: Path, column: str) -> None:
         assert [item.key for item in (await store.range("/")).items] == ["/a"]
 
 
+Rows = list[tuple[Any, ...]]
+
+
+def rows_of(path: Path) -> Rows:
+    with closing(sqlite3.connect(path)) as connection:
+        return list(connection.execute("SELECT * FROM log ORDER BY revision"))
+
+
+async def history(tmp_path: Path) -> tuple[Path, dict[str, set[bytes]]]:
+    """A closed store in which half of the values replaced others, and the values that each key had."""
+    path = tmp_path / "s.sqlite"
+    values: dict[str, set[bytes]] = {}
+    async with opened(path) as store:
+        for number in range(20):
+            first, second = (b"%d%s" % (number, letter) * 150 for letter in (b"a", b"b"))
+            values[f"/{number}"] = {first}
+            made = await store.create(f"/{number}", first)
+            if number % 2:
+                values[f"/{number}"].add(second)
+                await store.update(f"/{number}", second, expected=made)
+    return path, values
+
+
+def damaged_copy(path: Path, folder: Path, data: bytes) -> Path:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    (folder / path.name).write_bytes(data)
+    shutil.copy(highwater_file(str(path)), folder)
+    return folder / path.name
+
+
+async def judge(copy: Path, rows: Rows, values: dict[str, set[bytes]]) -> str:
+    """How a damaged copy is treated. The server, the check and salvage have to agree on it."""
+    try:
+        checked = check_copy(str(copy))
+        refusal = None
+    except StoreError as error:
+        refusal = error
+    try:
+        async with opened(copy) as store:
+            assert refusal is None, refusal
+            items = (await store.range("/")).items
+            assert {item.key for item in items} == set(values)
+            assert all(item.value in values[item.key] or item.value.__class__ is DamagedValue for item in items)
+            bad = [item.key for item in items if item.value.__class__ is DamagedValue]
+            assert sorted(checked.bad_values) == sorted(bad)
+        if not bad and not checked.bad_history:
+            assert rows_of(copy) == rows, "damage that the check does not find"
+            return "intact"
+    except StoreError as error:
+        assert type(refusal) is type(error)
+        if isinstance(error, NewerSchemaError):
+            return "newer"
+        assert isinstance(error, StoreDamagedError), error
+    done = salvage(str(copy), "one")
+    async with opened(copy) as store:
+        items = (await store.range("/")).items
+        assert all(item.value in values[item.key] for item in items)
+        assert len(items) == done.keys
+    if refusal is None:
+        assert done.keys == len(values) - len(bad)
+        return "served"
+    return "recovered" if done.keys == len(values) else "lost"
+
+
 @pytest_twisted.ensureDeferred
 async def test_every_bit_flip_is_detected(tmp_path: Path) -> None:
-    """For any flipped bit of a database page, the store is rejected, or every returned value is the written one or
-    reported as damaged."""
+    """For a flipped bit of each byte of the header and of bytes in all sorts of pages, the store is rejected, or every returned
+    value is the written one or reported as damaged; the check finds each change of a row, current or not, and what it rejects can be
+    salvaged, whole where only the header is damaged."""
+    path, values = await history(tmp_path)
+    good, rows, outcomes = path.read_bytes(), rows_of(path), Counter[str]()
+    for at in (*range(100), *range(100, len(good), 199)):
+        copy = damaged_copy(path, tmp_path / "flipped", good[:at] + bytes([good[at] ^ 4]) + good[at + 1 :])
+        outcome = await judge(copy, rows, values)
+        assert at >= 100 or outcome in ("intact", "recovered", "newer"), at
+        assert outcome != "newer" or 60 <= at < 64, at
+        outcomes[outcome] += 1
+    assert not {"intact", "served", "recovered", "lost"} - outcomes.keys(), outcomes
+
+
+@pytest_twisted.ensureDeferred
+async def test_every_cut_is_detected(tmp_path: Path) -> None:
+    """A database cut to any length is damaged, never of another program, and salvage makes a store of what is left."""
+    path, values = await history(tmp_path)
+    good, rows = path.read_bytes(), rows_of(path)
+    for size in (0, 1, 15, 16, 50, 99, 100, 101, 511, 512, 513, 4095, 4096, 4097, *range(5000, len(good), 4999), len(good) - 1):
+        assert await judge(damaged_copy(path, tmp_path / "cut", good[:size]), rows, values) in ("served", "recovered", "lost"), size
+
+
+@pytest_twisted.ensureDeferred
+async def test_databases_of_other_programs_are_not_salvaged(tmp_path: Path) -> None:
+    """A database with other tables is refused as another program's, without a record beside it, and stays as it is."""
     path = tmp_path / "s.sqlite"
-    wrote = {f"/{number}": b"%d" % number * 200 for number in range(30)}
-    async with opened(path) as store:
-        for key, value in wrote.items():
-            await store.create(key, value)
-    good = path.read_bytes()
-    refused = served = 0
-    for at in range(100, len(good), len(good) // 60):
-        (tmp_path / "flipped").mkdir()
-        copy = tmp_path / "flipped" / "s.sqlite"
-        copy.write_bytes(good[:at] + bytes([good[at] ^ 4]) + good[at + 1 :])
-        shutil.copy(highwater_file(str(path)), highwater_file(str(copy)))
-        try:
-            async with opened(copy) as store:
-                served += 1
-                items = (await store.range("/")).items
-                assert {item.key for item in items} == set(wrote)
-                assert all(item.value == wrote[item.key] or item.value.__class__ is DamagedValue for item in items)
-        except StoreError as error:
-            assert not isinstance(error, UnavailableError), error
-            refused += 1
-        shutil.rmtree(tmp_path / "flipped")
-    assert refused and served
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE log (line TEXT)")
+    before = path.read_bytes()
+    for attempt in (check_copy, lambda file: salvage(file, "one")):
+        with pytest.raises(ForeignFileError):
+            attempt(str(path))
+    assert path.read_bytes() == before
 
 
 @pytest_twisted.ensureDeferred
@@ -360,6 +459,40 @@ class FailingSync:
                 self._inner.execute(statement, *arguments)
             raise sqlite3.OperationalError("disk I/O error")
         return self._inner.execute(statement, *arguments)
+
+
+class Confused(FailingSync):
+    """A connection as it is after the disk failed under it: SQLite calls an intact file malformed, for ever."""
+
+    def execute(self, statement: str, *arguments: Any) -> Any:
+        if self.failing:
+            error = sqlite3.DatabaseError("database disk image is malformed")
+            error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+            raise error
+        return self._inner.execute(statement, *arguments)
+
+
+@pytest.mark.parametrize("is_damaged", [False, True])
+@pytest_twisted.ensureDeferred
+async def test_malformed_file_is_examined(tmp_path: Path, is_damaged: bool) -> None:
+    """After SQLite called the file malformed, the store opens it anew, and writes again only if it is intact; the reason does not
+    claim damage."""
+    path = tmp_path / "s.sqlite"
+    async with opened(path) as store:
+        made = await store.create("/a", b"1")
+        shim: Any = Confused(cast(Any, store._connection), written=False)
+        store._connection = shim
+        if is_damaged:
+            change(path, "UPDATE log SET created = 77")
+        error = await raises(UnavailableError, store.create("/b", b"1"))
+        assert "or the disk failed before" in str(error)
+        if is_damaged:
+            await Subject(store=store, reactor=reactor).until(lambda: "differ from their checksums" in store.healthy())
+            await raises(UnavailableError, store.create("/b", b"1"))
+        else:
+            await Subject(store=store, reactor=reactor).until(lambda: not store.healthy())
+            assert await store.create("/c", b"1") == made + 1
+            assert await store.get("/b") is None
 
 
 @pytest.mark.parametrize("written", [True, False])

@@ -18,11 +18,13 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.internet.task import Clock
 from zope.interface.verify import verifyObject
 
-from orchd.dialect import KUBERNETES, ORCH
+from orchd.config.documents import types
+from orchd.config.documents.decoding import decode_document
+from orchd.dialect import KUBERNETES, ORCH, Dialect
 from orchd.store.compaction import HistoryLimits
 from orchd.store.encrypted import EncryptedStore, EncryptionStateError, is_object, refuse_encrypted
 from orchd.store.encryption import AesCbc, AesGcm, DecryptionError, Identity, Rule, SecretBox
-from orchd.store.encryption_config import mark_of, parse_encryption
+from orchd.store.encryption_config import make_rules, mark_of
 from orchd.store.interfaces import IStore, RevisionConflictError, UnavailableError
 from orchd.store.memory import MemoryStore
 from orchd.store.sqlite import SqliteStore
@@ -41,6 +43,10 @@ def config(*providers: str, resources: str = "secrets") -> str:
     listed = "".join(f"\n  - {provider}" for provider in providers)
     header = f"apiVersion: {ORCH('apiserver.config.{abbr}.io/v1')}\nkind: EncryptionConfiguration\n"
     return f"{header}resources:\n- resources: [{resources}]\n  providers:{listed}\n"
+
+
+def parse_encryption(text: str, dialect: Dialect, key_of: Callable[[str], str]) -> dict[str, Rule]:
+    return make_rules(decode_document(text.encode(), types.ENCRYPTION, dialect), dialect, key_of)
 
 
 def keyed(kind: str, *numbers: int) -> str:
@@ -117,15 +123,21 @@ def test_value_prefixes(dialect: Any) -> None:
 
 
 @pytest.mark.parametrize(("text", "message"), [
-    ("[", "not YAML"),
-    ("a: 1", "unknown field 'a'"),
-    ("kind: EncryptionConfiguration", "apiVersion and kind"),
-    (config(), "resources[0].providers: must be a list"),
-    (config("identity: {}", resources=""), "resources[0].resources: must be a list"),
+    ("[", "yaml: "),
+    ("a: 1", "Object 'Kind' is missing; expected EncryptionConfiguration of apiserver.config.orch.io/v1"),
+    ("kind: EncryptionConfiguration", "Object 'apiVersion' is missing"),
+    (config("identity: {}") + "extra: 1", 'unknown field "extra"'),
+    (config("identity: {}") + "resources: []", 'key "resources" already set in map'),
+    (config("identity: {key: 1}"), 'unknown field "resources[0].providers[0].identity.key"'),
+    (config(), "resources[0].providers: must have at least one element"),
+    (config("identity: {}", resources=""), "resources[0].resources: must have at least one element"),
+    (config("identity: {}", resources="''"), "resources[0].resources[0]: needs a resource"),
     (config("kms: {name: a, endpoint: b}"), "resources[0].providers[0].kms: not built yet"),
-    (config("rot13: {}"), "resources[0].providers[0]: unknown field 'rot13'"),
+    (config("rot13: {}"), 'unknown field "resources[0].providers[0].rot13"'),
     (config("{identity: {}, aescbc: {}}"), "needs exactly one of"),
-    (config("aescbc: {keys: []}"), "providers[0].aescbc.keys: must be a list"),
+    (config("aescbc: {keys: []}"), "providers[0].aescbc.keys: must have at least one element"),
+    (config("aescbc: {keys: [{name: a, secret: 17}]}"), "cannot unmarshal number into Go struct field Key.resources.providers.aescbc.keys.secret"),
+    (config("aescbc: {keys: [{name: a, secret: ä}]}"), "keys[0].secret: is not base64"),
     (config("aescbc: {keys: [{name: a, secret: '*'}]}"), "keys[0].secret: is not base64"),
     (config("aesgcm: {keys: [{name: a, secret: " + key(1, 17) + "}]}"), "must be 16 or 24 or 32 bytes in base64, is 17"),
     (config("aesgcm: {keys: [{secret: " + key(1) + "}]}"), "keys[0].name: must be text"),

@@ -30,7 +30,7 @@ from orchd.store.open_errors import (
     StoreLockedError,
 )
 from orchd.store.single_process import Write
-from orchd.store.sqlite import BATCH_BUCKETS, SqliteStore
+from orchd.store.sqlite import SqliteStore
 from orchd.testing.store_contract import Seen, Subject, raises
 
 
@@ -47,6 +47,11 @@ async def opened(path: Path, **more: Any) -> AsyncIterator[SqliteStore]:
 async def in_writer(store: SqliteStore, statement: str) -> Any:
     connection: Any = store._connection
     return await store._writer.run(lambda: connection.execute(statement).fetchall())
+
+
+def commits_of(store: SqliteStore) -> int:
+    """Commits since the start."""
+    return sum(store.metrics.seconds.values[()].counts)
 
 
 @pytest_twisted.ensureDeferred
@@ -99,11 +104,12 @@ async def test_writes_share_commits(tmp_path: Path) -> None:
         writes = [ensureDeferred(store.create(f"/{i}", b"")) for i in range(500)]
         for write in writes:
             await write
-        assert store.writes == 500
-        assert store.commits < 50
-        assert sum(store.batch_sizes.counts) == sum(store.commit_seconds.counts) == store.commits
-        assert store.batch_sizes.sum == 500
-        assert sum(store.batch_sizes.counts[BATCH_BUCKETS.index(64) + 1 :]) > 0, "a batch of more than 64"
+        commits, metrics = commits_of(store), store.metrics
+        assert metrics.writes.values[()] == 500
+        assert commits < 50
+        sizes = metrics.batches.values[()]
+        assert sum(sizes.counts) == commits and sizes.sum == 500
+        assert sum(sizes.counts[metrics.batches.bounds.index(64) + 1 :]) > 0, "a batch of more than 64"
 
 
 @pytest_twisted.ensureDeferred
@@ -135,7 +141,7 @@ async def test_overlapping_writes_wait_for_the_end_of_the_turn(tmp_path: Path, m
         fourth = ensureDeferred(store.create("/4", b""))
         for write in (second, third, fourth):
             await write
-        assert store.commits == 3
+        assert commits_of(store) == 3
 
 
 @pytest_twisted.ensureDeferred
@@ -176,7 +182,7 @@ async def test_refuses_the_other_dialect(tmp_path: Path) -> None:
     async with opened(tmp_path / "s"):
         pass
     error = await raises(DialectMismatchError, SqliteStore(reactor, tmp_path / "s", dialect_name="two").start())
-    assert "start with --dialect=one" in str(error)
+    assert "use --dialect=one" in str(error)
     async with opened(tmp_path / "s"):
         pass
 
@@ -275,7 +281,7 @@ async def test_full_disk_stops_writes_only(tmp_path: Path) -> None:
         await in_writer(store, "PRAGMA max_page_count = 1000000")
         assert await store.create("/big/0", b"x" * 100_000) == 3
         assert store.healthy() == ""
-        assert store.failed_commits >= 1
+        assert store.metrics.failed.values[()] >= 1
 
 
 @pytest_twisted.ensureDeferred

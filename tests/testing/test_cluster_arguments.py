@@ -9,6 +9,8 @@ import pytest
 from orchd.testing import Cluster
 from orchd.testing.cluster_flags import command_line, controller_names
 
+WARN = "--feature-gates=ServerSideFieldValidation=true"
+
 
 def line(
     nodes: Any = 0, controllers: Any = True, scheduler: Any = None, gates: Any = None, flags: Any = None
@@ -20,23 +22,24 @@ def line(
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ({}, ["--scheduler=false"]),
-        ({"nodes": 2}, ["--scheduler=true", "--simulated-nodes=2"]),
-        ({"nodes": 2, "scheduler": False}, ["--scheduler=false", "--simulated-nodes=2"]),
-        ({"controllers": False}, ["--controllers=-*", "--scheduler=false"]),
-        ({"controllers": "namespace, job"}, ["--controllers=namespace,job", "--scheduler=false"]),
-        ({"gates": {"B": True, "A": False}}, ["--scheduler=false", "--feature-gates=A=false,B=true"]),
-        ({"flags": {"--v": 2, "anonymous-auth": False}}, ["--scheduler=false", "--v=2", "--anonymous-auth=false"]),
+        ({}, ["--scheduler=false", WARN]),
+        ({"nodes": 2}, ["--scheduler=true", "--simulated-nodes=2", WARN]),
+        ({"nodes": 2, "scheduler": False}, ["--scheduler=false", "--simulated-nodes=2", WARN]),
+        ({"controllers": False}, ["--controllers=-*", "--scheduler=false", WARN]),
+        ({"controllers": "namespace, job"}, ["--controllers=namespace,job", "--scheduler=false", WARN]),
+        ({"gates": {"B": True, "A": False}}, ["--scheduler=false", "--feature-gates=A=false,B=true,ServerSideFieldValidation=true"]),
+        ({"gates": {"ServerSideFieldValidation": False}}, ["--scheduler=false", "--feature-gates=ServerSideFieldValidation=false"]),
+        ({"flags": {"--v": 2, "anonymous-auth": False}}, ["--scheduler=false", WARN, "--v=2", "--anonymous-auth=false"]),
         # The flag has the same effect as the argument.
-        ({"flags": {"simulated-nodes": 3}}, ["--scheduler=true", "--simulated-nodes=3"]),
-        ({"flags": {"scheduler": True}}, ["--scheduler=true"]),
-        ({"flags": {"controllers": "job"}}, ["--scheduler=false", "--controllers=job"]),
-        ({"flags": {"a": ["x", "y"], "b": ("z",), "c": []}}, ["--scheduler=false", "--a=x,y", "--b=z", "--c="]),
+        ({"flags": {"simulated-nodes": 3}}, ["--scheduler=true", WARN, "--simulated-nodes=3"]),
+        ({"flags": {"scheduler": True}}, [WARN, "--scheduler=true"]),
+        ({"flags": {"controllers": "job"}}, ["--scheduler=false", WARN, "--controllers=job"]),
+        ({"flags": {"a": ["x", "y"], "b": ("z",), "c": []}}, ["--scheduler=false", WARN, "--a=x,y", "--b=z", "--c="]),
     ],
     ids=str,
 )
 def test_flags_of_arguments(arguments: dict[str, Any], expected: list[str]) -> None:
-    """Each argument becomes its flag."""
+    """Each argument becomes its flag. Beside the feature gates given, unknown fields give warnings."""
     assert line(**arguments) == expected
 
 

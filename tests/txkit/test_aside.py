@@ -7,8 +7,9 @@ from typing import Any
 from twisted.internet.defer import CancelledError, Deferred
 
 from orchd.testing.server import run
-from orchd.txkit.aside import LARGE, Aside
+from orchd.txkit.aside import LARGE, Aside, current_flow
 from orchd.txkit.coroutines import start
+from orchd.txkit.fair_lock import MOST_WAITING, TooManyWaitingError
 
 
 class Thread:
@@ -80,3 +81,52 @@ def test_cancelled_waiting_call_is_dropped() -> None:
     got: list[Any] = []
     first.addCallback(got.append)
     assert got == [2]
+
+
+def call_as(aside: Aside, flow: str, ended: list[str]) -> Deferred[Any]:
+    """A large call of a flow, which appends the flow to `ended`."""
+
+    async def call() -> None:
+        current_flow.set(flow)
+        await aside(LARGE + 1, ended.append, flow)
+
+    return start(call())
+
+
+def test_flows_take_turns() -> None:
+    """A flow with many waiting calls delays the calls of others by one of its own at a time."""
+    thread, ended = Thread(), list[str]()
+    aside = Aside(thread)
+    for flow in "aaaabbc":
+        call_as(aside, flow, ended)
+    for _ in range(7):
+        thread.work()
+    assert "".join(ended) == "aabcaba" and not thread.waiting
+
+
+def test_cancelled_call_leaves_its_flow() -> None:
+    """Turns are not given to flows whose waiting calls were cancelled."""
+    thread, ended = Thread(), list[str]()
+    aside = Aside(thread)
+    calls = [call_as(aside, flow, ended) for flow in "abbc"]
+    for call in calls[1:3]:
+        call.addErrback(lambda failure: failure.trap(CancelledError))
+        call.cancel()
+    thread.work()
+    thread.work()
+    assert ended == ["a", "c"]
+
+
+def test_waiting_calls_of_a_flow_are_bounded() -> None:
+    """A flow with too many waiting calls is refused another one; other flows are not."""
+    thread, ended = Thread(), list[str]()
+    aside = Aside(thread)
+    for _ in range(MOST_WAITING + 1):
+        call_as(aside, "a", ended)
+    refused: list[Any] = []
+    call_as(aside, "a", ended).addErrback(refused.append)
+    assert refused[0].check(TooManyWaitingError)
+    call_as(aside, "b", ended)
+    for _ in range(3):
+        thread.work()
+    assert ended == ["a", "a", "b"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from prometheus_client.core import Metric
 
-from orchd.txkit.histogram import bound_text, exponential
-from orchd.txkit.instruments import Counter, Distribution, Gauge, families
+from orchd.txkit.metrics.histogram import bound_text, exponential
+from orchd.txkit.metrics.instruments import Counter, Distribution, Gauge
 
 
 @pytest.mark.parametrize(
@@ -32,10 +32,10 @@ def samples(metric: Metric) -> dict[str, float]:
 
 def test_unlabelled_values_start_at_zero() -> None:
     """Without labels an instrument starts with a zero; with labels it has no samples."""
-    plain = families(Counter("a_total", "A."), Gauge("b", "B."), Distribution("c", "C.", (1,)), Counter("d", "D."))
+    plain = [each.family() for each in (Counter("a_total", "A."), Gauge("b", "B."), Distribution("c", "C.", (1,)), Counter("d", "D."))]
     assert [sum(samples(each).values()) for each in plain] == [0, 0, 0, 0]
     assert [len(each.samples) > 0 for each in plain] == [True] * 4
-    labelled = families(Counter("a_total", "A.", ("x",)), Gauge("b", "B.", ("x",)), Distribution("c", "C.", (1,), ("x",)))
+    labelled = [each.family() for each in (Counter("a_total", "A.", ("x",)), Gauge("b", "B.", ("x",)), Distribution("c", "C.", (1,), ("x",)))]
     assert [samples(each) for each in labelled] == [{}, {}, {}]
 
 

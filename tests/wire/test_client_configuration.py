@@ -97,7 +97,7 @@ async def test_exec_plugin_provides_the_token(configurations: Configurations) ->
     assert count.read_text() == "run\nrun\n"
     told = json.loads(Path(f"{count}.info").read_text())
     assert told["spec"]["cluster"]["server"] == configurations.server.url
-    assert client.counts.plugin_calls["0", "no_error"] == 2
+    assert client.metrics.plugin_calls.values["0", "no_error"] == 2
 
 
 @pytest_twisted.ensureDeferred
@@ -107,7 +107,7 @@ async def test_failing_exec_plugin_is_named(configurations: Configurations) -> N
     client = configurations.client({"exec": plugin})
     with pytest.raises(ApiError, match="executable false failed with exit code 1"):
         await names(client)
-    assert not client.counts.results
+    assert not client.metrics.results.values
 
 
 @pytest_twisted.ensureDeferred

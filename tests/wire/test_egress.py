@@ -18,6 +18,7 @@ from twisted.internet.protocol import Factory, Protocol
 from orchd.dialect import KUBERNETES
 from orchd.server.outbound.egress import Egress, EgressSelector, HttpConnectProxy
 from orchd.server.pipeline.verbs.subresources.addresses import AddressNotAllowedError, any_address
+from orchd.server.pipeline.verbs.subresources.locations import Location
 from orchd.server.pipeline.verbs.subresources.upstream import NodePolicy, UnreachableError, Upstream, UpstreamLimits
 from orchd.testing.etcd import Etcd, find_etcd
 from orchd.testing.ports import free_port
@@ -57,7 +58,7 @@ async def fetch(proxy: HttpConnectProxy, port: int) -> tuple[EgressSelector, int
     """A request through a proxy; returns the dialers and the status."""
     selector = EgressSelector(CLOCK, {Egress.CLUSTER: proxy})
     upstream = Upstream(CLOCK, NodePolicy(), addresses=any_address, dial=selector.dial(Egress.CLUSTER), limits=UpstreamLimits(connect_seconds=PATIENCE))
-    return selector, (await upstream.fetch("GET", f"http://127.0.0.1:{port}/", ())).code
+    return selector, (await upstream.fetch("GET", Location("http", "127.0.0.1", port), "/", ())).code
 
 
 @pytest_twisted.ensureDeferred
@@ -73,8 +74,8 @@ async def test_transports(tmp_path: Path) -> None:
         ):
             selector, code = await fetch(given, port)
             assert (code, double.targets) == (204, [f"127.0.0.1:{port}"])
-            assert list(selector.numbers.seconds.values) == [("http_connect", transport)]
-            assert not selector.numbers.failures.values
+            assert list(selector.metrics.seconds.values) == [("http_connect", transport)]
+            assert not selector.metrics.failures.values
             assert selector.dial(Egress.ETCD) is None
     await listening.stopListening()
 
@@ -94,9 +95,9 @@ async def test_proxies_that_do_not_connect(answer: bytes, why: str) -> None:
         selector = EgressSelector(CLOCK, {Egress.CLUSTER: HttpConnectProxy(url=url)})
         upstream = Upstream(CLOCK, NodePolicy(), addresses=any_address, dial=selector.dial(Egress.CLUSTER), limits=UpstreamLimits(connect_seconds=PATIENCE))
         with pytest.raises(UnreachableError) as caught:
-            await upstream.fetch("GET", "http://10.1.2.3:80/", ())
+            await upstream.fetch("GET", Location("http", "10.1.2.3", 80), "/", ())
     assert str(caught.value) == f"proxy {url}: {why}"
-    assert dict(selector.numbers.failures.values) == {("http_connect", "tcp", "proxy"): 1}
+    assert dict(selector.metrics.failures.values) == {("http_connect", "tcp", "proxy"): 1}
 
 
 @pytest_twisted.ensureDeferred
@@ -108,11 +109,11 @@ async def test_proxies_that_are_not_reached(tmp_path: Path) -> None:
         assert dial is not None
         with pytest.raises(ProxyError, match=f"^proxy {given.name}: "):
             await dial("host", 443, PATIENCE).connect(Factory.forProtocol(Protocol))
-        assert dict(selector.numbers.failures.values) == {("http_connect", given.transport, "connect"): 1}
+        assert dict(selector.metrics.failures.values) == {("http_connect", given.transport, "connect"): 1}
         with pytest.raises(ProxyError, match="not the name of a host"):
             await dial("h\u00f6st", 443, PATIENCE).connect(Factory.forProtocol(Protocol))
         with pytest.raises(AddressNotAllowedError):
-            await Upstream(CLOCK, NodePolicy(), dial=dial).fetch("GET", "http://127.0.0.1/", ())
+            await Upstream(CLOCK, NodePolicy(), dial=dial).fetch("GET", Location("http", "127.0.0.1"), "/", ())
 
 
 class Hook(Outside):

@@ -7,6 +7,7 @@ import re
 import resource
 import shutil
 import sqlite3
+import subprocess
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -86,14 +87,21 @@ def test_unusable_store_ends_the_start(kept: Path, tmp_path: Path, spoil: Callab
     assert file.read_bytes() == before
 
 
+def generated(data: Path) -> dict[Path, bytes]:
+    """The files that a server generates besides its store."""
+    return {path: path.read_bytes() for path in data.rglob("*") if path.is_file() and not path.name.startswith("store.")}
+
+
 def test_store_is_locked_by_one_server(tmp_path: Path) -> None:
-    """A second server on the folder fails with the process id of the first, which continues. A killed one holds no
-    lock."""
+    """A second server on the folder fails with the process id of the first, which continues and keeps its files. A killed one holds
+    no lock."""
     with DaemonProcess(tmp_path, "--controllers=-*") as server:
+        before = generated(server.data)
         second = DaemonProcess(tmp_path / "second", "--controllers=-*", f"--data-dir={server.data}")
         second.launch()
         assert second.wait() == 1
         assert f"is in use by another process (process {server.pid}): stop that process" in second.log
+        assert generated(server.data) == before
         assert write(server, "a")[0] == 201
         server.kill()
         server.start()
@@ -105,8 +113,10 @@ def test_store_of_the_other_dialect_is_refused(tmp_path: Path) -> None:
     with DaemonProcess(tmp_path, "--controllers=-*") as server:
         pass
     other = DaemonProcess(tmp_path, "--controllers=-*", dialect=KUBERNETES)
+    before = generated(server.data)
     other.launch()
     assert other.wait() == 1
+    assert generated(server.data) == before
     assert f"was made with --dialect={server.dialect.name} and cannot be served with" in other.log
     with server:
         assert write(server, "a")[0] == 201
@@ -133,6 +143,31 @@ def test_failing_disk_refuses_writes_only(tmp_path: Path) -> None:
         server.kill()
         server.start()
         assert {item["metadata"]["name"] for item in server.request("GET", MAPS)[1]["items"]} >= {"before", "meanwhile"}
+
+
+@pytest.mark.parametrize(
+    ("size", "named"), [("12k", "pki/"), ("64k", "store.sqlite: "), ("100k", "store.sqlite: ")], ids=["certificates", "journal", "contents"]
+)
+def test_first_start_on_a_full_disk_names_the_file(tmp_path: Path, size: str, named: str) -> None:
+    """Wherever a first start runs out of space, its last words name the file and the reason, and it succeeds when there is space."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)], capture_output=True).returncode:
+        pytest.skip("no right to mount a small disk")
+    try:
+        # The log is on another disk.
+        server = DaemonProcess(tmp_path, "--controllers=-*")
+        server.data = folder / "data"
+        server.launch()
+        assert server.wait() == 1
+        last = server.log.strip().splitlines()[-5:]
+        assert any(f"{folder}/data" in line and named in line and re.search("[nN]o space|is full", line) for line in last), last
+        assert not (folder / "data" / "store.sqlite").exists()
+        subprocess.run(["mount", "-o", "remount,size=16m", str(folder)], check=True)
+        with server:
+            assert write(server, "a")[0] == 201
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=False)
 
 
 def rows(server: DaemonProcess) -> tuple[int, int]:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from orchd.dialect import KUBERNETES
+from orchd.kinds.strictness import GATE
 from orchd.pki.certificates import CLIENT, SERVER, chain_pem, issue_pair, new_authority, subject
 from orchd.pki.keys import private_pem
 from orchd.testing.envtest_apiserver import read_settings
@@ -121,6 +122,12 @@ def test_controllers_run_when_flags_say_so(flags: list[str], runs: bool, tmp_pat
     """The flag overrides the default, under which no controller runs."""
     settings = read_settings(flags, tmp_path)
     assert ("namespace" in settings.controllers.names) is runs
+
+
+@pytest.mark.parametrize(("flags", "warns"), [([], True), (["--feature-gates=OpenAPIV3=true"], True), ([f"--feature-gates={GATE}=false"], False)])
+def test_unknown_fields_give_warnings_unless_flags_say_otherwise(flags: list[str], warns: bool, tmp_path: Path) -> None:
+    """Unknown fields in requests that ask for no validation give warnings; the framework's gates override that."""
+    assert read_settings(flags, tmp_path).api.features.get(GATE, False) is warns
 
 
 def test_help_lists_current_flags(assets: Path) -> None:

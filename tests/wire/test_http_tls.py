@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import ssl
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,9 +13,11 @@ from typing import Any, TypeVar
 
 import pytest
 import pytest_twisted
+from OpenSSL import SSL
 from twisted.internet import reactor
 from twisted.internet.task import deferLater
 from twisted.internet.threads import deferToThread
+from twisted.logger import capturedLogs
 
 from orchd.dialect import ORCH
 from orchd.pki.bootstrap import Files, ensure, write_private
@@ -400,6 +403,7 @@ async def test_certificate_is_chosen_by_server_name(files: Files, tmp_path: Path
     [
         ({"min_version": "VersionTLS9"}, "unknown TLS version"),
         ({"cipher_suites": ("TLS_NOTHING",)}, "unknown cipher suite"),
+        ({"cipher_suites": ("TLS_RSA_WITH_RC4_128_SHA",)}, "cipher suites that this OpenSSL does not have"),
     ],
 )
 def test_invalid_tls_settings_are_refused(files: Files, change: dict[str, Any], message: str) -> None:
@@ -407,6 +411,59 @@ def test_invalid_tls_settings_are_refused(files: Files, change: dict[str, Any], 
     serving = KeyPairFiles(certificate=str(files.serving_certificate), key=str(files.serving_key))
     with pytest.raises(ValueError, match=message):
         ServerContexts(TlsSettings(serving=serving, **change))
+
+
+def test_suites_that_the_library_lacks_are_named(files: Files) -> None:
+    """A suite that the TLS library does not have is named in a warning, and the others are offered."""
+    serving = KeyPairFiles(certificate=str(files.serving_certificate), key=str(files.serving_key))
+    suites = ("TLS_RSA_WITH_RC4_128_SHA", "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384", "TLS_AES_128_GCM_SHA256")
+    with capturedLogs() as events:
+        contexts = ServerContexts(TlsSettings(serving=serving, cipher_suites=suites))
+    assert [event["missing"] for event in events if "missing" in event] == ["TLS_RSA_WITH_RC4_128_SHA"]
+    offered = contexts.serverConnectionForTLS(None).get_cipher_list()
+    assert "ECDHE-ECDSA-AES256-GCM-SHA384" in offered and "RC4-SHA" not in offered
+
+
+@pytest.mark.parametrize(
+    ("least", "version", "accepted"),
+    [
+        ("VersionTLS10", SSL.TLS1_VERSION, True),
+        ("VersionTLS10", SSL.TLS1_1_VERSION, True),
+        ("VersionTLS11", SSL.TLS1_1_VERSION, True),
+        ("VersionTLS11", SSL.TLS1_VERSION, False),
+        ("VersionTLS12", SSL.TLS1_1_VERSION, False),
+        ("VersionTLS12", SSL.TLS1_2_VERSION, True),
+        ("VersionTLS13", SSL.TLS1_2_VERSION, False),
+    ],
+)
+@pytest.mark.parametrize("suites", [(), ("TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256")])
+def test_minimum_version(files: Files, suites: tuple[str, ...], least: str, version: int, accepted: bool) -> None:
+    """Clients of the minimum version and later ones are served, those of earlier versions are not."""
+    serving = KeyPairFiles(certificate=str(files.serving_certificate), key=str(files.serving_key))
+    settings = TlsSettings(serving=serving, min_version=least, cipher_suites=suites)
+    server = ServerContexts(settings).serverConnectionForTLS(None)
+    context = SSL.Context(SSL.TLS_CLIENT_METHOD)
+    context.set_min_proto_version(version)
+    context.set_max_proto_version(version)
+    context.set_cipher_list(b"ALL:@SECLEVEL=0")
+    client = SSL.Connection(context, None)
+    client.set_connect_state()
+    if not accepted:
+        with pytest.raises(SSL.Error):
+            shake_hands(client, server)
+        return
+    shake_hands(client, server)
+    assert client.get_protocol_version() == server.get_protocol_version() == version
+
+
+def shake_hands(client: SSL.Connection, server: SSL.Connection) -> None:
+    """A handshake over memory. Raises SSL.Error if it fails."""
+    pairs = ((client, server), (server, client))
+    for one, other in pairs * 4:
+        with suppress(SSL.WantReadError):
+            one.do_handshake()
+        with suppress(SSL.WantReadError):
+            other.bio_write(one.bio_read(1 << 16))
 
 
 @pytest_twisted.ensureDeferred

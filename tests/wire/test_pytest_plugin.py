@@ -181,3 +181,50 @@ def test_trial_mixin(tmp_path: Path) -> None:
     """A server on the running reactor leaves nothing in it, and the test controls its time."""
     (tmp_path / "test_program.py").write_text(TRIAL)
     assert "Ran 2 tests" in run_tests(tmp_path, "twisted.trial", "test_program")
+
+
+LEFT = """
+def test_leaves_objects(orchd_server, orchd_namespace):
+    path = f"/api/v1/namespaces/{orchd_namespace}/configmaps"
+    for name, finalizers in (("kept", ["example.com/never"]), ("plain", [])):
+        assert orchd_server.request("POST", path, {"metadata": {"name": name, "finalizers": finalizers}})[0] == 201
+    orchd_server.left = orchd_namespace
+
+def test_namespace_is_gone(orchd_server):
+    assert orchd_server.request("GET", f"/api/v1/namespaces/{orchd_server.left}")[0] == 404
+"""
+
+
+def test_finalizers_of_left_objects_are_removed(tmp_path: Path) -> None:
+    """An object with a finalizer that a test leaves does not keep its namespace; one line of the summary names it."""
+    (tmp_path / "test_left.py").write_text(LEFT)
+    out = run_tests(tmp_path, *PYTEST, *ALONE)
+    assert "2 passed, 1 warning" in out
+    assert "left objects with finalizers, which were removed: configmaps/kept (example.com/never)" in out
+    assert "configmaps/plain" not in out
+
+
+EARLY = """
+import os
+
+CONFIG = os.environ.get("KUBECONFIG", "")
+"""
+
+
+def test_server_starts_before_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With orchd_environment a program that is imported by a conftest file finds the server of the run; without it a fixture sets the
+    environment of a test."""
+    (tmp_path / "program.py").write_text(EARLY)
+    (tmp_path / "conftest.py").write_text("import program\n")
+    (tmp_path / "test_early.py").write_text(
+        "import program\n\ndef test_it(orchd_server):\n    assert program.CONFIG == orchd_server.config_file\n"
+    )
+    assert "1 passed" in run_tests(tmp_path, *PYTEST, *ALONE, "-o", "orchd_environment=on")
+    (tmp_path / "test_early.py").write_text(
+        "import os\nimport program\n\n"
+        "def test_it(orchd_environment, orchd_server):\n"
+        "    assert program.CONFIG == 'before' and os.environ['KUBECONFIG'] == orchd_server.config_file\n\n"
+        "def test_after():\n    assert os.environ['KUBECONFIG'] == 'before'\n"
+    )
+    monkeypatch.setenv("KUBECONFIG", "before")
+    assert "2 passed" in run_tests(tmp_path, *PYTEST, *ALONE)

@@ -14,7 +14,8 @@ from twisted.internet.protocol import Factory, Protocol
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.query import EMPTY
-from orchd.server.pipeline.verbs.subresources.addresses import AddressNotAllowedError, any_address
+from orchd.server.pipeline.verbs.subresources.addresses import AddressNotAllowedError, any_address, global_unicast
+from orchd.server.pipeline.verbs.subresources.locations import Location
 from orchd.server.pipeline.verbs.subresources.upgrade import MOST_HEAD, MOST_REFUSAL, UpgradeError
 from orchd.server.pipeline.verbs.subresources.upstream import (
     NodePolicy,
@@ -79,7 +80,7 @@ async def test_responses_are_streamed() -> None:
     """Code and headers come first, then the body."""
     port, number, made = await listening(b"HTTP/1.1 206 P\r\nX-A: b\r\nContent-Length: 5\r\n\r\nhello", closes=True)
     upstream = Upstream(reactor, NodePolicy(), addresses=any_address)
-    reply = await upstream.fetch("PUT", f"http://127.0.0.1:{number}/p?q", [("X-Sent", "1")], b"body")
+    reply = await upstream.fetch("PUT", Location("http", "127.0.0.1", number), "/p?q", [("X-Sent", "1")], b"body")
     assert (reply.code, reply.header("x-a"), await text(reply, 4)) == (206, "b", "hell")
     assert made[0].received.startswith(b"PUT /p?q HTTP/1.1\r\n")
     assert b"\r\n\r\nbody" in made[0].received
@@ -92,7 +93,37 @@ async def test_refused_connection_is_reported() -> None:
     port, number, _ = await listening(b"")
     await port.stopListening()
     with pytest.raises(UnreachableError):
-        await Upstream(reactor, NodePolicy(), addresses=any_address).fetch("GET", f"http://127.0.0.1:{number}/", ())
+        await Upstream(reactor, NodePolicy(), addresses=any_address).fetch("GET", Location("http", "127.0.0.1", number), "/", ())
+
+
+@pytest.mark.parametrize("target", ["/@192.0.2.1/", "//192.0.2.1/x", "//[", "/a#b", "/;p", "/%00?q=//[", "/?"])
+@pytest_twisted.ensureDeferred
+async def test_targets_do_not_lead_elsewhere(target: str) -> None:
+    """The connection is made to the location, and the target is sent as it is."""
+    port, number, made = await listening(b"HTTP/1.1 204 N\r\n\r\n", closes=True)
+    upstream = Upstream(reactor, NodePolicy(), addresses=any_address)
+    reply = await upstream.fetch("GET", Location("http", "127.0.0.1", number), target, ())
+    assert reply.code == 204
+    first, *lines = made[0].received.split(b"\r\n")
+    assert (first, lines.count(b"Host: 127.0.0.1:%d" % number)) == (f"GET {target} HTTP/1.1".encode(), 1)
+    reply.stream.stop()
+    await port.stopListening()
+
+
+WRONG_HOSTS = ["", "a b", "a@b", "a/b", "h\u00f6st", "a\r\nX: y", "127.0.0.1:80", "[::1]", "a" * 64, "a." * 127 + "a", "a..b", "127.0.0.1@b"]
+
+
+@pytest.mark.parametrize("addresses", [any_address, global_unicast])
+@pytest.mark.parametrize(("host", "port"), [*((host, 80) for host in WRONG_HOSTS), ("127.0.0.1", 65536), ("127.0.0.1", -1)])
+@pytest_twisted.ensureDeferred
+async def test_impossible_locations_are_unreachable(host: str, port: int, addresses: Any) -> None:
+    """Hosts of objects that are neither names nor addresses, and ports out of range, are reported as unreachable."""
+    for secure in ("http", "https"):
+        upstream, location = Upstream(reactor, NodePolicy(), addresses=addresses), Location(secure, host, port)
+        with pytest.raises(UnreachableError, match=r"no such host|invalid port"):
+            await upstream.fetch("GET", location, "/", ())
+        with pytest.raises(UnreachableError, match=r"no such host|invalid port"):
+            await upstream.hand_through(Meeting().request(), location, "/")
 
 
 class Client(Protocol):
@@ -182,7 +213,7 @@ class Meeting:
 
     async def ask(self, path: str = "/exec?command=ls", seconds: float = 30.0, **more: Any) -> Response:
         upstream = Upstream(reactor, NodePolicy(), addresses=any_address, limits=UpstreamLimits(head_seconds=seconds))
-        return await upstream.hand_through(self.request(**more), f"http://127.0.0.1:{self.number}{path}")
+        return await upstream.hand_through(self.request(**more), Location("http", "127.0.0.1", self.number), path)
 
     async def end(self) -> None:
         self.client.transport.loseConnection()
@@ -322,24 +353,24 @@ async def test_header_values_are_escaped() -> None:
     meeting = await Meeting().begin(AGREED)
     upstream = Upstream(reactor, NodePolicy(), addresses=any_address)
     named = [("X-Remote-User", "a\r\nX-Remote-Group: system:masters")]
-    await upstream.hand_through(meeting.request(), f"http://127.0.0.1:{meeting.number}/\u010d", named)
+    await upstream.hand_through(meeting.request(), Location("http", "127.0.0.1", meeting.number), "/\u010d", named)
     head = meeting.made[0].received
     assert head.startswith(b"POST /%C4%8D HTTP/1.1\r\n")
     assert b"X-Remote-User: a  X-Remote-Group: system:masters\r\n" in head
     await meeting.end()
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "localhost", "0x7f.1", "2130706433", "0"])
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "::ffff:127.0.0.1", "localhost", "0x7f.1", "2130706433", "0"])
 @pytest_twisted.ensureDeferred
 async def test_forbidden_addresses_are_refused(host: str) -> None:
     """Addresses of this machine are refused in any spelling unless allowed."""
     port, number, made = await listening(b"")
     upstream = Upstream(reactor, NodePolicy())
-    url = f"http://{host}:{number}/"
+    location = Location("http", host, number)
     with pytest.raises(AddressNotAllowedError):
-        await upstream.fetch("GET", url, ())
+        await upstream.fetch("GET", location, "/", ())
     meeting = Meeting()
     with pytest.raises(AddressNotAllowedError):
-        await upstream.hand_through(meeting.request(), url)
+        await upstream.hand_through(meeting.request(), location, "/")
     assert not made
     await port.stopListening()

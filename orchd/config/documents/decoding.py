@@ -3,13 +3,15 @@ errors, in the words of the reference's decoder."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from orchd.config.documents import types
 from orchd.dialect import Dialect
 from orchd.kinds.codec import decode, json_, yaml_
 from orchd.kinds.codec.mediatype import Form
+from orchd.kinds.gotext.values import json_name
 from orchd.kinds.ir import Type
 from orchd.kinds.objects import shape, strict
 
@@ -20,6 +22,39 @@ class DocumentError(ValueError):
     """A document that cannot be used; the text names the field and says why."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedText:
+    """A text or a part of one, before its kind is known. `members` is `document` with repeated members, in the order of the text;
+    `problems` are those of the text, whatever its kind."""
+
+    document: Any
+    members: Any
+    problems: tuple[str, ...] = ()
+
+    def part(self, *path: str | int) -> ParsedText:
+        """The part at a path, such as ``("plugins", 0, "configuration")``; the path must exist."""
+        document, members = self.document, self.members
+        for step in path:
+            document = document[step]
+            inner: Any = dict(members) if isinstance(members, strict.Members) else members
+            members = inner[step]
+        return ParsedText(document=document, members=members)
+
+
+def parse_text(data: bytes) -> ParsedText:
+    """A YAML or JSON text. Raises DocumentError for one that is neither, or not an object."""
+    form = Form.JSON if data.lstrip()[:1] == b"{" else Form.YAML
+    try:
+        document = decode.parse(data, form)
+    except ValueError as error:
+        raise DocumentError(str(error)) from None
+    # The members in the order of the text show duplicates; the YAML decoder reports them itself.
+    if form is Form.JSON:
+        return ParsedText(document=document, members=json_.decode_members(data))
+    repeated = yaml_.duplicates(data)
+    return ParsedText(document=document, members=document, problems=(repeated,) if repeated else ())
+
+
 def decode_document(data: bytes, kind: str, dialect: Dialect) -> dict[str, Any]:
     """The document of `kind` in a YAML or JSON text, in canonical shape and without its apiVersion and kind. Raises
     DocumentError."""
@@ -28,37 +63,46 @@ def decode_document(data: bytes, kind: str, dialect: Dialect) -> dict[str, Any]:
 
 def decode_versioned(data: bytes, kind: str, dialect: Dialect) -> tuple[str, dict[str, Any]]:
     """The version without its group, and the document of `decode_document`. Raises DocumentError."""
-    form = Form.JSON if data.lstrip()[:1] == b"{" else Form.YAML
-    try:
-        document = decode.parse(data, form)
-    except ValueError as error:
-        raise DocumentError(str(error)) from None
-    _check_head(document, kind, dialect)
+    text = parse_text(data)
+    shaped = decode_parsed(text, kind, dialect)
+    return text.document["apiVersion"].rpartition("/")[2], shaped
+
+
+def decode_parsed(text: ParsedText, kind: str, dialect: Dialect) -> dict[str, Any]:
+    """The document of `kind` in a parsed text, as from `decode_document`. Raises DocumentError."""
+    heads = types.heads(kind, dialect)
+    document, members = text.document, text.members
+    if not isinstance(document, dict):
+        raise DocumentError(f"must be an object, not {json_name(document)}")
+    if heads:
+        _check_head(document, heads)
+        document, members = _without_head(document), _without_head(members)
     wanted = types.type_of(kind, dialect)
-    # The members in the order of the text show duplicates; the YAML decoder reports them itself.
-    members = json_.decode_members(data) if form is Form.JSON else document
-    repeated = yaml_.duplicates(data) if form is Form.YAML else ""
-    problems = [*([repeated] if repeated else []), *strict.names(_without_head(members), wanted, located=True)]
+    problems = [*text.problems, *strict.names(members, wanted, located=True)]
     shaped = _to_shape(document, wanted)
     if problems:
         raise DocumentError(f"strict decoding error: {', '.join(problems)}")
-    return document["apiVersion"].rpartition("/")[2], shaped
+    return shaped
 
 
-def _check_head(document: Mapping[str, Any], kind: str, dialect: Dialect) -> None:
-    versions = types.api_versions(kind, dialect)
+def _check_head(document: Mapping[str, Any], heads: Sequence[tuple[str, str]]) -> None:
     found, version = document.get("kind") or "", document.get("apiVersion") or ""
-    expected = f"expected {kind} of {', '.join(versions[:-1])} or {versions[-1]}"
+    kinds = list(dict.fromkeys(kind for _, kind in heads))
+    expected = "expected " + " or ".join(f"{kind} of {_listed([v for v, k in heads if k == kind])}" for kind in kinds)
     for name, value in (("Kind", found), ("apiVersion", version)):
         if not value:
             raise DocumentError(f"Object '{name}' is missing; {expected}")
-    if found != kind or version not in versions:
+    if (version, found) not in heads:
         raise DocumentError(f'no kind "{found}" is registered for version "{version}"; {expected}')
 
 
-def _to_shape(document: Mapping[str, Any], wanted: Type) -> dict[str, Any]:
+def _listed(versions: Sequence[str]) -> str:
+    return versions[0] if len(versions) == 1 else f"{', '.join(versions[:-1])} or {versions[-1]}"
+
+
+def _to_shape(document: dict[str, Any], wanted: Type) -> dict[str, Any]:
     try:
-        shaped: dict[str, Any] = shape.canonical(_without_head(document), wanted)
+        shaped: dict[str, Any] = shape.canonical(document, wanted)
     except shape.ShapeError as error:
         raise DocumentError(str(error)) from None
     return shaped

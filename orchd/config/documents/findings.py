@@ -19,6 +19,6 @@ def reject_expression(report: Report, at: Path, expression: str) -> None:
 
 def raise_findings(report: Report) -> None:
     """Raises DocumentError with all errors of `report`, if there are any: several in brackets, repeated ones once."""
-    texts = list(dict.fromkeys(f"{cause.field}: {cause.message}" if cause.field else cause.message for cause in report.causes))
-    if texts:
-        raise DocumentError(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
+    text = report.summary()
+    if text:
+        raise DocumentError(text)

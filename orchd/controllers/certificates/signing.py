@@ -80,4 +80,6 @@ class CertificateSigner(Controller):
 
     def _lifetime(self, requested: int | None) -> timedelta:
         most = self.env.settings.cluster_signing_duration
-        return timedelta(seconds=most if requested is None else min(most, max(float(requested), _SHORTEST_LIFETIME)))
+        if requested is None or not self.env.feature("CSRDuration"):
+            return timedelta(seconds=most)
+        return timedelta(seconds=min(most, max(float(requested), _SHORTEST_LIFETIME)))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
+from orchd.kinds.digits import integer, is_whole
 from orchd.kinds.gotext.durations import DurationError, parse_duration
 
 _WORDS = {
@@ -87,8 +88,12 @@ class Schedule:
 def parse(text: str) -> Schedule:
     """Parse a schedule. Raises ScheduleError."""
     if text.startswith(("TZ=", "CRON_TZ=")):
-        prefix, _, rest = text.partition(" ")
-        return replace(parse(rest), zone=_zone(prefix.partition("=")[2]))
+        prefix, _, text = text.partition(" ")
+        return replace(_parse_times(text), zone=_zone(prefix.partition("=")[2]))
+    return _parse_times(text)
+
+
+def _parse_times(text: str) -> Schedule:
     text = text.strip()
     if text.startswith("@every "):
         seconds = _duration(text[7:].strip())
@@ -137,8 +142,8 @@ def _field(text: str, low: int, high: int, names: dict[str, int]) -> frozenset[i
 
 
 def _value(text: str, names: dict[str, int]) -> int:
-    if text.isdigit():
-        return int(text)
+    if is_whole(text):
+        return integer(text)
     try:
         return names[text.lower()]
     except KeyError:

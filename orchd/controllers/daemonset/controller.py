@@ -12,7 +12,7 @@ from orchd.controllers.adoption import Controlled, claim, controlled_by
 from orchd.controllers.base import Key, terminating_namespace
 from orchd.controllers.daemonset.backoff import Backoff
 from orchd.controllers.daemonset.nodes import NodeFits
-from orchd.controllers.daemonset.plans import Plan, Planner, by_target
+from orchd.controllers.daemonset.plans import Plan, Planner, by_target, without_surge
 from orchd.controllers.daemonset.template import HASH_LABEL, on_node, pod_template, target_node
 from orchd.controllers.event_objects import WARNING
 from orchd.controllers.interfaces import Environment
@@ -99,6 +99,8 @@ class DaemonSetController(PodViewController):
     async def _planner(self, parent: Object, revision: str) -> Planner:
         pods = await self._claim(parent, self._views.controlled, PODS)
         by_node = by_target(pods, target_node)
+        if not self.env.feature("DaemonSetUpdateSurge"):
+            parent = without_surge(parent)
         return Planner(parent, self._nodes.of(parent), by_node, revision, self.env.wall())
 
     async def _sync(self, key: Key, parent: Object, revision: str) -> float | None:

@@ -64,6 +64,13 @@ def _surges(parent: Object) -> bool:
     return _rolling(parent) and scale_percent(limits.get("maxSurge"), 100, up=True) > 0
 
 
+def without_surge(parent: Object) -> Object:
+    """The set with a rolling update that never runs two pods on a node."""
+    strategy = spec(parent).get("updateStrategy") or {}
+    limits = {key: value for key, value in (strategy.get("rollingUpdate") or {}).items() if key != "maxSurge"}
+    return {**parent, "spec": {**spec(parent), "updateStrategy": {**strategy, "rollingUpdate": limits}}}
+
+
 def _rolling(parent: Object) -> bool:
     return bool((spec(parent).get("updateStrategy") or {}).get("type", "RollingUpdate") == "RollingUpdate")
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from orchd.controllers.objects import annotations_of, spec, status
 from orchd.controllers.percent import scale_percent
+from orchd.kinds.digits import int64
 from orchd.kinds.jsonvalues import Object
 
 #: The int32 value for "no limit".
@@ -118,10 +119,7 @@ def _part(deployment: Object, each: Object, max_annotation: str) -> int:
 
 def number(text: str | None) -> int | None:
     """The integer value of an annotation; None without one."""
-    try:
-        return None if text is None else int(text)
-    except ValueError:
-        return None
+    return None if text is None else int64(text)
 
 
 def complete(deployment: Object, fresh: Mapping[str, Any]) -> bool:

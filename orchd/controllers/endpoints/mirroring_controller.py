@@ -27,8 +27,8 @@ from orchd.controllers.objects import (
 )
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
-from orchd.txkit.histogram import exponential
-from orchd.txkit.instruments import Distribution
+from orchd.txkit.metrics.histogram import exponential
+from orchd.txkit.metrics.instruments import Distribution
 
 _BY_SERVICE: Final = "controllers/mirrored-service"
 

@@ -19,7 +19,7 @@ from orchd.controllers.objects import NODES, deleting, labels, name, namespace, 
 from orchd.controllers.pods import is_ready
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
-from orchd.txkit.instruments import Counter, Distribution
+from orchd.txkit.metrics.instruments import Counter, Distribution
 
 _BY_SERVICE = "controllers/service"
 
@@ -116,11 +116,16 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
 
     def describe(self, service: Object, pod: Object, zone: str) -> list[tuple[Group, dict[str, Any]]]:
         """The pod's endpoint by address family."""
-        if not targets.reachable(pod, terminating=True):
+        conditions = self.env.feature("EndpointSliceTerminatingCondition")
+        if not targets.reachable(pod, terminating=conditions or bool(spec(service).get("publishNotReadyAddresses"))):
             return []
         addresses = ((family, targets.address_of(pod, family)) for family in targets.families(service))
         ports = targets.ports_of(service, pod)
-        return [((family, ports), _endpoint(service, pod, zone, address)) for family, address in addresses if address]
+        found = [((family, ports), _endpoint(service, pod, zone, address)) for family, address in addresses if address]
+        if not conditions:
+            for _, endpoint in found:
+                endpoint["conditions"] = {"ready": endpoint["conditions"]["ready"]}
+        return found
 
     async def _desired_endpoints(self, service: Object) -> dict[Group, dict[str, dict[str, Any]]]:
         """Endpoints by address family and ports, then by pod."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from orchd.kinds.jsonvalues import Object
-from orchd.txkit.histogram import exponential
-from orchd.txkit.instruments import Counter, Distribution, Gauge
+from orchd.txkit.metrics.histogram import exponential
+from orchd.txkit.metrics.instruments import Counter, Distribution, Gauge
 
 _NUMBERS = exponential(2, 2, 15)
 

@@ -6,7 +6,6 @@ the server.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, Final, Literal
 
@@ -26,7 +25,8 @@ from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.jsonvalues import Object
 from orchd.txkit.background import Background
-from orchd.txkit.instruments import Counter, Instrument
+from orchd.txkit.lru_cache import LruCache
+from orchd.txkit.metrics.instruments import Counter, Instrument
 
 #: Seconds between checks for a changed catalog (one comparison), and after a change of a custom kind.
 _CATALOG_PERIOD, _CATALOG_SOON = 1.0, 0.25
@@ -73,7 +73,7 @@ class GarbageCollector:
         self._catalog: Catalog | None = None
         self._timer: IDelayedCall | None = None
         self._stopped = False
-        self._absent: OrderedDict[str, None] = OrderedDict()
+        self._absent: LruCache[str, bool] = LruCache(_ABSENT)
         self._definitions = env.informers.informer(
             ResourceRef(env.dialect("apiextensions.{abbr}.io"), "v1", "customresourcedefinitions")
         )
@@ -167,7 +167,7 @@ class GarbageCollector:
         self._queue(self.graph.seen(ref, obj))
 
     def _remove(self, ref: ResourceRef, uid: str) -> None:
-        self._remember_absent(uid)
+        self._absent.put(uid, True)
         self._queue(self.graph.gone(uid))
 
     def _queue(self, work: Work) -> None:
@@ -185,11 +185,6 @@ class GarbageCollector:
                 self._loop.queue.add(("check", node.uid))
             if node.orphaning:
                 self._loop.queue.add(("orphan", node.uid))
-
-    def _remember_absent(self, uid: str) -> None:
-        self._absent[uid] = None
-        if len(self._absent) > _ABSENT:
-            self._absent.popitem(last=False)
 
     # -- work
 
@@ -266,7 +261,7 @@ class GarbageCollector:
     async def _classify(self, node: Node, owner: Owner) -> Class | None:
         if self._present(node, owner):
             return "solid"
-        if owner.uid in self._absent and owner.uid not in self.graph.nodes:
+        if self._absent.get(owner.uid) and owner.uid not in self.graph.nodes:
             return "dangling"
         resource = self._resource(owner)
         if resource is None:
@@ -278,7 +273,7 @@ class GarbageCollector:
         found = await self._live(ref, node.namespace if resource.namespaced else "", owner.name, owner.uid)
         if found is None:
             if owner.uid not in self.graph.nodes:
-                self._remember_absent(owner.uid)
+                self._absent.put(owner.uid, True)
             else:
                 self._record_wrong_namespace(node, owner)
             return "dangling"

@@ -14,9 +14,9 @@ from orchd.controllers.objects import MERGE, NODES, name, spec, uid
 from orchd.controllers.settings import ControllerSettings
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
-from orchd.txkit.histogram import exponential
-from orchd.txkit.instruments import Counter, Distribution, Gauge, Instrument
 from orchd.txkit.log import Logger
+from orchd.txkit.metrics.histogram import exponential
+from orchd.txkit.metrics.instruments import Counter, Distribution, Gauge, Instrument
 
 #: Mask of a node's range unless a flag says otherwise.
 _MASKS: Final = {4: 24, 6: 64}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from orchd.txkit.histogram import exponential
-from orchd.txkit.instruments import Counter, Distribution, Gauge, Instrument
+from orchd.txkit.metrics.histogram import exponential
+from orchd.txkit.metrics.instruments import Counter, Distribution, Gauge, Instrument
 
 _ZONE = ("zone",)
 

@@ -87,13 +87,15 @@ class StatefulSetController(PodViewController):
             raise problem
         live = {name(current), name(update), *(labels(p).get(REVISION_LABEL, "") for p in numbered.values())}
         await revisions.truncate(self.client, parent, known, live)
-        least = int(spec(parent).get("minReadySeconds") or 0)
+        least = self._min_ready_seconds(parent)
         waiting = any(is_ready(p) and not self._available(parent, p) for p in numbered.values())
         return float(least) if least and waiting else None
 
     def _available(self, parent: Object, pod: Object) -> bool:
-        least = int(spec(parent).get("minReadySeconds") or 0)
-        return _running_and_ready(pod) and is_available(pod, least, self.env.wall())
+        return _running_and_ready(pod) and is_available(pod, self._min_ready_seconds(parent), self.env.wall())
+
+    def _min_ready_seconds(self, parent: Object) -> int:
+        return int(spec(parent).get("minReadySeconds") or 0) if self.env.feature("StatefulSetMinReadySeconds") else 0
 
     async def _step(self, parent: Object, numbered: dict[int, Object], current: Object, update: Object) -> None:
         """Create missing pods, delete surplus ones and replace outdated ones; with an order, one change per pass. A pass

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator
 
 from orchd.client.informers import key_of
 from orchd.client.interfaces import IInformer
+from orchd.kinds.digits import integer, is_whole
 from orchd.kinds.jsonvalues import Object
 
 
 def _revision(obj: Object) -> int:
     """Versions of one server's store are numbers; those that are not (of another server) count as old."""
     text = str(obj["metadata"].get("resourceVersion", ""))
-    return int(text) if text.isdigit() else 0
+    return integer(text) if is_whole(text) else 0
 
 
 class AssumeCache:

@@ -21,7 +21,7 @@ from orchd.controllers.volumes.usage import (
 )
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
-from orchd.txkit.instruments import Counter
+from orchd.txkit.metrics.instruments import Counter
 
 
 class EphemeralVolumeController(Controller):

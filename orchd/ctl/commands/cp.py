@@ -190,7 +190,7 @@ def extract(archive: IO[bytes], path: str, target: Path) -> None:
         with tarfile.open(fileobj=archive, mode="r|", tarinfo=_Member) as reading:
             for member in reading:
                 # They would all be kept.
-                reading.members.clear()  # type: ignore[attr-defined]  # missing in the types
+                reading.members.clear()  # type: ignore[attr-defined]  # not in the stubs
                 if member.size < 0:
                     raise tarfile.ReadError(f"{member.name} has a negative size")
                 name = posixpath.normpath(member.name).lstrip("/")

@@ -138,6 +138,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
         ),
         validation=Validation(create="validate.apps.create_stateful_set", update="validate.apps.update_stateful_set"),
         warnings="validate.warnings.template",
+        strategy="StatefulSetStrategy",
         pod_template=("spec", "template"),
         generation=("spec",),
         subresources=(

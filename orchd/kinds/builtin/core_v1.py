@@ -274,7 +274,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
             },
         ),
         quota=Quota(usage="quota.usage.claim_usage", concerns="quota.usage.concerns_claim", on_update=True),
-        strategy="PhaseStrategy",
+        strategy="ClaimStrategy",
         validation=Validation(create="validate.core.claims.create", update="validate.core.claims.update"),
         returns_deleted=True,
         subresources=(Subresource(name="status", update="validate.core.claims.update_status"),),

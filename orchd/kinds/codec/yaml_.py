@@ -148,7 +148,9 @@ class _Builder:
         #: Number of open collections with an anchor, and number of open flow collections.
         self._open_anchors: Counter[str] = Counter()
         self._open_flows = 0
+        #: Number of scalars and collections read, and how many of them are keys.
         self._read = 0
+        self._keys_read = 0
         self._walked = 0
         self._repeated = 0
         self._done = False
@@ -168,7 +170,7 @@ class _Builder:
     def _take(self, event: Any) -> None:
         # The parser iterates over all open brackets for each token.
         self._walked += self._open_flows
-        if self._read + self._repeated > MAX_VALUES or self._walked > _MAX_WALKED:
+        if self._read - self._keys_read + self._repeated > MAX_VALUES or self._walked > _MAX_WALKED:
             raise YAMLError(f"yaml: document holds more than {MAX_VALUES} values, or is too deep for their number")
         if isinstance(event, yaml.ScalarEvent):
             self._read += 1
@@ -229,6 +231,7 @@ class _Builder:
         if isinstance(top.value, list):
             top.value.append(None if value is _MERGE else value)
         elif top.wants_key:
+            self._keys_read += 1
             top.key = value if value is _MERGE else _key(value)
             top.wants_key = False
         else:

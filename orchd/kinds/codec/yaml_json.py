@@ -1,7 +1,7 @@
 """JSON objects that a YAML parser reads alike, decoded by the JSON parser: clients send most YAML bodies as JSON.
 
-YAML includes JSON, except for details of escapes, control characters, numbers, and keys far from their colon. Texts that may
-contain such a detail are left to the YAML parser.
+YAML includes JSON, except for details of escapes, control characters and line breaks, numbers, and keys far from their colon.
+Texts that may contain such a detail are left to the YAML parser, and so are those of too many values, which it refuses.
 """
 
 from __future__ import annotations
@@ -11,25 +11,30 @@ from typing import Any, Final
 
 import orjson
 
-#: Longer texts are left to the YAML parser, which counts values.
-_LONGEST: Final = 1 << 16
-#: A key and its colon must be within 1,024 characters, in each of which an escape may double.
-_LONGEST_KEY: Final = 500
-#: One line of printable ASCII.
-_PRINTABLE: Final = re.compile(rb"\{[ -~]*\}\n?")
-#: An escape other than those of both languages, or a space between a key and its colon.
-_DIFFERENT: Final = re.compile(rb'\\[^"\\bfnrt]|" :')
+from orchd.kinds import bounds
+
+#: A key and its colon must be within 1,024 characters, each of which an escape may make six.
+_LONGEST_KEY: Final = 170
+#: One line without ASCII control characters, with escapes of both languages; those of surrogates are not.
+_LINE: Final = re.compile(rb'\{(?:[^\\\x00-\x1f\x7f]++|\\(?:["\\bfnrt]|u(?![dD][89a-fA-F])))*+\n?')
+#: A space between a key and its colon; a control character, line break, byte order mark or noncharacter in UTF-8.
+_DIFFERENT: Final = re.compile(
+    rb'(?:(?<!\\)|\\\\)" :|\xc2[\x80-\x9f]|\xe2\x80[\xa8\xa9]|\xef(?:\xbb\xbf|\xbf[\xbe\xbf])'
+)
 
 
 def decode_object(data: bytes) -> dict[str, Any] | None:
     """The object that a text encodes in JSON, if it encodes the same object in YAML; None for any other text."""
-    if len(data) > _LONGEST or not _PRINTABLE.fullmatch(data) or _DIFFERENT.search(data):
+    if not _LINE.fullmatch(data) or _DIFFERENT.search(data):
+        return None
+    if len(data) > bounds.MAX_VALUES and bounds.json_values(data) > bounds.MAX_VALUES:
         return None
     try:
         value: dict[str, Any] = orjson.loads(data)
-    except orjson.JSONDecodeError:
+        return value if _is_alike(value) else None
+    except (orjson.JSONDecodeError, RecursionError):
+        # A text that the YAML parser judges: it may be YAML, and nested deeper than Python recurses.
         return None
-    return value if _is_alike(value) else None
 
 
 def _is_alike(value: dict[str, Any] | list[Any]) -> bool:

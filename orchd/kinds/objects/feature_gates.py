@@ -1,104 +1,59 @@
 """Fields behind feature gates: dropped on writes if their gate is off, unless the stored object uses them.
 
-The table is that of release 1.23. Gated values that are rejected instead are part of validation.
+`orchd.kinds.gates` lists the fields. Gated values that are rejected instead are part of validation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from orchd.kinds.gates import DROPPED, GATES, KEPT, STORED, UNCHANGED, Drop, Gate
 from orchd.kinds.ir import Type
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import empty_collections
 from orchd.kinds.objects.settings import ObjectSettings
 
-_ABSENT: Final = object()
-
-
-def _any_source(value: Any, settings: ObjectSettings) -> bool:
-    """True if a claim's data source is neither a claim nor a snapshot."""
-    group, kind = value.get("apiGroup") or "", value.get("kind")
-    snapshots = settings.dialect("snapshot.storage.{abbr}.io")
-    return (group, kind) not in (("", "PersistentVolumeClaim"), (snapshots, "VolumeSnapshot"))
+#: Predicates of values that use a feature.
+RULES: Final[Mapping[str, Callable[[Any], bool]]] = {
+    "unusual_mount": lambda value: value != "Default",
+    "surge": lambda value: value not in (0, ""),
+    "suspended": bool,
+    "huge_pages": lambda value: value.startswith(("limits.hugepages-", "requests.hugepages-")),
+    "single_pod": lambda value: "ReadWriteOncePod" in value,
+    "across_namespaces": lambda value: "CrossNamespacePodAffinity" in value,
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Gated:
-    """A field behind a gate. `replacement` is its value with the gate off (default: dropped), `applies` selects the gated
-    values if only some are gated, `part` names the member of the value if only that is gated."""
+class _Gated:
+    """A drop whose gate is off, with its names in the dialect. `use` identifies the fields that are kept together."""
 
-    gate: str
-    on: bool
-    replacement: Any = _ABSENT
-    applies: Callable[[Any, ObjectSettings], bool] | None = None
-    part: str = ""
+    drop: Drop
+    use: tuple[str, str]
+    prefix: str
+    uses: Callable[[Any], bool]
 
 
-_GRACE: Final = Gated("ProbeTerminationGracePeriod", False, part="terminationGracePeriodSeconds")
-#: Not for readiness probes, for which validation rejects the member.
-_PROBES: Final = {"livenessProbe": _GRACE, "startupProbe": _GRACE}
-
-#: struct -> field -> its gate
-TABLE: Final[dict[str, dict[str, Gated]]] = {
-    "apiextensions/v1.JSONSchemaProps": {"x-{long}-validations": Gated("CustomResourceValidationExpressions", False)},
-    "apps/v1.RollingUpdateDaemonSet": {"maxSurge": Gated("DaemonSetUpdateSurge", True)},
-    "apps/v1.StatefulSetSpec": {
-        "minReadySeconds": Gated("StatefulSetMinReadySeconds", True),
-        "persistentVolumeClaimRetentionPolicy": Gated("StatefulSetAutoDeletePVC", False),
-    },
-    "batch/v1.JobSpec": {
-        "completionMode": Gated("IndexedJob", True),
-        "suspend": Gated("SuspendJob", True),
-    },
-    "core/v1.Container": _PROBES,
-    "core/v1.EphemeralContainer": _PROBES,
-    "certificates/v1.CertificateSigningRequestSpec": {"expirationSeconds": Gated("CSRDuration", True)},
-    "core/v1.NodeSpec": {"configSource": Gated("Dynamic{Short}letConfig", False)},
-    "core/v1.PersistentVolumeClaimSpec": {
-        "dataSource": Gated("AnyVolumeDataSource", False, applies=_any_source),
-        "dataSourceRef": Gated("AnyVolumeDataSource", False),
-    },
-    "core/v1.PersistentVolumeClaimStatus": {
-        "allocatedResources": Gated("RecoverVolumeExpansionFailure", False),
-        "resizeStatus": Gated("RecoverVolumeExpansionFailure", False),
-    },
-    "core/v1.PodAffinityTerm": {"namespaceSelector": Gated("PodAffinityNamespaceSelector", True)},
-    "core/v1.PodSpec": {"os": Gated("IdentifyPodOS", False)},
-    "core/v1.Probe": {"grpc": Gated("GRPCContainerProbe", True)},
-    "core/v1.SecurityContext": {"procMount": Gated("ProcMountType", False, replacement="Default")},
-    "core/v1.ServiceSpec": {
-        "allocateLoadBalancerNodePorts": Gated("ServiceLBNodePortControl", True),
-        "internalTrafficPolicy": Gated("ServiceInternalTrafficPolicy", True),
-        "loadBalancerClass": Gated("ServiceLoadBalancerClass", True),
-    },
-    "core/v1.Volume": {"csi": Gated("CSIInlineVolume", True)},
-    "core/v1.WindowsSecurityContextOptions": {"hostProcess": Gated("WindowsHostProcessContainers", True)},
-    "discovery/v1.Endpoint": {"hints": Gated("TopologyAwareHints", False)},
-    "discovery/v1.EndpointConditions": {
-        "serving": Gated("EndpointSliceTerminatingCondition", True),
-        "terminating": Gated("EndpointSliceTerminatingCondition", True),
-    },
-    "discovery/v1beta1.Endpoint": {"hints": Gated("TopologyAwareHints", False)},
-    "discovery/v1beta1.EndpointConditions": {
-        "serving": Gated("EndpointSliceTerminatingCondition", True),
-        "terminating": Gated("EndpointSliceTerminatingCondition", True),
-    },
-    "networking/v1.NetworkPolicyPort": {"endPort": Gated("NetworkPolicyEndPort", True)},
-    "node/v1.RuntimeClass": {"overhead": Gated("PodOverhead", True)},
-    "policy/v1beta1.PodSecurityPolicySpec": {"allowedProcMountTypes": Gated("ProcMountType", False)},
-    "scheduling/v1.PriorityClass": {"preemptionPolicy": Gated("NonPreemptingPriority", True)},
-    "storage/v1.CSIDriverSpec": {"fsGroupPolicy": Gated("DelegateFSGroupToCSIDriver", True)},
-}
+#: Struct -> path in it -> gated field.
+_Fields = Mapping[str, Mapping[tuple[str, ...], _Gated]]
 
 
 @dataclass(slots=True, eq=False)
 class _Node:
     """Positions of gated fields in values of a type: in the value, and below members ("": every element)."""
 
-    gated: dict[str, Gated] = field(default_factory=dict)
+    gated: dict[str, _Gated] = field(default_factory=dict)
     below: dict[str, _Node] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Positions:
+    """`always`: a write changes fields even if they are absent, or in use."""
+
+    root: _Node
+    always: bool
 
 
 def drop_disabled(obj: Object, old: Object | None, type: Type, settings: ObjectSettings) -> Object:
@@ -106,101 +61,166 @@ def drop_disabled(obj: Object, old: Object | None, type: Type, settings: ObjectS
 
     `old` is the stored object, None on create.
     """
-    obj = empty_collections.as_stored(obj, type)
-    node = _node(type, settings)
+    stored = empty_collections.as_stored(obj, type)
+    kept: Object = _dropped(stored, old, _positions(type, settings))
+    return kept
+
+
+def drop_disabled_status(status: Any, old: Any, type: Type, settings: ObjectSettings) -> Any:
+    """The same for a status of `type` that is written through its subresource. `old` is None without a stored one."""
+    return _dropped(status, {} if old is None else old, _positions(type, settings))
+
+
+def for_update(settings: ObjectSettings, old: Object, type: Type) -> ObjectSettings:
+    """The settings of the validation of an update: with features that the stored object uses, though their gate is off."""
+    known: dict[frozenset[str], _Node | None] = type.memo.setdefault("tolerated", {})
+    if settings.disabled not in known:
+        known[settings.disabled] = _node(type, _fields(settings, lambda gate: gate.tolerates), {})
+    node = known[settings.disabled]
     if node is None:
-        return obj
-    used: set[str] = set()
-    _collect(obj, node, settings, used)
-    if used and old is not None:
-        kept: set[str] = set()
-        _collect(old, node, settings, kept)
-        used -= kept
-    return _without(obj, node, settings, used) if used else obj
+        return settings
+    used: set[tuple[str, str]] = set()
+    _collect(old, node, used, any_value=False)
+    return replace(settings, features={**settings.features, **{gate: True for gate, _ in used}}) if used else settings
 
 
-def drop_job_tracking(job: Object, settings: ObjectSettings) -> Object:
-    """Remove the annotation for tracking with finalizers from a new Job, if that feature is off."""
-    key = settings.dialect("batch.{long}.io/job-tracking")
-    metadata = job.get("metadata") or {}
-    annotations = metadata.get("annotations") or {}
-    if key not in annotations or settings.feature("JobTrackingWithFinalizers", False):
-        return job
-    rest = {name: text for name, text in annotations.items() if name != key}
-    kept = {name: item for name, item in metadata.items() if name != "annotations"}
-    return {**job, "metadata": {**kept, "annotations": rest} if rest else kept}
+def _dropped(value: Any, old: Any, positions: _Positions | None) -> Any:
+    if positions is None:
+        return value
+    node = positions.root
+    present: set[tuple[str, str]] = set()
+    _collect(value, node, present, any_value=True)
+    if old is None:
+        return _without(value, None, node, frozenset()) if present else value
+    used: set[tuple[str, str]] = set()
+    _collect(old, node, used, any_value=False)
+    return _without(value, old, node, frozenset(used)) if positions.always or present - used else value
 
 
-def _node(type: Type, settings: ObjectSettings) -> _Node | None:
-    memo = type.memo
-    if "gates" not in memo:
-        node = memo["gates"] = _Node()
-        if type.kind == "struct" and type.constraints is None:
-            own = TABLE.get(type.name, {})
-            node.gated = {settings.dialect(name): gated for name, gated in own.items()}
-            for name, member in type.fields.items():
-                inner = _node(member.type, settings)
-                if inner is not None:
-                    node.below[name] = inner
-        elif type.kind in ("list", "map"):
-            inner = _node(type.element, settings)
+def _positions(type: Type, settings: ObjectSettings) -> _Positions | None:
+    """The gated fields of a type that are off; None if it has none."""
+    known: dict[frozenset[str], _Positions | None] = type.memo.setdefault("gates", {})
+    if settings.disabled not in known:
+        fields = _fields(settings, lambda gate: tuple(drop for drop in gate.drops if not drop.whole))
+        whole = _fields(settings, lambda gate: tuple(drop for drop in gate.drops if drop.whole)).get(type.name)
+        root = _node(type, fields, {}, whole)
+        always = root is not None and any(gated.drop.update in (DROPPED, STORED) for gated in _walk(root))
+        known[settings.disabled] = None if root is None else _Positions(root, always)
+    return known[settings.disabled]
+
+
+def _node(
+    type: Type, fields: _Fields, nodes: dict[int, _Node | None], deeper: Mapping[tuple[str, ...], _Gated] | None = None
+) -> _Node | None:
+    """`nodes` are those made so far, by the identity of their type; `deeper` are gated fields of this one value by their path."""
+    if not deeper and id(type) in nodes:
+        return nodes[id(type)]
+    node = _Node()
+    if not deeper:
+        # A type that contains itself finds this node, which is filled below.
+        nodes[id(type)] = node
+    if type.kind == "struct" and type.constraints is None:
+        gated = {**fields.get(type.name, {}), **(deeper or {})}
+        node.gated = {path[0]: each for path, each in gated.items() if len(path) == 1}
+        for name, member in type.fields.items():
+            inner = _node(member.type, fields, nodes, {path[1:]: each for path, each in gated.items() if path[0] == name and path[1:]})
             if inner is not None:
-                node.below[""] = inner
-        if not node.gated and not node.below:
-            memo["gates"] = None
-    found: _Node | None = memo["gates"]
-    return found
+                node.below[name] = inner
+    elif type.kind in ("list", "map"):
+        inner = _node(type.element, fields, nodes)
+        if inner is not None:
+            node.below[""] = inner
+    empty = not node.gated and not node.below
+    if not deeper and empty:
+        nodes[id(type)] = None
+    return None if empty else node
 
 
-def _is_off(gated: Gated, value: Any, settings: ObjectSettings) -> bool:
-    if settings.feature(settings.dialect(gated.gate), gated.on):
-        return False
-    if gated.part:
-        return bool(value.get(gated.part) is not None)
-    return gated.applies is None or gated.applies(value, settings)
+def _fields(settings: ObjectSettings, of: Callable[[Gate], tuple[Drop, ...]]) -> _Fields:
+    """The gated fields of all structs: by the name of the struct and their path in it."""
+    out: dict[str, dict[tuple[str, ...], _Gated]] = {}
+    for gate in GATES:
+        if gate.name in settings.disabled:
+            for drop in of(gate):
+                version, name, *path = drop.field.split(".")
+                gated = _Gated(drop, (gate.name, drop.use), settings.dialect(drop.prefix), RULES.get(drop.rule, lambda value: True))
+                out.setdefault(f"{version}.{name}", {})[tuple(map(settings.dialect, path))] = gated
+    return out
 
 
-def _collect(value: Any, node: _Node, settings: ObjectSettings, used: set[str]) -> None:
-    """Collect the disabled gates whose fields are set in `value`."""
+def _walk(node: _Node) -> Iterator[_Gated]:
+    """Every gated field below a node."""
+    seen, open_nodes = set(), [node]
+    while open_nodes:
+        each = open_nodes.pop()
+        if id(each) not in seen:
+            seen.add(id(each))
+            yield from each.gated.values()
+            open_nodes.extend(each.below.values())
+
+
+def _has(gated: _Gated, value: Any, *, any_value: bool) -> bool:
+    """True if the value of a field is gated; without `any_value` only if it uses the feature."""
+    if gated.prefix:
+        return any(key.startswith(gated.prefix) for key in value)
+    return any_value or gated.uses(value)
+
+
+def _collect(value: Any, node: _Node, found: set[tuple[str, str]], *, any_value: bool) -> None:
+    """Collect the uses of gated fields in `value`."""
     if value.__class__ is list:
         inner = node.below.get("")
         if inner is not None:
             for item in value:
-                _collect(item, inner, settings, used)
+                _collect(item, inner, found, any_value=any_value)
         return
     if value.__class__ is not dict:
         return
     every = node.below.get("")
     if every is not None:
         for item in value.values():
-            _collect(item, every, settings, used)
+            _collect(item, every, found, any_value=any_value)
         return
     for name, gated in node.gated.items():
-        if value.get(name) is not None and _is_off(gated, value[name], settings):
-            used.add(gated.gate)
+        if value.get(name) is not None and _has(gated, value[name], any_value=any_value):
+            found.add(gated.use)
     for name, inner in node.below.items():
         item = value.get(name)
         if item:
-            _collect(item, inner, settings, used)
+            _collect(item, inner, found, any_value=any_value)
 
 
-def _without(value: Any, node: _Node, settings: ObjectSettings, gates: set[str]) -> Any:
+def _is_kept(gated: _Gated, used: frozenset[tuple[str, str]], *, update: bool) -> bool:
+    if not update:
+        return False
+    return gated.drop.update == KEPT or (gated.drop.update != DROPPED and gated.use in used)
+
+
+def _without(value: Any, old: Any, node: _Node, used: frozenset[tuple[str, str]], *, update: bool | None = None) -> Any:
+    """`value` without gated fields. `old` is the stored value, None where there is none or below lists."""
+    update = old is not None if update is None else update
     if value.__class__ is list:
         inner = node.below.get("")
-        return value if inner is None else [_without(item, inner, settings, gates) for item in value]
+        return value if inner is None else [_without(item, None, inner, used, update=update) for item in value]
     if value.__class__ is not dict:
         return value
-    out = {}
+    stored = old if old.__class__ is dict else {}
     every = node.below.get("")
+    out = {}
     for name, item in value.items():
         gated = node.gated.get(name)
-        if gated is not None and item is not None and gated.gate in gates and _is_off(gated, item, settings):
-            if gated.part:
-                item = {key: part for key, part in item.items() if key != gated.part}
-            else:
-                if gated.replacement is not _ABSENT:
-                    out[name] = gated.replacement
-                continue
+        if gated is not None and item is not None and not _is_kept(gated, used, update=update):
+            if gated.drop.replacement is not UNCHANGED:
+                out[name] = gated.drop.replacement
+            elif gated.prefix:
+                left = {key: each for key, each in item.items() if not key.startswith(gated.prefix)}
+                if left:
+                    out[name] = left
+            continue
         inner = every or node.below.get(name)
-        out[name] = item if inner is None or not item else _without(item, inner, settings, gates)
+        out[name] = item if inner is None or not item else _without(item, stored.get(name), inner, used, update=update)
+    for name, gated in node.gated.items():
+        if gated.drop.update == STORED and update and gated.use not in used and stored.get(name) is not None:
+            out[name] = stored[name]
     return out
+

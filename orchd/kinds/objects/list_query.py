@@ -104,6 +104,10 @@ class ListQuery:
         one = (chosen.fields or {}).get(_NAME, "") if prefix or not resource.namespaced else ""
         return cls(resource=resource, options=options, selection=chosen, prefix=prefix, path=prefix + one if one else "")
 
+    def unpaged(self) -> ListQuery:
+        """The query of the whole list, whatever page was asked for."""
+        return replace(self, options=replace(self.options, limit=0, continue_=""))
+
     @property
     def scope(self) -> str:
         """The narrowest prefix of the keys that can match: `path`, or else `prefix`."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
+
+from orchd.kinds.digits import int64
 
 #: Terms of a node selector: ORed; the requirements of a term are ANDed.
 Terms = Sequence[Mapping[str, Any]]
-
-_LOWEST: Final = -(2**63)
-_HIGHEST: Final = 2**63 - 1
 
 
 def matches_terms(terms: Terms, labels: Mapping[str, str], name: str = "") -> bool:
@@ -42,16 +41,7 @@ def _holds(requirement: Mapping[str, Any], value: str | None) -> bool:
 
 def compare(operator: Any, value: str, values: Sequence[str]) -> bool:
     """The operators Gt and Lt. Both sides must be 64-bit integers, and there must be one value."""
-    left, right = _integer(value), _integer(values[0]) if len(values) == 1 else None
+    left, right = int64(value), int64(values[0]) if len(values) == 1 else None
     if left is None or right is None:
         return False
     return left > right if operator == "Gt" else left < right if operator == "Lt" else False
-
-
-def _integer(text: str) -> int | None:
-    """The 64-bit integer that a text spells, None for other text."""
-    digits = text[1:] if text[:1] in ("+", "-") else text
-    if not (digits.isascii() and digits.isdigit()) or len(digits) > 400:
-        return None
-    number = int(text)
-    return number if _LOWEST <= number <= _HIGHEST else None

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Network, IPv6Network, ip_network
 
 from orchd.dialect import Dialect
+from orchd.kinds import gates
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectSettings:
     """`service_cidrs` are the ranges of cluster IPs (one per IP family, the first is the default family), `node_ports`
-    the inclusive range of node ports, `features` the configured feature gates, `garbage_collection` whether deletions can
-    have a propagation policy."""
+    the inclusive range of node ports, `features` the feature gates that were given, by their names in `orchd.kinds.gates`,
+    `garbage_collection` whether deletions can have a propagation policy. `disabled` are the gates that are off."""
 
     dialect: Dialect
     allow_privileged: bool = False
@@ -21,7 +22,11 @@ class ObjectSettings:
     node_ports: tuple[int, int] = (30000, 32767)
     features: Mapping[str, bool] = field(default_factory=dict)
     garbage_collection: bool = True
+    disabled: frozenset[str] = field(init=False, compare=False, repr=False)
 
-    def feature(self, name: str, default: bool) -> bool:
-        """True if a feature gate is enabled. `default` is its default in release 1.23."""
-        return self.features.get(name, default)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "disabled", gates.disabled(self.features))
+
+    def feature(self, name: str) -> bool:
+        """True if a feature gate is on. Raises KeyError for an unknown one."""
+        return gates.enabled(self.features, name)

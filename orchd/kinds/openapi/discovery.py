@@ -70,10 +70,11 @@ def _version(group: str, version: str) -> Json:
     return {"groupVersion": group_version(group, version), "version": version}
 
 
-def api_resource_list(catalog: Catalog, group: str, version: str) -> Json | None:
+def api_resource_list(catalog: Catalog, group: str, version: str, *, hashes: bool = True) -> Json | None:
     """``/api/v1`` or ``/apis/GROUP/VERSION``: resources and subresources; None if the version is not served.
 
-    Built-in resources are listed by path (so is ``pods/log`` after ``pods``), custom ones in the catalog's order.
+    Built-in resources are listed by path (so is ``pods/log`` after ``pods``), custom ones in the catalog's order. `hashes`: with
+    the hash of each resource's storage version.
     """
     served = catalog.group(group)
     if served is None or version not in served.versions:
@@ -82,7 +83,7 @@ def api_resource_list(catalog: Catalog, group: str, version: str) -> Json | None
     builtin: list[Json] = []
     custom: list[Json] = []
     for resource in listed:
-        (custom if resource.custom else builtin).extend(api_resources(resource))
+        (custom if resource.custom else builtin).extend(api_resources(resource, hashes=hashes))
     builtin.sort(key=lambda entry: str(entry["name"]))
     out: Json = {"kind": "APIResourceList"}
     if group:
@@ -92,7 +93,7 @@ def api_resource_list(catalog: Catalog, group: str, version: str) -> Json | None
     return out
 
 
-def api_resources(resource: Resource) -> list[Json]:
+def api_resources(resource: Resource, *, hashes: bool = True) -> list[Json]:
     """The APIResource of a resource and of each of its subresources."""
     entry: Json = {
         "name": resource.plural,
@@ -105,7 +106,7 @@ def api_resources(resource: Resource) -> list[Json]:
         entry["shortNames"] = list(resource.short_names)
     if resource.categories:
         entry["categories"] = list(resource.categories)
-    if resource.stored:
+    if resource.stored and hashes:
         entry["storageVersionHash"] = resource.storage_version_hash
     return [entry, *(_subresource(resource, sub) for sub in resource.subresources.values())]
 

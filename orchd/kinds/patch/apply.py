@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 from orchd.errors import bad_request
-from orchd.kinds.catalog import split_group_version
 from orchd.kinds.ir import Type
 from orchd.kinds.jsonvalues import Object, without_managed_fields
 from orchd.kinds.objects.scalars import timestamp
@@ -33,7 +32,7 @@ from orchd.kinds.patch.ownership import (
     same_owners,
     without_lost_fields,
 )
-from orchd.kinds.patch.patch_errors import server_error
+from orchd.kinds.patch.patch_errors import describe, group_kind, server_error
 from orchd.kinds.patch.typed import TypedError
 
 #: Owner of the fields of an object without managedFields before its first apply.
@@ -62,20 +61,20 @@ def on_apply(
         except TypedError as error:
             raise server_error(
                 "failed to create manager for existing fields: failed to convert new object "
-                f"({_describe(target, base)}) to smd typed: {_explain(target, base, error)}"
+                f"({describe(target.api_version, base)}) to smd typed: {_explain(target, base, error)}"
             ) from None
     _check_config(target, config)
     try:
         typed.validate(config, target.type)
     except TypedError as error:
-        raise server_error(f"failed to create typed patch object ({_describe(target, config)}): {error}") from None
+        raise server_error(f"failed to create typed patch object ({describe(target.api_version, config)}): {error}") from None
     try:
         merged, after, conflicts = _merge_and_prune(target, base, config, owners, key)
         if conflicts and not force:
             raise_conflicts(without_excused(target, base, conflicts) if tool else conflicts)
     except TypedError as error:
         why = _explain(target, base, error)
-        raise server_error(f"failed to create typed live object ({_describe(target, base)}): {why}") from None
+        raise server_error(f"failed to create typed live object ({describe(target.api_version, base)}): {why}") from None
     if tool:
         merged = _with_last_applied(target, merged, config)
     same = equal(merged, base)
@@ -120,22 +119,11 @@ def _check_config(target: OwnershipTarget, config: Object) -> None:
     if kind == target.kind:
         return
     if not isinstance(kind, str) or target.kinds(kind) is None:
-        group, name = split_group_version(target.api_version)[0], kind if isinstance(kind, str) else ""
-        sort = f"{group}/{split_group_version(target.api_version)[1]}, Kind={name}"
+        sort = group_kind(target.api_version, kind if isinstance(kind, str) else "")
         raise server_error(
-            f"failed to create typed patch object ({_describe(target, config)}): no corresponding type for {sort}"
+            f"failed to create typed patch object ({describe(target.api_version, config)}): no corresponding type for {sort}"
         )
     raise server_error(f"failed to merge config: expected objects of the same type, but got {{{target.kind}}} and {{{kind}}}")
-
-
-def _describe(target: OwnershipTarget, obj: Object) -> str:
-    """Format an object for errors of apply: ``namespace/name; group/version, Kind=Kind``."""
-    metadata = obj.get("metadata")
-    texts = (metadata.get(name) if isinstance(metadata, dict) else None for name in ("namespace", "name"))
-    namespace, name = (text if isinstance(text, str) else "" for text in texts)
-    group, version = split_group_version(target.api_version)
-    kind = obj.get("kind")
-    return f"{namespace}/{name}; {group}/{version}, Kind={kind if isinstance(kind, str) else ''}"
 
 
 def _stored_strictly(live: Object | None) -> Owners:

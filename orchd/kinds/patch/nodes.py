@@ -61,11 +61,6 @@ class Node:
         found = self.fields.get(name)
         return self.element if found is None else found[1]
 
-    @property
-    def granular(self) -> bool:
-        """True if parts of a value are owned separately."""
-        return not self.atomic and self.kind in (MAP, LIST)
-
 
 def root(type: Type) -> Node:
     """The node of a kind: a struct with apiVersion and kind."""
@@ -90,7 +85,7 @@ def node(type: Type, preserve: bool = False) -> Node:
 def _build(type: Type, preserve: bool) -> Node:
     kind = type.kind
     if kind == "struct":
-        return _struct(type, preserve)
+        return _DEDUCED_NODE if shape.is_union(type) else _struct(type, preserve)
     if kind == "map":
         built = Node(MAP, type, atomic=type.atomic, preserve=preserve)
         built.element = node(type.element, preserve)

@@ -226,11 +226,8 @@ def owners_after_update(target: OwnershipTarget, live: Object | None, new: Objec
 
 def _blank(target: OwnershipTarget) -> Object:
     """The base of a create: members that are always written are present, so that creating does not take ownership of them."""
-    type = target.type
-    if type.name and type.constraints is None:
-        blank: Object = shape.zero(type)
-        return blank
-    return {"apiVersion": target.api_version, "kind": target.kind}
+    type, named = target.type, {"apiVersion": target.api_version, "kind": target.kind}
+    return {**shape.zero(type), **named} if type.name and type.constraints is None else named
 
 
 def keep_times(new: Object, live: Object) -> Object:

@@ -6,7 +6,7 @@ snapshot refers to tallies weakly and updates those that are still in use with e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 #: What each pod of a template adds, by topology key.
 Rule = Callable[[PodTemplate], Sequence[tuple[str, int]]]
-#: Template -> row -> pods.
-Population = Mapping[PodTemplate, Mapping[int, int]]
 
 
 class Tally:

@@ -158,7 +158,9 @@ def _volumes(args: VolumeBindingArgs, at: Path, report: Report) -> None:
     if args.bind_timeout_seconds < 0:
         why = "invalid BindTimeoutSeconds, should not be a negative value"
         report.invalid(at / "bindTimeoutSeconds", args.bind_timeout_seconds, why)
-    if args.shape:
+    if report.settings.feature("VolumeCapacityPriority"):
+        _shape(args.shape, at / "shape", report)
+    elif args.shape:
         why = "unexpected field `shape`, remove it or turn on the feature gate VolumeCapacityPriority"
         name = "config.UtilizationShapePoint"
         points = (f"{name}{{Utilization:{each.utilization}, Score:{each.score}}}" for each in args.shape)

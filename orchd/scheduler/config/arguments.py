@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
+from orchd.kinds import gates
 from orchd.scheduler.config.model import (
     LEAST_ALLOCATED,
+    LIST_DEFAULTING,
     SYSTEM_DEFAULTING,
     Arguments,
     DefaultPreemptionArgs,
@@ -23,18 +25,20 @@ from orchd.scheduler.config.model import (
     VolumeBindingArgs,
 )
 
+#: Prefers the volumes that a claim fills most.
+_FULLEST: Final = (ShapePoint(0, 0), ShapePoint(100, 10))
 _DEFAULT_RESOURCES: Final = (ResourceSpec("cpu", 1), ResourceSpec("memory", 1))
 
 
-def read(plugin: str, given: Json) -> Arguments:
-    """The arguments of a configurable plugin, with defaults; `given` is in the shape of their type."""
-    return _READERS[plugin](given)
+def read(plugin: str, features: Mapping[str, bool], given: Json) -> Arguments:
+    """The arguments of a configurable plugin, with defaults; `given` is in the shape of their type. `features` are the feature
+    gates that were given."""
+    return _READERS[plugin](given, features)
 
 
-def default(plugin: str) -> Arguments | None:
+def default(plugin: str, features: Mapping[str, bool]) -> Arguments | None:
     """The default arguments of a plugin; None if it takes none."""
-    reader = _READERS.get(plugin)
-    return None if reader is None else reader({})
+    return read(plugin, features, {}) if plugin in _READERS else None
 
 
 def write(args: Arguments) -> dict[str, Any]:
@@ -85,26 +89,26 @@ def _write_shape(points: Iterable[ShapePoint]) -> list[dict[str, int]]:
     return [{"utilization": each.utilization, "score": each.score} for each in points]
 
 
-def _preemption(given: Json) -> Arguments:
+def _preemption(given: Json, features: Mapping[str, bool]) -> Arguments:
     return DefaultPreemptionArgs(
         min_candidate_nodes_percentage=given.get("minCandidateNodesPercentage", 10),
         min_candidate_nodes_absolute=given.get("minCandidateNodesAbsolute", 100),
     )
 
 
-def _pod_affinity(given: Json) -> Arguments:
+def _pod_affinity(given: Json, features: Mapping[str, bool]) -> Arguments:
     return InterPodAffinityArgs(hard_pod_affinity_weight=given.get("hardPodAffinityWeight", 1))
 
 
-def _node_affinity(given: Json) -> Arguments:
+def _node_affinity(given: Json, features: Mapping[str, bool]) -> Arguments:
     return NodeAffinityArgs(added_affinity=given.get("addedAffinity"))
 
 
-def _balanced(given: Json) -> Arguments:
+def _balanced(given: Json, features: Mapping[str, bool]) -> Arguments:
     return NodeResourcesBalancedAllocationArgs(resources=_resources(given.get("resources")))
 
 
-def _fit(given: Json) -> Arguments:
+def _fit(given: Json, features: Mapping[str, bool]) -> Arguments:
     strategy = given.get("scoringStrategy")
     if strategy is None:
         strategy = {"type": LEAST_ALLOCATED}
@@ -120,15 +124,19 @@ def _fit(given: Json) -> Arguments:
     )
 
 
-def _spread(given: Json) -> Arguments:
+def _spread(given: Json, features: Mapping[str, bool]) -> Arguments:
     return PodTopologySpreadArgs(
         default_constraints=tuple(given.get("defaultConstraints") or ()),
-        defaulting_type=given.get("defaultingType") or SYSTEM_DEFAULTING,
+        defaulting_type=given.get("defaultingType")
+        or (SYSTEM_DEFAULTING if gates.enabled(features, "DefaultPodTopologySpread") else LIST_DEFAULTING),
     )
 
 
-def _volumes(given: Json) -> Arguments:
-    return VolumeBindingArgs(bind_timeout_seconds=given.get("bindTimeoutSeconds", 600), shape=_shape(given.get("shape")))
+def _volumes(given: Json, features: Mapping[str, bool]) -> Arguments:
+    shape = _shape(given.get("shape"))
+    if not shape and gates.enabled(features, "VolumeCapacityPriority"):
+        shape = _FULLEST
+    return VolumeBindingArgs(bind_timeout_seconds=given.get("bindTimeoutSeconds", 600), shape=shape)
 
 
 def _resources(given: Iterable[Json] | None) -> tuple[ResourceSpec, ...]:
@@ -140,7 +148,7 @@ def _shape(given: Iterable[Json] | None) -> tuple[ShapePoint, ...]:
     return tuple(ShapePoint(each["utilization"], each["score"]) for each in given or ())
 
 
-_READERS: Final[dict[str, Callable[[Json], Arguments]]] = {
+_READERS: Final[dict[str, Callable[[Json, Mapping[str, bool]], Arguments]]] = {
     "DefaultPreemption": _preemption,
     "InterPodAffinity": _pod_affinity,
     "NodeAffinity": _node_affinity,

@@ -7,6 +7,7 @@ that are unknown or stand twice, those of plugin arguments after the others.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 from orchd.dialect import STOCK_CONFIG_FILE_KIND, Dialect
@@ -24,7 +25,9 @@ _HEAD: Final = ("apiVersion", "kind")
 _STRICT: Final = "strict decoding error: "
 
 
-def decode_configuration(data: bytes, dialect: Dialect) -> SchedulerConfiguration:
+def decode_configuration(
+    data: bytes, dialect: Dialect, features: Mapping[str, bool] = MappingProxyType({})
+) -> SchedulerConfiguration:
     """The configuration in a YAML or JSON text. Raises ConfigError."""
     form = Form.JSON if data.lstrip()[:1] == b"{" else Form.YAML
     try:
@@ -43,18 +46,20 @@ def decode_configuration(data: bytes, dialect: Dialect) -> SchedulerConfiguratio
     problems += strict.names(_without_head(renamed), wanted)
     given = _shaped(_with_stock_name(document, dialect), wanted, data, form)
     args = _ArgumentsReader(version, dialect, renamed)
-    config = reading.configuration(given, version, dialect, args)
+    config = reading.configuration(given, version, dialect, args, features)
     problems += args.problems
     if problems:
         raise ConfigError(_STRICT + ", ".join(problems))
     return config
 
 
-def default_configuration(dialect: Dialect) -> SchedulerConfiguration:
+def default_configuration(
+    dialect: Dialect, features: Mapping[str, bool] = MappingProxyType({})
+) -> SchedulerConfiguration:
     """The configuration without a file: the defaults of the newest version."""
     version = types.VERSIONS[0]
     args = _ArgumentsReader(version, dialect, {})
-    return reading.configuration(shape.empty(types.configuration(version, dialect)), version, dialect, args)
+    return reading.configuration(shape.empty(types.configuration(version, dialect)), version, dialect, args, features)
 
 
 class _ArgumentsReader:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from orchd.dialect import Dialect
 from orchd.scheduler.config.decoding import decode_configuration
 from orchd.scheduler.config.model import SchedulerConfiguration
 from orchd.scheduler.config.validation import validate
 
 
-def load(data: bytes, dialect: Dialect) -> SchedulerConfiguration:
-    """Decode, default and validate the text of a file. Raises ConfigError."""
-    config = decode_configuration(data, dialect)
-    validate(config, dialect)
+def load(data: bytes, dialect: Dialect, features: Mapping[str, bool] = MappingProxyType({})) -> SchedulerConfiguration:
+    """Decode, default and validate the text of a file. `features` are the feature gates that were given. Raises ConfigError."""
+    config = decode_configuration(data, dialect, features)
+    validate(config, dialect, features)
     return config

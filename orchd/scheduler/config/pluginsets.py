@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
+from orchd.kinds import gates
 from orchd.scheduler.config.model import Json, Plugin, PluginSet
 from orchd.scheduler.config.types import MULTI_POINT, POINTS
 
@@ -42,15 +44,30 @@ _DEFAULTS: Final[dict[str, dict[str, str]]] = {
 }
 
 
-def defaults(version: str) -> dict[str, PluginSet]:
+#: version -> feature gate -> the value that adds default plugins, and these by extension point.
+_GATED: Final[dict[str, dict[str, tuple[bool, dict[str, str]]]]] = {
+    "v1beta2": {
+        "VolumeCapacityPriority": (True, {"score": "VolumeBinding:1"}),
+        "DefaultPodTopologySpread": (False, {"preScore": "SelectorSpread", "score": "SelectorSpread:1"}),
+    },
+    "v1beta3": {"DefaultPodTopologySpread": (False, {MULTI_POINT: "SelectorSpread:1"})},
+}
+
+
+def defaults(version: str, features: Mapping[str, bool] = MappingProxyType({})) -> dict[str, PluginSet]:
     """The default plugins of a profile."""
-    found = _DEFAULTS[version]
-    return {point: PluginSet(_plugins(found.get(point, ""))) for point in (*POINTS, MULTI_POINT)}
+    found = {point: _DEFAULTS[version].get(point, "") for point in (*POINTS, MULTI_POINT)}
+    for gate, (value, more) in _GATED[version].items():
+        if gates.enabled(features, gate) == value:
+            found.update((point, f"{found[point]} {plugins}") for point, plugins in more.items())
+    return {point: PluginSet(_plugins(plugins)) for point, plugins in found.items()}
 
 
-def merged(version: str, given: Json | None) -> dict[str, PluginSet]:
+def merged(
+    version: str, given: Json | None, features: Mapping[str, bool] = MappingProxyType({})
+) -> dict[str, PluginSet]:
     """The default plugins merged with a profile's `plugins`."""
-    sets = defaults(version)
+    sets = defaults(version, features)
     if given is None:
         return sets
     return {point: merge(of_default, _read(given.get(point) or {})) for point, of_default in sets.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from ipaddress import ip_address
 from typing import Any, Final, Protocol
@@ -35,7 +35,9 @@ class ReadArguments(Protocol):
         """`read` converts data of the arguments' type."""
 
 
-def configuration(given: Json, version: str, dialect: Dialect, read_args: ReadArguments) -> SchedulerConfiguration:
+def configuration(
+    given: Json, version: str, dialect: Dialect, read_args: ReadArguments, features: Mapping[str, bool]
+) -> SchedulerConfiguration:
     profiles = list(given.get("profiles") or ({},))
     profiling = given.get("enableProfiling", True)
     return SchedulerConfiguration(
@@ -49,7 +51,7 @@ def configuration(given: Json, version: str, dialect: Dialect, read_args: ReadAr
         pod_initial_backoff_seconds=given.get("podInitialBackoffSeconds", 1),
         pod_max_backoff_seconds=given.get("podMaxBackoffSeconds", 10),
         profiles=tuple(
-            _profile(each, at, version, read_args, DEFAULT_SCHEDULER if len(profiles) == 1 else "")
+            _profile(each, at, version, read_args, DEFAULT_SCHEDULER if len(profiles) == 1 else "", features)
             for at, each in enumerate(profiles)
         ),
         extenders=tuple(map(_extender, given.get("extenders") or ())),
@@ -85,15 +87,17 @@ def _client_connection(given: Json, dialect: Dialect) -> ClientConnection:
     )
 
 
-def _profile(given: Json, at: int, version: str, read_args: ReadArguments, name: str) -> Profile:
-    plugins = pluginsets.merged(version, given.get("plugins"))
+def _profile(
+    given: Json, at: int, version: str, read_args: ReadArguments, name: str, features: Mapping[str, bool]
+) -> Profile:
+    plugins = pluginsets.merged(version, given.get("plugins"), features)
     configs = [
-        PluginConfig(each["name"], read_args(at, index, each["name"], each.get("args"), partial(arguments.read, each["name"])))
+        PluginConfig(each["name"], read_args(at, index, each["name"], each.get("args"), partial(arguments.read, each["name"], features)))
         for index, each in enumerate(given.get("pluginConfig") or ())
     ]
     configured = {each.name for each in configs}
     for plugin in pluginsets.names(plugins):
-        args = arguments.default(plugin)
+        args = arguments.default(plugin, features)
         if plugin not in configured and args is not None:
             configs.append(PluginConfig(plugin, args))
     return Profile(scheduler_name=given.get("schedulerName", name), plugins=plugins, plugin_config=tuple(configs))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from orchd.dialect import Dialect
@@ -29,9 +30,11 @@ from orchd.scheduler.config.model import (
 LOCKS: Final = ("endpoints", "configmaps", "leases", "endpointsleases", "configmapsleases")
 
 
-def validate(config: SchedulerConfiguration, dialect: Dialect) -> None:
+def validate(
+    config: SchedulerConfiguration, dialect: Dialect, features: Mapping[str, bool] = MappingProxyType({})
+) -> None:
     """Raises ConfigError that names every invalid field."""
-    report = Report(ObjectSettings(dialect=dialect))
+    report = Report(ObjectSettings(dialect=dialect, features=features))
     _client_connection(config.client_connection, root("clientConnection"), report)
     _leader_election(config.leader_election, root("leaderElection"), report)
     if config.parallelism <= 0:

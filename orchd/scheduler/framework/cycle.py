@@ -99,6 +99,7 @@ class Decider:
         self._sampling = sampling
         self._random = random
         self._metrics = profile.handle.metrics
+        self._prefers_nominated = profile.handle.feature("PreferNominatedNode")
         self._evaluations = Evaluations(
             snapshot,
             [(n, each) for n, each in profile.columnar_filters if each.shared],
@@ -191,7 +192,7 @@ class Decider:
 
     async def _nominated_row(self, found: _Filtering, pod: Pod, obj: PodObjectSource) -> Rows | None:
         """The row of the pod's nominated node if it passes the filters; it is preferred over all others."""
-        if not pod.nominated:
+        if not pod.nominated or not self._prefers_nominated:
             return None
         row = self._snapshot.row_of(pod.nominated)
         if row < 0 or not found.mask[row]:

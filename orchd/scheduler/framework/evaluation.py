@@ -6,7 +6,6 @@ compiled again when its plugin's epoch or the number of rows has changed.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.interfaces import IRowFilter, IRowScore, ISingleRow
 from orchd.scheduler.pods import Pod, PodTemplate
 from orchd.scheduler.values import Columns, CycleState
+from orchd.txkit.lru_cache import LruCache
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -200,16 +200,12 @@ class Evaluations:
         self._snapshot = snapshot
         self._filters = filters
         self._scores = scores
-        self._known: OrderedDict[PodTemplate, Evaluation] = OrderedDict()
+        self._evaluations: LruCache[PodTemplate, Evaluation] = LruCache(MAX_TEMPLATES)
 
     def of(self, state: CycleState, pod: Pod) -> Evaluation:
         """The current evaluation of a pod's template."""
-        found = self._known.get(pod.template)
-        if found is None:
-            if len(self._known) >= MAX_TEMPLATES:
-                self._known.popitem(last=False)
-            found = self._known[pod.template] = Evaluation(self._snapshot, self._filters, self._scores)
-        else:
-            self._known.move_to_end(pod.template)
-        found.refresh(state, pod)
-        return found
+        evaluation = self._evaluations.obtain(
+            pod.template, lambda: Evaluation(self._snapshot, self._filters, self._scores)
+        )
+        evaluation.refresh(state, pod)
+        return evaluation

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from orchd.client.informers import key_of
 from orchd.client.interfaces import IInformer
+from orchd.kinds.digits import integer, is_whole
 from orchd.kinds.jsonvalues import Object
 
 Key = tuple[str, str]
@@ -59,4 +60,4 @@ class AssumedObjects:
 def version(obj: Object) -> int:
     """The resource version as a number; versions of one resource increase."""
     text = obj["metadata"].get("resourceVersion") or "0"
-    return int(text) if text.isdigit() else 0
+    return integer(text) if is_whole(text) else 0

@@ -81,12 +81,12 @@ class ClaimRows:
     def _usable(self, volume: Object) -> Mask:
         """Rows on which a bound volume can be used, by the CSI driver's topology where that serves the in-tree volume."""
         mask, migration, dialect = self._mask(affinity_terms(volume)), of_volume(volume), self._binder.dialect
-        if migration is None or not migration.on:
+        if migration is None or not self._binder.storage.feature(migration.gate):
             return mask
         served = np.zeros(self._snapshot.size, dtype=np.bool_)
         for csi_node in self._binder.storage.informer("csinodes").list():
             row = self._snapshot.row_of(csi_node["metadata"]["name"])
-            if row >= 0 and is_on(migration, csi_node, dialect):
+            if row >= 0 and is_on(migration, csi_node, self._binder.storage):
                 served[row] = True
         return np.where(served, self._mask(migrated_terms(volume, migration, dialect)), mask) if served.any() else mask
 

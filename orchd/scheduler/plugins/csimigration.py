@@ -16,6 +16,7 @@ from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.node_selectors import Terms
 from orchd.kinds.objects.volumes.claims import annotation
 from orchd.kinds.objects.volumes.topology import affinity_terms, zones
+from orchd.scheduler.plugins.storage import Storage
 
 _MIGRATED: Final = "storage.alpha.{long}.io/migrated-plugins"
 _ZONES: Final = ("topology.{long}.io/zone", "failure-domain.beta.{long}.io/zone")
@@ -25,24 +26,24 @@ _EBS_URL: Final = re.compile(r"aws://[^/]*/(.+)\Z")
 @dataclass(frozen=True, slots=True)
 class Migration:
     """`plugin` is the in-tree plugin (a template), `source` its member in volumes, `driver` the CSI driver that serves it,
-    `topology` the driver's key for zones. `on`: the feature gate is on by default."""
+    `topology` the driver's key for zones, `gate` the feature gate."""
 
     plugin: str
     source: str
     driver: str
+    gate: str
     topology: str = ""
-    on: bool = True
 
 
 MIGRATIONS: Final = (
-    Migration("{long}.io/aws-ebs", "awsElasticBlockStore", "ebs.csi.aws.com", "topology.ebs.csi.aws.com/zone"),
-    Migration("{long}.io/gce-pd", "gcePersistentDisk", "pd.csi.storage.gke.io", "topology.gke.io/zone"),
-    Migration("{long}.io/azure-disk", "azureDisk", "disk.csi.azure.com", "topology.disk.csi.azure.com/zone"),
-    Migration("{long}.io/cinder", "cinder", "cinder.csi.openstack.org", "topology.cinder.csi.openstack.org/zone"),
-    Migration("{long}.io/azure-file", "azureFile", "file.csi.azure.com", on=False),
-    Migration("{long}.io/vsphere-volume", "vsphereVolume", "csi.vsphere.vmware.com", on=False),
-    Migration("{long}.io/portworx-volume", "portworxVolume", "pxd.portworx.com", on=False),
-    Migration("{long}.io/rbd", "rbd", "rbd.csi.ceph.com", on=False),
+    Migration("{long}.io/aws-ebs", "awsElasticBlockStore", "ebs.csi.aws.com", "CSIMigrationAWS", "topology.ebs.csi.aws.com/zone"),
+    Migration("{long}.io/gce-pd", "gcePersistentDisk", "pd.csi.storage.gke.io", "CSIMigrationGCE", "topology.gke.io/zone"),
+    Migration("{long}.io/azure-disk", "azureDisk", "disk.csi.azure.com", "CSIMigrationAzureDisk", "topology.disk.csi.azure.com/zone"),
+    Migration("{long}.io/cinder", "cinder", "cinder.csi.openstack.org", "CSIMigrationOpenStack", "topology.cinder.csi.openstack.org/zone"),
+    Migration("{long}.io/azure-file", "azureFile", "file.csi.azure.com", "CSIMigrationAzureFile"),
+    Migration("{long}.io/vsphere-volume", "vsphereVolume", "csi.vsphere.vmware.com", "CSIMigrationvSphere"),
+    Migration("{long}.io/portworx-volume", "portworxVolume", "pxd.portworx.com", "CSIMigrationPortworx"),
+    Migration("{long}.io/rbd", "rbd", "rbd.csi.ceph.com", "csiMigrationRBD"),
 )
 
 
@@ -56,14 +57,16 @@ def of_provisioner(provisioner: str, dialect: Dialect) -> Migration | None:
     return next((each for each in MIGRATIONS if dialect(each.plugin) == provisioner), None)
 
 
-def is_on(migration: Migration, csi_node: Object | None, dialect: Dialect) -> bool:
+def is_on(migration: Migration, csi_node: Object | None, storage: Storage) -> bool:
     """True if the node's CSI driver has taken over the in-tree plugin."""
-    return is_served(migration, served_plugins(csi_node, dialect), dialect)
+    return is_served(migration, served_plugins(csi_node, storage.dialect), storage)
 
 
-def is_served(migration: Migration, served: str, dialect: Dialect) -> bool:
+def is_served(migration: Migration, served: str, storage: Storage) -> bool:
     """As `is_on`, for the result of `served_plugins` for the node."""
-    return migration.on and dialect(migration.plugin) in served.split(",")
+    if storage.dialect(migration.plugin) not in served.split(","):
+        return False
+    return storage.feature("CSIMigration") and storage.feature(migration.gate)
 
 
 def served_plugins(csi_node: Object | None, dialect: Dialect) -> str:

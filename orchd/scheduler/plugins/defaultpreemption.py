@@ -55,7 +55,7 @@ class DefaultPreemption:
     async def post_filter(self, state: CycleState, pod: Pod, refused: IRefusals) -> str | None:
         if self._handle.pod_object(pod) is None or not self.eligible(pod, refused):
             return None
-        self._handle.metrics.preemption_attempts += 1
+        self._handle.metrics.preemption_attempts.add()
         self._now = self._handle.wall()
         candidates: Sequence[Candidate] = await self.candidates(state, pod, refused)
         if not candidates:

@@ -107,7 +107,7 @@ class NodeVolumeLimits:
         if source is not None:
             return source.get("driver", ""), source.get("volumeHandle", "")
         migration = of_volume(volume)
-        if migration is None or not is_served(migration, served, self._storage.dialect):
+        if migration is None or not is_served(migration, served, self._storage):
             return "", ""
         return migration.driver, volume_handle(volume, migration, self._storage.dialect)
 
@@ -122,7 +122,7 @@ class NodeVolumeLimits:
         migration = of_provisioner(provisioner, self._storage.dialect)
         if migration is None:
             return provisioner, handle
-        return (migration.driver, handle) if is_served(migration, served, self._storage.dialect) else ("", "")
+        return (migration.driver, handle) if is_served(migration, served, self._storage) else ("", "")
 
 
 def limit_name(driver: str) -> str:

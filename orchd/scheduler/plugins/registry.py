@@ -25,6 +25,7 @@ from orchd.scheduler.plugins.nodeunschedulable import NodeUnschedulable
 from orchd.scheduler.plugins.nodevolumelimits import NodeVolumeLimits
 from orchd.scheduler.plugins.podtopologyspread import PodTopologySpread
 from orchd.scheduler.plugins.prioritysort import PrioritySort
+from orchd.scheduler.plugins.selectorspread import SelectorSpread
 from orchd.scheduler.plugins.tainttoleration import TaintToleration
 from orchd.scheduler.plugins.volumebinding import VolumeBinding
 from orchd.scheduler.plugins.volumelimits import AZURE_DISK, CINDER, EBS, GCE_PD, Cloud, DiskLimits
@@ -84,6 +85,7 @@ BUILT_IN: Sequence[BuiltIn] = (
     BuiltIn(
         "InterPodAffinity", "Places pods together or apart.", ("preFilter", "filter", *_SCORE_TOO), InterPodAffinity
     ),
+    BuiltIn("SelectorSpread", "Spreads the pods of services and sets over nodes and zones.", _SCORE_TOO, SelectorSpread),
     BuiltIn("DefaultPreemption", "Makes room for pods of higher priority.", ("postFilter",), DefaultPreemption),
     BuiltIn(
         "NodeResourcesBalancedAllocation", "Uses the resources of a node evenly.", ("score",), NodeResourcesBalancedAllocation

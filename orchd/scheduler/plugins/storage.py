@@ -26,6 +26,7 @@ class Storage:
 
     def __init__(self, handle: IHandle, *watched: str) -> None:
         self.dialect: Dialect = handle.dialect
+        self.feature = handle.feature
         group = handle.dialect(STORAGE_GROUP)
         references = {
             "claims": CLAIMS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -93,6 +93,20 @@ class CapacityRatio:
             weights = weights + (found > 0) * each.weight
         mean: Numbers = np.asarray((2 * score + weights) // np.maximum(2 * weights, 1))
         return mean
+
+
+def capacity_scores(shape: Sequence[ShapePoint]) -> Callable[[Collection[tuple[int, int]]], int]:
+    """Scores of requested and available amounts: the mean of the points of a shape, rounded half up; 0 for none."""
+    points = [(each.utilization, each.score * (MAX_SCORE // _MAX_SHAPE_SCORE)) for each in shape]
+
+    def score(amounts: Collection[tuple[int, int]]) -> int:
+        total = 0
+        for requested, capacity in amounts:
+            full = not capacity or requested > capacity
+            total += _on_line(points, MAX_SCORE if full else requested * MAX_SCORE // capacity)
+        return (2 * total + len(amounts)) // (2 * len(amounts)) if amounts else 0
+
+    return score
 
 
 def _on_line(points: Sequence[tuple[int, int]], x: int) -> int:

@@ -148,7 +148,7 @@ class VolumeBinder:
     def terms_on(self, volume: Object, csi_node: Object | None) -> Terms | None:
         """The node affinity of a volume on a node, translated for the CSI driver if that serves the in-tree volume there."""
         migration = of_volume(volume)
-        if migration is None or not is_on(migration, csi_node, self.dialect):
+        if migration is None or not is_on(migration, csi_node, self.storage):
             return affinity_terms(volume)
         return migrated_terms(volume, migration, self.dialect)
 
@@ -192,6 +192,8 @@ class VolumeBinder:
     def pools(self, claim: Object, storage_class: Object) -> Sequence[Object] | None:
         """The CSIStorageCapacity objects that have room for a claim; None if its driver does not publish capacity."""
         if "storage" not in ((claim["spec"].get("resources") or {}).get("requests") or {}):
+            return None
+        if not self.storage.feature("CSIStorageCapacity"):
             return None
         driver = self.storage.informer("csidrivers").get("", storage_class["provisioner"])
         if driver is None or not (driver.get("spec") or {}).get("storageCapacity"):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+import numpy as np
 from zope.interface import implementer
 
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.volumes.claims import bind, is_fully_bound, select_node
+from orchd.kinds.objects.volumes.claims import bind, class_of, is_fully_bound, requested_storage, select_node
+from orchd.kinds.objects.volumes.claims import capacity as size_of
 from orchd.scheduler.config.model import VolumeBindingArgs
 from orchd.scheduler.interfaces import (
     IColumnFilter,
@@ -26,10 +28,14 @@ from orchd.scheduler.nodes import NodeView
 from orchd.scheduler.plugins.claim_columns import ClaimRows
 from orchd.scheduler.plugins.refusal import UniformRefusal
 from orchd.scheduler.plugins.storage import StorageError
+from orchd.scheduler.plugins.strategies import capacity_scores
 from orchd.scheduler.plugins.volume_writes import Reserved, VolumeWrites, WriteError
 from orchd.scheduler.plugins.volumebinder import Claims, Decisions, VolumeBinder
 from orchd.scheduler.pods import Pod
-from orchd.scheduler.values import Action, ClusterEvent, CycleState, Status, failed, unresolvable
+from orchd.scheduler.values import Action, ClusterEvent, Columns, CycleState, Status, failed, unresolvable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 UNBOUND: Final = unresolvable("pod has unbound immediate PersistentVolumeClaims")
 #: Error of a profile in which the plugin is enabled here but not as a pre-filter.
@@ -59,6 +65,7 @@ class VolumeBinding:
         self._snapshot: ISnapshot = handle.snapshot
         self._binder = VolumeBinder(handle)
         self._writes = VolumeWrites(handle, self._binder, float(args.bind_timeout_seconds))
+        self._score_of = capacity_scores(args.shape) if args.shape else None
 
     # -- before a node is chosen
 
@@ -94,16 +101,37 @@ class VolumeBinding:
             return UniformRefusal(self._snapshot, NOT_PREPARED)
         return None if claims is _NO_CLAIMS else ClaimRows(self._binder, self._snapshot, claims)
 
-    # -- score: always 0, since scoring by capacity is behind a disabled feature gate
+    # -- score: by how much of the volumes the claims use; 0 unless the feature gate gave the arguments a shape
 
     def score(self, state: CycleState, pod: Pod, node: NodeView) -> int:
-        return 0
+        claims: Claims | None = state.get(_CLAIMS)
+        if self._score_of is None or claims is None or not claims.to_bind:
+            return 0
+        return self.score_node(claims, node)
+
+    def score_node(self, claims: Claims, node: NodeView) -> int:
+        """The score of a node for claims of which some are not bound. Raises ValueError if it cannot be evaluated."""
+        assert self._score_of is not None
+        try:
+            decisions = self._binder.decide(claims, node.name, node.labels)
+        except StorageError as error:
+            raise ValueError(str(error)) from None
+        sizes: dict[str, tuple[int, int]] = {}
+        for claim, volume in decisions.bindings:
+            requested, capacity = sizes.get(class_of(volume, self._binder.dialect), (0, 0))
+            sizes[class_of(volume, self._binder.dialect)] = (
+                requested + requested_storage(claim).value, capacity + size_of(volume).value
+            )  # fmt: skip
+        return self._score_of(sizes.values())
 
     def normalize(self, state: CycleState, pod: Pod, scores: Sequence[int]) -> Sequence[int]:
         return scores
 
     def compile_score(self, state: CycleState, pod: Pod) -> IRowScore | int:
-        return 0
+        claims: Claims | None = state.get(_CLAIMS)
+        if self._score_of is None or claims is None or not claims.to_bind:
+            return 0
+        return _CapacityScores(self, self._snapshot, claims)
 
     # -- with a node
 
@@ -173,3 +201,25 @@ class VolumeBinding:
         claims: list[Object] = [claim for claim, _ in reserved.bindings] + reserved.provisions
         found = [self._binder.claims.present(pod.namespace, each["metadata"]["name"]) for each in claims]
         return all(each is not None and is_fully_bound(each, self._binder.dialect) for each in found)
+
+
+@implementer(IRowScore)
+class _CapacityScores:
+    """Scores of the rows that passed the filters."""
+
+    local = False
+    columns = Columns.ALL
+
+    def __init__(self, plugin: VolumeBinding, snapshot: ISnapshot, claims: Claims) -> None:
+        self._plugin = plugin
+        self._snapshot = snapshot
+        self._claims = claims
+
+    def scores(self, rows: NDArray[np.intp] | None) -> NDArray[np.int64]:
+        at = self._snapshot
+        rows = at.rows() if rows is None else rows
+        found = [self._plugin.score_node(self._claims, at.node(row)) for row in rows.tolist()]
+        return np.array(found, dtype=np.int64)
+
+    def normalize(self, raw: NDArray[np.int64]) -> NDArray[np.int64] | int:
+        return raw

@@ -94,7 +94,7 @@ class DiskLimits:
     def _limits_of(self, facts: NodeFacts, csi_node: Object | None, drivers: Iterable[str]) -> Mapping[str, int]:
         """The limit of a node; none if a CSI driver serves the disks, whose own limit then applies."""
         cloud = self._cloud
-        if is_on(cloud.migration, csi_node, self._dialect):
+        if is_on(cloud.migration, csi_node, self._storage):
             return {}
         limit = facts.allocatable.get(cloud.resource)
         if limit is None:

@@ -15,7 +15,7 @@ from zope.interface import implementer
 from zope.interface.verify import verifyObject
 
 import orchd.plugins
-from orchd.server.admission.chain import AdmissionChain, Observe
+from orchd.server.admission.chain import AdmissionChain
 from orchd.server.admission.interfaces import IAdmissionPlugin, IAdmissionPluginFactory, PluginContext
 from orchd.server.admission.plugin import Plugin
 from orchd.server.admission.plugins.always import AlwaysAdmit, AlwaysDeny
@@ -26,6 +26,7 @@ from orchd.server.admission.plugins.certificates import (
 )
 from orchd.server.admission.plugins.defaultclasses import DefaultIngressClass, DefaultStorageClass
 from orchd.server.admission.plugins.defaulttolerationseconds import DefaultTolerationSeconds
+from orchd.server.admission.plugins.denyexec import DenyEscalatingExec, DenyExecOnPrivileged
 from orchd.server.admission.plugins.eventratelimit import EventRateLimit
 from orchd.server.admission.plugins.externalips import DenyServiceExternalIPs
 from orchd.server.admission.plugins.imagepolicy import ImagePolicyWebhook
@@ -59,12 +60,20 @@ _CLASSES: tuple[type[Plugin], ...] = (
     AlwaysAdmit, NamespaceAutoProvision, NamespaceLifecycle, NamespaceExists, SecurityContextDeny,
     LimitPodHardAntiAffinityTopology, LimitRanger, ServiceAccount, NodeRestriction, TaintNodesByCondition,
     AlwaysPullImages, ImagePolicyWebhook, PodSecurity, PodSecurityPolicy, PodNodeSelector, Priority,
-    DefaultTolerationSeconds, PodTolerationRestriction, EventRateLimit, ExtendedResourceToleration,
-    PersistentVolumeLabel, DefaultStorageClass, StorageObjectInUseProtection,
+    DefaultTolerationSeconds, PodTolerationRestriction, DenyEscalatingExec, DenyExecOnPrivileged, EventRateLimit,
+    ExtendedResourceToleration, PersistentVolumeLabel, DefaultStorageClass, StorageObjectInUseProtection,
     OwnerReferencesPermissionEnforcement, PersistentVolumeClaimResize, RuntimeClass, CertificateApproval,
     CertificateSigning, CertificateSubjectRestriction, DefaultIngressClass, DenyServiceExternalIPs,
     MutatingAdmissionWebhook, ValidatingAdmissionWebhook, ResourceQuota, AlwaysDeny,
 )
+
+
+class PluginError(ValueError):
+    """A plugin that cannot be made; `plugin` is its name."""
+
+    def __init__(self, plugin: str, message: str) -> None:
+        super().__init__(message)
+        self.plugin = plugin
 
 
 @implementer(IAdmissionPluginFactory)
@@ -102,30 +111,29 @@ def make_chain(
     context: PluginContext,
     names: Iterable[str],
     *,
-    configurations: Mapping[str, Mapping[str, Any]] | None = None,
+    configurations: Mapping[str, Mapping[str, Any] | None] | None = None,
     more: Sequence[Any] = (),
-    observe: Observe | None = None,
+    measured: Iterable[object] = (),
 ) -> AdmissionChain:
     """The chain of the enabled plugins: built-in ones and drop-ins (`more`) called `names`, in the order of `names`.
 
-    `configurations` are the sections of --admission-control-config-file by plugin. Raises ValueError for a section of an
-    unknown plugin, suggesting the nearest name, and for an invalid configuration.
+    `measured` are objects with metrics that plugins share. `configurations` are the sections of --admission-control-config-file by
+    plugin, None for an empty one. Raises PluginError for a section of an unknown plugin, suggesting the nearest name, and for an
+    invalid configuration.
     """
     factories = {f.name: f for f in (*BUILT_INS, *more)}
     sections = configurations or {}
     for name in sections:
         if name not in factories:
             near = difflib.get_close_matches(name, factories, 1, 0.0)
-            raise ValueError(
-                f"--admission-control-config-file: unknown admission plugin {name!r}; the nearest is {near[0]!r}"
-            )
+            raise PluginError(name, f"unknown admission plugin {name!r}; the nearest is {near[0]!r}")
     plugins: list[IAdmissionPlugin] = []
     for name in names:
         try:
             plugin = factories[name].make(replace(context, settings=replace(context.settings, configuration=sections.get(name))))
         except ValueError as error:
             said = str(error)
-            raise ValueError(said if said.startswith(f"{name}: ") else f"{name}: {said}") from error
+            raise PluginError(name, said if said.startswith(f"{name}: ") else f"{name}: {said}") from error
         verifyObject(IAdmissionPlugin, plugin)
         plugins.append(plugin)
-    return AdmissionChain(plugins, observe=observe)
+    return AdmissionChain(plugins, measured=measured)

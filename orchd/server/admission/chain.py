@@ -6,7 +6,7 @@ ran can request another run of the mutating chain.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from time import perf_counter
 
 from zope.interface import implementer
@@ -23,12 +23,11 @@ from orchd.server.admission.interfaces import (
     IValidatingPlugin,
     Review,
 )
+from orchd.server.admission.metrics import AdmissionMetrics
 from orchd.server.registry.interfaces import Context, IAdmission, IReview
+from orchd.txkit.metrics.instruments import Instrument, instruments_of
 
 Step = tuple[str, Callable[[Review], Awaitable[None]]]
-#: `observe(plugin, phase, operation, seconds, rejected)` after every call of a plugin, and with plugin "" after all of
-#: them; phase is "admit" or "validate".
-Observe = Callable[[str, str, str, float, bool], None]
 
 
 def _name(obj: Object | None, old: Object | None) -> str:
@@ -70,14 +69,21 @@ def review_of(context: Context, operation: str, obj: Object | None, old: Object 
 class AdmissionChain:
     """The enabled plugins, in order. Mutating plugins run first, one after the other; then the validating ones."""
 
-    def __init__(self, plugins: Iterable[IAdmissionPlugin], *, observe: Observe | None = None) -> None:
+    def __init__(self, plugins: Iterable[IAdmissionPlugin], *, measured: Iterable[object] = ()) -> None:
+        """`measured` are objects with metrics that plugins share."""
         self.plugins = tuple(plugins)
-        self._observe = observe
+        self._metrics = AdmissionMetrics()
+        self._measured = (self._metrics, *measured, *self.plugins)
         self._handling = {
             operation: [p for p in self.plugins if p.handles(operation)]
             for operation in (CREATE, UPDATE, DELETE, CONNECT)
         }
         self._steps: dict[tuple[str, Resource, str], tuple[list[Step], list[Step]]] = {}
+
+    @property
+    def instruments(self) -> Iterator[Instrument]:
+        """Durations of plugins and phases, and the plugins' own metrics."""
+        return instruments_of(self._measured)
 
     def steps(self, operation: str, resource: Resource, subresource: str) -> tuple[list[Step], list[Step]]:
         """The mutating and validating plugins for an operation and resource."""
@@ -117,28 +123,20 @@ class AdmissionChain:
         await self._run(self.steps(review.operation, review.resource, review.subresource)[1], review, "validate")
 
     async def _run(self, steps: list[Step], review: Review, phase: str) -> None:
-        observe = self._observe
-        if observe is None:
-            for _, step in steps:
-                await step(review)
+        if not steps:
             return
-        if steps:
-            began, rejected = perf_counter(), True
-            try:
-                await self._run_observed(steps, review, phase, observe)
-                rejected = False
-            finally:
-                observe("", phase, review.operation, perf_counter() - began, rejected)
-
-    @staticmethod
-    async def _run_observed(steps: list[Step], review: Review, phase: str, observe: Observe) -> None:
-        for name, step in steps:
-            began, rejected = perf_counter(), True
-            try:
-                await step(review)
-                rejected = False
-            finally:
-                observe(name, phase, review.operation, perf_counter() - began, rejected)
+        observe, operation = self._metrics.observe, review.operation
+        first, rejected = perf_counter(), True
+        try:
+            for name, step in steps:
+                began, rejected = perf_counter(), True
+                try:
+                    await step(review)
+                    rejected = False
+                finally:
+                    observe(name, phase, operation, perf_counter() - began, rejected)
+        finally:
+            observe("", phase, operation, perf_counter() - first, rejected)
 
     def review(self, context: Context, operation: str, old: Object | None, *, name: str = "") -> IReview:
         review: IReview = WriteReview(self, context, operation, old, name)

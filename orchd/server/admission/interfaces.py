@@ -119,6 +119,8 @@ class PluginSettings:
     flags: Mapping[str, Any]
     #: The plugin's own section of --admission-control-config-file; None without one.
     configuration: Mapping[str, Any] | None = None
+    #: The feature gates that are off.
+    disabled: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

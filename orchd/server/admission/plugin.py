@@ -13,7 +13,7 @@ from orchd.errors import ApiError, Cause
 from orchd.kinds.catalog import Resource
 from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.interfaces import CREATE, UPDATE, PluginContext, Review
-from orchd.txkit.instruments import Instrument
+from orchd.txkit.metrics.instruments import Instrument
 
 #: Maximum seconds that a request waits for a plugin's informers.
 SYNC_TIMEOUT = 10.0

@@ -27,9 +27,10 @@ class Ledger:
 
     def concerns(self, review: Review) -> bool:
         """True if the quota limits the object of a write."""
-        return bool(self._concerned(review.resource)) and in_scopes(review.resource, review.object or {}, self.quota)
+        return bool(self.names(review.resource)) and in_scopes(review.resource, review.object or {}, self.quota)
 
-    def _concerned(self, resource: Resource) -> list[str]:
+    def names(self, resource: Resource) -> list[str]:
+        """The names in the quota that limit a resource."""
         found = self._names.get(resource)
         if found is None:
             found = self._names[resource] = [name for name in self._hard if concerns(resource, name, self._dialect)]
@@ -37,14 +38,8 @@ class Ledger:
 
     def check(self, review: Review, delta: Usage) -> Usage:
         """The part of `delta` that the quota counts. Raises ApiError 403 if the write exceeds it."""
-        names = self._concerned(review.resource)
-        if review.resource.plural == "pods" and review.resource.group == "":
-            missing = unspecified(review.object or {}, names, self._dialect)
-            if missing:
-                raise refuse(review, f"failed quota: {self.name}: must specify {','.join(missing)}")
-        if any(name not in self._used for name in names):
-            raise refuse(review, f"status unknown for quota: {self.name}, resources: {','.join(sorted(names))}")
-        asked = {name: delta[name] for name in names if name in delta}
+        self.check_known(review)
+        asked = {name: delta[name] for name in self.names(review.resource) if name in delta}
         over = [name for name in asked if self._used[name] + asked[name] > self._hard[name]]
         if over:
             requested, used, limited = (
@@ -52,6 +47,16 @@ class Ledger:
             )
             raise refuse(review, f"exceeded quota: {self.name}, requested: {requested}, used: {used}, limited: {limited}")
         return asked
+
+    def check_known(self, review: Review) -> None:
+        """Raises ApiError 403 if the usage of the object or of the quota cannot be known."""
+        names = self.names(review.resource)
+        if review.resource.plural == "pods" and review.resource.group == "":
+            missing = unspecified(review.object or {}, names, self._dialect)
+            if missing:
+                raise refuse(review, f"failed quota: {self.name}: must specify {','.join(missing)}")
+        if any(name not in self._used for name in names):
+            raise refuse(review, f"status unknown for quota: {self.name}, resources: {','.join(sorted(names))}")
 
     def add(self, asked: Usage) -> None:
         """Count what `check` returned."""

@@ -12,6 +12,7 @@ from orchd.client.interfaces import IInformer
 from orchd.kinds.catalog import version_priority
 from orchd.kinds.conditions import is_true
 from orchd.kinds.jsonvalues import Object
+from orchd.server.pipeline.verbs.subresources.locations import Location
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +38,9 @@ class AggregatedService:
         return f"{self.service}.{self.namespace}.svc"
 
     @property
-    def origin(self) -> str:
-        return f"https://{self.host}:{self.port}"
+    def location(self) -> Location:
+        """Where it is asked. The address is that of the service."""
+        return Location("https", self.host, self.port)
 
 
 def registered_of(obj: Object) -> AggregatedService | None:

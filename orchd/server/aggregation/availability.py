@@ -15,7 +15,7 @@ from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import timestamp
 from orchd.server.aggregation.api_services import AggregatedService, AggregatedServices, registered_of
 from orchd.server.retrying_worker import RetryingWorker
-from orchd.txkit.instruments import Counter, Gauge, Instrument
+from orchd.txkit.metrics.instruments import Counter, Gauge, Instrument
 
 #: Seconds between probes of available servers.
 _EVERY = 30.0

@@ -6,7 +6,6 @@ This server has authenticated and authorized the request; the other server trust
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -24,6 +23,7 @@ from orchd.server.aggregation.foreign_servers import Downloaded
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE
 from orchd.server.pipeline.verbs.subresources.addresses import any_address
+from orchd.server.pipeline.verbs.subresources.locations import Location
 from orchd.server.pipeline.verbs.subresources.upgrade import UpgradeError, wants_upgrade
 from orchd.server.pipeline.verbs.subresources.upstream import (
     IUpstream,
@@ -35,6 +35,7 @@ from orchd.server.pipeline.verbs.subresources.upstream import (
     forwardable_headers,
 )
 from orchd.txkit.coroutines import start
+from orchd.txkit.lru_cache import LruCache
 from orchd.txkit.proxy_tunnel import Dial
 from orchd.txkit.timeouts import within
 from orchd.txkit.tls_client import UnverifiedConnection, own_certificate, trust_roots
@@ -89,7 +90,7 @@ class AggregationProxy:
         self._addresses = addresses
         self._own = own
         self._prober = prober
-        self._policies: OrderedDict[tuple[bytes, bool, tuple[bytes, bytes]], _Policy] = OrderedDict()
+        self._policies: LruCache[tuple[bytes, bool, tuple[bytes, bytes]], _Policy] = LruCache(_MOST_SERVERS)
 
     async def forward(self, server: AggregatedService, request: Request) -> Response:
         """The response of the other server; 503 when it is unavailable."""
@@ -97,7 +98,7 @@ class AggregationProxy:
             return unavailable("service unavailable")
         assert request.user is not None
         query = f"?{urlencode(request.query, doseq=True)}" if request.query else ""
-        url = f"{server.origin}{request.raw_path}{query}"
+        target = f"{request.raw_path}{query}"
         headers = [*_plain(forwardable_headers(request)), *_identity(request.user)]
         try:
             address = self._addresses.find(server)
@@ -109,10 +110,10 @@ class AggregationProxy:
             return unavailable(str(error), code=500)
         try:
             if wants_upgrade(request) and request.hijack is not None:
-                return await upstream.hand_through(request, url, with_trace(headers))
+                return await upstream.hand_through(request, server.location, target, with_trace(headers))
             body = await request.body.read(BODY_LIMIT)
-            with traced(f"HTTP {request.method}", {"http.host": server.origin}, outgoing=True) as span:
-                reply = await upstream.fetch(request.method, url, with_trace(headers), body)
+            with traced(f"HTTP {request.method}", {"http.host": server.location.origin}, outgoing=True) as span:
+                reply = await upstream.fetch(request.method, server.location, target, with_trace(headers), body)
                 if span is not None:
                     span.set("http.status_code", reply.code)
         except UnreachableError as error:
@@ -132,13 +133,12 @@ class AggregationProxy:
             address = self._addresses.find(server)
         except UnreachableError as error:
             return str(error)
-        host = f"[{address[0]}]" if ":" in address[0] else address[0]
         path = f"/apis/{server.group}/{server.version}"
-        url = f"https://{host}:{address[1]}{path}"
+        url = f"{Location('https', *address).origin}{path}"
         asker = User(name=self._prober, groups=(MASTERS_GROUP,))
         unchecked = replace(server, authority=b"", unchecked=True)
         try:
-            asking = start(self._upstream(unchecked, address).fetch("GET", f"{server.origin}{path}", _identity(asker)))
+            asking = start(self._upstream(unchecked, address).fetch("GET", server.location, path, _identity(asker)))
             reply = await within(asking, _PROBE, self._reactor)
         except UnreachableError as error:
             why = f'Get "{url}": {error}'
@@ -158,15 +158,15 @@ class AggregationProxy:
         headers = [*_identity(asker), ("Accept", accept), *([("If-None-Match", tag)] if tag else ())]
         try:
             upstream = self._upstream(server, self._addresses.find(server))
-            asking = start(self._download(upstream, f"{server.origin}{path}", headers))
+            asking = start(self._download(upstream, server.location, path, headers))
             return await within(asking, _PROBE, self._reactor)
         except (UnreachableError, AuthorityError) as error:
             raise OSError(str(error)) from error
         except TimeoutError as error:
             raise OSError(f"no response within {_PROBE:g} seconds") from error
 
-    async def _download(self, upstream: IUpstream, url: str, headers: Pairs) -> Downloaded:
-        reply = await upstream.fetch("GET", url, headers)
+    async def _download(self, upstream: IUpstream, location: Location, path: str, headers: Pairs) -> Downloaded:
+        reply = await upstream.fetch("GET", location, path, headers)
         data = await content(reply, DOCUMENT_LIMIT + 1)
         if len(data) > DOCUMENT_LIMIT:
             raise UnreachableError(f"the response has more than {DOCUMENT_LIMIT} bytes")
@@ -180,14 +180,10 @@ class AggregationProxy:
             raise AuthorityError("unable to load root certificates: unable to parse bytes as PEM block")
         own = self._own()
         key = server.authority, server.unchecked, own
-        policy = self._policies.get(key)
-        if policy is None:
-            try:
-                policy = self._policies[key] = _Policy(server, own_certificate(*own))
-            except Exception as error:  # pyOpenSSL raises a different error for each kind of damage
-                raise AuthorityError(f"unable to load root certificates: failed to parse certificate: {error}") from error
-            if len(self._policies) > _MOST_SERVERS:
-                self._policies.popitem(last=False)
+        try:
+            policy = self._policies.obtain(key, lambda: _Policy(server, own_certificate(*own)))
+        except Exception as error:  # pyOpenSSL raises a different error for each kind of damage
+            raise AuthorityError(f"unable to load root certificates: failed to parse certificate: {error}") from error
         # Administrators configure the servers of groups, which may run on this machine.
         return Upstream(self._reactor, policy, at=address, addresses=any_address, dial=self._dial)
 
@@ -212,8 +208,7 @@ def _absolute(location: str, server: AggregatedService, address: tuple[str, int]
         return location
     if not parts.path.startswith("/") or parts.netloc not in ("", f"{server.host}:{server.port}", server.host):
         return location
-    host = f"[{address[0]}]" if ":" in address[0] else address[0]
-    return urlunsplit(("https", f"{host}:{address[1]}", parts.path, parts.query, parts.fragment))
+    return urlunsplit(("https", Location("https", *address).authority, parts.path, parts.query, parts.fragment))
 
 
 def with_trace(headers: Pairs) -> Pairs:

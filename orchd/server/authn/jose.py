@@ -28,8 +28,10 @@ _CURVES: Final = {"ES256": 256, "ES384": 384, "ES512": 521}
 GOOGLE, GOOGLE_ALIAS = "https://accounts.google.com", "accounts.google.com"
 #: An escaped surrogate, alone or of a pair.
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
-#: Maximum number of keys read from a set.
-_MOST_KEYS: Final = 256
+#: Maximum number of keys read from a set, and of the bits of modulus and exponent of RSA keys. A token without key id is compared
+#: with all of them, in this thread: with an exponent of 3,000 bits each takes 20 ms.
+_MOST_KEYS, _MOST_MODULUS, _MOST_EXPONENT = 100, 8192, 32
+_NOT_BASE64 = re.compile(r"[^A-Za-z0-9_-]")
 
 
 class TokenError(Exception):
@@ -90,9 +92,9 @@ def parse_signed(token: str) -> Signed:
 
 def decode_base64(text: str) -> bytes:
     """Decode base64url without padding. Raises TokenError."""
-    for position, char in enumerate(text):
-        if not (char.isascii() and (char.isalnum() or char in "-_")):
-            raise TokenError(f"illegal base64 data at input byte {position}")
+    wrong = _NOT_BASE64.search(text)
+    if wrong is not None:
+        raise TokenError(f"illegal base64 data at input byte {wrong.start()}")
     if len(text) % 4 == 1:
         raise TokenError(f"illegal base64 data at input byte {len(text) - 1}")
     try:
@@ -181,5 +183,7 @@ def _key(jwk: dict[str, Any]) -> Key | None:
     except (jwt.InvalidKeyError, ValueError, TypeError, KeyError):
         return None
     if not isinstance(key, RSAPublicKey | EllipticCurvePublicKey):
+        return None
+    if isinstance(key, RSAPublicKey) and (key.key_size > _MOST_MODULUS or key.public_numbers().e.bit_length() > _MOST_EXPONENT):
         return None
     return Key(id=str(jwk.get("kid") or ""), key=key)

@@ -201,7 +201,7 @@ def _fresh_for(headers: Mapping[str, str], now: float) -> float:
         return float(age.group(1))
     try:
         return parsedate_to_datetime(headers["expires"]).timestamp() - now
-    except (KeyError, ValueError, TypeError):
+    except (KeyError, ValueError, TypeError, OverflowError):
         return 0.0
 
 

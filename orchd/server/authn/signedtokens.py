@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +19,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from orchd.pki.keys import PrivateKey, PublicKey
 from orchd.server.authn.interfaces import AuthenticationError
+from orchd.txkit.lru_cache import LruCache
 
 _CURVES = {256: "ES256", 384: "ES384", 521: "ES512"}
 
@@ -84,24 +84,16 @@ class Verifier:
     def __init__(self, keys: Sequence[PublicKey], *, capacity: int = 4096) -> None:
         self._keys = tuple(_Key(key, algorithm(key), key_id(key)) for key in keys)
         self._jws = jwt.PyJWS()
-        self._capacity = capacity
-        self._known: OrderedDict[bytes, dict[str, Any]] = OrderedDict()
+        self._verified: LruCache[bytes, dict[str, Any]] = LruCache(capacity)
 
     def cached_claims(self, token: str) -> dict[str, Any] | None:
         """The cached claims of a valid token; None for any other."""
-        digest = hashlib.sha256(token.encode()).digest()
-        claims = self._known.get(digest)
-        if claims is not None:
-            self._known.move_to_end(digest)
-        return claims
+        return self._verified.get(hashlib.sha256(token.encode()).digest())
 
     def verify(self, token: str) -> dict[str, Any]:
         """The claims of a token signed by one of the keys. Raises AuthenticationError."""
-        digest = hashlib.sha256(token.encode()).digest()
         claims = self._check(token)
-        self._known[digest] = claims
-        if len(self._known) > self._capacity:
-            self._known.popitem(last=False)
+        self._verified.put(hashlib.sha256(token.encode()).digest(), claims)
         return claims
 
     def _check(self, token: str) -> dict[str, Any]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Sequence
-from typing import Protocol
 
 from twisted.internet.defer import TimeoutError
 from twisted.internet.interfaces import IReactorTime
 from zope.interface import implementer
 
 from orchd.server.authn.interfaces import Authenticated, AuthenticationError, ITokenAuthenticator
+from orchd.server.authn.metrics import TokenCacheMetrics
 from orchd.txkit.coroutines import start
 from orchd.txkit.expiring_cache import ExpiringCache
 from orchd.txkit.shared_call import SharedCall
@@ -23,32 +23,6 @@ from orchd.txkit.timeouts import within
 _CAPACITY = 32768
 #: Timeout of a lookup in seconds.
 _SECONDS = 30.0
-
-
-class ITokenCacheMetrics(Protocol):
-    """Metrics of a cache."""
-
-    def count_request(self, hit: bool, seconds: float) -> None:
-        """Count a request with its duration."""
-
-    def count_lookup(self, ok: bool) -> None:
-        """Count a lookup by the wrapped method, and whether it succeeded."""
-
-    def active(self, what: str, change: int) -> None:
-        """`what` is "in_flight" for lookups, "blocked" for requests that wait for one."""
-
-
-class NullTokenCacheMetrics:
-    """Counts nothing."""
-
-    def count_request(self, hit: bool, seconds: float) -> None:
-        pass
-
-    def count_lookup(self, ok: bool) -> None:
-        pass
-
-    def active(self, what: str, change: int) -> None:
-        pass
 
 
 @implementer(ITokenAuthenticator)
@@ -64,7 +38,7 @@ class CachedTokens:
         found: float,
         unknown: float,
         secret: bytes,
-        numbers: ITokenCacheMetrics | None = None,
+        metrics: TokenCacheMetrics | None = None,
         capacity: int = _CAPACITY,
     ) -> None:
         self.name = method.name
@@ -72,7 +46,7 @@ class CachedTokens:
         self._reactor = reactor
         self._ttls = found, unknown
         self._secret = secret
-        self._numbers: ITokenCacheMetrics = numbers or NullTokenCacheMetrics()
+        self._metrics = metrics or TokenCacheMetrics()
         #: Results, each in a 1-tuple: that a token is unknown is cached too.
         self._kept: ExpiringCache[bytes, tuple[Authenticated | None]] = ExpiringCache(capacity, reactor.seconds)
         self._lookups: dict[bytes, SharedCall[Authenticated | None]] = {}
@@ -82,14 +56,14 @@ class CachedTokens:
         key = self._key(token, audiences)
         kept = self._kept.get(key)
         if kept is not None:
-            self._numbers.count_request(True, self._reactor.seconds() - began)
+            self._metrics.count_request(True, self._reactor.seconds() - began)
             return kept[0]
-        self._numbers.active("blocked", 1)
+        self._metrics.active("blocked", 1)
         try:
             return await self._lookup(key, token, audiences).wait()
         finally:
-            self._numbers.active("blocked", -1)
-            self._numbers.count_request(False, self._reactor.seconds() - began)
+            self._metrics.active("blocked", -1)
+            self._metrics.count_request(False, self._reactor.seconds() - began)
 
     def _key(self, token: str, audiences: Sequence[str]) -> bytes:
         parts = [token, *audiences]
@@ -109,7 +83,7 @@ class CachedTokens:
         return lookup
 
     async def _fetch(self, key: bytes, token: str, audiences: Sequence[str]) -> Authenticated | None:
-        self._numbers.active("in_flight", 1)
+        self._metrics.active("in_flight", 1)
         ok = False
         try:
             asked = start(self._method.authenticate_token(token, audiences))
@@ -118,7 +92,7 @@ class CachedTokens:
         except TimeoutError:
             raise AuthenticationError("context deadline exceeded") from None
         finally:
-            self._numbers.active("in_flight", -1)
-            self._numbers.count_lookup(ok)
+            self._metrics.active("in_flight", -1)
+            self._metrics.count_lookup(ok)
         self._kept.put(key, (found,), self._ttls[0 if found is not None else 1])
         return found

@@ -7,13 +7,13 @@ are cached by digest of the chain until its first certificate expires.
 from __future__ import annotations
 
 import hashlib
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Generic, TypeVar
 
 from orchd.pki.verify import ClientVerifier, VerificationError, Verified
 from orchd.server.authn.interfaces import AuthenticationError
+from orchd.txkit.expiring_cache import ExpiringCache
 
 T = TypeVar("T")
 
@@ -28,31 +28,25 @@ class VerifiedChains(Generic[T]):
         self._verifier = verifier
         self._make = make
         self._wall = wall
-        self._capacity = capacity
-        #: Digest of the chain -> (cached value, expiration in epoch seconds).
-        self._known: OrderedDict[bytes, tuple[T, float]] = OrderedDict()
+        #: By the digest of the chain, until the first certificate expires.
+        self._verified: ExpiringCache[bytes, T] = ExpiringCache(capacity, wall)
 
     def replace_authorities(self, verifier: ClientVerifier) -> None:
         """Use another CA bundle from now on."""
         self._verifier = verifier
-        self._known.clear()
+        self._verified.clear()
 
     def verify(self, chain: Sequence[bytes]) -> T:
         """The value of a chain (DER, leaf first, not empty). Raises AuthenticationError."""
         digest = hashlib.sha256(b"".join(len(der).to_bytes(4, "big") + der for der in chain)).digest()
+        cached = self._verified.get(digest)
+        if cached is not None:
+            return cached
         now = self._wall()
-        found = self._known.get(digest)
-        if found is not None:
-            if now < found[1]:
-                self._known.move_to_end(digest)
-                return found[0]
-            del self._known[digest]
         try:
             verified = self._verifier.verify(chain, now=datetime.fromtimestamp(now, UTC))
         except VerificationError as error:
             raise AuthenticationError(f"x509: {error}") from error
         made = self._make(verified)
-        self._known[digest] = (made, verified.expires.timestamp())
-        if len(self._known) > self._capacity:
-            self._known.popitem(last=False)
+        self._verified.put(digest, made, verified.expires.timestamp() - now)
         return made

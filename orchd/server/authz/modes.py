@@ -13,7 +13,7 @@ import orchd.plugins
 from orchd.client.interfaces import IInformers
 from orchd.dialect import Dialect
 from orchd.server.authz.always import AlwaysAllow, AlwaysDeny
-from orchd.server.authz.interfaces import Decision, IAuthorizer, IAuthorizerFactory
+from orchd.server.authz.interfaces import IAuthorizer, IAuthorizerFactory
 from orchd.server.authz.node import NodeAuthorizer
 from orchd.server.authz.privileged import PrivilegedGroups
 from orchd.server.authz.rbac import RoleBasedAuthorizer
@@ -47,10 +47,9 @@ def make_union(
     flags: Mapping[str, Any],
     configured: Mapping[str, Callable[[], IAuthorizer]] | None = None,
     more: Mapping[str, Any] | None = None,
-    decided: Callable[[Label, Decision], object] = lambda label, decision: None,
 ) -> AuthorizerUnion:
     """The union for `modes`; `configured` makes authorizers that depend on settings (ABAC, Webhook), `more` are
-    drop-ins by mode. `decided` is called for each decision of a mode.
+    drop-ins by mode.
 
     Raises ValueError without modes, for a duplicate mode, or for an unknown one (suggesting the nearest).
     """
@@ -82,4 +81,4 @@ def make_union(
     if "RBAC" in modes:
         authorizers.append(SelfReviews(dialect))
         labels.append(None)
-    return AuthorizerUnion(authorizers, labels, decided)
+    return AuthorizerUnion(authorizers, labels)

@@ -21,8 +21,8 @@ from orchd.server.authz.bootstrap_policy import policy_rule
 from orchd.server.authz.bootstrap_roles import CLUSTER_ROLES
 from orchd.server.authz.compiled_rules import CompiledRules
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, Rules, Verdict
-from orchd.txkit.histogram import exponential
-from orchd.txkit.instruments import Distribution
+from orchd.txkit.metrics.histogram import exponential
+from orchd.txkit.metrics.instruments import Distribution
 
 _INDEX = "node-authorizer"
 #: Resources that a kubelet may read if related to its node.

@@ -3,13 +3,14 @@ all."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from zope.interface import implementer
 
 from orchd.kinds.identity import User
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, Rules, Verdict
 from orchd.server.authz.messages import join_errors
+from orchd.server.authz.metrics import DECISIONS, decision_counter
 
 #: Type and name of an authorizer in metrics.
 Label = tuple[str, str]
@@ -17,18 +18,14 @@ Label = tuple[str, str]
 
 @implementer(IAuthorizer)
 class AuthorizerUnion:
-    """`labels` are those of `authorizers`, None for those that are not configured; `decided` is called with the label and
-    the decision of each request that a labelled one decides."""
+    """`labels` are those of `authorizers`, None for those that are not configured. The decisions of labelled ones are counted
+    in `instruments`."""
 
     name = "union"
 
-    def __init__(
-        self,
-        authorizers: Sequence[IAuthorizer],
-        labels: Sequence[Label | None] = (),
-        decided: Callable[[Label, Decision], object] = lambda label, decision: None,
-    ) -> None:
-        self._decided = decided
+    def __init__(self, authorizers: Sequence[IAuthorizer], labels: Sequence[Label | None] = ()) -> None:
+        self._decisions = decision_counter()
+        self.instruments = (self._decisions,)
         self.use(authorizers, labels or [None] * len(authorizers))
 
     def use(self, authorizers: Sequence[IAuthorizer], labels: Sequence[Label | None]) -> None:
@@ -43,7 +40,7 @@ class AuthorizerUnion:
             verdict = await authorizer.authorize(action)
             if verdict.decision is not Decision.NO_OPINION:
                 if label is not None:
-                    self._decided(label, verdict.decision)
+                    self._decisions.add(*label, DECISIONS[verdict.decision])
                 return verdict
             if verdict.reason:
                 reasons.append(verdict.reason)

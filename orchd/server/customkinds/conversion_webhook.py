@@ -21,8 +21,8 @@ from orchd.kinds.objects.validate.paths import METADATA
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import labels as label_rules
 from orchd.server.outbound.webhooks import WebhookError
-from orchd.txkit.histogram import exponential
-from orchd.txkit.instruments import Distribution
+from orchd.txkit.metrics.histogram import exponential
+from orchd.txkit.metrics.instruments import Distribution
 
 #: Timeout of a conversion in seconds.
 SECONDS = 30.0

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from orchd.cache.interfaces import Entry
+from orchd.cache.entries import Entry
 from orchd.dialect import Dialect
 from orchd.kinds.crd.conditions import TERMINATING, condition, is_established
 from orchd.kinds.crd.resources import CustomKind, accepted_names, custom_kind, key_of

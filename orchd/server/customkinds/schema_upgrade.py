@@ -13,7 +13,8 @@ import orjson
 from zope.interface import implementer
 
 from orchd.cache import stored_encoding
-from orchd.cache.interfaces import Change, ChangeType, Entry, ICache, ICaches, Index, ISubscription, Page
+from orchd.cache.entries import Change, ChangeType, Entry, Index, Page
+from orchd.cache.interfaces import ICache, ICaches, ISubscription
 from orchd.kinds.catalog import split_group_version
 from orchd.kinds.objects import default, shape
 from orchd.kinds.objects.settings import ObjectSettings

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
-from orchd.cache.interfaces import Change, ChangeType, ICache, ISubscription
+from orchd.cache.entries import Change, ChangeType
+from orchd.cache.interfaces import ICache, ISubscription
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.objects.settings import ObjectSettings

@@ -2,8 +2,8 @@
 streams and on small frames.
 
 Frames are processed a few at a time, one request per turn of the reactor, and reading pauses while frames are pending. Frames
-that carry neither a request nor content (PING, SETTINGS, PRIORITY, empty DATA ...) are counted; a connection that exceeds the
-limit is closed with ENHANCE_YOUR_CALM.
+that carry neither a request nor content (PING, SETTINGS, PRIORITY, RST_STREAM, empty DATA ...) are counted; a connection that
+exceeds the limit is closed with ENHANCE_YOUR_CALM. Every reset counts, whether its request was answered before it or not.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from orchd.server.pipeline.interfaces import IPipeline
 
 _PREFACE: Final = 24
 _HEADER: Final = 9
-_DATA, _HEADERS, _RESET, _WINDOW = 0, 1, 3, 8
+_DATA, _HEADERS, _WINDOW = 0, 1, 8
 #: Frames that are handed on in one turn of the reactor.
 _AT_ONCE: Final = 100
-#: Empty frames that a client may send at once, and in each second.
+#: Empty frames and resets that a client may send at once, and in each second.
 _BURST, _RATE = 1000, 50
 
 
 class BoundedConnection(H2Connection):
-    """One connection; see the module. Resets of streams are counted by the base class, and windows follow content."""
+    """One connection; see the module. Window updates are not counted, as they follow content."""
 
     def __init__(self, clock: IReactorTime) -> None:
         H2Connection.__init__(self, clock)
@@ -110,7 +110,7 @@ class BoundedConnection(H2Connection):
                 break
             length, kind = int.from_bytes(data[at : at + 3], "big"), data[at + 3]
             frames += _AT_ONCE if kind == _HEADERS else 1
-            if kind not in (_HEADERS, _RESET, _WINDOW) and not (kind == _DATA and length):
+            if kind not in (_HEADERS, _WINDOW) and not (kind == _DATA and length):
                 self._count(1 + length // 64)
             self._missing = length
             at += _HEADER

@@ -17,9 +17,12 @@ from zope.interface import implementer
 
 from orchd.server.http.tls_names import MODERN, SUITES, VERSIONS
 from orchd.txkit.file_reloading import FileReloader
+from orchd.txkit.log import Logger
 
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate
+
+_log = Logger()
 
 _OPTIONS = (
     SSL.OP_NO_COMPRESSION
@@ -80,6 +83,20 @@ def cipher_list(names: Iterable[str]) -> tuple[bytes, bytes]:
     return ":".join(old).encode("ascii"), ":".join(new).encode("ascii")
 
 
+def missing_suites(names: Iterable[str]) -> list[str]:
+    """The IANA names of those suites that the TLS library does not have."""
+    missing = []
+    for name in names:
+        old = cipher_list((name,))[0]
+        context = SSL.Context(SSL.TLS_SERVER_METHOD)
+        try:
+            if old:
+                context.set_cipher_list(old)
+        except SSL.Error:
+            missing.append(name)
+    return missing
+
+
 @implementer(IOpenSSLServerConnectionCreator)
 class ServerContexts:
     """Makes TLS contexts of new connections from the configured files, which `reload` reads again after a change.
@@ -92,6 +109,9 @@ class ServerContexts:
         self.settings = settings
         self._old, self._new = cipher_list(settings.cipher_suites)
         self._version = min_version(settings.min_version)
+        missing = missing_suites(settings.cipher_suites)
+        if missing and len(missing) < len(settings.cipher_suites):
+            _log.warn("the TLS library does not have the cipher suites {missing}: they are not offered", missing=", ".join(missing))
         self._contexts = FileReloader("certificates", self._load, lambda: self.settings.files())
 
     def serverConnectionForTLS(self, protocol: object) -> SSL.Connection:
@@ -124,7 +144,9 @@ class ServerContexts:
         context.set_mode(SSL.MODE_RELEASE_BUFFERS)
         context.set_min_proto_version(self._version)
         try:
-            context.set_cipher_list(self._old or _DEFAULT_CIPHERS)
+            # OpenSSL counts TLS before 1.2 as insecure, for its digests: it takes part only at the lowest security level.
+            level = b":@SECLEVEL=0" if self._version < SSL.TLS1_2_VERSION else b""
+            context.set_cipher_list((self._old or _DEFAULT_CIPHERS) + level)
             if self._new:
                 context.set_tls13_ciphersuites(self._new)
         except SSL.Error as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from orchd.cache.interfaces import Change, Entry
+from orchd.cache.entries import Change, Entry
 
 
 class Feed:

@@ -15,7 +15,8 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 from zope.interface import implementer
 
-from orchd.cache.interfaces import Change, ChangeType, Entry, ICache, ISubscription
+from orchd.cache.entries import Change, ChangeType, Entry
+from orchd.cache.interfaces import ICache, ISubscription
 from orchd.client.interfaces import IInformer, ResourceRef
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object

@@ -5,24 +5,21 @@ Callers take a `Dial` by the type of what they connect to; a type that is not co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from prometheus_client.core import Metric
 from twisted.internet import ssl
 from twisted.internet.defer import Deferred
 from twisted.internet.endpoints import HostnameEndpoint, UNIXClientEndpoint, wrapClientTLS
 from twisted.internet.interfaces import IProtocolFactory, IStreamClientEndpoint
 from zope.interface import implementer
 
-from orchd.txkit.instruments import Counter, Distribution, families
+from orchd.server.outbound.metrics import EgressMetrics
 from orchd.txkit.proxy_tunnel import Dial, ProxyError, TunnelEndpoint, connect_request
 
-#: Bounds of dial durations in seconds, as in the reference.
-_BUCKETS: Final = (0.005, 0.025, 0.1, 0.5, 2.5, 12.5)
 _PROTOCOL: Final = "http_connect"
 
 
@@ -65,40 +62,21 @@ class HttpConnectProxy:
         return wrapClientTLS(self.options(host), plain) if secure else plain
 
 
-class EgressMetrics:
-    """Durations of successful dials through proxies, and failed ones by stage: connect (to the proxy) or proxy (CONNECT)."""
-
-    def __init__(self) -> None:
-        self.seconds = Distribution(
-            "apiserver_egress_dialer_dial_duration_seconds",
-            "Time to connect through an egress proxy in seconds, by protocol (http_connect) and transport (tcp or uds) of the proxy.",
-            _BUCKETS,
-            ("protocol", "transport"),
-        )
-        self.failures = Counter(
-            "apiserver_egress_dialer_dial_failure_count",
-            "Failed connections through an egress proxy, by protocol (http_connect), transport (tcp or uds) and stage: connect (the proxy was not reached) or proxy (it did not connect).",
-            ("protocol", "transport", "stage"),
-        )
-
-    def families(self) -> Iterable[Metric]:
-        return families(self.seconds, self.failures)
-
-
 class EgressSelector:
     """The dialers of one server. `proxies` are the proxies by type; None stands for direct connections."""
 
     def __init__(self, reactor: Any, proxies: Mapping[Egress, HttpConnectProxy | None]) -> None:
         self._reactor = reactor
         self._proxies = proxies
-        self.numbers = EgressMetrics()
+        self.metrics = EgressMetrics()
+        self.instruments = self.metrics.instruments
 
     def dial(self, egress: Egress) -> Dial | None:
         """The dialer for connections of a type, None for direct ones."""
         proxy = self._proxies.get(egress)
         if proxy is None:
             return None
-        return lambda host, port, seconds: _Proxied(self._reactor, proxy, (host, port), seconds, self.numbers)
+        return lambda host, port, seconds: _Proxied(self._reactor, proxy, (host, port), seconds, self.metrics)
 
 
 @implementer(IStreamClientEndpoint)
@@ -106,26 +84,26 @@ class _Proxied:
     """Connects to an address through a proxy, and measures it. `connect` fails with ProxyError."""
 
     def __init__(
-        self, reactor: Any, proxy: HttpConnectProxy, to: tuple[str, int], seconds: float, numbers: EgressMetrics
+        self, reactor: Any, proxy: HttpConnectProxy, to: tuple[str, int], seconds: float, metrics: EgressMetrics
     ) -> None:
         self._reactor = reactor
         self._proxy = proxy
         self._to = to
         self._seconds = seconds
-        self._numbers = numbers
+        self._metrics = metrics
 
     def connect(self, protocolFactory: IProtocolFactory) -> Deferred[Any]:
         return Deferred.fromCoroutine(self._connect(protocolFactory))
 
     async def _connect(self, factory: IProtocolFactory) -> Any:
-        proxy, numbers = self._proxy, self._numbers
+        proxy, metrics = self._proxy, self._metrics
         began = self._reactor.seconds()
         try:
             made = await self._tunnel().connect(factory)
         except ProxyError as error:
-            numbers.failures.add(_PROTOCOL, proxy.transport, "proxy" if error.connected else "connect")
+            metrics.failures.add(_PROTOCOL, proxy.transport, "proxy" if error.connected else "connect")
             raise
-        numbers.seconds.observe(self._reactor.seconds() - began, _PROTOCOL, proxy.transport)
+        metrics.seconds.observe(self._reactor.seconds() - began, _PROTOCOL, proxy.transport)
         return made
 
     def _tunnel(self) -> TunnelEndpoint:

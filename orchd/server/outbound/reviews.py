@@ -58,7 +58,9 @@ class ConfigurationFile(FileReloader[ClientConfig]):
 
     def _load(self) -> ClientConfig:
         try:
-            found = clientconfig.without_exec(clientconfig.load(self._path))
+            text = self._path.read_text(encoding="utf-8")
+            clientconfig.check_names(text)
+            found = clientconfig.only_credentials(clientconfig.parse(text, folder=self._path.parent.absolute()))
             if urlsplit(found.server).scheme not in ("https", "http"):
                 raise ClientConfigError(f"not the URL of a service: {found.server}")
             if found.token_file:

@@ -14,6 +14,7 @@ from zope.interface import Attribute, Interface
 
 from orchd.kinds.identity import User
 from orchd.server.authn.interfaces import Credentials
+from orchd.server.authz.interfaces import Action
 from orchd.server.pipeline.query import Query
 from orchd.txkit.tracing import RequestSpan
 from orchd.values import value_class
@@ -54,6 +55,34 @@ class IBody(Interface):
         CancelledError when the client disconnects. Called at most once."""
 
 
+class Trace:
+    """What audit, metrics and traces say of a request, noted while it is served."""
+
+    __slots__ = (
+        "annotations", "audit_id", "audited", "began", "body", "body_size", "span", "terminated", "webhook_seconds",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.audit_id = ""
+        #: True if the request is audited. Stages then record their decisions in `annotations`.
+        self.audited = False
+        self.annotations: dict[str, str] = {}
+        #: Bytes of the body, once it has been read, and its object as it was understood, once a verb has decoded it.
+        self.body_size = 0
+        self.body: Mapping[str, Any] | None = None
+        #: The span of the request, None without one, and its begin in epoch seconds, 0.0 without traces.
+        self.span: RequestSpan | None = None
+        self.began = 0.0
+        #: True if the server ended the request to protect itself: a limit, a timeout, or an internal error.
+        self.terminated = False
+        #: Seconds that admission webhooks took.
+        self.webhook_seconds = 0.0
+
+    def add_webhook_time(self, seconds: float) -> None:
+        """Count time that admission webhooks took."""
+        self.webhook_seconds += seconds
+
+
 @dataclass(slots=True, kw_only=True)
 class Request:
     """One request on its way through the stages. Stages set the optional members; nothing else is mutable.
@@ -71,35 +100,21 @@ class Request:
     credentials: Credentials
     received: float
     info: RequestInfo | None = None
+    #: Why `info` is that of a request for no resource; the failure stage raises it.
+    parse_error: Exception | None = None
     user: User | None = None
     #: The authenticated user who impersonates `user`; None without impersonation.
     impersonator: User | None = None
+    #: What was authorized for this request, impersonation included. Long requests are authorized again.
+    permitted: tuple[Action, ...] = ()
     warnings: list[str] = field(default_factory=list)
-    annotations: dict[str, str] = field(default_factory=dict)
-    audit_id: str = ""
-    #: Bytes of the body, once it has been read.
-    size: int = 0
-    #: The object of the body as it was understood, once a verb has read it.
-    sent: Mapping[str, Any] | None = None
-    #: True if the request is audited. Stages then record their decisions in `annotations`.
-    audited: bool = False
-    #: The span of the request in a trace, None without one, and its begin in epoch seconds, 0.0 without traces.
-    span: RequestSpan | None = None
-    trace_began: float = 0.0
+    trace: Trace = field(default_factory=Trace)
     #: Headers added to the response, whichever stage makes it.
     answer_headers: list[tuple[str, str]] = field(default_factory=list)
-    #: True if the server ended the request to protect itself: a limit, a timeout, or an internal error.
-    terminated: bool = False
     #: False if the client, one in this process, uses nothing of a successful answer: its body may be empty.
     need_answer: bool = True
-    #: Seconds that admission webhooks took.
-    webhook_seconds: float = 0.0
     #: For upgrade subresources: takes over the raw connection (None where the transport cannot).
     hijack: Callable[[], Any] | None = None
-
-    def add_webhook_time(self, seconds: float) -> None:
-        """Count time that admission webhooks took."""
-        self.webhook_seconds += seconds
 
     def header(self, name: str) -> str:
         """First value of a header, "" without one. `name` in lower case."""

@@ -12,8 +12,8 @@ from zope.interface import implementer
 from orchd.kinds.naming import random_uuid
 from orchd.server.pipeline import requestinfo
 from orchd.server.pipeline.interfaces import IPipeline, Next, Request, Response, Stage
-from orchd.txkit.instruments import Distribution
 from orchd.txkit.log import current_request
+from orchd.txkit.metrics.instruments import Distribution
 
 #: Maximum characters of all warnings together, and of each one beyond that.
 _WARNINGS, _CUT_WARNING = 4096, 256
@@ -53,11 +53,14 @@ class Pipeline:
 
     async def handle(self, request: Request) -> Response:
         if request.info is None:
-            request.info = requestinfo.parse(request.method, request.path, request.query)
-        request.audit_id = request.header("audit-id") or random_uuid(self._random)
+            try:
+                request.info = requestinfo.parse(request.method, request.path, request.query)
+            except Exception as error:  # raised by the failure stage; the stages around it count and log the request
+                request.info, request.parse_error = requestinfo.plain(request.method, request.path), error
+        request.trace.audit_id = request.header("audit-id") or random_uuid(self._random)
         # Requests of local clients run inside of other work, whose log lines are not theirs.
         outer = current_request.get()
-        current_request.set(request.audit_id)
+        current_request.set(request.trace.audit_id)
         self._handled += 1
         try:
             response = await (self._entrance if self._handled & _UNMEASURED else self._measured)(request)
@@ -67,7 +70,7 @@ class Pipeline:
             for text in _truncate(list(dict.fromkeys(request.warnings))):
                 response.headers.append(("Warning", f'299 - "{_quote(text)}"'))
         response.headers += request.answer_headers
-        response.headers.append(("Audit-Id", request.audit_id))
+        response.headers.append(("Audit-Id", request.trace.audit_id))
         return response
 
     def _enter_timed(self, stage: Stage, name: str, then: Next, request: Request) -> Awaitable[Response]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from orchd import errors
+from orchd.kinds.digits import integer
 from orchd.kinds.objects.list_options import ListOptions
 
 _NOTHING: tuple[str, ...] = ()
@@ -62,11 +63,10 @@ class Query(Mapping[str, Sequence[str]]):
         if not values:
             return 0
         text = values[0]
-        digits = text[1:] if text[:1] in ("+", "-") else text
-        if not (digits.isascii() and digits.isdigit()):
-            raise errors.bad_request(f"strconv.ParseInt: parsing {errors.quoted(text)}: invalid syntax")
-        # More than twenty digits are out of range; Python rejects texts of thousands of digits.
-        value = int(text) if len(digits.lstrip("0")) < 20 else 2**63
+        try:
+            value = integer(text)
+        except ValueError:
+            raise errors.bad_request(f"strconv.ParseInt: parsing {errors.quoted(text)}: invalid syntax") from None
         if not -(2**63) <= value < 2**63:
             raise errors.bad_request(f"strconv.ParseInt: parsing {errors.quoted(text)}: value out of range")
         return value

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from orchd import errors
-from orchd.cache.interfaces import Entry
+from orchd.cache.entries import Entry
 from orchd.dialect import STOCK_INITIAL_EVENTS_END
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
@@ -56,6 +56,9 @@ class Representation:
     pretty: bool
     plain: bool
     key: tuple[Form, str, str, str, str, bool]
+    #: Path of the request and its subresource as in a path, for `self_links`.
+    path: str = ""
+    suffix: str = ""
 
 
 def _without_kind(item: bytes) -> bytes:
@@ -275,8 +278,7 @@ class Presenter:
 
     # -- lists
 
-    @staticmethod
-    def _page_meta(view: Representation, page: ListPage) -> dict[str, Any]:
+    def _page_meta(self, view: Representation, page: ListPage) -> dict[str, Any]:
         meta: dict[str, Any] = {"resourceVersion": str(page.revision)}
         if page.token:
             meta["continue"] = page.token

@@ -32,7 +32,7 @@ def _named_by_selector(query: Query) -> str:
 
 
 def parse(method: str, path: str, query: Mapping[str, Sequence[str]]) -> RequestInfo:
-    """The request info of a decoded path. Never raises: other paths are non-resource requests."""
+    """The request info of a decoded path. Paths of no resource are those of non-resource requests, not errors."""
     if _TELLING.isdisjoint(query):
         return _plain_path(path, method)
     return _parse(method, path, Query.of(query))
@@ -44,21 +44,25 @@ def _plain_path(path: str, method: str) -> RequestInfo:
     return _parse(method, path, EMPTY)
 
 
+def plain(method: str, path: str) -> RequestInfo:
+    """The request info of a request for no resource."""
+    return RequestInfo(is_resource=False, path=path, verb=method.lower())
+
+
 def _parse(method: str, path: str, query: Query) -> RequestInfo:
     parts = path.strip("/").split("/")
-    plain = RequestInfo(is_resource=False, path=path, verb=method.lower())
     prefix = "" if path.startswith("//") else parts[0]
     if prefix == "api" and len(parts) >= 3:
         group, version, rest = "", parts[1], parts[2:]
     elif prefix == "apis" and len(parts) >= 4:
         group, version, rest = parts[1], parts[2], parts[3:]
     else:
-        return plain
+        return plain(method, path)
     verb = _VERBS.get(method, "")
     special = ""
     if rest[0] in _SPECIAL:
         if len(rest) < 2:
-            return plain
+            return plain(method, path)
         special, rest = rest[0], rest[1:]
     namespace = ""
     if rest[0] == "namespaces" and len(rest) > 1:

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from orchd import errors
-from orchd.cache.interfaces import Damaged, Entry
+from orchd.cache.entries import Damaged, Entry
 from orchd.kinds.catalog import Resource
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import timestamp
@@ -63,7 +63,12 @@ class Deleter:
                 if damaged is not None:
                     return await self._delete_unreadable(context, name, damaged, options)
                 assert entry is not None
-                return await self._attempt(context, name, path, entry, options)
+                try:
+                    old = self._access.decode(entry)
+                except ValueError as error:
+                    unreadable = Damaged(self._access.key(resource, path), entry.revision, str(error))
+                    return await self._delete_unreadable(context, name, unreadable, options)
+                return await self._attempt(context, name, entry.revision, old, options)
             except _OvertakenError as error:
                 overtaken = error.deleted
             except RevisionConflictError:
@@ -91,28 +96,28 @@ class Deleter:
         return Deleted(object=obj, revision=revision, gone=True)
 
     async def _attempt(
-        self, context: Context, name: str, path: str, entry: Entry, options: Mapping[str, Any]
+        self, context: Context, name: str, current: int, old: Object, options: Mapping[str, Any]
     ) -> Deleted:
+        """Delete or mark the object, whose revision is `current`."""
         resource = context.resource
         strategy: IStrategy = self._strategy(resource)
-        old = self._access.decode(entry)
         _check_preconditions(strategy, resource, name, old, options.get("preconditions") or {})
         if _is_pending(strategy, old, options):
-            return Deleted(object=old, revision=entry.revision, gone=False)
+            return Deleted(object=old, revision=current, gone=False)
         review = self._admission.review(context, "DELETE", old)
         await review.mutate(None)
         await review.validate(None)
         marked, gone = mark(context, strategy, old, options)
-        key = self._access.key(resource, path)
+        key = self._access.key(resource, path_of(resource, context.namespace, name))
         if gone:
-            return await self._remove(context, strategy, key, entry.revision, old, marked)
+            return await self._remove(context, strategy, key, current, old, marked)
         if marked == old:
-            return Deleted(object=old, revision=entry.revision, gone=False)
+            return Deleted(object=old, revision=current, gone=False)
         if context.dry_run:
-            return Deleted(object=marked, revision=entry.revision, gone=False)
+            return Deleted(object=marked, revision=current, gone=False)
         value = self._access.encode(resource, marked)
         writer = self._access.writer_for(strategy)
-        revision = await writer.update(key, marked, old, marked, value, expected=entry.revision)
+        revision = await writer.update(key, marked, old, marked, value, expected=current)
         final = {**marked, "metadata": {**marked["metadata"], "resourceVersion": str(revision)}}
         return Deleted(object=final, revision=revision, gone=False)
 

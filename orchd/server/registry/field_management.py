@@ -14,10 +14,11 @@ from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.ir import Type
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.named_types import type_of
-from orchd.kinds.objects import convert
+from orchd.kinds.objects import convert, shape
 from orchd.kinds.objects.owner_references import single_owners
 from orchd.kinds.patch import apply, ownership
 from orchd.kinds.patch.ownership import OwnershipTarget
+from orchd.kinds.patch.patch_errors import server_error, unconvertible
 from orchd.server.registry.interfaces import Context, StrategyOf
 from orchd.server.registry.object_store import ObjectStore
 from orchd.server.registry.version_translation import (
@@ -129,8 +130,21 @@ class _ServedVersions:
         if served is None:
             return None
         if served.converter is None:
-            return convert.convert(obj, version, self._catalog)
+            return self._convert(obj, version)
         return None if self._translations is None else self._translations.find(served, obj)
+
+
+    def _convert(self, obj: Object, version: str) -> Object:
+        """Raises ApiError 500 for a merged object that does not fit its type."""
+        api_version, kind = obj["apiVersion"], self._resource.kind
+        try:
+            if not convert.same_form(kind, api_version, version, self._catalog):
+                # Conversions rely on canonical shape, which the result of an apply does not have yet.
+                type_ = self.type(api_version)
+                obj = obj if type_ is None else shape.canonical(obj, type_)
+            return convert.convert(obj, version, self._catalog)
+        except shape.ShapeError as error:
+            raise server_error(f"failed to convert new object: {unconvertible(api_version, kind, str(error))}") from None
 
 
 def _update(context: Context, live: Object | None, obj: Object, target: OwnershipTarget) -> Object:

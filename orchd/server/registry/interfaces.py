@@ -8,7 +8,8 @@ from typing import Any
 
 from zope.interface import Attribute, Interface
 
-from orchd.cache.interfaces import Entry, ICache
+from orchd.cache.entries import Entry
+from orchd.cache.interfaces import ICache
 from orchd.errors import Cause
 from orchd.kinds.catalog import Resource
 from orchd.kinds.identity import User

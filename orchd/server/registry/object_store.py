@@ -9,7 +9,8 @@ import orjson
 
 from orchd import errors
 from orchd.cache import stored_encoding
-from orchd.cache.interfaces import Entry, ICache, ICaches
+from orchd.cache.entries import Entry
+from orchd.cache.interfaces import ICache, ICaches
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.codec import sortedjson

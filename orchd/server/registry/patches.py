@@ -72,7 +72,7 @@ def apply_patch(
             raise patch_errors.rejection() from None
         bounds.check_json(text)
     named = _recognize(rules, resource, catalog, raw)
-    changed = canonicalize(named, resource, settings, earlier, quote=lambda: rules.shown(raw))
+    changed = canonicalize(named, resource, settings, earlier, refuse=lambda why: patch_errors.unusable_result(rules.shown(raw), why))
     if raw is not live and json_.may_be_out_of_range(patch.data):
         why = nested.out_of_range(changed)
         if why:

@@ -7,7 +7,8 @@ older than N, and Exact (or a limit with N) is exactly N.
 from __future__ import annotations
 
 from orchd import errors
-from orchd.cache.interfaces import Entry, ICache, Page
+from orchd.cache.entries import Entry, Page
+from orchd.cache.interfaces import ICache
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Resource

@@ -8,7 +8,8 @@ from dataclasses import replace
 from zope.interface import implementer
 
 from orchd import errors
-from orchd.cache.interfaces import Entry, ICache
+from orchd.cache.entries import Entry
+from orchd.cache.interfaces import ICache
 from orchd.kinds.catalog import Resource
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.list_query import ListQuery

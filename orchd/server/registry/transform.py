@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import assert_never
 
 from orchd import errors
+from orchd.errors import ApiError
 from orchd.kinds import bounds
 from orchd.kinds.canonical import canonicalize
 from orchd.kinds.codec import json_
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.patch.patch_errors import describe, server_error, unconvertible
 from orchd.server.registry.apply_configuration import check_duplicates, decode_configuration
 from orchd.server.registry.field_management import FieldManagement
 from orchd.server.registry.interfaces import Context, StrategyOf
@@ -69,8 +72,14 @@ class Transformer:
         if live is None:
             _check_new(context, operation, merged)
         check_name(operation.name, context.namespace, merged)
-        earlier = live if context.stored_canonical else None
-        return await self._aside(context.size, canonicalize, merged, context.resource, self._access.settings, earlier)
+        earlier, resource = live if context.stored_canonical else None, context.resource
+
+        def refuse(why: str) -> ApiError:
+            reason = unconvertible(resource.api_version, resource.kind, why)
+            return server_error(f"failed to convert new object ({describe(resource.api_version, config)}) to proper version: {reason}")
+
+        made = partial(canonicalize, refuse=None if resource.custom else refuse)
+        return await self._aside(context.size, made, merged, resource, self._access.settings, earlier)
 
 
 def _check_new(context: Context, operation: Apply, obj: Object) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from orchd import errors
-from orchd.cache.interfaces import Entry
+from orchd.cache.entries import Entry
 from orchd.errors import ApiError, Cause
 from orchd.kinds.catalog import Resource
 from orchd.kinds.jsonvalues import Object

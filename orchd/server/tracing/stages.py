@@ -59,7 +59,7 @@ class RequestTrace:
             return await then(request)
         current_span.set(outer)
         began = self._wall()
-        request.trace_began = began
+        request.trace.began = began
         _authenticated.set(None)
         try:
             response = await then(request)
@@ -70,7 +70,7 @@ class RequestTrace:
         finally:
             current_span.set(previous)
         self._begin(request, began, outer)
-        span = request.span
+        span = request.trace.span
         if span is not None:
             span.set("http.status_code", response.code)
             if response.stream is not None and span.recording:
@@ -81,15 +81,15 @@ class RequestTrace:
 
     async def authenticated(self, request: Request, then: Next) -> Response:
         """The stage after authentication."""
-        if request.trace_began:
-            self._begin(request, request.trace_began, current_span.get())
-            if request.span is not None:
-                current_span.set(request.span)
+        if request.trace.began:
+            self._begin(request, request.trace.began, current_span.get())
+            if request.trace.span is not None:
+                current_span.set(request.trace.span)
         return await then(request)
 
     def _begin(self, request: Request, began: float, outer: Span | None) -> None:
         """Begin the span of a request, unless it has begun."""
-        if request.span is not None:
+        if request.trace.span is not None:
             return
         user = request.user
         span = self._spans.begin(
@@ -103,10 +103,10 @@ class RequestTrace:
         moments = _authenticated.get()
         if span is not None and moments is not None and span.recording:
             span.past("Authentication", *moments)
-        request.span = span
+        request.trace.span = span
 
     def _end(self, request: Request, why: str) -> None:
-        span = request.span
+        span = request.trace.span
         if span is not None:
             if why:
                 span.fail(why)
@@ -131,7 +131,7 @@ def _attributes(request: Request) -> dict[str, Value]:
         "http.target": target,
         "http.user_agent": request.header("user-agent"),
         "net.peer.ip": request.credentials.remote,
-        "audit-id": request.audit_id,
+        "audit-id": request.trace.audit_id,
     }
     return {name: value for name, value in found.items() if value}
 

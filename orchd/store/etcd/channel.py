@@ -90,6 +90,7 @@ class Channel:
         server = self._servers[self._next % len(self._servers)]
         self._next += 1
         factory = Factory.forProtocol(lambda: Connection(server.authority, server.scheme, self._lost))
+        factory.noisy = False
         # Stopping must be able to cancel it, and each attempt needs a timeout.
         self._connecting = server.endpoint.connect(factory).addTimeout(_ATTEMPT, self._reactor)
         self._connecting.addCallbacks(self._connected, self._failed, callbackArgs=(server,), errbackArgs=(server,))
@@ -105,7 +106,6 @@ class Channel:
             return
         self._connection = connection
         self.url = server.url
-        self._rounds = 0
         self.failure = ""
         self.connects += 1
         _log.info("connected to etcd at {url}", url=server.url)
@@ -123,6 +123,9 @@ class Channel:
     def _lost(self, connection: Connection, reason: str) -> None:
         if connection is self._connection:
             self._connection = None
+            if connection.heard:
+                # A server that accepts connections and closes them is not yet back.
+                self._rounds = 0
             self.failure = self.last_failure = f"connection lost: {reason}"
             _log.warn("etcd: {why}", why=self.failure)
             self._later()

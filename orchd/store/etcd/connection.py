@@ -21,7 +21,7 @@ from h2.settings import SettingCodes
 from twisted.internet.protocol import Protocol, connectionDone
 from twisted.python.failure import Failure
 
-from orchd.store.etcd.failures import CANCELLED, UNAVAILABLE, UNKNOWN, CallError, explain
+from orchd.store.etcd.failures import CANCELLED, SILENT_CLOSE, UNAVAILABLE, UNKNOWN, CallError, explain
 
 #: Flow control windows in bytes, of one stream and of the connection.
 _STREAM_WINDOW: Final = 16 * 1024 * 1024
@@ -101,6 +101,8 @@ class Connection(Protocol):
         #: True if calls can be made, and the reason why they no longer can.
         self.open = False
         self._reason = ""
+        #: True once the server has sent anything.
+        self.heard = False
 
     # Lifecycle.
 
@@ -113,7 +115,10 @@ class Connection(Protocol):
         self._flush()
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
-        self._end(self._reason or explain(reason.getErrorMessage() or repr(reason.value)))
+        why = reason.getErrorMessage() or repr(reason.value)
+        if not self.heard and self._scheme == b"http":
+            why = f"{SILENT_CLOSE}: {why}"
+        self._end(self._reason or explain(why))
 
     def abort(self, reason: str) -> None:
         """End every call and the connection immediately."""
@@ -258,6 +263,7 @@ class Connection(Protocol):
     # Received frames.
 
     def dataReceived(self, data: bytes) -> None:
+        self.heard = True
         try:
             happened = self._http.receive_data(data)
         except ProtocolError as error:

@@ -39,6 +39,8 @@ class CallError(Exception):
         return self.code in (UNAVAILABLE, DEADLINE_EXCEEDED)
 
 
+#: The beginning of the reason of a connection without TLS that ended before the server sent anything.
+SILENT_CLOSE: Final = "the server closed the connection at once"
 #: Substrings of connection errors, and their explanation to the operator.
 _MEANINGS: Final = (
     (("certificate verify failed",), "the certificate that etcd shows is not signed by an authority of --etcd-cafile"),
@@ -51,7 +53,7 @@ _MEANINGS: Final = (
         ("wrong version number", "packet length too long", "record layer failure"),
         "etcd does not speak TLS there: its URL in --etcd-servers should begin with http://",
     ),
-    (("broke HTTP/2",), "is it an etcd that speaks TLS only? Then its URL in --etcd-servers should begin with https://"),
+    (("broke HTTP/2", SILENT_CLOSE), "is it an etcd that speaks TLS only? Then its URL in --etcd-servers should begin with https://"),
 )
 
 

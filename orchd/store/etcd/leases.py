@@ -12,7 +12,7 @@ from orchd.store.etcd import messages
 from orchd.store.etcd.channel import Channel
 from orchd.store.etcd.failures import CallError
 from orchd.txkit.coroutines import start
-from orchd.txkit.instruments import Distribution
+from orchd.txkit.metrics.instruments import Distribution
 
 #: Maximum keys per lease: etcd deletes them in one transaction.
 _MOST_KEYS: Final = 1000

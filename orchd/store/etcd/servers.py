@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from OpenSSL.SSL import Error as TlsError
+from OpenSSL.crypto import Error as TlsError
 from twisted.internet import ssl
 from twisted.internet.endpoints import HostnameEndpoint, wrapClientTLS
+from twisted.internet.error import VerifyError
 from twisted.internet.interfaces import IStreamClientEndpoint
 
 from orchd.store.interfaces import StoreError
@@ -78,8 +79,11 @@ def _options(host: str, tls: TlsFiles) -> Any:
         try:
             key = ssl.KeyPair.load(Path(tls.key).read_bytes(), ssl.SSL.FILETYPE_PEM)  # type: ignore[attr-defined]  # Twisted's own way in
         except (OSError, TlsError, ValueError) as error:
-            raise StoreError(f"key of the client certificate for etcd {tls.key}: {error}") from error
-        client = ssl.PrivateCertificate.fromCertificateAndKeyPair(chain[0], key)
+            raise StoreError(f"key of the client certificate for etcd {tls.key}: {_reason(error)}") from error
+        try:
+            client = ssl.PrivateCertificate.fromCertificateAndKeyPair(chain[0], key)
+        except VerifyError as error:
+            raise StoreError(f"the key {tls.key} is not that of the client certificate for etcd {tls.certificate}") from error
         extra["extraCertChain"] = [each.original for each in chain[1:]]
     return ssl.optionsForClientTLS(
         host, trustRoot=trust, clientCertificate=client, acceptableProtocols=[b"h2"], extraCertificateOptions=extra
@@ -94,7 +98,14 @@ def _certificates(name: str) -> list[Any]:
             ssl.Certificate.loadPEM(_BEGIN + part.partition(_END)[0] + _END + b"\n") for part in data.split(_BEGIN)[1:]
         ]
     except (OSError, TlsError, ValueError) as error:
-        raise StoreError(f"certificates for etcd {name}: {error}") from error
+        raise StoreError(f"certificates for etcd {name}: {_reason(error)}") from error
     if not found:
         raise StoreError(f"certificates for etcd {name}: no certificate in it")
     return found
+
+
+def _reason(error: Exception) -> str:
+    """The text of an error; those of OpenSSL hold (library, function, reason) triples."""
+    if isinstance(error, TlsError):
+        return ", ".join(str(each[-1]) for each in error.args[0]) if error.args and error.args[0] else "not PEM"
+    return str(error)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Coroutine, Mapping, Sequence
+from collections.abc import Collection, Coroutine, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any, Final
@@ -39,12 +39,12 @@ from orchd.store.interfaces import (
     StoreError,
     UnavailableError,
 )
+from orchd.store.metrics import revision_gauge, size_gauge, watchers_gauge
 from orchd.store.open_errors import DialectMismatchError, ForeignFileError
 from orchd.store.watching import Watch
 from orchd.txkit.coroutines import start
-from orchd.txkit.histogram import Histogram
-from orchd.txkit.instruments import Instrument
 from orchd.txkit.log import Logger
+from orchd.txkit.metrics.instruments import ObservedCounter, ObservedGauge
 
 _log = Logger()
 #: Keys per response: with objects of 2 KB some megabytes, between which etcd and the reactor serve others.
@@ -74,8 +74,7 @@ class EtcdOptions:
 class EtcdStore:
     """Other processes write too, so `revision` is the newest one seen, and advances by more than one.
 
-    Metrics: `instruments`, `connects`, `writes`, `watchers`, `restarts` (watches that could not resume), histograms of
-    `request_seconds` by operation, `file_size` of the last checked member.
+    `writes` and `restarts` (watches that could not resume) are counted; `file_size` is that of the last checked member.
     """
 
     exclusive = False
@@ -128,6 +127,22 @@ class EtcdStore:
         self._last: dict[str, Deferred[None]] = {}
         self._busy: set[Deferred[Any]] = set()
         self._current = NewestRevision(self._read_current, self._own)
+        self.instruments = (
+            revision_gauge(lambda: self.revision),
+            ObservedCounter("orchd_store_writes_total", "Writes to etcd by this server.", lambda: self.writes),
+            self._request_durations.seconds,
+            ObservedGauge(
+                "etcd_db_total_size_in_bytes",
+                "Size of the database of an etcd server in bytes.",
+                lambda: {(url,): float(size) for url, size in self.database_sizes.items()},
+                ("endpoint",),
+            ),
+            size_gauge(lambda: self.file_size),
+            ObservedCounter("orchd_store_connects_total", "Connections established to etcd.", lambda: self.connects),
+            ObservedCounter("orchd_store_restarts_total", "Watches of etcd that were interrupted.", lambda: self.restarts),
+            watchers_gauge(lambda: self.watchers),
+            self._leases.objects,
+        )
 
     @property
     def revision(self) -> int:
@@ -136,15 +151,6 @@ class EtcdStore:
     @property
     def compacted(self) -> int:
         return self._feed.compacted
-
-    @property
-    def request_seconds(self) -> Mapping[tuple[str, str], Histogram]:
-        """Durations of requests by operation and type of the object, in `REQUEST_BUCKETS`."""
-        return self._request_durations.by_request
-
-    @property
-    def instruments(self) -> tuple[Instrument, ...]:
-        return (self._leases.objects,)
 
     @property
     def connects(self) -> int:

@@ -39,11 +39,11 @@ class Node:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    async def fetch(self, method: str, url: str, headers: Any, body: bytes = b"") -> Reply:
-        self.asked.append(url.partition("/containerLogs/")[2])
+    async def fetch(self, method: str, location: Any, target: str, headers: Any, body: bytes = b"") -> Reply:
+        self.asked.append(target.partition("/containerLogs/")[2])
         return Reply(code=200, headers=[("Content-Type", "text/plain")], stream=_Body())
 
-    async def hand_through(self, request: Any, url: str, headers: Any = None) -> Any:
+    async def hand_through(self, request: Any, location: Any, target: str, headers: Any = None) -> Any:
         raise AssertionError("logs are no upgrade")
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchd.kinds import bounds
 from orchd.kinds.codec import yaml_, yaml_json
 
 _VALUES = st.recursive(
@@ -18,7 +19,8 @@ _VALUES = st.recursive(
 #: Pieces of text that is nearly JSON.
 _PIECES = st.sampled_from(
     ['{"a":', "{", "}", "[", "]", ",", ":", '"', '"b"', " ", "\t", "\n", "1", "-0", "1e5", "0x1", "~", "yes", "<<", '"<<"', "&a",
-     "*a", "#", "\\", "\\u00e9", "\\/", "\\n", "true", "null", "- ", "? ", "!!str ", "%", "---", "'", "|", ">", "é"]
+     "*a", "#", "\\", "\\u00e9", "\\/", "\\n", "true", "null", "- ", "? ", "!!str ", "%", "---", "'", "|", ">", "é",
+     '"\\u003c"', '"\\ud83d"', '"\\\\"', '"\\" :"', '"\\\\" :', "\u2028", "\x85"]
 )  # fmt: skip
 
 
@@ -50,16 +52,20 @@ def test_fast_path_equals_the_yaml_parser_on_odd_texts(pieces: list[str]) -> Non
 
 
 def test_common_configurations_take_the_fast_path() -> None:
-    data = b'{"apiVersion":"v1","data":{"a":"x: y # \\"z\\"\\n","n":"1"},"kind":"ConfigMap","metadata":{"name":"c"},"n":[1,true,null]}\n'
+    data = (
+        b'{"apiVersion":"v1","data":{"a":"x: y # \\"z\\"\\n","n":"1","u":"\\u003c\xc3\xa9","p":"\\\\d+\\" :"},'
+        b'"kind":"ConfigMap","metadata":{"name":"c"},"n":[1,true,null]}\n'
+    )
     assert yaml_json.decode_object(data) == _by_yaml(data)
 
 
 @pytest.mark.parametrize(
     "data",
     [
-        b'{"a":1.0}', b'{"a":[{"b":1e5}]}', b'{"a":"\\u00e9"}', b'{"a":"\\/"}', '{"a":"é"}'.encode(), b'{"a":\n1}', b'{"a" :1}',
-        b"{a: 1}", b'{"a":1}\n---\n{"b":1}', b'{"%b":1}' % (b"k" * 501), b'{"a":{"%b":1}}' % (b"k" * 501), b'{"a":"%b"}' % (b"x" * (1 << 16)),
-        b"[1]", b'"a"', b"", b'{"a":"\x7f"}',
+        b'{"a":1.0}', b'{"a":[{"b":1e5}]}', b'{"a":"\\ud83d\\ude00"}', b'{"a":"\\/"}', '{"a":"\x85"}'.encode(), b'{"a":\n1}', b'{"a" :1}',
+        b"{a: 1}", b'{"a":1}\n---\n{"b":1}', b'{"%b":1}' % (b"k" * 171), b'{"a":{"%b":1}}' % (b"k" * 171),
+        b'{"a":[%b1]}' % (b"1," * bounds.MAX_VALUES), b'{"a":%b%b}' % (b"[" * 1010, b"]" * 1010), '{"a":"\u2028"}'.encode(),
+        '{"\ufeffa":1}'.encode(), b"[1]", b'"a"', b"", b'{"a":"\x7f"}',
     ],
 )  # fmt: skip
 def test_ambiguous_texts_use_the_yaml_parser(data: bytes) -> None:
@@ -70,3 +76,13 @@ def test_ambiguous_texts_use_the_yaml_parser(data: bytes) -> None:
 def test_decode_uses_the_fast_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(yaml_, "_Builder", None)
     assert yaml_.decode(b'{"a":1}') == {"a": 1}
+
+
+@pytest.mark.parametrize("line", ["- 1\n", "k{}: 1\n"])
+def test_keys_are_no_values(line: str) -> None:
+    """The limit on the values of a YAML document does not count keys, as that of JSON does not."""
+    most = bounds.MAX_VALUES - 1
+    lines = [line.format(number) for number in range(bounds.MAX_VALUES)]
+    assert len(yaml_.decode("".join(lines[:most]).encode())) == most
+    with pytest.raises(yaml_.YAMLError, match="holds more than"):
+        yaml_.decode("".join([*lines, *lines[:1]]).encode())

@@ -96,6 +96,7 @@ BAD_TIMES = [
     ("2020-13-01T00:00:00Z", 'parsing time "2020-13-01T00:00:00Z": month out of range'),
     ("2020-02-30T00:00:00Z", 'parsing time "2020-02-30T00:00:00Z": day out of range'),
     ("2020-02-01T24:00:00Z", 'parsing time "2020-02-01T24:00:00Z": hour out of range'),
+    ("0000-01-01T00:00:00Z", 'parsing time "0000-01-01T00:00:00Z": year out of range'),
     ("2020-02-01", f'parsing time "2020-02-01" as "{SECONDS}": cannot parse "" as "T"'),
     ("2020-02-01T00:00:00", f'parsing time "2020-02-01T00:00:00" as "{SECONDS}": cannot parse "" as "Z07:00"'),
     ("2020-02-01T00:00:00Zx", 'parsing time "2020-02-01T00:00:00Zx": extra text: "x"'),

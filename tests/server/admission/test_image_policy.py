@@ -117,24 +117,35 @@ def test_verdicts_are_cached(world: Any) -> None:
         assert len(service.asked) == asked
 
 
+def test_durations_can_be_turned_off(world: Any) -> None:
+    """-1 caches no response and makes no pause between attempts."""
+    service, place = Service(), world()
+    made = plugin(service, place, allowTTL=-1, retryBackoff=-1)
+    assert service.made == [("/etc/service.conf", 0.0)]
+    evaluate(made, place)
+    place.now += 0.001
+    evaluate(made, place)
+    assert len(service.asked) == 2
+
+
 @pytest.mark.parametrize(
     ("section", "message"),
     [
-        (None, "ImagePolicyWebhook: imagePolicy: needed in --admission-control-config-file"),
-        ({"imagePolicy": {}}, "ImagePolicyWebhook: imagePolicy.orchConfigFile: needs a file"),
+        (None, "imagePolicy: needed in --admission-control-config-file"),
+        ({"imagePolicy": {}}, "imagePolicy.orchConfigFile: needs a file"),
         (
             {"imagePolicy": {"orchConfigFile": "f", "allowTTL": 3600}},
-            "ImagePolicyWebhook: imagePolicy.allowTTL: valid value is between 1s and 1800s, got 3600s",
+            "imagePolicy.allowTTL: valid value is between 1s and 1800s, or -1 for none, got 3600s",
         ),
         (
-            {"imagePolicy": {"orchConfigFile": "f", "retryBackoff": "soon"}},
-            "ImagePolicyWebhook: imagePolicy.retryBackoff: 'soon' is no number",
+            {"imagePolicy": {"orchConfigFile": "f", "denyTTL": -2}},
+            "imagePolicy.denyTTL: valid value is between 1s and 1800s, or -1 for none, got -2s",
         ),
     ],
 )
 def test_invalid_configuration_fails_the_start(world: Any, section: Any, message: str) -> None:
     """The error at the start names the field."""
     service, place = Service(), world()
-    with pytest.raises(ValueError, match="ImagePolicyWebhook") as refused:
+    with pytest.raises(ValueError, match="imagePolicy") as refused:
         ImagePolicyWebhook(with_service(place.context, section, service))
     assert str(refused.value) == message

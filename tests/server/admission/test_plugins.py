@@ -16,7 +16,7 @@ from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import Object
-from orchd.server.admission.interfaces import DELETE, UPDATE
+from orchd.server.admission.interfaces import CONNECT, DELETE, UPDATE
 from orchd.server.admission.plugins.namespacelifecycle import NamespaceLifecycle
 from orchd.server.admission.plugins.tolerations import merge
 from tests.server.admission.conftest import World
@@ -504,6 +504,73 @@ def test_quota_scopes_select_pods(world: type[World], pod: Callable[..., Object]
     busy["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1"}}
     w.run("pods", busy)
     assert "exceeded quota" in w.refusal("pods", pod()).message
+
+
+@pytest.mark.parametrize(
+    ("host", "escalating", "privileged"),
+    [
+        ({}, "", ""),
+        ({"hostNetwork": True}, "", ""),
+        ({"hostPID": True}, "using host pid", ""),
+        ({"hostIPC": True}, "using host ipc", ""),
+        ({"containers": [{"securityContext": {"privileged": True}}]}, "privileged", "privileged"),
+        ({"initContainers": [{"securityContext": {"privileged": True}}]}, "privileged", "privileged"),
+        ({"containers": [{"securityContext": {"privileged": False}}]}, "", ""),
+    ],
+)
+def test_exec_into_pods_with_access_to_the_host(world: type[World], host: Object, escalating: str, privileged: str) -> None:
+    """Exec and attach are rejected for the pods that each plugin names; other subresources are not reviewed."""
+    for plugin, word in (("DenyEscalatingExec", escalating), ("DenyExecOnPrivileged", privileged)):
+        w = world(only=[plugin])
+        w.put("pods", {"metadata": {"name": "p", "namespace": "ns"}, "spec": {"containers": [{}], **host}})
+        for sub in ("exec", "attach"):
+            if word:
+                error = w.refusal("pods", None, operation=CONNECT, sub=sub, name="p")
+                assert error.code == 403 and error.message.startswith('pods "p" is forbidden: cannot exec into or attach to a ')
+                assert word in error.message
+            else:
+                w.run("pods", None, operation=CONNECT, sub=sub, name="p")
+        w.run("pods", None, operation=CONNECT, sub="portforward", name="p")
+        assert w.refusal("pods", None, operation=CONNECT, sub="exec", name="q").code == 403
+
+
+LIMITED = {"limitedResources": [
+    {"resource": "pods", "matchContains": ["cpu"], "matchScopes": [{"scopeName": "PriorityClass", "operator": "In", "values": ["high", "top"]}]},
+    {"resource": "configmaps", "matchContains": ["count/"]},
+]}  # fmt: skip
+
+
+def test_limited_resources_need_a_quota(world: type[World], pod: Callable[..., Object]) -> None:
+    """A limited resource can be consumed only where a quota covers it, also in a namespace without quotas."""
+    w = world(only=["ResourceQuota"], configurations={"ResourceQuota": LIMITED})
+    busy = pod()
+    busy["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1"}}
+    w.run("pods", pod())
+    w.run("secrets", {"metadata": {"name": "a"}})
+    assert w.refusal("pods", busy).message == 'pods "p" is forbidden: insufficient quota to consume: cpu,requests.cpu'
+    assert w.refusal("configmaps", configmap()).message == 'configmaps "a" is forbidden: insufficient quota to consume: count/configmaps'
+    w.put("resourcequotas", quota(cpu="2"))
+    assert w.refusal("pods", busy).message == 'pods "p" is forbidden: insufficient quota to consume: requests.cpu'
+    w.put("resourcequotas", quota(cpu="2", requests_cpu="2", count__configmaps="1"))
+    w.run("pods", busy)
+    w.run("configmaps", configmap())
+    assert used(w)["cpu"] == "1"
+
+
+def test_limited_scopes_need_a_quota(world: type[World], pod: Callable[..., Object]) -> None:
+    """A pod in a limited scope needs a quota with that scope for it; a quota of another scope does not count."""
+    w = world(only=["ResourceQuota"], configurations={"ResourceQuota": LIMITED})
+    important = pod(priorityClassName="high")
+    w.run("pods", pod(priorityClassName="low"))
+    error = w.refusal("pods", important)
+    assert (error.code, error.message) == (500, "insufficient quota to match these scopes: [{PriorityClass In [high top]}]")
+    limits = quota(pods="1")
+    w.put("resourcequotas", {**limits, "spec": {**limits["spec"], "scopes": ["BestEffort"]}})
+    assert w.refusal("pods", important).code == 500
+    expression = {"scopeName": "PriorityClass", "operator": "In", "values": ["high"]}
+    w.put("resourcequotas", {**limits, "spec": {**limits["spec"], "scopeSelector": {"matchExpressions": [expression]}}})
+    w.run("pods", important)
+    assert used(w) == {"pods": "1"}
 
 
 def test_new_nodes_are_tainted(world: type[World]) -> None:

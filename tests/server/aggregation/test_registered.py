@@ -41,6 +41,6 @@ def test_registration_defaults() -> None:
     obj = registered("v1.g", caBundle=base64.b64encode(b"pem").decode(), insecureSkipTLSVerify=True)
     found = registered_of(obj)
     assert found is not None and (found.port, found.authority, found.unchecked, found.available) == (443, b"pem", True, False)
-    assert found.origin == "https://s.n.svc:443"
+    assert found.location.origin == "https://s.n.svc:443"
     there = registered_of({**obj, "status": {"conditions": [{"type": "Available", "status": "True"}]}})
     assert there is not None and there.available

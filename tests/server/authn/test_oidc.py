@@ -536,3 +536,19 @@ def test_number_of_claims_issuers_is_bounded() -> None:
         web.pages[f"{CLAIMS_ISSUER}/groups"] = sign({**CLAIMS, "iss": f"https://i{number}", "groups": []}, OTHER)
         assert "not initialized" in played.error_of(sign(distributed()))
     assert len(played.background) == 1 + 16
+
+
+def _number(value: int) -> str:
+    return base64.urlsafe_b64encode(value.to_bytes((value.bit_length() + 7) // 8, "big")).rstrip(b"=").decode()
+
+
+@pytest.mark.parametrize(("modulus", "exponent", "usable"), [(2048, 17, True), (8192, 32, True), (8200, 17, False), (3072, 33, False), (3072, 3000, False)])
+def test_slow_keys_are_not_used(modulus: int, exponent: int, usable: bool) -> None:
+    """Verification with a large modulus or exponent takes milliseconds for each key, with tokens of anybody."""
+    n, e = 1 << (modulus - 1) | 1, 1 << (exponent - 1) | 1
+    assert bool(read_keys({"keys": [{"kty": "RSA", "n": _number(n), "e": _number(e)}]})) is usable
+
+
+def test_number_of_keys_is_bounded() -> None:
+    """A token without a key id is compared with all keys of a set."""
+    assert len(read_keys({"keys": [jwk(RSA)] * 1000})) == 100

@@ -177,7 +177,7 @@ class CacheBench:
         self.clock = Clock()
         self.slow = Slow()
         self.counted = Counted()
-        given = {"found": 10.0, "unknown": 5.0, "secret": b"s", "numbers": self.counted, **options}
+        given = {"found": 10.0, "unknown": 5.0, "secret": b"s", "metrics": self.counted, **options}
         self.tokens = CachedTokens(self.slow, self.clock, **given)
 
     def ask(self, token: str = "t", audiences: Sequence[str] = API) -> tuple[Deferred[Any], list[Any]]:

@@ -1,7 +1,8 @@
-"""Validation rules in schemas: an alpha feature with a gate, and without an evaluator."""
+"""Validation rules in schemas: without an evaluator they are dropped at all depths, and said to be; the gate rejects them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,17 @@ import pytest
 from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
-from orchd.testing.server import make_server, run
+from orchd.testing.server import InProcessServer, make_server, run
 
 DEFINITIONS = ResourceRef(ORCH("apiextensions.{abbr}.io"), "v1", "customresourcedefinitions")
 RULES = ORCH("x-{long}-validations")
+RULE = {"rule": "self > 0"}
+WHOLE = {"type": "integer", RULES: [RULE]}
+URL = f"/apis/{DEFINITIONS.group}/v1/customresourcedefinitions"
 
 
-def definition() -> dict[str, Any]:
-    schema = {"type": "object", "properties": {"a": {"type": "integer", RULES: [{"rule": "self > 0"}]}}}
+def definition(member: dict[str, Any] | None = None) -> dict[str, Any]:
+    schema = {"type": "object", "properties": {"a": WHOLE if member is None else member}}
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
     return {
         "apiVersion": f"{DEFINITIONS.group}/v1",
@@ -30,18 +34,66 @@ def definition() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_validation_rules_are_dropped_by_default(tmp_path: Path) -> None:
-    """With the gate off, which is the default, rules are dropped from definitions."""
-    server = make_server(tmp_path)
-    try:
-        made = run(server.client().create(DEFINITIONS, "", definition()))
-        schema = made["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
-        assert schema["properties"]["a"] == {"type": "integer"}
-    finally:
-        server.stop()
+def member_of(obj: dict[str, Any]) -> Any:
+    return obj["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["a"]
 
 
-def test_validation_rules_are_refused_with_the_gate(tmp_path: Path) -> None:
+def enforced(obj: dict[str, Any]) -> list[str]:
+    """The messages of the condition about rules."""
+    conditions = obj["status"].get("conditions") or ()
+    return [each["message"] for each in conditions if each["type"] == "ValidationRulesEnforced" and each["status"] == "False"]
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[InProcessServer]:
+    made = make_server(tmp_path)
+    yield made
+    made.stop()
+
+
+@pytest.mark.parametrize(
+    ("member", "number"),
+    [
+        (WHOLE, 1),
+        ({"type": "array", "items": WHOLE}, 1),
+        ({"type": "object", "additionalProperties": {"type": "array", "items": {**WHOLE, RULES: [RULE, RULE]}}, RULES: [RULE]}, 3),
+        ({"type": "integer", "not": {"minimum": 3, RULES: [RULE]}, "anyOf": [{"minimum": 1}, {"maximum": 9, RULES: [RULE]}]}, 2),
+        ({"type": "object", "properties": {RULES: {"type": "string"}}, "default": {RULES: "kept"}}, 0),
+    ],
+)
+def test_rules_are_dropped_at_all_depths(server: InProcessServer, member: dict[str, Any], number: int) -> None:
+    """Rules are dropped wherever a schema may hold them; a Warning header and a condition say how many. Members of objects
+    with the name of the keyword are none."""
+    answer = run(server.request("POST", URL, body=definition(member)))
+    assert answer.code == 201
+    made, warning = answer.json, answer.headers.get("Warning", "")
+    if not number:
+        assert (member_of(made), warning, enforced(made)) == (member, "", [])
+        return
+    assert (RULE["rule"].encode() in answer.body, len(enforced(made))) == (False, 1)
+    assert enforced(made)[0].startswith(f"{number} validation rule")
+    assert enforced(made)[0] in warning
+
+
+def test_condition_follows_the_schemas(server: InProcessServer) -> None:
+    """The condition stays while the spec is left alone or sent as it was read, and goes with a changed spec without rules. A
+    second apply with the same rules changes nothing."""
+    apply = {"content-type": "application/apply-patch+yaml"}
+    url = f"{URL}/things.example.com?fieldManager=m"
+    made = run(server.request("PATCH", url, body=definition(), headers=apply)).json
+    server.clock.pump([1, 1, 1])
+    settled = run(server.request("GET", URL + "/things.example.com")).json
+    assert len(settled["status"]["conditions"]) > len(made["status"]["conditions"]) and len(enforced(settled)) == 1
+    again = run(server.request("PATCH", url, body=definition(), headers=apply)).json
+    assert again["metadata"]["resourceVersion"] == settled["metadata"]["resourceVersion"]
+    labelled = {**again, "metadata": {**again["metadata"], "labels": {"a": "b"}}}
+    put = run(server.request("PUT", URL + "/things.example.com", body=labelled)).json
+    assert (put["metadata"]["labels"], len(enforced(put))) == ({"a": "b"}, 1)
+    plain = run(server.request("PATCH", url, body=definition({"type": "string"}), headers=apply)).json
+    assert (member_of(plain), enforced(plain)) == ({"type": "string"}, [])
+
+
+def test_rules_are_refused_with_the_gate(tmp_path: Path) -> None:
     """With the gate on, a definition with rules is rejected with a cause that names them."""
     server = make_server(tmp_path, "--feature-gates=CustomResourceValidationExpressions=true")
     try:

@@ -15,7 +15,7 @@ from orchd.server.pipeline.interfaces import Request, Response
 from tests.server.http.http_doubles import Paths
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-DATA, HEADERS, PRIORITY, SETTINGS, PING, GOAWAY, WINDOW = 0, 1, 2, 4, 6, 7, 8
+DATA, HEADERS, PRIORITY, RESET, SETTINGS, PING, GOAWAY, WINDOW = 0, 1, 2, 3, 4, 6, 7, 8
 
 
 def frame(kind: int, payload: bytes = b"", *, stream: int = 0, flags: int = 0) -> bytes:
@@ -84,6 +84,22 @@ def test_empty_frame_flood_closes_the_connection(flood: bytes) -> None:
         wire.turns()
     assert wire.transport.disconnecting
     # GOAWAY with ENHANCE_YOUR_CALM ends what was sent.
+    assert wire.transport.value()[-17:-8] == frame(7, b"12345678")[:9] and wire.transport.value()[-4:] == b"\0\0\0\x0b"
+
+
+@pytest.mark.parametrize("split", [False, True], ids=["at once", "after its request"])
+def test_rapid_reset_closes_the_connection(split: bool) -> None:
+    """A client that resets its requests, answered or not, gets GOAWAY with ENHANCE_YOUR_CALM after a thousand."""
+    wire = Wire()
+    for stream in range(1, 10_000, 2):
+        if wire.transport.disconnecting:
+            break
+        for part in (get(stream), frame(RESET, b"\0\0\0\x08", stream=stream)):
+            wire.send(part)
+            if split:
+                wire.turns()
+        wire.turns()
+    assert wire.transport.disconnecting and len(wire.paths.requests) <= 1010
     assert wire.transport.value()[-17:-8] == frame(7, b"12345678")[:9] and wire.transport.value()[-4:] == b"\0\0\0\x0b"
 
 

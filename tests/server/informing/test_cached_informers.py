@@ -14,7 +14,7 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 
 from orchd.cache.caches import Caches
-from orchd.cache.interfaces import Entry
+from orchd.cache.entries import Entry
 from orchd.cache.stored_encoding import encode
 from orchd.client.interfaces import ResourceRef
 from orchd.kinds.jsonvalues import Object

@@ -326,7 +326,7 @@ class TestStage:
         assert response.code == 429 and response.body == b"Too many requests, please try again later.\n"
         assert ("Retry-After", "1") in response.headers
         assert bench.stage.numbers["of-alice", "small"].rejected == {"concurrency-limit": 1}
-        assert bench.underway.refused == {False: 1, True: 0}
+        assert bench.underway.rejected == {False: 1, True: 0}
 
     def test_queue_wait_times_out(self) -> None:
         """A request that waits too long in a queue is rejected."""

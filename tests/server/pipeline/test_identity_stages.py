@@ -14,13 +14,15 @@ from orchd.errors import ApiError
 from orchd.kinds.identity import User
 from orchd.server.authn.impersonation import ImpersonationError, parse_impersonation
 from orchd.server.authn.interfaces import Authenticated, Credentials
+from orchd.server.authn.metrics import AuthenticationMetrics, TokenCacheMetrics
 from orchd.server.authz.interfaces import Action, Decision, Verdict
 from orchd.server.http.request_body import NoBody
-from orchd.server.pipeline.endpoints.identity_metrics import AuthenticationMetrics, ReviewMetrics, TokenCacheMetrics
+from orchd.server.outbound.metrics import ReviewMetrics
 from orchd.server.pipeline.interfaces import Request, RequestInfo, Response
 from orchd.server.pipeline.query import Query
 from orchd.server.pipeline.stages import identity
 from orchd.testing.server import run
+from orchd.txkit.aside import current_flow
 
 PODS = RequestInfo(
     is_resource=True, path="/api/v1/pods", verb="list", prefix="api", version="v1", resource="pods", parts=("pods",)
@@ -37,6 +39,24 @@ def request(query: dict[str, list[str]] | None = None, **headers: tuple[str, ...
 
 async def at_once(asked: Request) -> Response:
     return Response()
+
+
+def test_large_bodies_are_those_of_the_user() -> None:
+    """While a request is answered the current flow is its user; afterwards it is that of the surrounding work."""
+
+    class Chain:
+        async def authenticate(self, credentials: Credentials) -> Authenticated:
+            return Authenticated(user=User(name="alice"))
+
+    seen: list[str] = []
+
+    async def then(asked: Request) -> Response:
+        seen.append(current_flow.get())
+        return Response()
+
+    current_flow.set("outer")
+    run(identity.Authentication(Chain())(request(), then))
+    assert (seen, current_flow.get()) == (["alice"], "outer")
 
 
 @pytest.mark.parametrize(("found", "left"), [
@@ -92,11 +112,11 @@ def test_authorizer_error_is_500(decision: Decision) -> None:
 def test_decision_and_reason_are_audited(verdict: Verdict, said: dict[str, str]) -> None:
     """Decision and reason are annotated; of an error only the fact."""
     asked = request()
-    asked.user, asked.audited = User(name="me"), True
+    asked.user, asked.trace.audited = User(name="me"), True
     authorizer: Any = Authorizer(verdict)
     with contextlib.suppress(ApiError):
         run(identity.Authorization(authorizer, refused, ORCH)(asked, at_once))
-    assert asked.annotations == {ORCH("authorization.{abbr}.io/") + name: value for name, value in said.items()}
+    assert asked.trace.annotations == {ORCH("authorization.{abbr}.io/") + name: value for name, value in said.items()}
 
 
 def test_allow_ignores_errors_of_other_authorizers() -> None:
@@ -110,8 +130,8 @@ def test_allow_ignores_errors_of_other_authorizers() -> None:
 def samples(numbers: Any) -> dict[str, float]:
     return {
         f"{sample.name}{sorted(sample.labels.values())}": sample.value
-        for family in numbers.families()
-        for sample in family.samples
+        for instrument in numbers.instruments
+        for sample in instrument.family().samples
         if not sample.name.endswith(("_bucket", "_sum"))
     }
 

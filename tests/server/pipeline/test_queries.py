@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from orchd.errors import ApiError
 from orchd.server.pipeline.query import EMPTY, Query
 from orchd.testing.server import InProcessServer, make_server, run, user
 from orchd.txkit.coroutines import start
@@ -123,3 +124,17 @@ def test_queries_are_immutable() -> None:
     assert (query.number("n"), query.number("b")) == (7, 0)
     assert Query.of(query) is query and Query.of({}) is EMPTY
     assert query.list_options() is query.list_options()
+
+
+@pytest.mark.parametrize(("text", "number"), [("0" * 5000 + "1", 1), ("-" + "0" * 5000 + "7", -7), ("+5", 5), ("9223372036854775807", 2**63 - 1)])
+def test_numbers_have_any_length(text: str, number: int) -> None:
+    """Leading zeros do not count, however many there are."""
+    assert Query({"n": [text]}).number("n") == number
+
+
+@pytest.mark.parametrize("text", ["", " 1", "1 ", "1_0", "\u0661", "\u00b2", "0x1", "1e3", "--1", "9223372036854775808", "9" * 5000, "-" + "9" * 5000])
+def test_other_numbers_are_400(text: str) -> None:
+    """A text that is no number, or one beyond 64 bits, is 400."""
+    with pytest.raises(ApiError) as caught:
+        Query({"n": [text]}).number("n")
+    assert caught.value.code == 400

@@ -11,7 +11,9 @@ from twisted.internet.error import ConnectionDone
 from twisted.python.failure import Failure
 
 from orchd.client.interfaces import ResourceRef
-from orchd.server.pipeline.endpoints.request_families import _without_webhooks
+from orchd.dialect import ORCH
+from orchd.kinds.catalog import builtin_catalog
+from orchd.server.pipeline.stages.request_instruments import request_instruments
 from orchd.server.pipeline.stages.request_metrics import DURATION_BUCKETS, Labels, RequestMetrics, Series
 from orchd.testing.server import InProcessServer, make_server, run
 from orchd.txkit.log import current_request
@@ -167,7 +169,8 @@ def test_slo_duration_excludes_webhooks() -> None:
     series.subtract(2.0, 1.5)
     requests = RequestMetrics(lambda: 0.0)
     requests.series[Labels("POST", "", "", "v1", "pods", "", "resource")] = series
-    family = _without_webhooks(requests)
+    instruments = {each.name: each for each in request_instruments(requests, lambda: builtin_catalog(ORCH))}
+    family = instruments["apiserver_request_slo_duration_seconds"].family()
     values = {sample.labels.get("le", sample.name[-3:]): sample.value for sample in family.samples}
     assert (values["0.05"], values["0.4"], values["0.6"], values["+Inf"]) == (1, 1, 2, 2)
     assert values["sum"] == pytest.approx(0.51)

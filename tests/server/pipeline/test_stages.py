@@ -26,6 +26,7 @@ from orchd.server.pipeline.stages.limits import InFlight, InFlightCount
 from orchd.server.pipeline.stages.request_metrics import RequestMetrics
 from orchd.testing.server import BytesBody, run
 from orchd.txkit.coroutines import start
+from orchd.txkit.fair_lock import TooManyWaitingError
 
 
 def ask(method: str = "GET", path: str = "/api/v1/pods", user: User | None = None, **headers: str) -> Request:
@@ -156,7 +157,7 @@ class TestInFlight:
         assert got and run(stage(ask(), at_once)).code == 200
         assert [underway.executing[half].current for half in (False, True)] == [0, 0]
         assert [underway.executing[half].read_peak() for half in (False, True)] == [1, 1]
-        assert underway.refused == {False: 1, True: 0}
+        assert underway.rejected == {False: 1, True: 0}
 
     def test_masters_are_not_limited(self) -> None:
         """Members of system:masters are never rejected with 429."""
@@ -196,6 +197,10 @@ class TestFailure:
     def test_api_error_is_rendered_as_status(self) -> None:
         """An ApiError becomes its Status."""
         assert self.fail(errors.not_found("", "pods", "a")).code == 404
+
+    def test_a_full_queue_is_429(self) -> None:
+        """A user with too many large bodies that wait is told to come back."""
+        assert self.fail(TooManyWaitingError()).code == 429
 
     def test_internal_error_shows_an_id_that_is_in_the_log(self) -> None:
         """Any other exception is a 500 with an id only; the log has the id and the traceback."""
@@ -249,7 +254,7 @@ class TestIdentity:
         stage = identity.Authentication(Chain())
         request = ask()
         run(stage(request, at_once))
-        assert request.user == User(name="found") and request.annotations == {"a": "b"}
+        assert request.user == User(name="found") and request.trace.annotations == {"a": "b"}
         known = ask(user=User(name="me"))
         run(stage(known, at_once))
         assert known.user == User(name="me") and len(asked) == 1
@@ -327,3 +332,20 @@ class TestPipeline:
 
         run(Pipeline([stage("a"), stage("b")], at_once, FixedBits()).handle(ask()))  # type: ignore[arg-type]  # as above
         assert order == ["a", "b", "-b", "-a"]
+
+    def test_failed_parsing_of_a_path_is_a_failed_request(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """An exception while a path is parsed becomes the response of the failure stage, and the stages around it see a request."""
+
+        def fail(*_: object) -> Any:
+            raise KeyError("broken")
+
+        monkeypatch.setattr(requestinfo, "parse", fail)
+        request = Request(
+            method="GET", path="/x", raw_path="/x", query=Query({}), headers={}, body=BytesBody(b""),
+            credentials=Credentials(headers={}), received=0.0,
+        )  # fmt: skip
+        measuring = RequestMetrics(lambda: 0.0)
+        stages = [measuring, Failure(lambda request, error: Response(code=error.code))]
+        response = run(Pipeline(stages, at_once, FixedBits()).handle(request))  # type: ignore[arg-type]  # as above
+        assert (response.code, request.trace.terminated) == (500, True)
+        assert [series.codes for series in measuring.series.values()] == [{500: 1}]

@@ -207,11 +207,11 @@ class TestSlowReaders:
         """A client with too many unread bytes is disconnected and counted, and its buffers are released."""
         monkeypatch.setattr(watch, "MOST_BUFFERED", 2000)
         server = space.server.server
-        dropped = server.api.watches.dropped.get("configmaps", 0)
+        dropped = server.api.watches.metrics.dropped.values.get(("configmaps",), 0)
         with Watch(space, "configmaps?watch=1", slow=True) as reader:
             for number in range(20):
                 space.config(f"c{number}")
-            assert reader.ended == "aborted" and server.api.watches.dropped["configmaps"] == dropped + 1
+            assert reader.ended == "aborted" and server.api.watches.metrics.dropped.values["configmaps",] == dropped + 1
             assert len(reader.data) < 4000
 
     def test_initial_state_is_sent_as_it_is_read(self, space: Any, monkeypatch: pytest.MonkeyPatch) -> None:

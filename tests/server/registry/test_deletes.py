@@ -50,6 +50,16 @@ class TestPlain:
         assert [cause["reason"] for cause in both["details"]["causes"]] == ["FieldValueInvalid", "FieldValueNotSupported"]
         assert space("DELETE", f"configmaps/a?uid={uid}").code == 200
 
+    def test_undecodable_entry_is_removed_at_once(self, space: Any) -> None:
+        """An object whose bytes cannot be decoded is deleted like a damaged value, without its finalizers."""
+        space.config("a", finalizers=["x.test/f"])
+        access, catalog = space.server.server.registry.access, space.server.server.catalog
+        entry = access.cache(catalog.resource("", "v1", "configmaps")).get(f"{space.name}/a")
+        entry.json, entry.fresh = entry.json.replace(b'"v"', b'"\xff"'), None
+        assert space("DELETE", "configmaps/a", {"preconditions": {"uid": "x"}}).code == 500
+        assert space("DELETE", "configmaps/a").json["status"] == "Success"
+        assert space("GET", "configmaps/a").code == 404
+
     @pytest.mark.parametrize("other", ["removed", "replaced", "changed"])
     def test_forced_delete_races_with_a_kubelet(self, space: Any, other: str) -> None:
         """A forced deletion succeeds even if a kubelet deletes or changes the marked object first; a new object of that

@@ -11,6 +11,7 @@ from orchd.testing.server import run
 
 HPA = "autoscaling/{}"
 SLICES = ORCH("discovery.{abbr}.io/") + "{}"
+APPLY = "application/apply-patch+yaml"
 TARGET = {"kind": "Deployment", "name": "d"}
 TEMPLATE = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}
 
@@ -34,6 +35,34 @@ class TestAutoscalers:
         answer = space("POST", "horizontalpodautoscalers", self.scaler(metrics=[metric]), group=HPA.format(version))
         assert answer.code == 422
         assert [c["field"] for c in answer.json["details"]["causes"]] == ["spec.metrics[0].resource.target.type"]
+
+    @pytest.mark.parametrize("version", ["v2", "v2beta1", "v2beta2"])
+    def test_managers_of_other_versions_at_creation(self, space: Any, version: str) -> None:
+        """managedFields that name another version than the request are kept on a new object."""
+        entry = {
+            "manager": "m", "operation": "Update", "apiVersion": HPA.format(version), "time": "2020-01-01T00:00:00Z",
+            "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": {"f:x": {}}},
+        }  # fmt: skip
+        body = self.scaler()
+        made = space.make("horizontalpodautoscalers", {**body, "metadata": {"name": "a", "managedFields": [entry]}}, group=HPA.format("v1"))
+        assert made["metadata"]["managedFields"][0] == entry
+
+    @pytest.mark.parametrize("beside", [False, True])
+    def test_applied_object_of_wrong_form_is_500(self, space: Any, beside: bool) -> None:
+        """An applied time that is none is refused with the reason, also if the object is converted for another manager."""
+        path = "horizontalpodautoscalers"
+        space.make(path, self.scaler(), group=HPA.format("v1"))
+        if beside:
+            config = {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "a"}, "spec": {"minReplicas": 2}}
+            applied = space("PATCH", f"{path}/a?fieldManager=p&force=true", config, group=HPA.format("v2"), content_type=APPLY)
+            assert applied.code == 200
+        config = {"apiVersion": "autoscaling/v1", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "a", "creationTimestamp": "x"}}
+        answer = space("PATCH", f"{path}/a?fieldManager=q", config, group=HPA.format("v1"), content_type=APPLY)
+        where = "" if beside else " (/a; autoscaling/v1, Kind=HorizontalPodAutoscaler) to proper version"
+        assert (answer.code, answer.json["message"]) == (500, (
+            f"failed to convert new object{where}: unable to convert unstructured object to autoscaling/v1, "
+            'Kind=HorizontalPodAutoscaler: parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006"'
+        ))  # fmt: skip
 
     def test_empty_policy_list_is_refused(self, space: Any) -> None:
         """A missing list has defaults; an empty one is rejected."""
@@ -175,3 +204,25 @@ class TestRevisions:
         assert [c["field"] for c in patched.json["details"]["causes"]] == ["data"]
         assert send("POST", url, (text % 1).replace(" ", "").replace('"r"', '"s"')).code == 201
         assert patch(space, f"{path}/s", {"revision": 4}, group).code == 200
+
+    @pytest.mark.parametrize("data", [b'{"a": "\xff"}', b'{"a": "\\ud800"}', b'{"\xc3": 1}'])
+    def test_data_that_is_no_unicode_breaks_no_list(self, space: Any, data: bytes) -> None:
+        """Bytes that are no UTF-8 and lone surrogates become U+FFFD, so that every reader can decode the object."""
+        path, group = "controllerrevisions", "apps/v1"
+        body = b'{"metadata": {"name": "r"}, "revision": 1, "data": %b}' % data
+        headers = {"content-type": "application/json"}
+        assert run(space.server.request("POST", space.url(path, group), body=body, headers=headers)).code == 201
+        assert "\ufffd" in str(space("GET", path, group=group).json["items"][0]["data"])
+        assert space("GET", path, group=group, accept="application/yaml").code == 200
+        assert space("DELETE", f"{path}/r", group=group).code == 200
+
+@pytest.mark.parametrize(("given", "number"), [({"whenDeleted": "Delete"}, 1), (None, 0)])
+def test_dropped_retention_policy_of_claims_gives_a_warning(space: Any, given: Any, number: int) -> None:
+    """With its gate off, the policy is dropped from stateful sets that are created or replaced, and the client is warned."""
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"serviceName": "s", "selector": {"matchLabels": {"a": "b"}}, "template": template}
+    body = {"metadata": {"name": "a"}, "spec": {**spec, "persistentVolumeClaimRetentionPolicy": given} if given else spec}
+    for method, path, code in (("POST", "statefulsets", 201), ("PUT", "statefulsets/a", 200)):
+        answer = space(method, path, body, group="apps/v1")
+        assert (answer.code, "persistentVolumeClaimRetentionPolicy" in answer.json["spec"]) == (code, False)
+        assert answer.headers.get("Warning", "").count("feature gate StatefulSetAutoDeletePVC is off") == number

@@ -17,7 +17,7 @@ from orchd.assembly.server import ApiServer
 from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
 from orchd.testing.etcd import Etcd
-from orchd.testing.trio import Trio
+from orchd.testing.etcd_cluster import EtcdCluster
 from tests.store.etcd.test_two_servers import serving
 
 SERVICES = ResourceRef("", "v1", "services")
@@ -137,8 +137,8 @@ def test_killed_servers_leak_and_duplicate_nothing(program: str, tmp_path: Path)
     """Servers are killed during creates and deletes: no value is allocated twice, and none is lost."""
     url = "/api/v1/namespaces/default/services"
     stop = threading.Event()
-    with Trio(tmp_path, *RANGES) as trio:
-        one, two, three = trio.servers
+    with EtcdCluster(tmp_path, *RANGES) as cluster:
+        one, two, three = cluster.servers
 
         def churn(number: int) -> int:
             server, made = (one, two)[number % 2], 0

@@ -273,6 +273,10 @@ async def test_mutual_tls_with_etcd(program: str, opened: Open, tmp_path: Path) 
             async with opened(server.url, tls=tls, start_timeout=seconds):
                 raise AssertionError("opened")
 
+        async def opening_at(url: str) -> None:
+            async with opened(url, start_timeout=3.0):
+                raise AssertionError("opened")
+
         async def is_handshake_error(tls: TlsFiles | None, text: str) -> bool:
             """Whether the error says that a handshake failed within the time limit."""
             seconds = 0.5
@@ -291,5 +295,15 @@ async def test_mutual_tls_with_etcd(program: str, opened: Open, tmp_path: Path) 
             make_servers(reactor, [server.url], TlsFiles(authorities=str(tmp_path / "none")))
         with pytest.raises(StoreError):
             make_servers(reactor, [server.url], TlsFiles(authorities=names["ca-key"]))
+        foreign = TlsFiles(authorities=names["ca"], certificate=names["client"], key=names["ca-key"])
+        with pytest.raises(StoreError, match=f"the key {names['ca-key']} is not that of .* {names['client']}"):
+            make_servers(reactor, [server.url], foreign)
+        (tmp_path / "none.key").write_text("no key")
+        none = TlsFiles(authorities=names["ca"], certificate=names["client"], key=str(tmp_path / "none.key"))
+        with pytest.raises(StoreError, match=r"none\.key: unsupported|none\.key: no start line"):
+            make_servers(reactor, [server.url], none)
+        plain = server.url.replace("https://", "http://")
+        error = await raises(UnavailableError, opening_at(plain))
+        assert "URL in --etcd-servers should begin with https://" in str(error)
     finally:
         server.kill()

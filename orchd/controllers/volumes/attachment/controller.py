@@ -37,7 +37,7 @@ from orchd.controllers.volumes.attachment.desired_state import BY_NODE, Wanted, 
 from orchd.controllers.volumes.usage import BY_CLAIM, POD_KIND, VOLUMES, index_by_claim, terminated
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
-from orchd.txkit import instruments
+from orchd.txkit.metrics import instruments
 
 #: Seconds for which a volume that its node still reports as in use stays attached after its last pod.
 UNMOUNT_PATIENCE: Final = 360.0

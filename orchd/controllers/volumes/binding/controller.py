@@ -21,7 +21,7 @@ from orchd.controllers.volumes.usage import BY_CLAIM, VOLUMES, index_by_claim, t
 from orchd.dialect import Dialect
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.volumes.claims import BIND_COMPLETED, class_of
-from orchd.txkit.instruments import Gauge
+from orchd.txkit.metrics.instruments import Gauge
 
 #: Index of volumes: "class/NAME" for those without a claim, "claim/NAMESPACE/NAME" for those with one.
 _SUITABLE: Final = "binder/suitable"

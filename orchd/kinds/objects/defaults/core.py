@@ -185,9 +185,9 @@ def _service_spec(value: Object, settings: ObjectSettings) -> Object:
             value = {**value, "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 10800}}}
     if value["type"] in ("NodePort", "LoadBalancer"):
         value = fill_members(value, externalTrafficPolicy="Cluster")
-    if settings.feature("ServiceInternalTrafficPolicy", True):
+    if settings.feature("ServiceInternalTrafficPolicy"):
         value = fill_members(value, internalTrafficPolicy="Cluster")
-    if value["type"] == "LoadBalancer" and settings.feature("ServiceLBNodePortControl", True):
+    if value["type"] == "LoadBalancer" and settings.feature("ServiceLBNodePortControl"):
         value = fill_members(value, allocateLoadBalancerNodePorts=True)
     return value
 

@@ -46,7 +46,7 @@ def _daemon_set_strategy(value: Object, settings: ObjectSettings) -> Object:
     if value.get("type", "RollingUpdate") != "RollingUpdate":
         return value
     value = within(value, "rollingUpdate", lambda rolling: fill_members(rolling, maxUnavailable=1))
-    if settings.feature("DaemonSetUpdateSurge", True):
+    if settings.feature("DaemonSetUpdateSurge"):
         value = within(value, "rollingUpdate", lambda rolling: fill_members(rolling, maxSurge=0))
     return value
 
@@ -62,7 +62,7 @@ def _stateful_set_strategy(value: Object, settings: ObjectSettings) -> Object:
 
 
 def _stateful_set_spec(value: Object, settings: ObjectSettings) -> Object:
-    if settings.feature("StatefulSetAutoDeletePVC", False):
+    if settings.feature("StatefulSetAutoDeletePVC"):
         value = within(
             value,
             "persistentVolumeClaimRetentionPolicy",
@@ -83,9 +83,9 @@ def _job(value: Object, settings: ObjectSettings) -> Object:
         if spec.get("completions") is None:
             filled_spec["completions"] = 1
     filled_spec = fill_members(filled_spec, backoffLimit=6)
-    if settings.feature("IndexedJob", True):
+    if settings.feature("IndexedJob"):
         filled_spec = fill_members(filled_spec, completionMode="NonIndexed")
-    if settings.feature("SuspendJob", True):
+    if settings.feature("SuspendJob"):
         filled_spec = fill_members(filled_spec, suspend=False)
     if filled_spec is not spec:
         value = {**value, "spec": filled_spec}

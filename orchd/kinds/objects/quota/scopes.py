@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from orchd.kinds.catalog import Resource
 from orchd.kinds.jsonvalues import Object
@@ -22,34 +23,54 @@ def _crosses_namespaces(pod: Object) -> bool:
     return False
 
 
-def _in_scope(pod: Object, scope: str, operator: str, values: Iterable[str]) -> bool:
-    if scope in ("Terminating", "NotTerminating"):
-        return (spec(pod).get("activeDeadlineSeconds") is not None) == (scope == "Terminating")
-    if scope in ("BestEffort", "NotBestEffort"):
-        return (qos_class(spec(pod)) == "BestEffort") == (scope == "BestEffort")
-    if scope == "CrossNamespacePodAffinity":
+class Scope(NamedTuple):
+    """A requirement of a scope selector."""
+
+    name: str
+    operator: str
+    values: Sequence[str] = ()
+
+
+def scope_of(requirement: Object) -> Scope:
+    """A scope from a member of ``matchExpressions``."""
+    return Scope(requirement.get("scopeName", ""), requirement.get("operator", ""), requirement.get("values") or ())
+
+
+def scopes_of(quota: Object) -> list[Scope]:
+    """The scopes of a quota, those of its selector last."""
+    body = spec(quota)
+    listed = [Scope(name, "Exists") for name in body.get("scopes") or ()]
+    return listed + [scope_of(each) for each in (body.get("scopeSelector") or {}).get("matchExpressions") or ()]
+
+
+def _in_scope(pod: Object, scope: Scope) -> bool:
+    if scope.name in ("Terminating", "NotTerminating"):
+        return (spec(pod).get("activeDeadlineSeconds") is not None) == (scope.name == "Terminating")
+    if scope.name in ("BestEffort", "NotBestEffort"):
+        return (qos_class(spec(pod)) == "BestEffort") == (scope.name == "BestEffort")
+    if scope.name == "CrossNamespacePodAffinity":
         return _crosses_namespaces(pod)
-    if scope != "PriorityClass":
+    if scope.name != "PriorityClass":
         return False
     name = spec(pod).get("priorityClassName") or ""
-    match operator:
+    match scope.operator:
         case "In":
-            return name in values
+            return name in scope.values
         case "NotIn":
-            return name not in values
+            return name not in scope.values
         case "DoesNotExist":
             return not name
     return bool(name)
 
 
+def matching_scopes(resource: Resource, obj: Object, scopes: Iterable[Scope]) -> list[Scope]:
+    """Those of `scopes` in which `obj` is. Only pods can be in any."""
+    if resource.group != "" or resource.plural != "pods":
+        return []
+    return [scope for scope in scopes if _in_scope(obj, scope)]
+
+
 def in_scopes(resource: Resource, obj: Object, quota: Object) -> bool:
-    """True if `obj` is in every scope of a quota. Only pods can be."""
-    body = spec(quota)
-    scopes = [(s, "Exists", ()) for s in body.get("scopes") or ()]
-    scopes.extend(
-        (e.get("scopeName", ""), e.get("operator", ""), e.get("values") or ())
-        for e in (body.get("scopeSelector") or {}).get("matchExpressions") or ()
-    )
-    if not scopes:
-        return True
-    return resource.group == "" and resource.plural == "pods" and all(_in_scope(obj, *scope) for scope in scopes)
+    """True if `obj` is in every scope of a quota."""
+    scopes = scopes_of(quota)
+    return len(matching_scopes(resource, obj, scopes)) == len(scopes)

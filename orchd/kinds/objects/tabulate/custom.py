@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from orchd.kinds.jsonpath import JsonPath, JsonPathError, compile_path
+from orchd.kinds.jsonpath import JsonPath, JsonPathError, Visits, compile_path
 from orchd.kinds.objects.tabulate.text import Cells, Json, Printing
 
 #: The column of a definition without columns, besides the name.
@@ -17,7 +17,8 @@ Cell = Callable[[Any, Printing], Any]
 
 
 def printer(columns: Sequence[Mapping[str, Any]]) -> Callable[[Json, Printing], Cells]:
-    """A printer of the name and of `columns` (name, type, jsonPath). The cells of an invalid path are empty."""
+    """A printer of the name and of `columns` (name, type, jsonPath). The cells of an invalid path are empty, and those
+    for which no visits are left."""
     made: list[tuple[JsonPath | None, Cell]] = []
     for column in columns:
         try:
@@ -29,8 +30,9 @@ def printer(columns: Sequence[Mapping[str, Any]]) -> Callable[[Json, Printing], 
 
     def cells(o: Json, x: Printing) -> Cells:
         out: Cells = [o["metadata"].get("name")]
+        visits = Visits()
         for path, cell in made:
-            found = path.first(o) if path is not None else ()
+            found = path.first(o, visits) if path is not None else ()
             out.append(cell(found[0], x) if found else None)
         return out
 

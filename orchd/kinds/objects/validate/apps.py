@@ -23,14 +23,13 @@ _TEMPLATE: Final = SPEC / "template"
 #: Annotation with the revision of a requested rollback, a field of an older version.
 _ROLLBACK: Final = "deprecated.deployment.rollback.revision"
 _NEGATIVE: Final = re.compile("-0*[1-9][0-9]*").fullmatch
-_STATEFUL: Final = (
-    "updates to statefulset spec for fields other than 'replicas', 'template', 'updateStrategy', "
-    "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
-)
+_STATEFUL: Final = "updates to statefulset spec for fields other than 'replicas', 'template', 'updateStrategy'"
+_CHANGEABLE: Final = {
+    True: f"{_STATEFUL}, 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden",
+    False: f"{_STATEFUL} and 'persistentVolumeClaimRetentionPolicy' are forbidden",
+}
 _RETENTION: Final = ("Retain", "Delete")
-_STATEFUL_CHANGEABLE: Final = (
-    "replicas", "template", "updateStrategy", "persistentVolumeClaimRetentionPolicy", "minReadySeconds",
-)
+_STATEFUL_CHANGEABLE: Final = ("replicas", "template", "updateStrategy", "persistentVolumeClaimRetentionPolicy")
 
 
 def _metadata(value: Object, report: Report) -> None:
@@ -208,6 +207,12 @@ def _daemon_strategy(strategy: Object, at: Path, report: Report) -> None:
         report.required(at)
         return
     unavailable, surge = rolling.get("maxUnavailable"), rolling.get("maxSurge")
+    if not report.settings.feature("DaemonSetUpdateSurge"):
+        workloads.int_or_percent(unavailable, at / "maxUnavailable", report)
+        if not workloads.number_of(unavailable):
+            report.invalid(at / "maxUnavailable", dump("intstr.IntOrString", unavailable), "cannot be 0")
+        workloads.at_most_all(unavailable, at / "maxUnavailable", report)
+        return
     for rule in (workloads.int_or_percent, workloads.at_most_all):
         rule(unavailable, at / "maxUnavailable", report)
         rule(surge, at / "maxSurge", report)
@@ -250,12 +255,12 @@ def create_stateful_set(value: Object, report: Report) -> None:
         report.invalid(SPEC / "podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'")
     _stateful_strategy(spec.get("updateStrategy") or {}, SPEC / "updateStrategy", report)
     retention = spec.get("persistentVolumeClaimRetentionPolicy")
-    if retention is not None and report.settings.feature("StatefulSetAutoDeletePVC", False):
+    if retention is not None and report.settings.feature("StatefulSetAutoDeletePVC"):
         for member in ("whenDeleted", "whenScaled"):
             if retention.get(member) not in _RETENTION:
                 at = SPEC / "persistentVolumeClaimRetentionPolicy" / member
                 report.unsupported(at, retention.get(member) or "", _RETENTION)
-    nonnegative(spec, ("replicas", "minReadySeconds"), SPEC, report)
+    nonnegative(spec, _stateful_counts(report), SPEC, report)
     chosen, body = spec.get("selector"), spec.get("template") or {}
     workloads.selector(chosen, "statefulset", SPEC / "selector", report)
     if usable(chosen):
@@ -270,6 +275,10 @@ def create_stateful_set(value: Object, report: Report) -> None:
     else:
         report.invalid(SPEC / "selector", shown_selector(chosen), "")
     workloads.restarts_always(body, "StatefulSet", _TEMPLATE, report)
+
+
+def _stateful_counts(report: Report) -> tuple[str, ...]:
+    return ("replicas", "minReadySeconds") if report.settings.feature("StatefulSetMinReadySeconds") else ("replicas",)
 
 
 def _stateful_strategy(strategy: Object, at: Path, report: Report) -> None:
@@ -291,19 +300,21 @@ def update_stateful_set(value: Object, old: Object, report: Report) -> None:
     create_stateful_set(value, report)
     _meta_update(value, old, report)
     new, before = value.get("spec") or {}, old.get("spec") or {}
-    if any(
-        not differences.same(new.get(k), before.get(k)) for k in {*new, *before} if k not in _STATEFUL_CHANGEABLE
-    ):
-        report.forbidden(SPEC, _STATEFUL)
-    nonnegative(new, ("replicas", "minReadySeconds"), SPEC, report)
+    waits = report.settings.feature("StatefulSetMinReadySeconds")
+    changeable = (*_STATEFUL_CHANGEABLE, "minReadySeconds") if waits else _STATEFUL_CHANGEABLE
+    if any(not differences.same(new.get(k), before.get(k)) for k in {*new, *before} if k not in changeable):
+        report.forbidden(SPEC, _CHANGEABLE[waits])
+    nonnegative(new, _stateful_counts(report), SPEC, report)
 
 
 def update_stateful_set_status(value: Object, old: Object, report: Report) -> None:
     status = value.get("status") or {}
-    members = ("replicas", "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas")
+    waits = report.settings.feature("StatefulSetMinReadySeconds")
+    members: tuple[str, ...] = ("replicas", "readyReplicas", "currentReplicas", "updatedReplicas")
+    members = (*members, "availableReplicas") if waits else members
     nonnegative(status, (*members, "observedGeneration", "collisionCount"), STATUS, report)
     workloads.at_most_replicas(status, members[1:], STATUS, report)
-    if (status.get("availableReplicas") or 0) > (status.get("readyReplicas") or 0):
+    if waits and (status.get("availableReplicas") or 0) > (status.get("readyReplicas") or 0):
         why = "cannot be greater than status.readyReplicas"
         report.invalid(STATUS / "availableReplicas", status["availableReplicas"], why)
     _meta_update(value, old, report)

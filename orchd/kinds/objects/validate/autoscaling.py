@@ -70,7 +70,7 @@ def _parse_annotation(text: str | None, wanted: type[Any]) -> Any:
 
 def _spec(spec: Object, report: Report, *, was_zero: bool = False) -> None:
     least, most = spec.get("minReplicas"), spec.get("maxReplicas") or 0
-    floor = 0 if was_zero or report.settings.feature("HPAScaleToZero", False) else 1
+    floor = 0 if was_zero or report.settings.feature("HPAScaleToZero") else 1
     if least is not None and least < floor:
         report.invalid(SPEC / "minReplicas", least, f"must be greater than or equal to {floor}")
     if most < 1:
@@ -110,7 +110,7 @@ def _metric(metric: Object, at: Path, report: Report) -> None:
         report.unsupported(at / "type", kind, _TYPES)
         report.unsupported(at / "type", kind, _TYPES)
     wanted = _SOURCES.get(kind, "")
-    gated = report.settings.feature("HPAContainerMetrics", False)
+    gated = report.settings.feature("HPAContainerMetrics")
     set_ = [m for m in _SOURCES.values() if metric.get(m) is not None and (gated or m != "containerResource")]
     # Of several sources only the first is validated.
     for member in set_[:1]:

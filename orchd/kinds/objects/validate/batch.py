@@ -23,11 +23,13 @@ _MAX_INDEXED: Final = 100000
 TRACKING: Final = "batch.{long}.io/job-tracking"
 
 
-def create_job(job: Object, report: Report, *, may_be_tracked: bool = True) -> None:
+def create_job(job: Object, report: Report, *, may_be_tracked: bool | None = None) -> None:
     metadata, spec = job.get("metadata") or {}, job.get("spec") or {}
     meta.create(metadata, report, namespaced=True, name_rule=subdomain_name)
     _generated_selector(metadata, spec, report)
     _job(spec, SPEC, report)
+    if may_be_tracked is None:
+        may_be_tracked = report.settings.feature("JobTrackingWithFinalizers")
     if not may_be_tracked and _is_tracked(job, report):
         report.forbidden((METADATA / "annotations")[report.dialect(TRACKING)], "cannot add this annotation")
     completions = spec.get("completions") or 0
@@ -111,7 +113,7 @@ def _template_kept(spec: Object, before: Object, old: Object, report: Report) ->
     """Validate that the template is unchanged. Scheduling directives of a suspended job that never started may change."""
     new, was = spec.get("template") or {}, before.get("template") or {}
     never_started = before.get("suspend") and not (old.get("status") or {}).get("startTime")
-    if never_started and report.settings.feature("JobMutableNodeSchedulingDirectives", True):
+    if never_started and report.settings.feature("JobMutableNodeSchedulingDirectives"):
         new, was = _without_placement(new), _without_placement(was)
     if not differences.same(new, was):
         report.invalid(SPEC / "template", GoText(f"core.PodTemplateSpec{{{interface(new)}}}"), "field is immutable")

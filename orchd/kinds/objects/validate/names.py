@@ -33,7 +33,6 @@ QUALIFIED_RE: Final = re.compile(_QUALIFIED).fullmatch
 VALUE_RE: Final = re.compile(_VALUE).fullmatch
 WILDCARD_RE: Final = re.compile(r"\*\." + _SUBDOMAIN).fullmatch
 ENV_RE: Final = re.compile(_ENV).fullmatch
-C_IDENTIFIER_RE: Final = re.compile("[A-Za-z_][A-Za-z0-9_]*").fullmatch
 CONFIG_KEY_RE: Final = re.compile(_CONFIG_KEY).fullmatch
 HEADER_RE: Final = re.compile(_HEADER).fullmatch
 PERCENT_RE: Final = re.compile(_PERCENT).fullmatch

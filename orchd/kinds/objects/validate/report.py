@@ -30,6 +30,11 @@ class Report:
         self.settings = settings
         self.dialect: Dialect = settings.dialect
 
+    def summary(self) -> str:
+        """All errors in one text, several in brackets and repeated ones once; "" without any."""
+        texts = list(dict.fromkeys(f"{cause.field}: {cause.message}" if cause.field else cause.message for cause in self.causes))
+        return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""
+
     def required(self, at: Path, why: str = "") -> None:
         self._add("FieldValueRequired", "Required value", at, why)
 

@@ -105,7 +105,8 @@ def _attachment(value: Object, report: Report) -> None:
     inline, name = source.get("inlineVolumeSpec"), source.get("persistentVolumeName")
     words = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
     if inline is None and name is None:
-        report.required(SPEC / "source", words)
+        migrated = report.settings.feature("CSIMigration")
+        report.required(SPEC / "source", words if migrated else "must specify persistentVolumeName when CSIMigration feature is disabled")
     elif inline is not None and name is not None:
         report.forbidden(SPEC / "source", words)
     elif name is not None:
@@ -137,7 +138,7 @@ def create_driver(value: Object, report: Report) -> None:
     for member, shown in (
         ("attachRequired", "attachedRequired"), ("podInfoOnMount", "podInfoOnMount"), ("storageCapacity", "storageCapacity"),
     ):
-        if spec.get(member) is None:
+        if spec.get(member) is None and (member != "storageCapacity" or report.settings.feature("CSIStorageCapacity")):
             report.required(SPEC / shown)
     policy = spec.get("fsGroupPolicy")
     if policy is not None and policy not in ("File", "None", "ReadWriteOnceWithFSType"):

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from zope.interface import implementer
 
 from orchd.errors import ApiError
+from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.objects.validate.paths import root
+from orchd.kinds.objects.validate.report import Report
 from orchd.server.admission.interfaces import IValidatingPlugin, PluginContext, Review
 from orchd.server.admission.plugin import Plugin
+from orchd.txkit.lru_cache import LruCache
 from orchd.txkit.token_bucket import TokenBucket
 
 #: Default number of buckets of a limit.
@@ -22,29 +25,29 @@ class _Limit:
     """One configured limit; least recently used buckets are dropped."""
 
     def __init__(self, row: Mapping[str, Any], wall: Callable[[], float]) -> None:
-        kind = row.get("type")
-        if kind not in _TYPES:
-            raise ValueError(f"EventRateLimit: limits[].type: {kind!r} must be one of {', '.join(_TYPES)}")
-        self.kind: str = kind
-        self._rate, self._burst = row.get("qps", 0), row.get("burst", 0)
-        if self._rate <= 0 or self._burst <= 0:
-            raise ValueError("EventRateLimit: limits[].qps and limits[].burst must be positive")
-        if self._burst < self._rate:
-            raise ValueError("EventRateLimit: limits[].burst must not be less than qps")
-        self._capacity = 1 if kind == "Server" else row.get("cacheSize") or _CACHE
+        self.kind: str = row["type"]
+        self._rate, self._burst = row["qps"], row["burst"]
         self._wall = wall
-        self._buckets: OrderedDict[str, TokenBucket] = OrderedDict()
+        self._buckets: LruCache[str, TokenBucket] = LruCache(1 if self.kind == "Server" else row.get("cacheSize") or _CACHE)
 
     def take(self, key: str) -> bool:
         """Take a token; False when the bucket is empty."""
         now = self._wall()
-        bucket = self._buckets.get(key)
-        if bucket is None:
-            bucket = self._buckets[key] = TokenBucket(self._rate, self._burst, now)
-            if len(self._buckets) > self._capacity:
-                self._buckets.popitem(last=False)
-        self._buckets.move_to_end(key)
-        return bucket.take(now)
+        return self._buckets.obtain(key, lambda: TokenBucket(self._rate, self._burst, now)).take(now)
+
+
+def _check(limits: Sequence[Mapping[str, Any]], report: Report) -> None:
+    at = root("limits")
+    if not limits:
+        report.required(at, "must not be empty")
+    for index, row in enumerate(limits):
+        if row["type"] not in _TYPES:
+            report.unsupported(at[index] / "type", row["type"], _TYPES)
+        for name in ("burst", "qps"):
+            if row[name] <= 0:
+                report.invalid(at[index] / name, row[name], "must be positive")
+        if row["type"] != "Server" and row.get("cacheSize", 0) < 0:
+            report.invalid(at[index] / "cacheSize", row["cacheSize"], "must not be negative")
 
 
 def _key(kind: str, review: Review) -> str:
@@ -71,10 +74,12 @@ class EventRateLimit(Plugin):
     resources = ("events",)
 
     def __init__(self, context: PluginContext) -> None:
-        section = context.settings.configuration or {}
-        self._limits = [_Limit(row, context.runtime.wall) for row in section.get("limits") or ()]
-        if not self._limits:
-            raise ValueError("EventRateLimit: limits: at least one is needed")
+        limits = (context.settings.configuration or {}).get("limits") or ()
+        report = Report(ObjectSettings(dialect=context.settings.dialect))
+        _check(limits, report)
+        if report.causes:
+            raise ValueError(report.summary())
+        self._limits = [_Limit(row, context.runtime.wall) for row in limits]
         super().__init__(context)
 
     async def validate(self, review: Review) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import Any
 
 import orjson
@@ -11,6 +10,7 @@ from zope.interface import implementer
 from orchd.server.admission.interfaces import IValidatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, metadata, refuse, spec
 from orchd.server.outbound.webhooks import WebhookError
+from orchd.txkit.expiring_cache import ExpiringCache
 
 #: Maximum number of cached verdicts.
 _REMEMBERED = 1024
@@ -20,6 +20,8 @@ _DURATIONS = {
     "denyTTL": (1.0, 1.0, 1800.0, 30.0),
     "retryBackoff": (0.001, 0.001, 300.0, 0.5),
 }
+#: The value of a duration that turns it off.
+_OFF = -1
 
 
 @implementer(IValidatingPlugin)
@@ -32,18 +34,18 @@ class ImagePolicyWebhook(Plugin):
 
     def setup(self) -> None:
         chosen = (self.context.settings.configuration or {}).get("imagePolicy")
-        if not isinstance(chosen, dict):
-            raise ValueError("ImagePolicyWebhook: imagePolicy: needed in --admission-control-config-file")
+        if chosen is None:
+            raise ValueError("imagePolicy: needed in --admission-control-config-file")
         path = chosen.get(self.dialect("{short}ConfigFile"))
         if not path:
-            raise ValueError(self.dialect("ImagePolicyWebhook: imagePolicy.{short}ConfigFile: needs a file"))
+            raise ValueError(self.dialect("imagePolicy.{short}ConfigFile: needs a file"))
         times = {name: _seconds(name, chosen.get(name, 0)) for name in _DURATIONS}
         self._kept_for = {True: times["allowTTL"], False: times["denyTTL"]}
         self._open = bool(chosen.get("defaultAllow"))
         self._marker = self.dialect(".image-policy.{abbr}.io/")
         self._prefix = self.dialect("imagepolicywebhook.image-policy.{abbr}.io/")
         self._ask = self.context.outbound.reviewer(path, times["retryBackoff"])
-        self._known: OrderedDict[bytes, tuple[float, dict[str, Any]]] = OrderedDict()
+        self._decisions: ExpiringCache[bytes, dict[str, Any]] = ExpiringCache(_REMEMBERED, self.context.runtime.wall)
 
     async def validate(self, review: Review) -> None:
         pod = review.object
@@ -83,14 +85,7 @@ class ImagePolicyWebhook(Plugin):
         return asked
 
     def _cached_answer(self, asked: dict[str, Any]) -> dict[str, Any] | None:
-        key = orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)
-        found = self._known.get(key)
-        if found is None:
-            return None
-        if found[0] < self.context.runtime.wall():
-            del self._known[key]
-            return None
-        return found[1]
+        return self._decisions.get(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS))
 
     async def _answer(self, asked: dict[str, Any]) -> dict[str, Any]:
         """The status of the service's response. Raises WebhookError."""
@@ -104,20 +99,18 @@ class ImagePolicyWebhook(Plugin):
         status = answer.get("status")
         if not isinstance(status, dict):
             status = {}
-        until = self.context.runtime.wall() + self._kept_for[bool(status.get("allowed"))]
-        self._known[orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)] = until, status
-        if len(self._known) > _REMEMBERED:
-            self._known.popitem(last=False)
+        key = orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)
+        self._decisions.put(key, status, self._kept_for[bool(status.get("allowed"))])
         return status
 
 
-def _seconds(name: str, value: Any) -> float:
+def _seconds(name: str, value: int) -> float:
     unit, least, most, usual = _DURATIONS[name]
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"ImagePolicyWebhook: imagePolicy.{name}: {value!r} is no number")
     if not value:
         return usual
+    if value == _OFF:
+        return 0.0
     seconds = value * unit
     if not least <= seconds <= most:
-        raise ValueError(f"ImagePolicyWebhook: imagePolicy.{name}: valid value is between {least:g}s and {most:g}s, got {seconds:g}s")
+        raise ValueError(f"imagePolicy.{name}: valid value is between {least:g}s and {most:g}s, or -1 for none, got {seconds:g}s")
     return float(seconds)

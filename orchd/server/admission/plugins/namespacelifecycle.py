@@ -11,6 +11,7 @@ from orchd.kinds.catalog import Resource
 from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.interfaces import CREATE, DELETE, UPDATE, IMutatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, refuse
+from orchd.txkit.expiring_cache import ExpiringCache
 
 NAMESPACES = ResourceRef("", "v1", "namespaces")
 #: Seconds during which a namespace with a recent delete is read from the store while the informer shows it active.
@@ -28,7 +29,8 @@ class NamespaceLifecycle(Plugin):
     def setup(self) -> None:
         self._immortal = frozenset(("default", self.dialect.system_namespace, self.dialect("{short}-public")))
         self._reviews = self.dialect("authorization.{abbr}.io")
-        self._going: dict[str, float] = {}
+        #: Namespaces whose deletion was requested a short time ago.
+        self._deleted: ExpiringCache[str, bool] = ExpiringCache(_LIVE_CAPACITY, self.context.runtime.wall)
 
     def handles_resource(self, resource: Resource, subresource: str) -> bool:
         if resource.group == "" and resource.plural == "namespaces":
@@ -65,18 +67,10 @@ class NamespaceLifecycle(Plugin):
     def _delete(self, review: Review) -> None:
         if review.name in self._immortal:
             raise errors.forbidden("", "namespaces", review.name, "this namespace may not be deleted")
-        if len(self._going) >= _LIVE_CAPACITY:
-            self._going.pop(next(iter(self._going)))
-        self._going[review.name] = self.context.runtime.wall() + _LIVE_SECONDS
+        self._deleted.put(review.name, True, _LIVE_SECONDS)
 
     def _must_ask(self, name: str, namespace: Object) -> bool:
-        until = self._going.get(name)
-        if until is None:
-            return False
-        if until < self.context.runtime.wall():
-            del self._going[name]
-            return False
-        return _phase(namespace) == "Active"
+        return bool(self._deleted.get(name)) and _phase(namespace) == "Active"
 
     async def _live(self, name: str) -> Object:
         try:

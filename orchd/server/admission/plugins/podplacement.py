@@ -11,6 +11,10 @@ from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.quality_of_service import qos_class
+from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.objects.validate.core.placement import tolerations
+from orchd.kinds.objects.validate.paths import root
+from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.patch.syntax import SyntaxProblem, decode
 from orchd.server.admission.interfaces import CREATE, UPDATE, IMutatingPlugin, IValidatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, annotations_of, refuse, spec, with_spec
@@ -54,10 +58,12 @@ class PodNodeSelector(_ByNamespace):
     resources = ("pods",)
 
     def setup(self) -> None:
-        section = (self.context.settings.configuration or {}).get("podNodeSelectorPluginConfig") or {}
-        if not isinstance(section, Mapping) or not all(isinstance(v, str) for v in section.values()):
-            raise ValueError("PodNodeSelector: podNodeSelectorPluginConfig must map names to selectors")
-        self._config: Mapping[str, str] = section
+        self._config: Mapping[str, str] = (self.context.settings.configuration or {}).get("podNodeSelectorPluginConfig") or {}
+        for name, selector in self._config.items():
+            try:
+                parse_selector(selector)
+            except ApiError as error:
+                raise ValueError(f"podNodeSelectorPluginConfig.{name}: {error.message}") from None
         self._keys = tuple(self.dialect(k) for k in ("scheduler.alpha.{long}.io/node-selector",))
 
     async def _selector(self, review: Review) -> dict[str, str]:
@@ -97,11 +103,13 @@ class PodTolerationRestriction(_ByNamespace):
 
     def setup(self) -> None:
         section = self.context.settings.configuration or {}
-        for key in section:
-            if key not in ("apiVersion", "kind", "default", "whitelist"):
-                raise ValueError(f"PodTolerationRestriction: unknown key {key}")
         self._default: list[Toleration] = list(section.get("default") or ())
         self._whitelist: list[Toleration] = list(section.get("whitelist") or ())
+        report = Report(ObjectSettings(dialect=self.dialect))
+        tolerations(self._default, root("default"), report)
+        tolerations(self._whitelist, root("whitelist"), report)
+        if report.causes:
+            raise ValueError(report.summary())
         self._default_key = self.dialect("scheduler.alpha.{long}.io/defaultTolerations")
         self._whitelist_key = self.dialect("scheduler.alpha.{long}.io/tolerationsWhitelist")
         self._pressure: Toleration = {

@@ -5,7 +5,7 @@ Only pods are rejected; objects with a pod template get warnings and audit annot
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +13,14 @@ from zope.interface import implementer
 
 from orchd import errors
 from orchd.client.interfaces import ResourceRef
+from orchd.dialect import Dialect
 from orchd.errors import ApiError, Cause
 from orchd.kinds.digits import integer, is_whole
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.objects.validate.names import label, subdomain
+from orchd.kinds.objects.validate.paths import root
+from orchd.kinds.objects.validate.report import Report
 from orchd.server.admission.interfaces import CREATE, UPDATE, IValidatingPlugin, PluginContext, Review
 from orchd.server.admission.plugin import Plugin, annotations_of, labels_of, metadata, refuse, spec
 from orchd.server.admission.plugins.podsecuritychecks import (
@@ -26,7 +31,7 @@ from orchd.server.admission.plugins.podsecuritychecks import (
     Violation,
     evaluate,
 )
-from orchd.txkit.instruments import Counter
+from orchd.txkit.metrics.instruments import Counter
 from orchd.values import value_class
 
 _REQUEST = ("request_operation", "resource", "subresource")
@@ -34,6 +39,12 @@ _REQUEST = ("request_operation", "resource", "subresource")
 _RESOURCES = {"pods": "pod", "namespaces": "namespace"}
 NAMESPACES = ResourceRef("", "v1", "namespaces")
 _MODES = ("enforce", "audit", "warn")
+#: What may be exempt, and the errors of its names.
+_EXEMPT: Mapping[str, Callable[[str], Sequence[str]]] = {
+    "usernames": lambda name: () if name else ("username must not be empty",),
+    "namespaces": label,
+    "runtimeClasses": subdomain,
+}
 #: Maximum number of existing pods that are checked when the enforced level of a namespace changes.
 _MAX_PODS = 3000
 
@@ -68,31 +79,36 @@ class Configuration:
     namespaces: frozenset[str] = frozenset()
 
 
-def read_configuration(section: Mapping[str, Any] | None) -> Configuration:
-    """The plugin's configuration. Raises ValueError naming the invalid key."""
+def read_configuration(section: Mapping[str, Any] | None, dialect: Dialect) -> Configuration:
+    """The plugin's configuration. Raises ValueError naming the invalid fields."""
     section = section or {}
-    given = section.get("defaults") or {}
-    for key in given:
-        if key not in _MODES and key.removesuffix("-version") not in _MODES:
-            raise ValueError(f"PodSecurity: unknown key defaults.{key}")
+    report = Report(ObjectSettings(dialect=dialect))
+    given, at = section.get("defaults") or {}, root("defaults")
     defaults = {}
     for mode in _MODES:
-        level, version = given.get(mode, PRIVILEGED), given.get(f"{mode}-version", "latest")
+        level, version = given.get(mode) or PRIVILEGED, given.get(f"{mode}-version") or "latest"
         if level not in LEVELS:
-            raise ValueError(f"PodSecurity: defaults.{mode}: {level!r} must be one of {', '.join(LEVELS)}")
+            report.invalid(at / mode, level, f"must be one of {', '.join(LEVELS)}")
         if not valid_version(version):
-            raise ValueError(f'PodSecurity: defaults.{mode}-version: {version!r} must be "latest" or "v1.x"')
+            report.invalid(at / f"{mode}-version", version, 'must be "latest" or "v1.x"')
         defaults[mode] = Policy(level, version)
-    exempt = section.get("exemptions") or {}
-    for key in exempt:
-        if key not in ("usernames", "runtimeClasses", "namespaces"):
-            raise ValueError(f"PodSecurity: unknown key exemptions.{key}")
-    return Configuration(
-        defaults,
-        frozenset(exempt.get("usernames") or ()),
-        frozenset(exempt.get("runtimeClasses") or ()),
-        frozenset(exempt.get("namespaces") or ()),
-    )
+    exempt = {name: _exempt_names(section, name, report) for name in _EXEMPT}
+    if report.causes:
+        raise ValueError(report.summary())
+    return Configuration(defaults, exempt["usernames"], exempt["runtimeClasses"], exempt["namespaces"])
+
+
+def _exempt_names(section: Mapping[str, Any], kind: str, report: Report) -> frozenset[str]:
+    at, listed = root("exemptions") / kind, (section.get("exemptions") or {}).get(kind) or ()
+    found: set[str] = set()
+    for index, name in enumerate(listed):
+        wrong = _EXEMPT[kind](name)
+        if wrong:
+            report.invalid(at[index], name, ", ".join(wrong))
+        elif name in found:
+            report.duplicate(at[index], name)
+        found.add(name)
+    return frozenset(found)
 
 
 @implementer(IValidatingPlugin)
@@ -106,7 +122,7 @@ class PodSecurity(Plugin):
     informers = (("", "v1", "namespaces"), ("", "v1", "pods"))
 
     def __init__(self, context: PluginContext) -> None:
-        self._config = read_configuration(context.settings.configuration)
+        self._config = read_configuration(context.settings.configuration, context.settings.dialect)
         super().__init__(context)
 
     def setup(self) -> None:

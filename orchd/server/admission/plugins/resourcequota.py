@@ -7,6 +7,7 @@ written are checked together afterwards, so that one status update records the u
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from twisted.internet.defer import Deferred, TimeoutError
@@ -19,6 +20,7 @@ from orchd.kinds.catalog import Resource
 from orchd.kinds.digits import integer
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.quota.amounts import Usage, subtract
+from orchd.kinds.objects.quota.limited import LimitedResource, uncovered_names, uncovered_scopes
 from orchd.kinds.objects.quota.usage import usage_of
 from orchd.server.admission.interfaces import CREATE, UPDATE, IValidatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, metadata, refuse
@@ -69,6 +71,10 @@ class ResourceQuota(Plugin):
 
     def setup(self) -> None:
         self.index_namespaces(0)
+        self._limited: Sequence[LimitedResource] = (self.context.settings.configuration or {}).get("limitedResources") or ()
+        for index, each in enumerate(self._limited):
+            if not each["resource"]:
+                raise ValueError(f"limitedResources[{index}].resource: Required value")
         #: Writes to be checked, by namespace; a namespace is here while it is being served.
         self._waiting: dict[str, list[_Waiter]] = {}
         self._serving = Background()
@@ -88,10 +94,12 @@ class ResourceQuota(Plugin):
         if review.operation == UPDATE and not (resource.row.quota and resource.row.quota.on_update):
             return
         await self.wait_ready(review)
-        if not self.in_namespace(0, review.namespace):
+        if not self._limited and not self.in_namespace(0, review.namespace):
             return
         delta = self._delta(review)
         ledgers = [ledger for ledger in self._ledgers(review.namespace) if ledger.concerns(review)]
+        if self._limited and delta:
+            self._check_covered(review, ledgers)
         if not ledgers:
             return
         if review.dry_run:
@@ -99,6 +107,20 @@ class ResourceQuota(Plugin):
                 ledger.check(review, delta)
             return
         await self._charge(review, delta)
+
+    def _check_covered(self, review: Review, ledgers: list[Ledger]) -> None:
+        """Raises ApiError if the write consumes a limited resource, or is in a limited scope, that no quota covers."""
+        for ledger in ledgers:
+            ledger.check_known(review)
+        resource, obj = review.resource, review.object or {}
+        covered = {name for ledger in ledgers for name in ledger.names(resource)}
+        names = uncovered_names(self._limited, resource, usage_of(resource, obj, self.dialect), covered)
+        if names:
+            raise refuse(review, f"insufficient quota to consume: {','.join(names)}")
+        scopes = uncovered_scopes(self._limited, resource, obj, self._quotas(review.namespace))
+        if scopes:
+            shown = " ".join(f"{{{each.name} {each.operator} [{' '.join(each.values)}]}}" for each in scopes)
+            raise ApiError(500, "", f"insufficient quota to match these scopes: [{shown}]")
 
     def _delta(self, review: Review) -> Usage:
         used = usage_of(review.resource, review.object or {}, self.dialect)

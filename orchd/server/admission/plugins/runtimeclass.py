@@ -31,7 +31,7 @@ class RuntimeClass(Plugin):
         if pod is None or found is None:
             return
         fixed = (found.get("overhead") or {}).get("podFixed")
-        if fixed:
+        if fixed and self._has_overhead:
             held = spec(pod).get("overhead")
             if held is not None and not _same(held, fixed):
                 raise refuse(review, _MISMATCH)
@@ -57,7 +57,13 @@ class RuntimeClass(Plugin):
             changes["tolerations"] = tolerations
         return with_spec(pod, **changes)
 
+    @property
+    def _has_overhead(self) -> bool:
+        return "PodOverhead" not in self.context.settings.disabled
+
     async def validate(self, review: Review) -> None:
+        if not self._has_overhead:
+            return
         held = spec(review.object).get("overhead")
         found = await self._class(review)
         fixed = ((found or {}).get("overhead") or {}).get("podFixed")

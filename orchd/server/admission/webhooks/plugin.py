@@ -190,12 +190,15 @@ class WebhookPlugin(Plugin):
 
 def _credentials(plugin: WebhookPlugin) -> Credentials:
     """Credentials from the plugin's section of --admission-control-config-file. Raises ValueError."""
-    key = plugin.dialect("{short}ConfigFile")
-    name = (plugin.context.settings.configuration or {}).get(key)
-    if not name:
+    if plugin.context.settings.configuration is None:
         return NO_CREDENTIALS
-    path = Path(str(name))
+    key = plugin.dialect("{short}ConfigFile")
+    path = Path(plugin.context.settings.configuration[key])
+    if not path.is_absolute():
+        raise ValueError(f'{key}: Invalid value: "{path}": must be an absolute file path')
     try:
-        return Credentials(clientconfig.users(path.read_text(encoding="utf-8"), folder=path.parent))
+        text = path.read_text(encoding="utf-8")
+        clientconfig.check_names(text)
+        return Credentials(clientconfig.users(text, folder=path.parent))
     except (OSError, ValueError) as error:
-        raise ValueError(f"{plugin.name}: {key}: {path}: {error}") from None
+        raise ValueError(f"{key}: {path}: {error}") from None

@@ -61,7 +61,7 @@ class Record:
             "kind": "Event",
             "apiVersion": self._dialect("audit.{abbr}.io/v1"),
             "level": LEVELS[level],
-            "auditID": request.audit_id,
+            "auditID": request.trace.audit_id,
             "stage": stage,
             "requestURI": _uri(request),
             "verb": "" if request.info is None else request.info.verb,
@@ -89,14 +89,14 @@ class Record:
             out["responseObject"] = self._represent(answer)
         out["requestReceivedTimestamp"] = self._received
         out["stageTimestamp"] = self._received if not ended else _moment(now)
-        if ended and request.annotations:
+        if ended and request.trace.annotations:
             out["annotations"] = self._annotations()
         return out
 
     def _annotations(self) -> dict[str, str]:
         """Annotations sorted by key; without those that show parts of objects where the level excludes objects."""
         hidden = "" if self.rule.level >= REQUEST else self._dialect(PATCH_ANNOTATION)
-        items = sorted(self._request.annotations.items())
+        items = sorted(self._request.trace.annotations.items())
         return {key: text for key, text in items if not hidden or not key.startswith(hidden)}
 
     def _reference(self, ended: bool) -> Object:
@@ -105,8 +105,8 @@ class Record:
         if info is None or not info.is_resource:
             return {}
         metadata: Mapping[str, Any] = {}
-        if ended and isinstance(self._request.sent, dict):
-            metadata = self._request.sent.get("metadata") or {}
+        if ended and isinstance(self._request.trace.body, dict):
+            metadata = self._request.trace.body.get("metadata") or {}
         found = {
             "resource": info.resource,
             "namespace": info.namespace or metadata.get("namespace", ""),
@@ -122,8 +122,8 @@ class Record:
     def _request_object(self) -> Any:
         """The request object as decoded; for a patch the body."""
         info = self._request.info
-        if self._request.sent is not None or info is None or info.verb != "patch":
-            return self._request.sent
+        if self._request.trace.body is not None or info is None or info.verb != "patch":
+            return self._request.trace.body
         data = self._body.data if self._body is not None else b""
         return _patch(data) if data else None
 

@@ -12,6 +12,7 @@ from orchd import errors
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.server.pipeline.audit.interfaces import IAuditSink
+from orchd.server.pipeline.audit.metrics import AuditMetrics
 from orchd.server.pipeline.audit.policy import COMPLETE, NONE, PANIC, RECEIVED, RESPONSE, STARTED
 from orchd.server.pipeline.audit.record import Record, answer_of, status_of
 from orchd.server.pipeline.audit.sinks import GRACE
@@ -34,10 +35,7 @@ class AuditTrail:
         self._wall = wall
         self._clock = clock
         self._endings = Background()
-        #: Number of events by level.
-        self.made: dict[str, int] = {}
-        #: Number of requests rejected because their event could not be recorded.
-        self.refused = 0
+        self.metrics = AuditMetrics(self.sinks)
 
     def record(self, request: Request) -> Record | None:
         """The record of a request, None if the policy does not record it."""
@@ -52,7 +50,7 @@ class AuditTrail:
         if stage in record.rule.omitted:
             return True
         event = record.event(stage, self._wall(), status, answer)
-        self.made[event["level"]] = self.made.get(event["level"], 0) + 1
+        self.metrics.events.add(event["level"])
         well = True
         for sink in self.sinks:
             if not await sink.take(event):
@@ -82,9 +80,9 @@ class AuditStage:
         record = trail.record(request)
         if record is None:
             return await then(request)
-        request.audited = True
+        request.trace.audited = True
         if not await trail.write(record, RECEIVED):
-            trail.refused += 1
+            trail.metrics.rejected.add()
             raise errors.internal("failed to store audit event")
         lasting = long_running(request.info)
         try:

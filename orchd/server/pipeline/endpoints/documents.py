@@ -27,14 +27,16 @@ class Documents:
         server_address: str,
         elsewhere: Callable[[], tuple[dict[str, Any], ...]] = lambda: (),
         aggregated: AggregatedDocuments | None = None,
+        hashes: bool = True,
     ) -> None:
         """`elsewhere` returns the groups with versions that other servers serve; the same value until it changes.
-        `aggregated` answers requests for aggregated discovery."""
+        `aggregated` answers requests for aggregated discovery. `hashes`: with the hashes of storage versions."""
         self._catalog = catalog
         self._elsewhere = elsewhere
         self._present = present
         self._address = server_address
         self._aggregated = aggregated
+        self._hashes = hashes
         self._made_for: tuple[Catalog | None, tuple[dict[str, Any], ...]] = (None, ())
         self._discovery: dict[tuple[str, Form, bool], bytes] = {}
 
@@ -69,12 +71,12 @@ class Documents:
         if parts[0] == "api":
             if len(parts) == 1:
                 return discovery.api_versions(catalog, self._address)
-            return discovery.api_resource_list(catalog, "", parts[1]) if len(parts) == 2 else None
+            return discovery.api_resource_list(catalog, "", parts[1], hashes=self._hashes) if len(parts) == 2 else None
         if len(parts) == 1:
             return discovery.api_group_list(catalog, self._elsewhere())
         if len(parts) == 2:
             return discovery.api_group(catalog, parts[1], self._elsewhere())
-        return discovery.api_resource_list(catalog, parts[1], parts[2])
+        return discovery.api_resource_list(catalog, parts[1], parts[2], hashes=self._hashes)
 
     def _encode_cached(self, path: str, data: dict[str, Any], form: Form, pretty: bool) -> bytes:
         made_for = self._catalog(), self._elsewhere()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from prometheus_client.core import Metric
 
@@ -76,6 +76,13 @@ def metric_selection(disabled: Iterable[str], allowed: Mapping[str, str], expose
         metric, _, label = key.partition(",")
         labels[metric.strip(), label.strip()] = frozenset(value.strip() for value in values.split(","))
     return MetricSelection(disabled=frozenset(disabled), labels=labels, exposed_release=exposed_release)
+
+
+def flag_selection(flags: Mapping[str, Any]) -> MetricSelection:
+    """The metrics that the metric flags enable."""
+    return metric_selection(
+        flags["disabled-metrics"], flags["allow-metric-labels"], flags["show-hidden-metrics-for-version"]
+    )
 
 
 #: Selects all metrics, unchanged.

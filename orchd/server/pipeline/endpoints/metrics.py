@@ -1,116 +1,40 @@
-"""/metrics: metrics in the Prometheus text format, under the reference's names.
-
-Components count in plain integers and floats; this module collects them at each scrape.
-"""
+"""/metrics: the instruments of a process in the Prometheus text format."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.core import Metric
 
-from orchd.dialect import Dialect
 from orchd.server.pipeline.endpoints.exposition import exposition
 from orchd.server.pipeline.endpoints.metric_selection import EVERYTHING, MetricSelection
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE
-from orchd.txkit.histogram import Histogram, cumulative
-
-#: Collects metric families at a scrape.
-Source = Callable[[], Iterable[Metric]]
+from orchd.txkit.metrics.instruments import Instrument
 
 
-def gauge(name: str, help: str, value: Callable[[], float]) -> Source:
-    """A source of one gauge."""
+class _Instruments:
+    """A collector of the selected `instruments`, which are asked for at each scrape."""
 
-    def families() -> Iterator[Metric]:
-        family = GaugeMetricFamily(name, help)
-        family.add_metric([], value())
-        yield family
-
-    return families
-
-
-def counter(name: str, help: str, value: Callable[[], float]) -> Source:
-    """A source of one counter; `name` without ``_total``."""
-
-    def families() -> Iterator[Metric]:
-        family = CounterMetricFamily(name, help)
-        family.add_metric([], value())
-        yield family
-
-    return families
-
-
-def build_info(dialect: Dialect, version: Mapping[str, str]) -> Source:
-    """A gauge of 1 with the version as labels. `version` is the document of ``/version``."""
-    labels = {
-        "major": "major",
-        "minor": "minor",
-        "git_version": "gitVersion",
-        "git_commit": "gitCommit",
-        "git_tree_state": "gitTreeState",
-        "build_date": "buildDate",
-        "go_version": "goVersion",
-        "compiler": "compiler",
-        "platform": "platform",
-    }
-
-    def families() -> Iterator[Metric]:
-        family = GaugeMetricFamily(dialect("{long}_build_info"), "1, with the version as labels.", labels=tuple(labels))
-        family.add_metric([version[key] for key in labels.values()], 1.0)
-        yield family
-
-    return families
-
-
-def by_label(name: str, help: str, label: str, values: Callable[[], dict[str, float]]) -> Source:
-    """A source of one sample per label value."""
-
-    def families() -> Iterator[Metric]:
-        family = GaugeMetricFamily(name, help, labels=(label,))
-        for key, value in values().items():
-            family.add_metric([key], value)
-        yield family
-
-    return families
-
-
-def histograms(
-    name: str, help: str, bounds: tuple[float, ...], values: Callable[[], Mapping[str, Histogram]], label: str = ""
-) -> Source:
-    """A source of one histogram per label value, or of the one named "" without a label."""
-
-    def families() -> Iterator[Metric]:
-        family = HistogramMetricFamily(name, help, labels=(label,) if label else ())
-        for key, histogram in values().items():
-            family.add_metric([key] if label else [], cumulative(histogram, bounds), histogram.sum)
-        yield family
-
-    return families
-
-
-class _Sources:
-    """A collector over sources; sources may be added later."""
-
-    def __init__(self, sources: Sequence[Source], selection: MetricSelection) -> None:
-        self._sources = sources
+    def __init__(self, instruments: Callable[[], Iterable[Instrument]], selection: MetricSelection) -> None:
+        self._instruments = instruments
         self._selection = selection
 
     def collect(self) -> Iterator[Metric]:
-        for source in self._sources:
-            for family in source():
-                selected = self._selection.filter(family)
-                if selected is not None:
-                    yield selected
+        for instrument in self._instruments():
+            selected = self._selection.filter(instrument.family())
+            if selected is not None:
+                yield selected
 
 
-def endpoint(sources: Sequence[Source], selection: MetricSelection = EVERYTHING) -> Callable[[Request], Any]:
-    """The endpoint over all selected sources and the process's resource usage."""
+def metrics_endpoint(
+    instruments: Callable[[], Iterable[Instrument]], selection: MetricSelection = EVERYTHING
+) -> Callable[[Request], Any]:
+    """The endpoint over all selected instruments and the process's resource usage."""
     registry = CollectorRegistry()
-    registry.register(_Sources(sources, selection))
+    registry.register(_Instruments(instruments, selection))
     ProcessCollector(registry=registry)
     GCCollector(registry=registry)
     PlatformCollector(registry=registry)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from orchd import errors
+from orchd.dialect import Dialect
 from orchd.kinds.catalog import Catalog
 from orchd.kinds.openapi import discovery
 from orchd.server.pipeline.endpoints.health import Health
 from orchd.server.pipeline.endpoints.routes import json_response
 from orchd.server.pipeline.interfaces import Request, Response
+from orchd.txkit.metrics.instruments import Info
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -23,6 +26,12 @@ def root_endpoint(catalog: Callable[[], Catalog], health: Health, *, without: Se
         return json_response(document)
 
     return answer
+
+
+def build_info(dialect: Dialect, version: Mapping[str, str]) -> Info:
+    """The metric of the release. `version` is the document of ``/version``, whose members become labels."""
+    labels = {re.sub("[A-Z]", lambda capital: f"_{capital[0].lower()}", name): value for name, value in version.items()}
+    return Info(dialect("{long}_build_info"), "1, with the version as labels.", labels)
 
 
 def version_endpoint(**details: Any) -> Endpoint:

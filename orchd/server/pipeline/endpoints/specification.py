@@ -18,6 +18,7 @@ from orchd.server.pipeline.endpoints.catalog_builds import CatalogBuild
 from orchd.server.pipeline.endpoints.packed import unpack
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE
+from orchd.txkit.metrics.instruments import ObservedCounter, ObservedGauge
 
 #: The forms of the document by media type.
 _TYPES = {
@@ -63,6 +64,28 @@ class Specification:
         self._source: _Source | None = None
         self._pieces: DocumentPieces | None = None
         self.build = CatalogBuild("OpenAPI document", self._current_source, self._make, in_thread=in_thread, clock=clock)
+        # Each build covers all definitions, so none is named as its cause.
+        build = self.build
+        self.instruments = (
+            ObservedCounter(
+                "aggregator_openapi_v2_regeneration_count",
+                "Builds of the OpenAPI document, by reason.",
+                lambda: {("", reason): float(number) for reason, number in build.builds.items()},
+                ("apiservice", "reason"),
+            ),
+            ObservedGauge(
+                "aggregator_openapi_v2_regeneration_duration",
+                "Seconds of the last build of the OpenAPI document, by reason.",
+                lambda: {(reason,): build.seconds[reason] for reason in build.builds},
+                ("reason",),
+            ),
+            ObservedCounter(
+                "apiextensions_openapi_v2_regeneration_count",
+                "Builds of the OpenAPI document after changes of definitions.",
+                lambda: {("", reason): float(number) for reason, number in build.builds.items() if reason == "update"},
+                ("crd", "reason"),
+            ),
+        )
 
     async def answer(self, request: Request) -> Response:
         """The document in JSON or protobuf; 406 for other media types."""

@@ -13,7 +13,7 @@ from twisted.internet.task import LoopingCall
 
 from orchd.server.pipeline.fairness.stage import Fairness, LimitedLevel
 from orchd.server.pipeline.stages.limits import InFlightCount
-from orchd.txkit.instruments import Distribution, Instrument
+from orchd.txkit.metrics.instruments import Distribution, Instrument
 
 #: Seconds between samples.
 _PERIOD: Final = 1.0

@@ -20,7 +20,14 @@ from orchd.kinds.digits import integer
 from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import ObjectView
 from orchd.server.pipeline.fairness.estimates import WorkEstimates
-from orchd.server.pipeline.fairness.metrics import BOUNDS, QUEUE_LENGTHS, WATCHERS, FairnessMetrics
+from orchd.server.pipeline.fairness.metrics import (
+    BOUNDS,
+    QUEUE_LENGTHS,
+    WATCHERS,
+    FlowMetrics,
+    flow_instruments,
+    level_instruments,
+)
 from orchd.server.pipeline.fairness.queues import Level, Queuing, RejectedError, Ticket
 from orchd.server.pipeline.fairness.schemas import Classifier, schema_of
 from orchd.server.pipeline.interfaces import Next, Request, RequestInfo, Response
@@ -51,7 +58,7 @@ class Assigned:
     """Classification result of a request; `level` is None for an exempt one."""
 
     level: LimitedLevel | None
-    numbers: FairnessMetrics
+    numbers: FlowMetrics
     headers: tuple[tuple[str, str], ...]
 
 
@@ -84,7 +91,11 @@ class Fairness:
         #: Levels by name, including removed ones that still have requests.
         self.levels: dict[str, LimitedLevel] = {}
         #: Metrics by flow schema and priority level, while both are configured.
-        self.numbers: dict[tuple[str, str], FairnessMetrics] = {}
+        self.numbers: dict[tuple[str, str], FlowMetrics] = {}
+        self.instruments = (
+            *flow_instruments(lambda: self.numbers),
+            *level_instruments(lambda: {name: level.seats for name, level in self.levels.items()}),
+        )
         self.configure((), ())
 
     # -- configuration
@@ -106,7 +117,7 @@ class Fairness:
         numbers, assigned = {}, {}
         for schema in usable:
             key = schema.name, schema.level
-            numbers[key] = self.numbers.get(key) or FairnessMetrics()
+            numbers[key] = self.numbers.get(key) or FlowMetrics()
             level = limited.get(schema.level)
             headers = ((self._schema_header, schema.uid), (self._level_header, "" if level is None else level.uid))
             assigned[schema.name] = Assigned(level=level, numbers=numbers[key], headers=headers)
@@ -167,7 +178,7 @@ class Fairness:
         numbers = assigned.numbers
         ticket = await self._seat(level, numbers, flow, self._seats(request, info), underway.queued[half])
         if ticket is None:
-            underway.refused[half] += 1
+            underway.rejected[half] += 1
             return too_many(request)
         underway.executing[half].add()
         numbers.executing += 1
@@ -178,7 +189,7 @@ class Fairness:
             underway.executing[half].remove()
             self._ended(level, numbers, ticket)
 
-    def _ended(self, level: LimitedLevel, numbers: FairnessMetrics, ticket: Ticket) -> None:
+    def _ended(self, level: LimitedLevel, numbers: FlowMetrics, ticket: Ticket) -> None:
         assert ticket.started is not None
         now = self._clock.seconds()
         numbers.executing -= 1
@@ -188,7 +199,7 @@ class Fairness:
         if level.seats.waiting:
             self._wake(level)
 
-    async def _seat(self, level: LimitedLevel, numbers: FairnessMetrics, flow: str, seats: int, queued: PeakCount) -> Ticket | None:
+    async def _seat(self, level: LimitedLevel, numbers: FlowMetrics, flow: str, seats: int, queued: PeakCount) -> Ticket | None:
         """The ticket of a request that may begin; None when it is rejected."""
         try:
             ticket = level.seats.enter(flow, seats, self._clock.seconds())
@@ -207,7 +218,7 @@ class Fairness:
         numbers.waited.observe(BOUNDS, ticket.started - ticket.arrived)
         return ticket
 
-    async def _wait_for_seats(self, level: LimitedLevel, numbers: FairnessMetrics, ticket: Ticket, queued: PeakCount) -> bool:
+    async def _wait_for_seats(self, level: LimitedLevel, numbers: FlowMetrics, ticket: Ticket, queued: PeakCount) -> bool:
         """Wait until the request of `ticket` may begin. False after the timeout."""
         late = False
 

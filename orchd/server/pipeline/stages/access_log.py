@@ -34,7 +34,7 @@ class AccessLog:
                 uri=_uri(request),
                 latency=(self._clock() - begin) * 1000,
                 agent=request.header("user-agent"),
-                audit=request.audit_id,
+                audit=request.trace.audit_id,
                 source=request.credentials.remote,
                 user="" if request.user is None else request.user.name,
                 code=code,

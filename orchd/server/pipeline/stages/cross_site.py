@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from urllib.parse import urlsplit
 
 from orchd import errors
 from orchd.server.pipeline.interfaces import Next, Request, Response
@@ -35,6 +34,7 @@ class CrossSite:
         site, origin = request.header("sec-fetch-site"), request.header("origin")
         if site in _OWN or (not site and not origin):
             return True
-        if not site and urlsplit(origin).netloc == request.header("host"):
+        _, mark, authority = origin.partition("://")
+        if not site and mark and authority == request.header("host"):
             return True
         return bool(origin) and any(pattern.search(origin) for pattern in self._allowed)

@@ -19,7 +19,10 @@ from orchd.server.pipeline.interfaces import Next, Request, Response
 from orchd.server.pipeline.stages.limits import long_running, mutating
 from orchd.txkit.coroutines import enter
 from orchd.txkit.log import Logger
+from orchd.txkit.metrics.instruments import Counter
 
+#: Where a request is timed out, as a label value.
+_SOURCE = "timeout-handler"
 _LATE = "Timeout: request did not complete within the allotted timeout"
 
 
@@ -31,8 +34,14 @@ class Deadline:
     def __init__(self, clock: IReactorTime, seconds: float) -> None:
         self._clock = clock
         self._seconds = seconds
-        #: Writes that completed after their timeout was answered, by how: ok or error.
-        self.after_timeout: dict[str, int] = {"ok": 0, "error": 0}
+        self._after_timeout = Counter(
+            "apiserver_request_post_timeout_total",
+            "Requests whose handler ended after the response to their timeout, by result.",
+            ("source", "status"),
+        )
+        for status in ("ok", "error"):
+            self._after_timeout.add(_SOURCE, status, by=0.0)
+        self.instruments = (self._after_timeout,)
         #: Writes that continue after their clients disconnected.
         self.detached: set[Deferred[Any]] = set()
 
@@ -103,7 +112,7 @@ class Deadline:
             return await answer
         except CancelledError:
             if late:
-                request.terminated = True
+                request.trace.terminated = True
                 raise errors.timeout(_LATE) from None
             raise
         finally:
@@ -113,7 +122,7 @@ class Deadline:
     def _attached(self, result: object, rest: Deferred[Any], late: bool) -> object:
         self.detached.discard(rest)
         if late:
-            self.after_timeout["error" if isinstance(result, Failure) else "ok"] += 1
+            self._after_timeout.add(_SOURCE, "error" if isinstance(result, Failure) else "ok")
         return result
 
     async def drained(self) -> None:

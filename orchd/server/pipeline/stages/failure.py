@@ -10,6 +10,7 @@ from twisted.internet.defer import CancelledError, FirstError
 from orchd import errors
 from orchd.errors import ApiError
 from orchd.server.pipeline.interfaces import Next, Request, Response
+from orchd.txkit.fair_lock import TooManyWaitingError
 from orchd.txkit.log import Logger
 
 #: Makes the response of an error, in a format that the request accepts.
@@ -26,11 +27,15 @@ class Failure:
 
     async def __call__(self, request: Request, then: Next) -> Response:
         try:
+            if request.parse_error is not None:
+                raise request.parse_error
             return await then(request)
         except ApiError as error:
             return self._render(request, error)
         except CancelledError:
             raise
+        except TooManyWaitingError:
+            return self._render(request, errors.too_many_requests("too many large requests of this user wait, please try again later"))
         except FirstError as wrapped:
             inner = wrapped.subFailure.value
             if isinstance(inner, ApiError):
@@ -42,7 +47,7 @@ class Failure:
             return self._bug(request, error)
 
     def _bug(self, request: Request, error: Exception) -> Response:
-        request.terminated = True
+        request.trace.terminated = True
         incident = uuid.uuid4().hex[:12]
         self.log.failure(
             "incident {incident}: {method} {path} failed", incident=incident, method=request.method, path=request.path

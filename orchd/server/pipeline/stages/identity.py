@@ -14,6 +14,7 @@ from orchd.server.authn.interfaces import Authenticated, Credentials
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, Verdict
 from orchd.server.pipeline.interfaces import Next, Request, Response
 from orchd.server.pipeline.representation import NO_STORE
+from orchd.txkit.aside import current_flow
 
 _MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
@@ -59,8 +60,14 @@ class Authentication:
                 kept.update(known.instead or {})
                 request.headers = kept
             if known.annotations:
-                request.annotations.update(known.annotations)
-        return await then(request)
+                request.trace.annotations.update(known.annotations)
+        # Requests of local clients run inside of other work, which is not theirs.
+        outer = current_flow.get()
+        current_flow.set(request.user.name)
+        try:
+            return await then(request)
+        finally:
+            current_flow.set(outer)
 
 
 class Authorization:
@@ -77,9 +84,10 @@ class Authorization:
     async def __call__(self, request: Request, then: Next) -> Response:
         action = action_of(request)
         verdict = await self._authorizer.authorize(action)
-        if request.audited:
-            request.annotations.update(self._annotations(verdict))
+        if request.trace.audited:
+            request.trace.annotations.update(self._annotations(verdict))
         if verdict.decision is Decision.ALLOW:
+            request.permitted = (*request.permitted, action)
             return await then(request)
         if verdict.error:
             return internal_error(request, verdict.error)
@@ -137,6 +145,7 @@ class Impersonating:
                 verdict = await self._authorizer.authorize(action)
                 if verdict.decision is not Decision.ALLOW or verdict.error:
                     raise _forbidden(self._refused(action, verdict.reason))
+            request.permitted = tuple(asked.actions)
             request.impersonator, request.user = request.user, asked.user
         return await then(request)
 

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from orchd.kinds.identity import MASTERS_GROUP
 from orchd.server.pipeline.interfaces import Next, Request, RequestInfo, Response
+from orchd.txkit.metrics.instruments import ObservedCounter, ObservedGauge
 
 _LONG_VERBS = frozenset(("watch", "proxy"))
 _LONG_SUBRESOURCES = frozenset(("attach", "exec", "log", "portforward", "proxy"))
 _READING = frozenset(("get", "list", "watch"))
+#: Label values of requests by the key "mutating".
+_KINDS = ((True, "mutating"), (False, "readOnly"))
 
 
 def long_running(info: RequestInfo | None) -> bool:
@@ -60,12 +63,33 @@ class PeakCount:
 class InFlightCount:
     """Number of requests that execute, wait in queues, and were rejected, each by the key "mutating": False or True."""
 
-    __slots__ = ("executing", "queued", "refused")
+    __slots__ = ("executing", "instruments", "queued", "rejected")
 
     def __init__(self) -> None:
         self.executing = {False: PeakCount(), True: PeakCount()}
         self.queued = {False: PeakCount(), True: PeakCount()}
-        self.refused = {False: 0, True: 0}
+        self.rejected = {False: 0, True: 0}
+        label = ("request_kind",)
+        self.instruments = (
+            ObservedGauge(
+                "apiserver_current_inflight_requests",
+                "Maximum number of requests in flight since the last scrape.",
+                lambda: {(kind,): float(self.executing[half].read_peak()) for half, kind in _KINDS},
+                label,
+            ),
+            ObservedGauge(
+                "apiserver_current_inqueue_requests",
+                "Maximum number of requests that waited in queues since the last scrape.",
+                lambda: {(kind,): float(self.queued[half].read_peak()) for half, kind in _KINDS},
+                label,
+            ),
+            ObservedCounter(
+                "apiserver_dropped_requests_total",
+                "Requests rejected because of the in-flight limits.",
+                lambda: {(kind,): float(self.rejected[half]) for half, kind in _KINDS},
+                label,
+            ),
+        )
 
     @property
     def busy(self) -> bool:
@@ -75,7 +99,7 @@ class InFlightCount:
 
 def too_many(request: Request) -> Response:
     """The reference's plain-text 429 response to `request`, which counts as terminated."""
-    request.terminated = True
+    request.trace.terminated = True
     return Response(
         code=429,
         content_type="text/plain; charset=utf-8",
@@ -98,7 +122,7 @@ class InFlight:
         limit = self._limits[half]
         exempt = request.user is not None and MASTERS_GROUP in request.user.groups
         if limit and underway.executing[half].current >= limit and not exempt:
-            underway.refused[half] += 1
+            underway.rejected[half] += 1
             return too_many(request)
         underway.executing[half].add()
         try:

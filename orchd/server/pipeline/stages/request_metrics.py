@@ -11,7 +11,7 @@ from twisted.internet.defer import CancelledError
 from orchd.server.pipeline.interfaces import Next, Request, RequestInfo, Response, size_of
 from orchd.server.pipeline.observed_stream import ObservedStream, ObservedTakeover
 from orchd.server.pipeline.stages.limits import long_running
-from orchd.txkit.histogram import Histogram
+from orchd.txkit.metrics.histogram import Histogram
 
 #: Bucket upper bounds in seconds of apiserver_request_duration_seconds.
 DURATION_BUCKETS = (
@@ -109,7 +109,7 @@ class RequestMetrics:
         self.series: dict[Labels, Series] = {}
         self._known: dict[tuple[str | bool, ...], tuple[Labels, Series]] = {}
         #: Requests of the server to itself, by verb, resource and subresource.
-        self.own: dict[tuple[str, str, str], int] = {}
+        self.own: dict[tuple[str, ...], float] = {}
 
     def series_of(self, request: Request) -> Series:
         return self._labels_and_series(request)[1]
@@ -156,7 +156,7 @@ class RequestMetrics:
         labels, series = self._labels_and_series(request)
         code = response.code
         series.codes[code] = series.codes.get(code, 0) + 1
-        if request.terminated:
+        if request.trace.terminated:
             series.terminations[code] = series.terminations.get(code, 0) + 1
         if request.user is not None and request.user.name == self._own_user:
             own = labels.verb, labels.resource, labels.subresource
@@ -166,8 +166,8 @@ class RequestMetrics:
             series.duration.observe(DURATION_BUCKETS, seconds)
             if labels.verb in _READS:
                 series.sizes.observe(SIZE_BUCKETS, size_of(response.body))
-            if request.webhook_seconds:
-                series.subtract(seconds, min(seconds, request.webhook_seconds))
+            if request.trace.webhook_seconds:
+                series.subtract(seconds, min(seconds, request.trace.webhook_seconds))
             if lasting is not None:
                 lasting.running -= 1
         elif lasting is not None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from orchd.cache.interfaces import DetachedEntry, Entry
+from orchd.cache.entries import DetachedEntry, Entry
 from orchd.errors import ApiError, too_large
 from orchd.kinds import bounds, verbatim
 from orchd.kinds.canonical import canonicalize, too_deep
@@ -78,9 +78,9 @@ class VerbContext:
             options=options.given,
             manager=options.manager or managers.manager_from_user_agent(request.header("user-agent")),
             warn=request.warnings.append,
-            annotate=request.annotations.__setitem__,
-            webhook_time=request.add_webhook_time,
-            size=request.size,
+            annotate=request.trace.annotations.__setitem__,
+            webhook_time=request.trace.add_webhook_time,
+            size=request.trace.body_size,
         )
 
     async def encode_entry(self, view: Representation, entry: Entry) -> Body:
@@ -94,7 +94,7 @@ class VerbContext:
 
     async def written_response(self, request: Request, view: Representation, written: Written) -> Response:
         """The response of a write. The body is empty if neither the client nor the audit log uses it."""
-        needed = request.need_answer or request.audited
+        needed = request.need_answer or request.trace.audited
         body = await self.encode_entry(view, written.entry) if needed else b""
         return self.present.response(view, body, code=201 if written.created else 200)
 
@@ -119,7 +119,7 @@ class VerbContext:
 
         Values of YAML and protobuf are counted during decoding."""
         data: bytes = await request.body.read(BODY_LIMIT)
-        request.size = len(data)
+        request.trace.body_size = len(data)
         form = request.header("content-type")
         if "yaml" not in form and "protobuf" not in form:
             bounds.check_json(data)
@@ -136,7 +136,7 @@ class VerbContext:
         options = write_options(self.dialect, request, options_kind)
         handling = self.strictness(request, options)
         canonical = await self.aside(len(data), _decode, data, form, resource, self.catalog(), self.settings, handling)
-        request.sent = canonical
+        request.trace.body = canonical
         return canonical, options
 
     def _recognize_value(
@@ -149,13 +149,13 @@ class VerbContext:
         if len(text) > BODY_LIMIT:
             raise too_large(BODY_LIMIT)
         bounds.check_json(text)
-        request.size = len(text)
+        request.trace.body_size = len(text)
         obj = decode.decode_object(
             b"", Form.YAML, decode.ExpectedKind.of(resource), catalog=self.catalog(), parsed=value
         )
         canonical = canonicalize(obj, resource, self.settings)
         self.check_fields(request, options, b"", Form.YAML, obj, resource)
-        request.sent = canonical
+        request.trace.body = canonical
         return canonical, options
 
     def check_fields(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from orchd.cache.interfaces import Entry
+from orchd.cache.entries import Entry
 from orchd.errors import ApiError
 from orchd.kinds.codec import decode, mediatype
 from orchd.kinds.codec.decode import ExpectedKind
@@ -37,7 +37,7 @@ async def _options(context: VerbContext, request: Request, scheme: str) -> dict[
             named = form is Form.PROTOBUF or b"apiVersion" in data
             if named and not sent["apiVersion"].startswith(f"{context.dialect.meta_group}/"):
                 # Options without a version have that group, and the reference cannot encode them in it.
-                request.sent = {"kind": "DeleteOptions", "apiVersion": sent["apiVersion"], **body}
+                request.trace.body = {"kind": "DeleteOptions", "apiVersion": sent["apiVersion"], **body}
         except decode.UndecodableError as error:
             raise ApiError(500, "", error.why) from None
         except shape.ShapeError as error:
@@ -85,6 +85,8 @@ async def deletecollection(context: VerbContext, request: Request, target: Resou
     view = context.present.view(request, resource)
     # Checked before the body.
     query = list_query(context.dialect, request, resource, target.namespace)
+    if "APIListChunking" in context.settings.disabled:
+        query = query.unpaged()
     options = await _options(context, request, decode.BODIES)
     request.warnings += context.registry.strategy(resource).deletion_warnings(options)
     page = await context.registry.list(query)

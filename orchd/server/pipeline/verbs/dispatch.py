@@ -72,6 +72,7 @@ class Dispatch:
         self._context = context
         self._watch = watch
         self._named = named
+        self._dry_run = context.settings.feature("DryRun")
 
     async def __call__(self, request: Request) -> Response:
         info = request.info
@@ -95,15 +96,17 @@ class Dispatch:
             verb = self._of_resource(resource, info, request.method, named)
         if resource.deprecation is not None:
             request.warnings.append(resource.deprecation.warning(resource.kind, resource.api_version))
-            request.annotations[self._context.dialect("{abbr}.io/deprecated")] = "true"
+            request.trace.annotations[self._context.dialect("{abbr}.io/deprecated")] = "true"
             if resource.deprecation.removed:
                 removed = resource.deprecation.removed.removeprefix("v")
-                request.annotations[self._context.dialect("{abbr}.io/removed-release")] = removed
+                request.trace.annotations[self._context.dialect("{abbr}.io/removed-release")] = removed
         unnamed = resource.custom and not info.subresource and info.verb in _COLLECTION
         name = info.name if named and not unnamed else ""
         if info.verb == "watch" and not named:
             name = ""
         namespace = info.namespace if resource.namespaced else ""
+        if not self._dry_run and info.verb not in ("get", "list", "watch") and request.query.get("dryRun"):
+            raise errors.bad_request("the dryRun feature is disabled")
         return await verb(self._context, request, ResourceTarget(resource, namespace, name, info.subresource))
 
     def _of_custom(self, resource: Resource, info: RequestInfo) -> Verb:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.options import list_query
@@ -10,5 +12,11 @@ from orchd.server.pipeline.verbs.options import list_query
 async def list_(context: VerbContext, request: Request, target: ResourceTarget) -> Response:
     """200 with a list in the negotiated representation; metadata.continue if there are more items."""
     view = context.present.view(request, target.resource)
-    page = await context.registry.list(list_query(context.dialect, request, target.resource, target.namespace))
+    query = list_query(context.dialect, request, target.resource, target.namespace)
+    off = context.settings.disabled
+    if "APIListChunking" in off:
+        query = query.unpaged()
+    page = await context.registry.list(query)
+    if "RemainingItemCount" in off:
+        page = replace(page, remaining=None)
     return context.present.response(view, await context.encode_page(view, page))

@@ -42,7 +42,7 @@ class AutoscalerStrategy(Strategy):
 
     def _drop_disabled(self, wide: Object, before: Object | None) -> Object:
         """`obj` without container resource metrics while their feature gate is off, unless they are stored already."""
-        if self.settings.feature("HPAContainerMetrics", False) or (before and _has_container_metrics(before)):
+        if self.settings.feature("HPAContainerMetrics") or (before and _has_container_metrics(before)):
             return wide
         if not _has_container_metrics(wide):
             return wide

@@ -59,6 +59,7 @@ class Strategy:
         collected = row.collected and settings.garbage_collection
         self.default_propagation = "" if not collected else "Orphan" if row.orphans else "Background"
         status = resource.subresources.get("status")
+        self._status_type = self.type.fields["status"].type if "status" in self.type.fields else None
         self.has_status = status is not None and "status" in self.type.fields
         self._generation = None if row.generation is None else tuple(tuple(path.split(".")) for path in row.generation)
         self._kept_metadata = () if status is None else status.keeps_metadata
@@ -114,8 +115,8 @@ class Strategy:
         """A change through the status endpoint: other fields are reset, except metadata that clients may change."""
         kept = {k: v for k, v in old.items() if k not in ("metadata", "status")}
         kept["metadata"] = self._with_old(obj["metadata"], old["metadata"])
-        if "status" in obj:
-            kept["status"] = obj["status"]
+        if self._status_type is not None and "status" in obj:
+            kept["status"] = feature_gates.drop_disabled_status(obj["status"], old.get("status"), self._status_type, self.settings)
         return kept
 
     def _with_old(self, metadata: Object, old: Object) -> Object:
@@ -133,7 +134,8 @@ class Strategy:
         return {**obj, "metadata": {**obj["metadata"], "generation": generation}}
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> Sequence[Cause]:
-        return validation.validate_update(obj, old, self.resource, self.settings, subresource=context.subresource)
+        settings = feature_gates.for_update(self.settings, old, self.type)
+        return validation.validate_update(obj, old, self.resource, settings, subresource=context.subresource)
 
     def warnings(self, context: Context, obj: Object, old: Object | None) -> Sequence[str]:
         if context.subresource:

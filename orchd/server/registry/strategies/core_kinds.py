@@ -5,19 +5,45 @@ from __future__ import annotations
 from typing import Any
 
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects import feature_gates
+from orchd.kinds.objects import empty_collections
 from orchd.server.registry.interfaces import Context
 from orchd.server.registry.strategies.base import Strategy
 
 
 class PhaseStrategy(Strategy):
-    """Volumes and claims start in phase Pending. Some status fields depend on feature gates."""
+    """Volumes and claims start in phase Pending."""
 
     def empty_status(self) -> Any:
         return {"phase": "Pending"}
 
     def status_update(self, obj: Object, old: Object) -> Object:
-        return feature_gates.drop_disabled(super().status_update(obj, old), old, self.type, self.settings)
+        return empty_collections.as_stored(super().status_update(obj, old), self.type)
+
+
+class ClaimStrategy(PhaseStrategy):
+    """A claim's data source is a claim or a snapshot, unless dataSourceRef says more or the claim has one already."""
+
+    def prepare_create(self, context: Context, obj: Object) -> Object:
+        return self._with_sources(super().prepare_create(context, obj), {})
+
+    def prepare_update(self, context: Context, obj: Object, old: Object) -> Object:
+        prepared = super().prepare_update(context, obj, old)
+        return prepared if context.subresource else self._with_sources(prepared, old.get("spec") or {})
+
+    def _with_sources(self, obj: Object, before: Object) -> Object:
+        spec = obj.get("spec") or {}
+        source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+        in_use = before.get("dataSource") is not None or before.get("dataSourceRef") is not None
+        if source is not None and reference is None and not in_use and not self._is_volume(source):
+            return {**obj, "spec": {name: value for name, value in spec.items() if name != "dataSource"}}
+        if (source is None) != (reference is None) and self.settings.feature("AnyVolumeDataSource"):
+            return {**obj, "spec": {**spec, "dataSource": source or reference, "dataSourceRef": reference or source}}
+        return obj
+
+    def _is_volume(self, source: Object) -> bool:
+        snapshots = self.settings.dialect("snapshot.storage.{abbr}.io")
+        named = source.get("apiGroup") or "", source.get("kind")
+        return named in (("", "PersistentVolumeClaim"), (snapshots, "VolumeSnapshot"))
 
 
 class EventStrategy(Strategy):

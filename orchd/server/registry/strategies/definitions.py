@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions: records stored versions; deletion waits for the instances."""
+"""CustomResourceDefinitions: records stored versions and dropped rules; deletion waits for the instances."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.crd.conditions import FINALIZER, TERMINATING, with_condition
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.objects.schema_check.definitions import rules
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate import apiextensions
 from orchd.kinds.objects.validate.report import Report
@@ -37,11 +38,29 @@ class DefinitionStrategy(Strategy):
         self._old_form = resource.version == "v1beta1"
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
-        return _with_storage_version(super().prepare_create(context, obj))
+        obj, count = self._without_rules(context, obj)
+        return self._with_dropped(context, _with_storage_version(super().prepare_create(context, obj)), count)
 
     def prepare_update(self, context: Context, obj: Object, old: Object) -> Object:
-        obj = super().prepare_update(context, obj, old)
-        return obj if context.subresource == "status" else _with_storage_version(obj)
+        if context.subresource == "status":
+            return super().prepare_update(context, obj, old)
+        obj, count = self._without_rules(context, obj)
+        obj = _with_storage_version(super().prepare_update(context, obj, old))
+        return self._with_dropped(context, obj, count) if count or obj.get("spec") != old.get("spec") else obj
+
+    def _without_rules(self, context: Context, obj: Object) -> tuple[Object, int]:
+        """The definition without rules, if their feature is off, and how many it had, of which the client is warned."""
+        if self.settings.feature(rules.GATE):
+            return obj, 0
+        obj, count = rules.without_rules(obj, self.settings.dialect)
+        if count:
+            context.warn(rules.warning(count, self.settings.dialect))
+        return obj, count
+
+    def _with_dropped(self, context: Context, obj: Object, count: int) -> Object:
+        status = obj.get("status") or {}
+        changed = rules.with_dropped(status, count, self.settings.dialect, now=timestamp(context.now))
+        return obj if changed == status else {**obj, "status": changed}
 
     def validate_create(self, context: Context, obj: Object) -> Sequence[Cause]:
         if not self._old_form:

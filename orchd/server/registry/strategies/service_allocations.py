@@ -9,7 +9,8 @@ from typing import Any
 
 import orjson
 
-from orchd.cache.interfaces import Change, ChangeType, Entry, ICache, ISubscription
+from orchd.cache.entries import Change, ChangeType, Entry
+from orchd.cache.interfaces import ICache, ISubscription
 from orchd.kinds.objects.validate.names import parse_ip
 
 

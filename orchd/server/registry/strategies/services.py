@@ -29,7 +29,7 @@ from orchd.server.registry.ranges import (
 from orchd.server.registry.strategies import servicefields as fields
 from orchd.server.registry.strategies.base import Strategy, nothing_taken
 from orchd.server.registry.strategies.service_allocations import ServiceAllocations, addresses_of, ports_of
-from orchd.txkit.instruments import Counter, Gauge, Instrument
+from orchd.txkit.metrics.instruments import Counter, Gauge, Instrument
 
 Numbers = NumberRange | PretendedNumbers
 Addresses = AddressRange | PretendedAddresses

@@ -13,7 +13,7 @@ from orchd.kinds.objects.settings import ObjectSettings
 from orchd.pki.certificates import load_chain
 from orchd.server.registry.interfaces import Context
 from orchd.server.registry.strategies.base import Strategy
-from orchd.txkit.instruments import Counter
+from orchd.txkit.metrics.instruments import Counter
 
 #: Seconds by which a certificate may begin before it is signed.
 _BACKDATED: Final = 300

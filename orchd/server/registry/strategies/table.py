@@ -11,7 +11,12 @@ from orchd.server.registry.object_store import ObjectStore
 from orchd.server.registry.strategies.api_services import APIServiceStrategy
 from orchd.server.registry.strategies.autoscalers import AutoscalerStrategy
 from orchd.server.registry.strategies.base import Strategy
-from orchd.server.registry.strategies.core_kinds import EventStrategy, PhaseStrategy, ServiceAccountStrategy
+from orchd.server.registry.strategies.core_kinds import (
+    ClaimStrategy,
+    EventStrategy,
+    PhaseStrategy,
+    ServiceAccountStrategy,
+)
 from orchd.server.registry.strategies.custom import CustomStrategy
 from orchd.server.registry.strategies.definitions import DefinitionStrategy
 from orchd.server.registry.strategies.namespaces import NamespaceStrategy
@@ -25,15 +30,16 @@ from orchd.server.registry.strategies.workloads import (
     DeploymentStrategy,
     JobStrategy,
     RevisionStrategy,
+    StatefulSetStrategy,
 )
 
 #: Strategies by class name, which the row of a kind states (`orchd.kinds.rows.KindRow.strategy`).
 STRATEGIES: Final[dict[str, type[Strategy]]] = {
     strategy.__name__: strategy
     for strategy in (
-        APIServiceStrategy, AutoscalerStrategy, DaemonSetStrategy, DefinitionStrategy, DeploymentStrategy, EventStrategy,
+        APIServiceStrategy, AutoscalerStrategy, ClaimStrategy, DaemonSetStrategy, DefinitionStrategy, DeploymentStrategy, EventStrategy,
         JobStrategy, NamespaceStrategy, PhaseStrategy, PodStrategy, PriorityClassStrategy, RevisionStrategy,
-        ServiceAccountStrategy, ServiceStrategy, SigningRequestStrategy, SliceStrategy,
+        ServiceAccountStrategy, ServiceStrategy, SigningRequestStrategy, SliceStrategy, StatefulSetStrategy,
     )
 }  # fmt: skip
 

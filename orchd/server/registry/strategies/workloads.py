@@ -1,4 +1,4 @@
-"""Strategies of workload kinds: Deployment, DaemonSet, Job and ControllerRevision."""
+"""Strategies of workload kinds: Deployment, DaemonSet, StatefulSet, Job and ControllerRevision."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from orchd.errors import Cause
 from orchd.kinds import verbatim
 from orchd.kinds.digits import integer, is_whole
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects import feature_gates
 from orchd.kinds.objects.defaults.workloads import TEMPLATE_GENERATION
+from orchd.kinds.objects.validate.batch import TRACKING
 from orchd.server.registry.interfaces import Context
 from orchd.server.registry.strategies.base import Strategy
 
@@ -19,6 +19,8 @@ _ORPHANED_PODS = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
     "propagationPolicy=Orphan to suppress this warning"
 )
+#: A field of a StatefulSet's spec.
+_CLAIM_RETENTION = "persistentVolumeClaimRetentionPolicy"
 
 
 class DeploymentStrategy(Strategy):
@@ -58,11 +60,30 @@ class DaemonSetStrategy(Strategy):
         return {**obj, "metadata": {**metadata, "annotations": annotations}}
 
 
+class StatefulSetStrategy(Strategy):
+    """Clients are warned of a retention policy for claims that is dropped because its feature gate is off."""
+
+    def prepare_create(self, context: Context, obj: Object) -> Object:
+        return self._with_warning(context, obj, super().prepare_create(context, obj))
+
+    def prepare_update(self, context: Context, obj: Object, old: Object) -> Object:
+        return self._with_warning(context, obj, super().prepare_update(context, obj, old))
+
+    def _with_warning(self, context: Context, given: Object, kept: Object) -> Object:
+        if (given.get("spec") or {}).get(_CLAIM_RETENTION) and not kept["spec"].get(_CLAIM_RETENTION) and not context.subresource:
+            context.warn(f"spec.{_CLAIM_RETENTION}: dropped, because the feature gate StatefulSetAutoDeletePVC is off")
+        return kept
+
+
 class JobStrategy(Strategy):
     """A job without a manual selector gets one from its uid. Existing values are preserved, for validation to reject."""
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
-        obj = feature_gates.drop_job_tracking(super().prepare_create(context, obj), self.settings)
+        obj = super().prepare_create(context, obj)
+        if self.settings.feature("JobTrackingWithFinalizers"):
+            # How a job is tracked is decided when it is created.
+            annotations = {**(obj["metadata"].get("annotations") or {}), self.settings.dialect(TRACKING): ""}
+            obj = {**obj, "metadata": {**obj["metadata"], "annotations": annotations}}
         spec = dict(obj.get("spec") or {})
         if not spec.get("manualSelector"):
             template = dict(spec.get("template") or {})

@@ -104,7 +104,6 @@ def test_job_tracking_annotation_cannot_be_added() -> None:
     """The annotation may be kept but not added."""
     key = ORCH("batch.{long}.io/job-tracking")
     tracked = {"metadata": {"uid": "u", "annotations": {key: ""}}, "spec": JOB}
-    assert errors_of("batch/v1/jobs", tracked) == []
     assert errors_of("batch/v1/jobs", tracked, tracked) == []
     added = errors_of("batch/v1/jobs", tracked, {"metadata": {"uid": "u"}, "spec": JOB})
     assert added == [f"metadata.annotations[{key}]: Forbidden: cannot add this annotation"]

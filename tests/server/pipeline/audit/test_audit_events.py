@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-import yaml
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 from zope.interface import implementer
@@ -19,7 +18,7 @@ from orchd.kinds.identity import User
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.pipeline import requestinfo
 from orchd.server.pipeline.audit.interfaces import IAuditSink
-from orchd.server.pipeline.audit.policy import parse
+from orchd.server.pipeline.audit.policy import make_policy
 from orchd.server.pipeline.audit.record import answer_of, source_addresses, strip_managed_fields
 from orchd.server.pipeline.audit.stage import AuditStage, AuditTrail, UnauthenticatedAuditStage
 from orchd.server.pipeline.interfaces import ISink, IStream, Request, Response
@@ -57,18 +56,20 @@ class Kept:
 
 def trail(sink: Kept, level: str = "RequestResponse", *, clock: Clock | None = None, **rule: Any) -> AuditTrail:
     document = {"apiVersion": "audit.orch.io/v1", "kind": "Policy", "rules": [{"level": level, **rule}]}
-    return AuditTrail(ORCH, parse(yaml.safe_dump(document), ORCH), [sink], lambda: 1_000_000_000.25, clock or Clock())
+    return AuditTrail(ORCH, make_policy(document), [sink], lambda: 1_000_000_000.25, clock or Clock())
 
 
 def ask(method: str = "GET", path: str = POD, body: bytes = b"", user: User | None = ALICE, **headers: str) -> Request:
     raw, _, query = path.partition("?")
     named = {name.replace("_", "-"): (value,) for name, value in headers.items()}
     parameters = {k: [v] for k, _, v in (p.partition("=") for p in query.split("&") if p)}
-    return Request(
+    asked = Request(
         method=method, path=raw, raw_path=raw, query=Query.of(parameters), headers=named, body=BytesBody(body), user=user,
-        credentials=Credentials(headers=named, remote="10.1.2.3"), received=0.0, audit_id="id-1",
+        credentials=Credentials(headers=named, remote="10.1.2.3"), received=0.0,
         info=requestinfo.parse(method, raw, parameters),
     )  # fmt: skip
+    asked.trace.audit_id = "id-1"
+    return asked
 
 
 @implementer(IStream)
@@ -106,7 +107,7 @@ class Sink:
 
 async def pod(request: Request) -> Response:
     body = await request.body.read(1000)
-    request.sent = json.loads(body) if body else None
+    request.trace.body = json.loads(body) if body else None
     return Response(code=201, body=b'{"kind":"Pod","metadata":{"name":"x","managedFields":[]}}')
 
 
@@ -116,7 +117,7 @@ class TestEvents:
         annotations."""
         sink = Kept()
         request = ask("PUT", POD + "?dryRun=All", b'{"metadata":{"name":"x","uid":"u"}}', user_agent="test/1")
-        request.annotations["b"], request.annotations["a"] = "2", "1"
+        request.trace.annotations["b"], request.trace.annotations["a"] = "2", "1"
         run(AuditStage(trail(sink))(request, pod))
         common = {
             "kind": "Event", "apiVersion": "audit.orch.io/v1", "level": "RequestResponse", "auditID": "id-1",
@@ -170,7 +171,7 @@ class TestEvents:
         for level, expected in (("Metadata", {"other"}), ("Request", {"other", "patch.webhook.admission.orch.io/round_0_index_0"})):
             sink = Kept()
             request = ask()
-            request.annotations.update({"other": "1", "patch.webhook.admission.orch.io/round_0_index_0": "{}"})
+            request.trace.annotations.update({"other": "1", "patch.webhook.admission.orch.io/round_0_index_0": "{}"})
             run(AuditStage(trail(sink, level))(request, pod))
             assert set(sink.events[1]["annotations"]) == expected
 
@@ -292,7 +293,7 @@ class TestEvents:
         sink = Kept()
         request = ask()
         run(AuditStage(trail(sink, "None"))(request, pod))
-        assert not sink.events and not request.audited
+        assert not sink.events and not request.trace.audited
 
     def test_impersonated_user_is_recorded(self) -> None:
         """The event has both the authenticated and the impersonated user."""
@@ -343,7 +344,7 @@ class TestSinks:
         with pytest.raises(ApiError) as refused:
             run(AuditStage(strict)(ask(), pod))
         assert refused.value.code == 500 and "failed to store audit event" in refused.value.message
-        assert strict.refused == 1
+        assert strict.metrics.rejected.values == {(): 1.0}
 
     @pytest.mark.parametrize("finished", [True, False])
     def test_stop_waits_for_streams_for_a_limited_time(self, finished: bool) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
+import orjson
 import pytest
 
 from orchd.dialect import ORCH
@@ -17,7 +19,9 @@ from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.query import EMPTY
 from orchd.server.pipeline.verbs.subresources import locations
 from orchd.server.pipeline.verbs.subresources.addresses import AddressNotAllowedError, global_unicast
-from orchd.server.pipeline.verbs.subresources.proxy import rest_of
+from orchd.server.pipeline.verbs.subresources.foreign import NoAdmission
+from orchd.server.pipeline.verbs.subresources.locations import Location
+from orchd.server.pipeline.verbs.subresources.proxy import Proxies, rest_of
 from orchd.server.pipeline.verbs.subresources.upgrade import UpgradeError, offered_protocols, wants_upgrade
 from orchd.server.pipeline.verbs.subresources.upstream import Reply, UnreachableError
 from orchd.testing.server import InProcessServer, make_server, run
@@ -50,21 +54,21 @@ class Upstream:
         self.wrong = ""
         self.not_allowed = False
 
-    async def fetch(self, method: str, url: str, headers: Any, body: bytes = b"") -> Reply:
+    async def fetch(self, method: str, location: Location, target: str, headers: Any, body: bytes = b"") -> Reply:
         if self.not_allowed:
             raise AddressNotAllowedError
         if self.wrong:
             raise UnreachableError(self.wrong)
-        self.asked.append((method, url, dict(headers), body))
+        self.asked.append((method, f"{location.origin}{target}", dict(headers), body))
         named = [("Content-Type", "text/x"), ("X-Own", "1"), ("Transfer-Encoding", "chunked")]
         return Reply(code=self.code, headers=named, stream=Body(b"said"))
 
-    async def hand_through(self, request: Request, url: str, headers: Any = None) -> Response:
+    async def hand_through(self, request: Request, location: Location, target: str, headers: Any = None) -> Response:
         if self.not_allowed:
             raise AddressNotAllowedError
         if self.wrong:
             raise UpgradeError(self.wrong)
-        self.joined.append(url)
+        self.joined.append(f"{location.origin}{target}")
         return Response(code=101)
 
 
@@ -168,6 +172,45 @@ def test_proxy_names_with_scheme_and_port(call: Any, others: Upstream, name: str
     """The name may include the scheme and the port."""
     call("GET", f"{CORE}/pods/{name}/proxy/")
     assert others.asked[0][1] == url
+
+
+WRONG_PORTS = [
+    "80@192.0.2.66", "80%40192.0.2.66", "0", "65536", "99999999", "9" * 5000, "80%20", "%2080", "0x50", "8_0", "+80", "-80", "\u0668\u0660",
+    "80%23", "80%3F", "80%5C", "http", "%0A80",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("headers", [{}, {"connection": "Upgrade", "upgrade": "X/1"}])
+@pytest.mark.parametrize("port", WRONG_PORTS)
+def test_ports_that_are_no_numbers_are_400(call: Any, others: Upstream, port: str, headers: Any) -> None:
+    """Nothing is connected to unless the port is a number from 1 to 65535."""
+    for path in (f"{CORE}/pods/p:{port}/proxy/x", "/api/v1/nodes/n:" + f"{port}/proxy/x", f"{CORE}/pods/https:p:{port}/proxy/x"):
+        assert call("GET", path, headers=headers, hijack=lambda: None).code == 400
+    assert not others.asked and not others.joined
+
+
+def test_only_agents_get_the_certificate_for_agents() -> None:
+    """Another port of a node is not reached through the transport that presents a certificate to kubelets."""
+    node = {"status": {"addresses": [{"type": "InternalIP", "address": "1.2.3.4"}]}}
+    agents, pods = Upstream(), Upstream()
+    entry = SimpleNamespace(json=orjson.dumps(node))
+
+    async def get(*_: Any) -> Any:
+        return entry
+
+    resource = SimpleNamespace(resource=lambda *_: object())
+    context: Any = SimpleNamespace(dialect=ORCH, catalog=lambda: resource, registry=SimpleNamespace(get=get), write_context=lambda *_: None)
+    foreign: Any = SimpleNamespace(admission=NoAdmission())
+    proxy: Any = Proxies(foreign, pods, Random(0), agents=agents).nodes["get"]
+    for name in ("n", "n:10250", "n:10251"):
+        target: Any = SimpleNamespace(name=name, namespace="")
+        request = Request(
+            method="GET", path="/", raw_path=f"/api/v1/nodes/{name}/proxy/x", query=EMPTY, headers={}, body=NoBody(),
+            credentials=Credentials(headers={}), received=0.0,
+        )  # fmt: skip
+        run(proxy(context, request, target))
+    assert [url for _, url, _, _ in agents.asked] == ["https://1.2.3.4:10250/x"] * 2
+    assert [url for _, url, _, _ in pods.asked] == ["http://1.2.3.4:10251/x"]
 
 
 @pytest.mark.parametrize("method", ["OPTIONS", "HEAD"])

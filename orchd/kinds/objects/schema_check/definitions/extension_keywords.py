@@ -70,3 +70,19 @@ def everywhere(schema: Schema | None) -> Iterator[Schema]:
 def has(schema: Schema | None, wanted: Callable[[Schema], bool]) -> bool:
     """True if a predicate holds for a schema or one nested in it."""
     return any(map(wanted, everywhere(schema)))
+
+
+def without(schema: Schema, keyword: str) -> dict[str, Any]:
+    """A schema without a keyword, in it and in all schemas nested in it."""
+    out = {}
+    for word, value in schema.items():
+        if word == keyword:
+            continue
+        if word in _MAPS and isinstance(value, dict):
+            value = {name: without(each, keyword) if isinstance(each, dict) else each for name, each in value.items()}
+        elif word in _NESTING and isinstance(value, list):
+            value = [without(each, keyword) if isinstance(each, dict) else each for each in value]
+        elif word in _NESTING and isinstance(value, dict):
+            value = without(value, keyword)
+        out[word] = value
+    return out

@@ -12,13 +12,12 @@ from orchd.kinds.gotext.structs import dump
 from orchd.kinds.objects.schema_check.definitions import defaults, keywords, structural
 from orchd.kinds.objects.schema_check.definitions.extension_keywords import Schema, extension_keywords
 from orchd.kinds.objects.schema_check.definitions.options import Options
+from orchd.kinds.objects.schema_check.definitions.rules import GATE as RULES
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.paths import Path, root
 from orchd.kinds.objects.validate.report import Report
 
 _ALL: Final = Options()
-#: Feature gate of CEL rules.
-RULES: Final = "CustomResourceValidationExpressions"
 #: Keywords allowed at the root if status is a subresource, because status is validated separately then.
 _AT_THE_ROOT = (
     "Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems "
@@ -35,7 +34,7 @@ def _fine(encoded: bytes, dialect: Dialect, status: bool, rules: bool) -> bool:
 
 def is_fine(schema: Schema, settings: ObjectSettings, *, status: bool = False) -> bool:
     """True if a schema meets all rules. Memoized, because every update of a definition's status validates its schemas."""
-    return _fine(orjson.dumps(schema), settings.dialect, status, settings.feature(RULES, False))
+    return _fine(orjson.dumps(schema), settings.dialect, status, settings.feature(RULES))
 
 
 def check(schema: Schema, at: Path, report: Report, options: Options, *, status: bool) -> None:
@@ -54,7 +53,7 @@ def _check(schema: Schema, at: Path, report: Report, options: Options, *, status
     place = keywords.Place(
         words=spelled,
         validations=lambda part, here, to, root: keywords.rules(
-            part[spelled.validations], here / spelled.validations, to, refused=to.settings.feature(RULES, False)
+            part[spelled.validations], here / spelled.validations, to, refused=to.settings.feature(RULES)
         ),
         types=options.types,
         no_defaults=options.no_defaults,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from orchd.kinds.gotext import differences
+from orchd.kinds.gotext.values import GoText
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.core.field_rules import is_subdomain, require_text
@@ -17,6 +18,11 @@ from orchd.kinds.quantities import amount
 MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce")
 VOLUME_MODES: Final = ("Block", "Filesystem")
 _IMMUTABLE: Final = "spec is immutable after creation except resources.requests for bound claims"
+#: Values of status.resizeStatus, in the order of messages.
+_RESIZE: Final = (
+    "", "ControllerExpansionFailed", "ControllerExpansionInProgress", "NodeExpansionFailed", "NodeExpansionInProgress",
+    "NodeExpansionPending",
+)
 CLASS_ANNOTATION: Final = "volume.beta.{long}.io/storage-class"
 
 
@@ -26,7 +32,7 @@ def create(claim: Object, report: Report) -> None:
 
 
 def access_modes(modes: list[str], at: Path, report: Report) -> None:
-    known = (*MODES, "ReadWriteOncePod") if report.settings.feature("ReadWriteOncePod", False) else MODES
+    known = (*MODES, "ReadWriteOncePod") if report.settings.feature("ReadWriteOncePod") else MODES
     for mode in modes:
         if mode not in known:
             report.unsupported(at, mode, known)
@@ -54,6 +60,9 @@ def spec(value: Object, at: Path, report: Report) -> None:
     for member in ("dataSource", "dataSourceRef"):
         if value.get(member) is not None:
             _data_source(value[member], at / member, report)
+    source, reference = value.get("dataSource"), value.get("dataSourceRef")
+    if source is not None and reference is not None and not differences.same(source, reference):
+        report.invalid(at, str(at / "dataSource"), "must match dataSourceRef")
 
 
 def _data_source(source: Object, at: Path, report: Report) -> None:
@@ -80,14 +89,20 @@ def update(claim: Object, old: Object, report: Report) -> None:
     elif (was or "") != (now or ""):
         report.invalid(METADATA / "annotations" / annotation, now or "", "field is immutable")
     size, before_size = _size(new), _size(before)
-    if (claim.get("status") or {}).get("phase") == "Bound" and (new.get("resources") or {}).get("requests"):
+    grows = report.settings.feature("ExpandPersistentVolumes")
+    if grows and (claim.get("status") or {}).get("phase") == "Bound" and (new.get("resources") or {}).get("requests"):
         requests = {**new["resources"]["requests"], "storage": before_size}
         new["resources"] = {**new["resources"], "requests": requests}
     if not differences.same(new, before):
-        report.forbidden(SPEC, f"{_IMMUTABLE}\n{differences.text('core.PersistentVolumeClaimSpec', before, new)}")
-    if amount(size) < amount(before_size):
+        words = _IMMUTABLE if grows else "field is immutable after creation"
+        report.forbidden(SPEC, f"{words}\n{differences.text('core.PersistentVolumeClaimSpec', before, new)}")
+    if grows and amount(size) < amount(before_size):
         at = SPEC / "resources" / "requests" / "storage"
-        report.forbidden(at, "field can not be less than previous value")
+        capacity = ((old.get("status") or {}).get("capacity") or {}).get("storage") or "0"
+        if not report.settings.feature("RecoverVolumeExpansionFailure"):
+            report.forbidden(at, "field can not be less than previous value")
+        elif amount(size) <= amount(capacity):
+            report.forbidden(at, "field can not be less than status.capacity")
     report.immutable(root("volumeMode"), new.get("volumeMode"), before.get("volumeMode"))
 
 
@@ -102,6 +117,20 @@ def update_status(claim: Object, old: Object, report: Report) -> None:
         report.required(root("Spec") / "accessModes")
     for name, quantity in (status.get("capacity") or {}).items():
         basic_resource(quantity, (STATUS / "capacity")[name], report)
+    if report.settings.feature("RecoverVolumeExpansionFailure"):
+        _expansion_status(status, report)
+
+
+def _expansion_status(status: Object, report: Report) -> None:
+    state = status.get("resizeStatus")
+    if state is not None and state not in _RESIZE:
+        report.unsupported(STATUS / "resizeStatus", state, _RESIZE)
+    for name, quantity in (status.get("allocatedResources") or {}).items():
+        at = STATUS / "allocatedResources"
+        if name != "storage":
+            report.unsupported(at, GoText(name), ("storage",))
+        else:
+            basic_resource(quantity, at[name], report)
 
 
 def basic_resource(quantity: Any, at: Path, report: Report) -> None:

@@ -22,6 +22,7 @@ ENV_FIELDS: Final = (
 _KNOWN_FIELDS: Final = frozenset(
     (*DOWNWARD_FIELDS, *ENV_FIELDS, "spec.restartPolicy", "spec.schedulerName", "status.phase", "spec.host")
 )
+HUGE_PAGES: Final = ("limits.hugepages-", "requests.hugepages-")
 _RESOURCES: Final = (
     "limits.cpu", "limits.ephemeral-storage", "limits.memory", "requests.cpu", "requests.ephemeral-storage", "requests.memory",
 )
@@ -74,7 +75,9 @@ def resource_field(reference: Object, at: Path, report: Report, *, volume: bool)
         report.required(at / "containerName")
     elif not resource:
         report.required(at / "resource")
-    elif resource not in _RESOURCES and not resource.startswith(("limits.hugepages-", "requests.hugepages-")):
+    elif resource not in _RESOURCES and not (
+        resource.startswith(HUGE_PAGES) and report.settings.feature("DownwardAPIHugePages")
+    ):
         report.unsupported(at / "resource", resource, _RESOURCES)
     divisor = str(reference.get("divisor") or "0")
     if amount(divisor):

@@ -21,8 +21,9 @@ from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.quantities import amount
 
 _LIMIT_TYPES: Final = ("Pod", "Container", "PersistentVolumeClaim")
+CROSS_NAMESPACE: Final = "CrossNamespacePodAffinity"
 _SCOPES: Final = (
-    "Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity",
+    "Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass", CROSS_NAMESPACE,
 )
 _COMPUTE: Final = ("pods", "cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory")
 _PAIRS: Final = (("BestEffort", "NotBestEffort"), ("Terminating", "NotTerminating"))
@@ -143,7 +144,7 @@ def _quota_spec(spec: Object, report: Report) -> None:
     shown = dump("[]core.ResourceQuotaScope", scopes or None)
     at = SPEC / "scopes"
     for scope in scopes:
-        if scope not in _SCOPES:
+        if not _is_scope(scope, report):
             report.invalid(at, shown, "unsupported scope")
         _applies(scope, hard, at, shown, report)
     for pair in _PAIRS:
@@ -151,6 +152,12 @@ def _quota_spec(spec: Object, report: Report) -> None:
             report.invalid(at, shown, "conflicting scopes")
     if spec.get("scopeSelector"):
         _scope_selector(spec["scopeSelector"], hard, shown, report)
+
+
+def _is_scope(scope: str, report: Report) -> bool:
+    if scope == CROSS_NAMESPACE and not report.settings.feature("PodAffinityNamespaceSelector"):
+        return False
+    return scope in _SCOPES
 
 
 def _applies(scope: str, hard: Object, at: Path, shown: Any, report: Report) -> None:
@@ -169,7 +176,7 @@ def _scope_selector(selector: Object, hard: Object, scopes: Any, report: Report)
     for requirement in selector.get("matchExpressions") or ():
         scope, operator = requirement.get("scopeName") or "", requirement.get("operator") or ""
         values = requirement.get("values") or []
-        if scope not in _SCOPES:
+        if not _is_scope(scope, report):
             report.invalid(at / "scopeName", scope, "unsupported scope")
         _applies(scope, hard, at, dump("core.ScopeSelector", selector), report)
         if scope in _SCOPES and scope != "PriorityClass" and operator != "Exists":

@@ -32,7 +32,7 @@ def annotation_rules(value: dict[str, str], spec: Object, at: Path, report: Repo
     if value.get(dialect(TOLERATIONS)):
         _old_tolerations(value[dialect(TOLERATIONS)], at, report)
     cost = value.get(dialect(DELETION_COST))
-    if cost is not None and not _int32(cost):
+    if cost is not None and not _int32(cost) and report.settings.feature("PodDeletionCost"):
         report.invalid(at[dialect(DELETION_COST)], cost, "must be a 32bit integer")
     pod, container, apparmor = dialect(SECCOMP_POD), dialect(SECCOMP_CONTAINER), dialect(APPARMOR)
     if pod in value:

@@ -15,6 +15,7 @@ from orchd.kinds.objects.validate.core.containers import (
 )
 from orchd.kinds.objects.validate.core.field_rules import MAX_INT32, is_label, is_qualified, is_subdomain
 from orchd.kinds.objects.validate.core.podannotations import annotation_rules, seccomp_agrees
+from orchd.kinds.objects.validate.core.podos import operating_system
 from orchd.kinds.objects.validate.core.volumes import volumes
 from orchd.kinds.objects.validate.names import between, parse_ip, subdomain, subdomain_name
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, Path
@@ -106,6 +107,8 @@ def spec(value: Object, at: Path, report: Report, *, name: str = "") -> None:
         preemption_policy(value["preemptionPolicy"], at / "preemptionPolicy", report)
     if get("overhead"):
         resources.requirements({"limits": value["overhead"]}, at / "overhead", report)
+    if get("os") is not None:
+        operating_system(value, at, report)
 
 
 def _one_of(value: str, allowed: tuple[str, ...], at: Path, report: Report) -> None:
@@ -146,7 +149,7 @@ def _dns(config: Object | None, policy: str | None, at: Path, report: Report) ->
     if not config:
         return
     servers, searches = config.get("nameservers") or [], config.get("searches") or []
-    expanded = report.settings.feature("ExpandedDNSConfig", False)
+    expanded = report.settings.feature("ExpandedDNSConfig")
     paths, characters = (32, 2048) if expanded else (6, 256)
     if len(servers) > 3:
         report.invalid(at / "nameservers", servers, "must not have more than 3 nameservers")

@@ -155,7 +155,7 @@ def _windows_user(name: str, at: Path, report: Report) -> None:
 def host_process(spec: Object, at: Path, report: Report) -> None:
     """Validate Windows host-process containers: all containers of a pod or none, with the host's network."""
     pod = ((spec.get("securityContext") or {}).get("windowsOptions") or {}).get("hostProcess")
-    allowed = report.settings.feature("WindowsHostProcessContainers", True)
+    allowed = report.settings.feature("WindowsHostProcessContainers")
     why = "not allowed when feature gate 'WindowsHostProcessContainers' is not enabled"
     if not allowed and pod is not None:
         report.forbidden(at / "securityContext" / "windowsOptions" / "hostProcess", why)

@@ -33,7 +33,7 @@ def _has_health_check(spec: Object) -> bool:
 
 def _one_protocol(spec: Object, old: Object, report: Report) -> None:
     """Validate protocols of a load balancer: one, unless the stored service has several."""
-    if report.settings.feature("MixedProtocolLBService", False) or (_mixes_protocols(old) and _mixes_protocols(spec)):
+    if report.settings.feature("MixedProtocolLBService") or (_mixes_protocols(old) and _mixes_protocols(spec)):
         return
     if _mixes_protocols(spec):
         shown = dump("[]core.ServicePort", spec.get("ports") or [])
@@ -231,7 +231,7 @@ def _balancer(kind: str, metadata: Object, spec: Object, report: Report) -> None
     allocate = spec.get("allocateLoadBalancerNodePorts")
     if allocate is not None and not balanced:
         report.forbidden(SPEC / "allocateLoadBalancerNodePorts", _ONLY_BALANCED)
-    if allocate is None and balanced:
+    if allocate is None and balanced and report.settings.feature("ServiceLBNodePortControl"):
         report.required(root("allocateLoadBalancerNodePorts"))
     _balancer_class(spec, report)
 
@@ -265,7 +265,7 @@ def _traffic(kind: str, spec: Object, report: Report) -> None:
         report.invalid(SPEC / "healthCheckNodePort", number, why)
     internal = spec.get("internalTrafficPolicy")
     if internal is None:
-        if kind in ("ClusterIP", "NodePort", "LoadBalancer"):
+        if kind in ("ClusterIP", "NodePort", "LoadBalancer") and report.settings.feature("ServiceInternalTrafficPolicy"):
             report.required(SPEC / "internalTrafficPolicy")
     elif internal not in ("Cluster", "Local"):
         report.unsupported(SPEC / "internalTrafficPolicy", internal, ("Cluster", "Local"))

@@ -34,10 +34,10 @@ def flag(request: Request, name: str) -> bool:
     return name in request.query and request.param(name).lower() not in _FALSE
 
 
-async def upgrade(upstream: IUpstream, request: Request, url: str) -> Response:
+async def upgrade(upstream: IUpstream, request: Request, location: Location, target: str) -> Response:
     """Join the client's connection with one to a backend. Raises ApiError."""
     try:
-        return await upstream.hand_through(request, url)
+        return await upstream.hand_through(request, location, target)
     except UnreachableError as error:
         raise bare_error(f"error dialing backend: {error}") from None
     except UpgradeError as error:
@@ -85,11 +85,11 @@ class Logs:
             return Response(code=204, content_type="", headers=[NO_STORE])
         agent = await agent_of(context, pod, self._preferred, "no log")
         path = "/".join(quote(word, safe="") for word in (target.namespace, target.name, container))
-        url = f"{agent.origin}/containerLogs/{path}" + (f"?{urlencode(params)}" if params else "")
+        wanted = f"/containerLogs/{path}" + (f"?{urlencode(params)}" if params else "")
         try:
-            reply = await self._upstream.fetch("GET", url, ())
+            reply = await self._upstream.fetch("GET", agent, wanted, ())
         except UnreachableError as error:
-            raise bare_error(f'Get "{url}": {error}') from None
+            raise bare_error(f'Get "{agent.origin}{wanted}": {error}') from None
         if not 200 <= reply.code <= 206:
             raise await _complaint(reply, target.name)
         return Response(content_type="text/plain", headers=[NO_STORE], stream=reply.stream)
@@ -173,11 +173,11 @@ class Streams:
         if not wants_upgrade(request) or request.hijack is None:
             raise errors.bad_request("Upgrade request required")
         path = "/".join(quote(word, safe="") for word in words)
-        url = f"{agent.origin}/{_AGENT_PATHS[what]}/{path}"
+        wanted = f"/{_AGENT_PATHS[what]}/{path}"
         params = _parameters(options)
         if params:
-            url += "?" + urlencode(params)
-        return await upgrade(self._upstream, request, url)
+            wanted += "?" + urlencode(params)
+        return await upgrade(self._upstream, request, agent, wanted)
 
 
 _PURPOSES = {"exec": "execute in", "attach": "attach to", "portforward": "forward ports to"}

@@ -18,21 +18,40 @@ from orchd.server.pipeline.verbs.subresources.foreign import bare_error
 #: Default preference of node address types.
 PREFERRED = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
 NODE_PORT = 10250
+_MOST_PORT = 65535
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Scheme, host and port of a server; `of_node` is True for a kubelet. `port` "" is the scheme's default."""
+    """Scheme, host and port of a server; `of_node` is True for a kubelet. `port` 0 is the scheme's default.
+
+    Connections are made from these values. The texts `authority` and `origin` are for headers and messages: `host` comes from
+    objects, so that a text may name another server than the location.
+    """
 
     scheme: str
     host: str
-    port: str
+    port: int = 0
     of_node: bool = False
 
     @property
-    def origin(self) -> str:
+    def secure(self) -> bool:
+        return self.scheme == "https"
+
+    @property
+    def port_number(self) -> int:
+        """The port, or the default of the scheme."""
+        return self.port or (443 if self.secure else 80)
+
+    @property
+    def authority(self) -> str:
+        """Host and port, as in a URL and a Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{self.scheme}://{host}:{self.port}" if self.port else f"{self.scheme}://{host}"
+        return f"{host}:{self.port}" if self.port else host
+
+    @property
+    def origin(self) -> str:
+        return f"{self.scheme}://{self.authority}"
 
 
 def unavailable(message: str) -> ApiError:
@@ -48,9 +67,19 @@ def split(name: str, what: str) -> tuple[str, str, str]:
     elif len(parts) == 2:
         parts = ["", *parts]
     if len(parts) != 3 or not parts[1] or parts[0] not in ("", "http", "https"):
-        raise errors.bad_request(f'invalid {what} request "{name}"')
+        raise errors.bad_request(f"invalid {what} request {errors.quoted(name)}")
     scheme, inner, port = parts
     return scheme, inner, port
+
+
+def parse_port(name: str, what: str, port: str) -> int:
+    """The port in the name of a request, 0 for none. Raises ApiError 400 unless it is empty or a number from 1 to 65535."""
+    if not port:
+        return 0
+    number = integer(port) if is_whole(port) else 0
+    if not 1 <= number <= _MOST_PORT:
+        raise errors.bad_request(f"invalid {what} request {errors.quoted(name)}: the port must be a number from 1 to {_MOST_PORT}")
+    return number
 
 
 def require_proxyable(text: str) -> str:
@@ -89,18 +118,18 @@ def node_location(dialect: Dialect, node: Object, preferred: Sequence[str] = PRE
     for sort in preferred:
         for address in addresses:
             if address.get("type") == sort and address.get("address"):
-                return Location("https", address["address"], str(port), of_node=True)
+                return Location("https", address["address"], port, of_node=True)
     known = " ".join(f"{{{a.get('type')} {a.get('address')}}}" for a in addresses)
     raise bare_error(f"no preferred addresses found; known addresses: [{known}]")
 
 
-def pod_location(pod: Object, scheme: str, port: str) -> Location:
-    """Location of a pod; the first declared port by default. Raises ApiError 400."""
+def pod_location(pod: Object, scheme: str, port: int) -> Location:
+    """Location of a pod; the first declared port if `port` is 0. Raises ApiError 400."""
     status = pod.get("status") or {}
     if not port:
         for container in (pod.get("spec") or {}).get("containers") or ():
             if container.get("ports"):
-                port = str(container["ports"][0]["containerPort"])
+                port = container["ports"][0]["containerPort"]
                 break
     addresses = status.get("podIPs") or ()
     address = addresses[0].get("ip", "") if addresses else status.get("podIP", "")

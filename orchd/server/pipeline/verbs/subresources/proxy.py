@@ -38,13 +38,21 @@ Locate = Callable[[VerbContext, ResourceTarget], Awaitable[Location]]
 
 
 class Proxies:
-    """The proxy endpoints. `random` chooses among the pods of a service."""
+    """The proxy endpoints. Kubelets are reached through `agents`, which may present a certificate to them, everything else through
+    `upstream`. `random` chooses among the pods of a service."""
 
     def __init__(
-        self, foreign: ForeignBodyContext, upstream: IUpstream, random: Random, *, preferred: Sequence[str] = PREFERRED
+        self,
+        foreign: ForeignBodyContext,
+        upstream: IUpstream,
+        random: Random,
+        *,
+        agents: IUpstream,
+        preferred: Sequence[str] = PREFERRED,
     ) -> None:
         self._foreign = foreign
         self._upstream = upstream
+        self._agents = agents
         self._random = random
         self._preferred = preferred
 
@@ -69,7 +77,8 @@ class Proxies:
     # -- target
 
     async def _pod(self, context: VerbContext, target: ResourceTarget) -> Location:
-        scheme, name, port = locations.split(target.name, "pod")
+        scheme, name, text = locations.split(target.name, "pod")
+        port = locations.parse_port(target.name, "pod", text)
         return locations.pod_location(await read(context, "pods", target.namespace, name), scheme, port)
 
     async def _service(self, context: VerbContext, target: ResourceTarget) -> Location:
@@ -88,7 +97,7 @@ class Proxies:
             # Addresses that are not of a pod, such as those of external services, are not connected to.
             pod = await self._pod_or_none(context, ref.get("namespace") or "", ref["name"]) if ref.get("name") else None
             if locations.belongs(address, pod):
-                return Location(scheme or "http", locations.require_proxyable(address["ip"]), str(number))
+                return Location(scheme or "http", locations.require_proxyable(address["ip"]), number)
         shown = target.name if endpoints.get("subsets") else name
         raise locations.unavailable(f'no endpoints available for service "{shown}"')
 
@@ -105,10 +114,11 @@ class Proxies:
         return pod
 
     async def _node(self, context: VerbContext, target: ResourceTarget) -> Location:
-        scheme, name, port = locations.split(target.name, "node")
+        scheme, name, text = locations.split(target.name, "node")
+        port = locations.parse_port(target.name, "node", text)
         agent = locations.node_location(context.dialect, await read(context, "nodes", "", name), self._preferred)
         # The host is an address or a name, which is checked at connection time.
-        if port in ("", agent.port):
+        if port in (0, agent.port):
             return agent
         return Location(scheme or "http", agent.host, port)
 
@@ -124,15 +134,16 @@ class Proxies:
         location = await locate(context, target)
         pairs = [(name, value) for name, values in request.query.items() for value in values]
         query = f"?{urlencode(pairs)}" if pairs else ""
-        url = f"{location.origin}{path or '/'}{query}"
+        upstream = self._agents if location.of_node else self._upstream
+        wanted = f"{path or '/'}{query}"
         try:
             if wants_upgrade(request) and request.hijack is not None:
-                return await upgrade(self._upstream, request, url)
+                return await upgrade(upstream, request, location, wanted)
             if not path:
                 # Relative links in the response must resolve below this path.
                 return Response(code=301, content_type="", headers=[NO_STORE, ("Location", f"{request.raw_path}/{query}")])
             body = await request.body.read(BODY_LIMIT)
-            reply = await self._upstream.fetch(request.method, url, forwardable_headers(request), body)
+            reply = await upstream.fetch(request.method, location, wanted, forwardable_headers(request), body)
         except UnreachableError as error:
             raise locations.unavailable(f"error trying to reach service: {error}") from None
         except AddressNotAllowedError as error:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import Any, Protocol
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from OpenSSL import SSL
 from twisted.internet import defer
@@ -16,12 +18,13 @@ from twisted.internet.protocol import Factory, connectionDone
 from twisted.internet.protocol import Protocol as Wire
 from twisted.internet.ssl import optionsForClientTLS
 from twisted.python.failure import Failure
-from twisted.web.client import Agent, ResponseDone, ResponseFailed
+from twisted.web.client import ResponseDone, ResponseFailed
 from twisted.web.http import PotentialDataLoss
 from twisted.web.http_headers import Headers
-from twisted.web.iweb import IAgentEndpointFactory, IPolicyForHTTPS
+from twisted.web.iweb import IPolicyForHTTPS
 from zope.interface import implementer
 
+from orchd import errors
 from orchd.server.pipeline.interfaces import ISink, IStream, Request, Response, StreamEnded
 from orchd.server.pipeline.verbs.subresources.addresses import (
     AddressPolicy,
@@ -29,6 +32,7 @@ from orchd.server.pipeline.verbs.subresources.addresses import (
     any_address,
     global_unicast,
 )
+from orchd.server.pipeline.verbs.subresources.locations import Location
 from orchd.server.pipeline.verbs.subresources.upgrade import (
     BackendSide,
     Side,
@@ -37,7 +41,7 @@ from orchd.server.pipeline.verbs.subresources.upgrade import (
     offered_protocols,
     upgrade_request,
 )
-from orchd.txkit.answerheads import bounded_heads_pool
+from orchd.txkit.answerheads import EndpointAgent
 from orchd.txkit.coroutines import start
 from orchd.txkit.proxy_tunnel import Dial
 from orchd.txkit.timeouts import within
@@ -52,6 +56,9 @@ _HEAD_SECONDS, _REFUSAL_SECONDS = 30.0, 10.0
 _IDLE_SECONDS = 4 * 3600.0
 #: Maximum body of an upgrade request, in bytes.
 _UPGRADE_BODY = 1 << 20
+_MOST_PORT = 65535
+#: Characters of an unknown host in a message.
+_SHOWN_HOST = 256
 
 #: Hop-by-hop headers (RFC 9110, 7.6.1), and client headers that must not be forwarded.
 _NOT_FORWARDED = frozenset(
@@ -60,6 +67,9 @@ _NOT_FORWARDED = frozenset(
         "transfer-encoding", "upgrade", "content-length", "host", "expect", "authorization", "http2-settings",
     )
 )  # fmt: skip
+
+#: Names of hosts (RFC 1123, 2.1, and underscores).
+_HOST = re.compile(r"(?=.{1,253}\.?\Z)[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,62})(?:\.[A-Za-z0-9_][A-Za-z0-9_-]{0,62})*\.?")
 
 _OURS = _NOT_FORWARDED | {"content-type", "date"}
 
@@ -83,13 +93,14 @@ class Reply:
 
 
 class IUpstream(Protocol):
-    """HTTP client of the verbs for nodes, pods and services."""
+    """HTTP client of the verbs for nodes, pods and services. Connections lead to a location, whatever the target contains,
+    which is path and query and begins with a slash."""
 
-    async def fetch(self, method: str, url: str, headers: Pairs, body: bytes = b"") -> Reply:
+    async def fetch(self, method: str, location: Location, target: str, headers: Pairs, body: bytes = b"") -> Reply:
         """Send a request. Raises UnreachableError and AddressNotAllowedError."""
 
-    async def hand_through(self, request: Request, url: str, headers: Pairs | None = None) -> Response:
-        """Upgrade the protocol at `url`, with `headers` or the client's forwardable ones. After a successful upgrade
+    async def hand_through(self, request: Request, location: Location, target: str, headers: Pairs | None = None) -> Response:
+        """Upgrade the protocol, with `headers` or the client's forwardable ones. After a successful upgrade
         the client's connection is joined with the backend's; a refusal is the response. Raises UnreachableError,
         UpgradeError for an invalid response, and AddressNotAllowedError."""
 
@@ -140,10 +151,9 @@ class UpstreamLimits:
     bytes_per_second: int = 0
 
 
-@implementer(IAgentEndpointFactory)
 class Upstream:
-    """`IUpstream` over real connections, one for each request. With `at` (host and port) they all lead there, whatever
-    the URL says; its host is still who has to answer. `addresses` says which addresses may be connected to; others fail with
+    """`IUpstream` over real connections, one for each request. With `at` (host and port) they all lead there; the host of the
+    location is still who has to answer. `addresses` says which addresses may be connected to; others fail with
     AddressNotAllowedError. `dial` connects, None directly."""
 
     def __init__(
@@ -162,14 +172,16 @@ class Upstream:
         self._policy = policy
         self._at = at
         self._dial = dial
-        self._agent = Agent.usingEndpointFactory(reactor, self, pool=bounded_heads_pool(reactor, persistent=False))
+        self._agent = EndpointAgent(reactor)
 
-    def endpointForURI(self, uri: Any) -> Any:
-        """Endpoint of a URL, for the HTTP agent."""
-        return self._endpoint(uri.scheme == b"https", uri.host.decode(), uri.port)
-
-    def _endpoint(self, secure: bool, host: str, port: int) -> Any:
-        to = self._at or (host, port)
+    def _endpoint(self, location: Location) -> Any:
+        """Raises UnreachableError for a host that is neither an address nor a name of a host, and for an impossible port."""
+        to = self._at or (location.host, location.port_number)
+        if not 1 <= to[1] <= _MOST_PORT:
+            raise UnreachableError(f"dial tcp: address {to[1]}: invalid port")
+        for host in (to[0], location.host):
+            if not is_host(host):
+                raise UnreachableError(f"lookup {errors.quoted(host[:_SHOWN_HOST])}: no such host")
         plain: Any
         if self._addresses is not any_address:
             plain = CheckedEndpoint(self._reactor, *to, self._addresses, seconds=self._limits.connect_seconds, dial=self._dial)
@@ -177,14 +189,18 @@ class Upstream:
             plain = self._dial(*to, self._limits.connect_seconds)
         else:
             plain = HostnameEndpoint(self._reactor, *to, timeout=self._limits.connect_seconds)
-        return wrapClientTLS(self._policy.creatorForNetloc(host.encode(), port), plain) if secure else plain
+        if not location.secure:
+            return plain
+        return wrapClientTLS(self._policy.creatorForNetloc(location.host.encode(), location.port_number), plain)
 
-    async def fetch(self, method: str, url: str, headers: Pairs, body: bytes = b"") -> Reply:
+    async def fetch(self, method: str, location: Location, target: str, headers: Pairs, body: bytes = b"") -> Reply:
         sent = Headers()
         for name, value in headers:
             sent.addRawHeader(name, value)
+        sent.setRawHeaders("Host", [location.authority])
+        endpoint, producer = self._endpoint(location), BytesBodyProducer(body) if body else None
         try:
-            response = await self._agent.request(method.encode(), ascii_url(url).encode(), sent, BytesBodyProducer(body) if body else None)
+            response = await self._agent.request_at(endpoint, method.encode(), ascii_target(target).encode(), sent, producer)
         except ResponseFailed as error:
             raise UnreachableError("; ".join(_error_text(reason.value) for reason in error.reasons)) from error
         except (ConnectError, ConnectionClosed, DNSLookupError, TimeoutError, SSL.Error) as error:
@@ -196,12 +212,9 @@ class Upstream:
         ]
         return Reply(code=response.code, headers=received, stream=ReplyStream(response))
 
-    async def hand_through(self, request: Request, url: str, headers: Pairs | None = None) -> Response:
+    async def hand_through(self, request: Request, location: Location, target: str, headers: Pairs | None = None) -> Response:
         body = await request.body.read(_UPGRADE_BODY)
-        url = ascii_url(url)
-        parts = urlsplit(url)
-        secure = parts.scheme == "https"
-        endpoint = self._endpoint(secure, parts.hostname or "", parts.port or (443 if secure else 80))
+        endpoint = self._endpoint(location)
         factory = Factory.forProtocol(BackendSide)
         factory.noisy = False
         try:
@@ -210,7 +223,7 @@ class Upstream:
             raise UnreachableError(_error_text(error)) from error
         said = forwardable_headers(request) if headers is None else headers
         try:
-            far.transport.write(upgrade_request(request, parts.netloc, url.partition(parts.netloc)[2] or "/", said, body))
+            far.transport.write(upgrade_request(request, location.authority, ascii_target(target), said, body))
             answer = await within(start(far.answer()), self._limits.head_seconds, self._reactor)
             if answer.agrees(offered_protocols(request)):
                 near = _join(request, far, answer)
@@ -247,9 +260,20 @@ def _join(request: Request, far: BackendSide, answer: UpgradeAnswer) -> Side:
     return near
 
 
-def ascii_url(url: str) -> str:
-    """A URL whose characters beyond ASCII are percent-encoded."""
-    return url if url.isascii() else quote(url, safe="!#$%&'()*+,-./:;=?@[]_~")
+def ascii_target(target: str) -> str:
+    """A path and query whose characters beyond ASCII are percent-encoded."""
+    return target if target.isascii() else quote(target, safe="!#$%&'()*+,-./:;=?@[]_~")
+
+
+def is_host(text: str) -> bool:
+    """True for an IP address and for the name of a host. Objects give others, which resolvers and headers do not take."""
+    if _HOST.fullmatch(text) is not None:
+        return True
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return text.isascii()
 
 
 @implementer(IStream)

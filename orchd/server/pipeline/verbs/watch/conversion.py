@@ -13,7 +13,7 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from orchd import errors
-from orchd.cache.interfaces import Change, Entry
+from orchd.cache.entries import Change, Entry
 from orchd.kinds.catalog import Resource
 from orchd.server.pipeline.verbs.context import VerbContext
 from orchd.txkit.coroutines import start

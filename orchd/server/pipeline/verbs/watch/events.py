@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchd.cache.interfaces import Change, ChangeType, Entry
+from orchd.cache.entries import Change, ChangeType, Entry
 from orchd.errors import ApiError
 from orchd.kinds.objects.list_query import Selection
 from orchd.server.pipeline.representation import Presenter, Representation

@@ -12,20 +12,19 @@ from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from orchd import errors
-from orchd.cache.interfaces import Change, ICache, ISubscription, under
+from orchd.cache.entries import Change, under
+from orchd.cache.interfaces import ICache, ISubscription
 from orchd.errors import ApiError
-from orchd.kinds.catalog import Resource
 from orchd.kinds.objects.list_options import has_watch_cache, parse_version
 from orchd.kinds.objects.list_query import ListQuery
+from orchd.server.authz.interfaces import Action
 from orchd.server.pipeline.interfaces import ISink, IStream, StreamEnded
 from orchd.server.pipeline.verbs.watch.conversion import BATCH, ConvertedFeed
 from orchd.server.pipeline.verbs.watch.events import EventEncoder
+from orchd.server.pipeline.verbs.watch.metrics import EVENT_SIZES, WatchMetrics
 from orchd.txkit.coroutines import start
-from orchd.txkit.histogram import Histogram
 from orchd.txkit.log import Logger
 
-#: Bucket upper bounds in bytes of apiserver_watch_events_sizes.
-EVENT_SIZES = (1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072)
 #: Buffered bytes at which a slow client is disconnected.
 MOST_BUFFERED = 4 * 1024 * 1024
 #: Buffered bytes above which sending of the initial state, or of past changes, pauses.
@@ -66,19 +65,23 @@ class Input(Enum):
     CLIENT_GONE = "the client has disconnected"
 
 
+class Register(Protocol):
+    """The running watches."""
+
+    def add(self, stream: WatchStream) -> None: ...
+
+    def discard(self, stream: WatchStream) -> None: ...
+
+
 class Watches(Protocol):
-    """The register of running watches."""
+    """The owner of running watches."""
 
-    running: set[WatchStream]
+    metrics: WatchMetrics
+    #: True if bookmarks have the newest revision of the store.
+    resumes_efficiently: bool
 
-    def event_sizes(self, resource: Resource) -> Histogram:
-        """Sizes in bytes of the events of a kind, in `EVENT_SIZES`; streams add theirs."""
-
-    def count_initial(self, resource: Resource, number: int) -> None:
-        """Count the initial events of a watch: the initial state, or past changes."""
-
-    def count_dropped(self, resource: Resource) -> None:
-        """A watch ends because its client is too slow."""
+    @property
+    def running(self) -> Register: ...
 
 
 @implementer(IStream)
@@ -104,6 +107,8 @@ class WatchStream:
         """`feed` converts entries and changes through a webhook; None for kinds without one. The watch ends after
         `seconds`. Raises ApiError 500 for a malformed resourceVersion."""
         self.resource = query.resource
+        #: What the client must be allowed to do as long as the watch runs.
+        self.permitted: tuple[Action, ...] = ()
         self.state = State.NEW
         self._owner = owner
         self._clock = clock
@@ -112,10 +117,12 @@ class WatchStream:
         self._encode = encoder
         self._feed = feed
         self._seconds = seconds
-        self._event_sizes = owner.event_sizes(query.resource)
+        self._event_sizes = owner.metrics.event_sizes(query.resource)
         self._end = 0.0
         #: Revision up to which everything has been sent.
         self._after = parse_version(query.options.resource_version)
+        #: Revision of the last change, if bookmarks depend on it.
+        self._changed_at = 0
         self._sink: ISink | None = None
         self._error: ApiError | None = None
         self._refusal: ApiError | None = None
@@ -213,14 +220,26 @@ class WatchStream:
         take: Callable[[Change], None] = self._changed
         if self._feed is not None:
             take = self._feed.follower(self._is_selected, self._changed, self._broken)
+        if not self._owner.resumes_efficiently:
+            take = self._noting(take)
         self._subscription = self._cache.subscribe(
             after=self._after, prefix=self._query.scope, on_change=take, on_end=self._subscription_ended
         )
 
+    def _noting(self, take: Callable[[Change], None]) -> Callable[[Change], None]:
+        """`take`, with the revision of the last change noted for bookmarks."""
+
+        def note(change: Change) -> None:
+            self._changed_at = change.revision
+            take(change)
+
+        return note
+
     def _send_bookmark(self) -> None:
         """Does nothing while changes wait for the conversion webhook."""
         if self._feed is None or self._feed.idle:
-            self._send(self._encode.bookmark(max(self._cache.revision, self._after)))
+            reached = self._cache.revision if self._owner.resumes_efficiently else self._changed_at
+            self._send(self._encode.bookmark(max(reached, self._after)))
 
     def _schedule_bookmark(self) -> None:
         """The next bookmark in a minute, or shortly before the end if that is earlier; none after that. Watches shorter than
@@ -270,7 +289,7 @@ class WatchStream:
         chosen = self._query.selection
         page = self._cache.page(prefix=self._query.scope, match=chosen.match, labels=chosen.labels, fields=chosen.fields)
         self._after = page.revision
-        self._owner.count_initial(self.resource, len(page.entries))
+        self._owner.metrics.count_initial(self.resource, len(page.entries))
         for at in range(0, len(page.entries), BATCH):
             piece = page.entries[at : at + BATCH]
             for entry in piece if self._feed is None else await self._feed.entries(piece):
@@ -283,7 +302,7 @@ class WatchStream:
         """Send the changes of the cache's window after `_after`."""
         while past := self._cache.past(after=self._after, most=_PIECE):
             wanted = [c for c in past if self._is_selected(c)]
-            self._owner.count_initial(self.resource, len(wanted))
+            self._owner.metrics.count_initial(self.resource, len(wanted))
             for change in wanted if self._feed is None else await self._feed.changes(wanted):
                 self._after = change.revision
                 frame = self._encode.change(change)
@@ -319,12 +338,12 @@ class WatchStream:
         sink.write(frame)
         self._event_sizes.observe(EVENT_SIZES, len(frame))
         if sink.buffered > MOST_BUFFERED:
-            self._owner.count_dropped(self.resource)
+            self._owner.metrics.count_dropped(self.resource)
             self._take(Input.TOO_SLOW)
 
 
-Action = Callable[[WatchStream], None]
-_Rows = Mapping[Input, tuple[State, tuple[Action, ...]]]
+Step = Callable[[WatchStream], None]
+_Rows = Mapping[Input, tuple[State, tuple[Step, ...]]]
 
 _CLOSED = (State.ENDED, (WatchStream._release, WatchStream._finish_sink))
 _FAILED = (State.ENDED, (WatchStream._send_error, WatchStream._release, WatchStream._finish_sink))

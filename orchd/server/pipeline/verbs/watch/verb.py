@@ -20,49 +20,42 @@ from orchd.server.pipeline.verbs.options import list_query
 from orchd.server.pipeline.verbs.watch import websocket
 from orchd.server.pipeline.verbs.watch.conversion import ConvertedFeed, SharedConversions
 from orchd.server.pipeline.verbs.watch.events import EventEncoder
-from orchd.server.pipeline.verbs.watch.stream import EVENT_SIZES, WatchStream
-from orchd.txkit.histogram import Histogram
+from orchd.server.pipeline.verbs.watch.metrics import WatchMetrics
+from orchd.server.pipeline.verbs.watch.running import RunningWatches
+from orchd.server.pipeline.verbs.watch.stream import WatchStream
 
 #: Default watch duration in seconds: random between this and twice as much.
 SHORTEST = 1800
 
 
 class WatchVerb:
-    """Starts watches; counts running and dropped ones."""
+    """Starts watches, and ends them."""
 
-    def __init__(self, clock: IReactorTime, random: Random, *, shortest: int = SHORTEST) -> None:
+    def __init__(
+        self,
+        running: RunningWatches,
+        clock: IReactorTime,
+        random: Random,
+        *,
+        shortest: int = SHORTEST,
+        resumes_efficiently: bool = True,
+    ) -> None:
+        """`resumes_efficiently`: bookmarks have the newest revision of the store, not only that of the last change."""
         self._clock = clock
         self._random = random
         self._shortest = shortest
-        self.running: set[WatchStream] = set()
-        #: Watches of clients that were too slow, by resource.
-        self.dropped: dict[str, int] = {}
-        #: Events that watches began with, by resource.
-        self.initial: dict[str, int] = {}
-        #: Sizes of sent events in bytes, by group, version and kind.
-        self.events: dict[tuple[str, str, str], Histogram] = {}
+        self.resumes_efficiently = resumes_efficiently
+        self.running = running
+        self.metrics = WatchMetrics(self._by_kind)
         self._conversions = SharedConversions()
 
-    def by_kind(self) -> dict[tuple[str, str, str], int]:
+    def _by_kind(self) -> dict[tuple[str, ...], float]:
         """Running watches by group, version and kind."""
-        counts: dict[tuple[str, str, str], int] = {}
+        counts: dict[tuple[str, ...], float] = {}
         for stream in self.running:
             key = (stream.resource.group, stream.resource.version, stream.resource.kind)
             counts[key] = counts.get(key, 0) + 1
         return counts
-
-    def event_sizes(self, resource: Resource) -> Histogram:
-        """Sizes of the events of a kind; running watches add theirs."""
-        return self.events.setdefault((resource.group, resource.version, resource.kind), Histogram(EVENT_SIZES))
-
-    def count_dropped(self, resource: Resource) -> None:
-        """Count a watch whose client was too slow."""
-        self.dropped[resource.plural] = self.dropped.get(resource.plural, 0) + 1
-
-    def count_initial(self, resource: Resource, number: int) -> None:
-        """Count events that a watch begins with: the initial state, and changes of the past."""
-        if number:
-            self.initial[resource.plural] = self.initial.get(resource.plural, 0) + number
 
     def end_unserved(self, resource: Resource, catalog: Callable[[], Catalog]) -> None:
         """End the watches of a custom kind's version that is no longer served."""
@@ -82,6 +75,7 @@ class WatchVerb:
         query = list_query(context.dialect, request, target.resource, target.namespace)
         cache = context.registry.cache(target.resource)
         stream = self._stream(context, cache, view, query)
+        stream.permitted = request.permitted
         context.present.check_table(view)
         await self._wait(cache, query.options, stream)
         if websocket.is_requested(request):

@@ -1,13 +1,14 @@
 """Three servers on one etcd on this machine: a cluster that survives the end of any one of them.
 
-    python -m orchd.testing.trio FOLDER [FLAG...]
+    python -m orchd.testing.etcd_cluster [--port=N] FOLDER [FLAG...]
 
-starts them on ports 6443 to 6445 and prints their addresses; they end with it. FOLDER holds all data, so that a second
-start continues where the first one ended.
+starts them on three ports from N (default 6443) and prints their addresses; they end with it. FLAG are the servers'. FOLDER holds
+all data, so that a second start continues where the first one ended.
 """
 
 from __future__ import annotations
 
+import argparse
 import shutil
 import signal
 import sys
@@ -17,17 +18,22 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from twisted.python import usage
+
+from orchd.assembly.capabilities import capabilities
+from orchd.config.options import Options
+from orchd.dialect import ORCH, Dialect
 from orchd.testing.etcd import Etcd, find_etcd
 from orchd.testing.ports import free_port
 from orchd.testing.process import DaemonProcess
 
-_PORTS = (6443, 6444, 6445)
+_SERVERS = 3
 
 
-class Trio:
+class EtcdCluster:
     """`servers` are the three processes, `etcd` is their store. As a context manager it starts and ends all."""
 
-    def __init__(self, folder: Path, *flags: str, ports: Sequence[int] = ()) -> None:
+    def __init__(self, folder: Path, *flags: str, dialect: Dialect = ORCH, ports: Sequence[int] = ()) -> None:
         program = find_etcd()
         if program is None:
             raise FileNotFoundError("no etcd on the path (Debian: etcd-server)")
@@ -37,9 +43,10 @@ class Trio:
                 folder / f"server-{number}",
                 f"--etcd-servers={self.etcd.url}",
                 *flags,
+                dialect=dialect,
                 port=port,
             )
-            for number, port in enumerate(ports or [free_port() for _ in range(3)], 1)
+            for number, port in enumerate(ports or [free_port() for _ in range(_SERVERS)], 1)
         )
 
     def start(self) -> Self:
@@ -80,14 +87,24 @@ class Trio:
 
 def main(arguments: Sequence[str]) -> int:
     """Run until a signal to end."""
-    if not arguments or arguments[0].startswith("-"):
-        sys.stderr.write(f"{__doc__}\n")
+    usage_text = __doc__ or ""
+    parser = argparse.ArgumentParser(usage=usage_text, add_help=False, allow_abbrev=False)
+    parser.add_argument("--port", type=int, default=6443, choices=range(1, 65536 - _SERVERS), metavar="N")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("flags", nargs=argparse.REMAINDER)
+    chosen = parser.parse_args(arguments)
+    options = Options(capabilities=capabilities())
+    try:
+        options.parseOptions(chosen.flags)
+    except usage.UsageError as error:
+        sys.stderr.write(f"{error}\n")
         return 2
     # From now on a signal ends all processes.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _end)
-    with Trio(Path(arguments[0]).resolve(), *arguments[1:], ports=_PORTS) as trio:
-        for server in trio.servers:
+    ports = range(chosen.port, chosen.port + _SERVERS)
+    with EtcdCluster(chosen.folder.resolve(), *chosen.flags, dialect=options.dialect, ports=ports) as cluster:
+        for server in cluster.servers:
             sys.stdout.write(f"{server.url}  {server.config_file}\n")
         sys.stdout.flush()
         while True:

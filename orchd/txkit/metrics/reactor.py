@@ -7,12 +7,9 @@ tick duration if it is sampled, and in the lateness of the sample that it delaye
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Final
 
-from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily, Metric
-
-from orchd.txkit.histogram import Histogram, cumulative
+from orchd.txkit.metrics.instruments import Distribution, ObservedGauge
 
 #: Seconds between samples.
 _PERIOD: Final = 1.0
@@ -25,8 +22,23 @@ class ReactorMetrics:
 
     def __init__(self, reactor: Any) -> None:
         self._reactor = reactor
-        self.ticks = Histogram(BOUNDS)
-        self.delays = Histogram(BOUNDS)
+        self._ticks = Distribution(
+            "orchd_reactor_tick_duration_seconds", "Seconds that a tick of the reactor took, sampled once a second.", BOUNDS
+        )
+        self._delays = Distribution(
+            "orchd_reactor_timer_delay_seconds",
+            "Seconds by which a timer of the reactor was late, sampled once a second.",
+            BOUNDS,
+        )
+        self.instruments = (
+            self._ticks,
+            self._delays,
+            ObservedGauge(
+                "orchd_reactor_delayed_calls",
+                "Pending delayed calls of the reactor.",
+                lambda: len(reactor.getDelayedCalls()),
+            ),
+        )
         self._call: Any = None
 
     async def start(self) -> None:
@@ -44,22 +56,10 @@ class ReactorMetrics:
 
     def _begin(self, due: float) -> None:
         now = self._reactor.seconds()
-        self.delays.observe(BOUNDS, max(0.0, now - due))
+        self._delays.observe(max(0.0, now - due))
         # Called in the next tick, before which the reactor does not sleep: the elapsed time is that of the tick.
         self._call = self._reactor.callLater(0, self._end, now)
 
     def _end(self, began: float) -> None:
-        self.ticks.observe(BOUNDS, max(0.0, self._reactor.seconds() - began))
+        self._ticks.observe(max(0.0, self._reactor.seconds() - began))
         self._wait()
-
-    def families(self) -> Iterator[Metric]:
-        for name, help_, histogram in (
-            ("tick_duration", "Seconds that a tick of the reactor took, sampled once a second.", self.ticks),
-            ("timer_delay", "Seconds by which a timer of the reactor was late, sampled once a second.", self.delays),
-        ):
-            family = HistogramMetricFamily(f"orchd_reactor_{name}_seconds", help_)
-            family.add_metric([], cumulative(histogram, BOUNDS), histogram.sum)
-            yield family
-        waiting = GaugeMetricFamily("orchd_reactor_delayed_calls", "Pending delayed calls of the reactor.")
-        waiting.add_metric([], float(len(self._reactor.getDelayedCalls())))
-        yield waiting

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import socket
+import subprocess
+import sys
 from pathlib import Path
 
+from orchd.dialect import KUBERNETES
+from orchd.testing.etcd_cluster import EtcdCluster
+from orchd.testing.ports import free_port
 from orchd.testing.process import DaemonProcess
-from orchd.testing.trio import Trio
 from tests.waiting import ELECTION, until
 
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -14,11 +19,11 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 def test_three_servers_serve_the_same_objects(program: str, tmp_path: Path) -> None:
     """Three servers serve the same objects with the same versions; one that is killed does not affect clients, and a
     restart continues."""
-    with Trio(tmp_path) as trio:
-        one, two, three = trio.servers
+    with EtcdCluster(tmp_path) as cluster:
+        one, two, three = cluster.servers
         code, made = one.request("POST", MAPS, {"metadata": {"name": "a"}, "data": {"x": "1"}})
         assert code == 201
-        assert [server.request("GET", f"{MAPS}/a") for server in trio.servers] == [(200, made)] * 3
+        assert [server.request("GET", f"{MAPS}/a") for server in cluster.servers] == [(200, made)] * 3
         code, changed = two.request("PUT", f"{MAPS}/a", {**made, "data": {"x": "2"}})
         assert code == 200
         assert three.request("GET", f"{MAPS}/a") == (200, changed)
@@ -28,8 +33,8 @@ def test_three_servers_serve_the_same_objects(program: str, tmp_path: Path) -> N
         assert (code, two.request("GET", f"{MAPS}/a")) == (200, (200, again))
         one.start()
         assert one.request("GET", f"{MAPS}/a") == (200, again)
-    with Trio(tmp_path) as trio:
-        assert [server.request("GET", f"{MAPS}/a") for server in trio.servers] == [(200, again)] * 3
+    with EtcdCluster(tmp_path) as cluster:
+        assert [server.request("GET", f"{MAPS}/a") for server in cluster.servers] == [(200, again)] * 3
 
 
 LEASE = "/apis/coordination.orch.io/v1/namespaces/orch-system/leases/orch-controller-manager"
@@ -49,8 +54,8 @@ def holder_of_lease(server: DaemonProcess) -> str:
 
 def test_one_of_three_runs_the_controllers(program: str, tmp_path: Path) -> None:
     """Exactly one server is_leader; when it is killed another one takes over, and the controllers continue."""
-    with Trio(tmp_path, *ELECTION) as trio:
-        servers = list(trio.servers)
+    with EtcdCluster(tmp_path, *ELECTION) as cluster:
+        servers = list(cluster.servers)
         until(lambda: any(map(is_leader, servers)))
         (leader,) = [server for server in servers if is_leader(server)]
         holder = holder_of_lease(leader)
@@ -71,3 +76,34 @@ def test_one_of_three_runs_the_controllers(program: str, tmp_path: Path) -> None
         second.terminate()
         servers.remove(second)
         until(lambda: is_leader(servers[0]))
+
+
+def test_command_takes_dialect_and_port(program: str, tmp_path: Path) -> None:
+    """The command starts servers of the dialect in its flags, on ports from the given one, and refuses an unknown flag in one line."""
+    words = [sys.executable, "-m", "orchd.testing.etcd_cluster"]
+    wrong = subprocess.run([*words, str(tmp_path), "--dialekt=x"], capture_output=True, text=True)
+    assert (wrong.returncode, len(wrong.stderr.splitlines())) == (2, 1), wrong.stderr
+    port = free_ports(3)
+    command = [*words, f"--port={port}", str(tmp_path), f"--dialect={KUBERNETES.name}", "--controllers=-*"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+        try:
+            assert running.stdout is not None
+            lines = [running.stdout.readline().split() for _ in range(3)]
+            assert [url for url, _ in lines] == [f"https://127.0.0.1:{port + number}" for number in range(3)]
+            assert all(Path(file).name == f"admin.{KUBERNETES.config_file_kind}" and Path(file).exists() for _, file in lines)
+        finally:
+            running.terminate()
+    assert running.returncode == 0
+
+
+def free_ports(count: int) -> int:
+    """The first of `count` neighbouring ports that were free."""
+    while True:
+        first = free_port()
+        if all(is_free(first + number) for number in range(1, count)):
+            return first
+
+
+def is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) != 0

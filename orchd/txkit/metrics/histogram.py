@@ -20,6 +20,11 @@ class Histogram:
         self.counts = [0] * (len(buckets) + 1)
         self.sum = 0.0
 
+    @property
+    def count(self) -> int:
+        """The number of observations."""
+        return sum(self.counts)
+
     def observe(self, buckets: Sequence[float], value: float) -> None:
         self.counts[bisect_left(buckets, value)] += 1
         self.sum += value

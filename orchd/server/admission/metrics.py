@@ -1,0 +1,72 @@
+"""Metrics of admission, under the reference's names."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from orchd.txkit.metrics.instruments import Counter, Distribution, Summary
+
+#: Histogram bucket upper bounds in seconds.
+_BUCKETS: Final = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5)
+_STEP: Final = "apiserver_admission_step_admission_duration_seconds"
+_WEBHOOK: Final = "apiserver_admission_webhook_"
+_BOOL: Final = {True: "true", False: "false"}
+
+
+class AdmissionMetrics:
+    """Durations of admission plugins, and of all of a phase, by result. The admission chain calls `observe`."""
+
+    def __init__(self) -> None:
+        labels = ("type", "operation", "rejected")
+        self._plugins = Distribution(
+            "apiserver_admission_controller_admission_duration_seconds",
+            "Duration of admission plugins in seconds, by plugin, operation and result.",
+            _BUCKETS,
+            ("name", *labels),
+        )
+        self._steps = Distribution(
+            _STEP, "Duration of all mutating or all validating admission plugins in seconds, by operation and result.", _BUCKETS, labels
+        )
+        self.instruments = (self._plugins, self._steps, Summary(f"{_STEP}_summary", self._steps))
+
+    def observe(self, plugin: str, phase: str, operation: str, seconds: float, rejected: bool) -> None:
+        """Record the duration of a plugin, or with plugin "" of all of a phase."""
+        if plugin:
+            self._plugins.observe(seconds, plugin, phase, operation, _BOOL[rejected])
+        else:
+            self._steps.observe(seconds, phase, operation, _BOOL[rejected])
+
+
+class WebhookMetrics:
+    """Durations and rejections of admission webhooks. The webhook plugins call `observe`."""
+
+    def __init__(self) -> None:
+        self._seconds = Distribution(
+            f"{_WEBHOOK}admission_duration_seconds",
+            "Duration of admission webhooks in seconds, by webhook, operation and result.",
+            _BUCKETS,
+            ("name", "type", "operation", "rejected"),
+        )
+        self._rejections = Counter(
+            f"{_WEBHOOK}rejection_count",
+            "Requests rejected by admission webhooks, by webhook, operation, error type and code.",
+            ("name", "type", "operation", "error_type", "rejection_code"),
+        )
+        self._requests = Counter(
+            f"{_WEBHOOK}request_total",
+            "Calls of admission webhooks, by webhook, operation, code and result.",
+            ("name", "type", "operation", "code", "rejected"),
+        )
+        self.instruments = (self._seconds, self._rejections, self._requests)
+
+    def observe(
+        self, name: str, kind: str, operation: str, seconds: float, rejected: bool, error: str, code: int
+    ) -> None:
+        """Record a call. `kind` is the type of the webhook, `error` the error type and `code` the HTTP status of a rejection, 0
+        for none."""
+        self._seconds.observe(seconds, name, kind, operation, _BOOL[rejected])
+        # Webhooks choose the code: codes above 599 are counted as 600, to bound the number of series.
+        status = str(min(code, 600))
+        self._requests.add(name, kind, operation, status if code else "200", _BOOL[rejected])
+        if rejected:
+            self._rejections.add(name, kind, operation, error, status)

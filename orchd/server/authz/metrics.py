@@ -1,0 +1,50 @@
+"""Metrics of authorization, under the reference's names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from orchd.server.authz.interfaces import Decision
+from orchd.txkit.metrics.instruments import Counter, Distribution, ObservedCounter
+
+_BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_WEBHOOK: Final = "apiserver_authorization_webhook_"
+#: Decisions as label values.
+DECISIONS: Final[Mapping[Decision, str]] = {Decision.ALLOW: "allowed", Decision.DENY: "denied"}
+
+
+def decision_counter() -> Counter:
+    """Decisions of the configured authorizers, by type, name and decision."""
+    return Counter(
+        "apiserver_authorization_decisions_total",
+        "Requests that an authorizer allowed or denied, by its type and name.",
+        ("type", "name", "decision"),
+    )
+
+
+class WebhookMetrics:
+    """Calls of authorization webhooks."""
+
+    def __init__(self) -> None:
+        labels = ("name", "result")
+        self._seconds = Distribution(
+            f"{_WEBHOOK}duration_seconds", "Duration of calls of authorization webhooks in seconds, by name and result.", _BOUNDS, labels
+        )
+        self._fail_open = Counter(
+            f"{_WEBHOOK}evaluations_fail_open_total",
+            "Failures of authorization webhooks that left the decision to the following authorizers.",
+            labels,
+        )
+        calls = ObservedCounter(
+            f"{_WEBHOOK}evaluations_total", "Calls of authorization webhooks, by name and result.", self._seconds.totals, labels
+        )
+        self.instruments = (calls, self._seconds, self._fail_open)
+
+    def observe_call(self, name: str, result: str, seconds: float) -> None:
+        """Record a call of the webhook `name` with its result: success, error, timeout or canceled."""
+        self._seconds.observe(seconds, name, result)
+
+    def count_fail_open(self, name: str, result: str) -> None:
+        """Count a failure of the webhook `name` that left the decision to the following authorizers."""
+        self._fail_open.add(name, result)

@@ -1,0 +1,152 @@
+"""The metrics of requests under the reference's names, read from the series that the stage `RequestMetrics` keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from orchd.kinds.catalog import Catalog
+from orchd.server.pipeline.stages.request_metrics import DURATION_BUCKETS, SIZE_BUCKETS, Labels, RequestMetrics, Series
+from orchd.txkit.metrics.histogram import Histogram
+from orchd.txkit.metrics.instruments import Instrument, ObservedCounter, ObservedDistribution, ObservedGauge
+
+_REQUEST: Final = ("verb", "group", "version", "resource", "subresource", "scope")
+#: Value of the label "component".
+_COMPONENT: Final = "apiserver"
+
+_Numbers = dict[tuple[str, ...], float]
+_Histograms = dict[tuple[str, ...], Histogram]
+
+
+def request_instruments(requests: RequestMetrics, catalog: Callable[[], Catalog]) -> tuple[Instrument, ...]:
+    """Counts, durations and sizes of requests. `catalog` is used to find deprecated APIs."""
+    series = _SeriesView(requests.series)
+    labels = (*_REQUEST, "component")
+    return (
+        ObservedCounter(
+            "apiserver_request_total",
+            "Requests by verb, resource, scope and HTTP code.",
+            series.codes,
+            ("verb", "dry_run", *_REQUEST[1:], "component", "code"),
+        ),
+        ObservedDistribution(
+            "apiserver_request_duration_seconds",
+            "Request duration in seconds, by verb and resource.",
+            DURATION_BUCKETS,
+            series.durations,
+            (*labels, "dry_run"),
+        ),
+        ObservedDistribution(
+            "apiserver_response_sizes", "Response size in bytes, by verb and resource.", SIZE_BUCKETS, series.sizes, labels
+        ),
+        ObservedDistribution(
+            "apiserver_request_slo_duration_seconds",
+            "Request duration in seconds without the time of admission webhooks, by verb and resource.",
+            DURATION_BUCKETS,
+            series.durations_without_webhooks,
+            labels,
+        ),
+        *(
+            ObservedGauge(name, "Long-running requests under way.", series.running, labels)
+            for name in ("apiserver_longrunning_requests", "apiserver_longrunning_gauge")
+        ),
+        ObservedCounter(
+            "apiserver_request_terminations_total",
+            "Requests that the server terminated to protect itself, by code.",
+            series.terminations,
+            (*labels, "code"),
+        ),
+        ObservedCounter(
+            "apiserver_request_aborts_total", "Requests whose client disconnected before the response.", series.aborts, _REQUEST
+        ),
+        ObservedGauge(
+            "apiserver_requested_deprecated_apis",
+            "1 for each deprecated API that has been requested, with the release that removes it.",
+            lambda: _deprecated(requests.series, catalog()),
+            ("group", "version", "resource", "subresource", "removed_release"),
+        ),
+        ObservedCounter(
+            "apiserver_selfrequest_total",
+            "Requests of the server to itself, by verb and resource.",
+            lambda: requests.own,
+            ("verb", "resource", "subresource"),
+        ),
+    )
+
+
+class _SeriesView:
+    """The values of `series` by label values."""
+
+    def __init__(self, series: Mapping[Labels, Series]) -> None:
+        self._series = series
+
+    def codes(self) -> _Numbers:
+        return {
+            (labels.verb, labels.dry_run, *_label_values(labels)[1:], _COMPONENT, str(code)): float(count)
+            for labels, each in self._series.items()
+            for code, count in each.codes.items()
+        }
+
+    def durations(self) -> _Histograms:
+        return {
+            (*_label_values(labels), _COMPONENT, labels.dry_run): each.duration
+            for labels, each in self._series.items()
+            if each.duration.count
+        }
+
+    def sizes(self) -> _Histograms:
+        # Responses of dry runs have no sizes of their own: only reads are measured.
+        return {
+            (*_label_values(labels), _COMPONENT): each.sizes
+            for labels, each in self._series.items()
+            if each.sizes.count
+        }
+
+    def durations_without_webhooks(self) -> _Histograms:
+        merged: _Histograms = {}
+        for labels, series in self._series.items():
+            if series.duration.count:
+                histogram = merged.setdefault((*_label_values(labels), _COMPONENT), Histogram(DURATION_BUCKETS))
+                for part in (series.duration, series.webhooks):
+                    if part is not None:
+                        histogram.counts = [a + b for a, b in zip(histogram.counts, part.counts, strict=True)]
+                        histogram.sum += part.sum
+        return merged
+
+    def running(self) -> _Numbers:
+        return {(*key, _COMPONENT): count for key, count in self._sums(lambda each: each.running).items()}
+
+    def aborts(self) -> _Numbers:
+        return self._sums(lambda each: each.aborts)
+
+    def terminations(self) -> _Numbers:
+        sums: _Numbers = {}
+        for labels, series in self._series.items():
+            for code, count in series.terminations.items():
+                key = (*_label_values(labels), _COMPONENT, str(code))
+                sums[key] = sums.get(key, 0.0) + count
+        return sums
+
+    def _sums(self, value: Callable[[Series], float]) -> _Numbers:
+        """A value by the labels `_REQUEST`, added up over dry runs; without zeros."""
+        sums: _Numbers = {}
+        for labels, series in self._series.items():
+            if number := value(series):
+                key = _label_values(labels)
+                sums[key] = sums.get(key, 0.0) + number
+        return sums
+
+
+def _label_values(labels: Labels) -> tuple[str, ...]:
+    """Values of the labels `_REQUEST`."""
+    return labels.verb, labels.group, labels.version, labels.resource, labels.subresource, labels.scope
+
+
+def _deprecated(series: Mapping[Labels, Series], catalog: Catalog) -> _Numbers:
+    found: _Numbers = {}
+    for labels in series:
+        resource = catalog.resource(labels.group, labels.version, labels.resource) if labels.resource else None
+        if resource is not None and resource.deprecation is not None:
+            removed = resource.deprecation.removed.removeprefix("v")
+            found[labels.group, labels.version, labels.resource, labels.subresource, removed] = 1.0
+    return found

@@ -1,0 +1,57 @@
+"""Metrics of watches, under the reference's names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from orchd.kinds.catalog import Resource
+from orchd.txkit.metrics.histogram import Histogram
+from orchd.txkit.metrics.instruments import Counter, ObservedCounter, ObservedDistribution, ObservedGauge
+
+#: Bucket upper bounds of event sizes in bytes.
+EVENT_SIZES: Final = (1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072)
+_KIND: Final = ("group", "version", "kind")
+
+
+class WatchMetrics:
+    """`running` returns the number of running watches by group, version and kind."""
+
+    def __init__(self, running: Callable[[], Mapping[tuple[str, ...], float]]) -> None:
+        self._events: dict[tuple[str, ...], Histogram] = {}
+        #: Watches of clients that were too slow, by resource.
+        self.dropped = Counter(
+            "apiserver_terminated_watchers_total", "Watches terminated because their client was too slow.", ("resource",)
+        )
+        self._initial = Counter(
+            "apiserver_init_events_total", "Initial events of watches: the current state, or past changes.", ("resource",)
+        )
+        self.instruments = (
+            ObservedGauge("apiserver_registered_watchers", "Active watches.", running, _KIND),
+            self.dropped,
+            self._initial,
+            ObservedCounter("apiserver_watch_events_total", "Events sent to watches, by kind.", self._sent, _KIND),
+            ObservedDistribution(
+                "apiserver_watch_events_sizes",
+                "Size of the events sent to watches in bytes, by kind.",
+                EVENT_SIZES,
+                lambda: {kind: sizes for kind, sizes in self._events.items() if sizes.count},
+                _KIND,
+            ),
+        )
+
+    def event_sizes(self, resource: Resource) -> Histogram:
+        """Sizes in bytes of the events of a kind, in `EVENT_SIZES`; running watches add theirs."""
+        return self._events.setdefault((resource.group, resource.version, resource.kind), Histogram(EVENT_SIZES))
+
+    def count_dropped(self, resource: Resource) -> None:
+        """Count a watch whose client was too slow."""
+        self.dropped.add(resource.plural)
+
+    def count_initial(self, resource: Resource, number: int) -> None:
+        """Count events that a watch begins with: the initial state, and changes of the past."""
+        if number:
+            self._initial.add(resource.plural, by=number)
+
+    def _sent(self) -> dict[tuple[str, ...], float]:
+        return {kind: float(sizes.count) for kind, sizes in self._events.items() if sizes.count}

@@ -1,0 +1,240 @@
+"""The identity of each server of a cluster, behind the feature gate APIServerIdentity: a lease that it renews, and with
+StorageVersionAPI the versions in which it stores each resource.
+
+Every server also removes what servers that are gone have left: expired leases, and their entries in storage versions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Final
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.interfaces import IReactorTime
+from twisted.internet.task import LoopingCall
+from twisted.python.failure import Failure
+
+from orchd.client.interfaces import IClient, ResourceRef
+from orchd.dialect import Dialect
+from orchd.errors import ApiError
+from orchd.kinds.catalog import Catalog
+from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.scalars import format_microtime, parse_time, timestamp
+from orchd.txkit.coroutines import start
+from orchd.txkit.log import Logger
+
+_log = Logger()
+_LEASES: Final = "coordination.{abbr}.io"
+_VERSIONS: Final = "internal.apiserver.{abbr}.io"
+#: Label of the leases of servers.
+_LABEL: Final = ("{abbr}.io/component", "{short}-apiserver")
+#: Attempts of a write that another server may overtake.
+_ATTEMPTS: Final = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdentitySettings:
+    """`name` is unique among all servers, the durations are seconds. `records_versions`: storage versions are recorded, too."""
+
+    name: str
+    duration: int
+    interval: int
+    records_versions: bool
+
+
+class ServerIdentity:
+    """Keeps the lease of one server. `catalog` returns the served resources."""
+
+    def __init__(
+        self,
+        settings: IdentitySettings,
+        client: IClient,
+        dialect: Dialect,
+        catalog: Callable[[], Catalog],
+        clock: IReactorTime,
+        wall: Callable[[], float],
+    ) -> None:
+        self._settings = settings
+        self._client = client
+        self._dialect = dialect
+        self._catalog = catalog
+        self._clock = clock
+        self._wall = wall
+        self._leases = ResourceRef(dialect(_LEASES), "v1", "leases")
+        self._versions = ResourceRef(dialect(_VERSIONS), "v1alpha1", "storageversions")
+        self._recorded = not settings.records_versions
+        self._cleaned = clock.seconds()
+        self._loop = LoopingCall(self._turn)
+        self._loop.clock = clock
+        self._running: Deferred[None] | None = None
+
+    async def start(self) -> None:
+        self._loop.start(self._settings.interval, now=True).addErrback(self._broken)
+
+    async def stop(self) -> None:
+        """The lease stays until it expires: a server that restarts has another one."""
+        if self._loop.running:
+            self._loop.stop()
+        if self._running is not None:
+            self._running.cancel()
+
+    def _turn(self) -> Deferred[None]:
+        self._running = start(self._reconcile_once())
+        return self._running
+
+    async def _reconcile_once(self) -> None:
+        try:
+            await self._renew()
+            if not self._recorded:
+                await self._record_versions()
+                self._recorded = True
+            if self._clock.seconds() - self._cleaned >= self._settings.duration:
+                self._cleaned = self._clock.seconds()
+                await self._clean()
+        except ApiError as error:
+            _log.warn("failed to maintain the identity of this server: {why}; retrying", why=str(error))
+
+    async def _renew(self) -> None:
+        name, namespace = self._settings.name, self._dialect.system_namespace
+        found = await self._get(self._leases, namespace, name)
+        now = format_microtime(datetime.fromtimestamp(self._wall(), UTC))
+        spec = {"holderIdentity": name, "leaseDurationSeconds": self._settings.duration, "renewTime": now}
+        if found is None:
+            label, value = map(self._dialect, _LABEL)
+            lease = {"metadata": {"name": name, "namespace": namespace, "labels": {label: value}}, "spec": spec}
+            await self._client.create(self._leases, namespace, lease)
+        else:
+            await self._client.update(self._leases, namespace, name, {**found, "spec": {**found["spec"], **spec}})
+
+    async def _get(self, ref: ResourceRef, namespace: str, name: str) -> Object | None:
+        try:
+            found: Object = await self._client.get(ref, namespace, name)
+        except ApiError as error:
+            if error.code != 404:
+                raise
+            return None
+        return found
+
+    # -- versions
+
+    def _are_served(self) -> bool:
+        return self._catalog().resource(self._versions.group, self._versions.version, self._versions.plural) is not None
+
+    async def _record_versions(self) -> None:
+        if not self._are_served():
+            _log.warn(
+                "storage versions are not recorded: {group}/{version} is not served; --runtime-config enables it",
+                group=self._versions.group, version=self._versions.version,
+            )  # fmt: skip
+            return
+        for name, entry in storage_versions(self._catalog(), self._settings.name):
+            await self._change_versions(name, partial(with_entry, entry=entry))
+
+    async def _change_versions(self, name: str, change: Callable[[list[Object]], list[Object]]) -> None:
+        """Change the entries of a StorageVersion, which is created if it is missing. Raises ApiError."""
+        for attempt in range(_ATTEMPTS):
+            found = await self._get(self._versions, "", name)
+            if found is None:
+                made = {"metadata": {"name": name}, "spec": {}}
+                found = await self._client.create(self._versions, "", made)
+            status = found.get("status") or {}
+            entries = change(list(status.get("storageVersions") or ()))
+            fresh = versions_status(entries, status, timestamp(self._wall()))
+            if fresh == status:
+                return
+            try:
+                await self._client.update(self._versions, "", name, {**found, "status": fresh}, subresource="status")
+                return
+            except ApiError as error:
+                # Another server has just written its own entry.
+                if error.code != 409 or attempt == _ATTEMPTS - 1:
+                    raise
+
+    # -- servers that are gone
+
+    async def _clean(self) -> None:
+        """Remove expired leases of servers, and the entries of servers without a lease."""
+        namespace, (label, value) = self._dialect.system_namespace, map(self._dialect, _LABEL)
+        alive = set()
+        for lease in (await self._client.list(self._leases, namespace))["items"]:
+            if (lease["metadata"].get("labels") or {}).get(label) != value:
+                continue
+            if self._is_expired(lease):
+                options = {"preconditions": {"uid": lease["metadata"]["uid"]}}
+                await self._client.delete(self._leases, namespace, lease["metadata"]["name"], options=options)
+            else:
+                alive.add(lease["metadata"]["name"])
+        if not self._settings.records_versions or not self._are_served():
+            return
+        for each in (await self._client.list(self._versions, ""))["items"]:
+            entries = (each.get("status") or {}).get("storageVersions") or ()
+            if any(entry.get("apiServerID") not in alive for entry in entries):
+                await self._forget_servers(each, alive)
+
+    async def _forget_servers(self, found: Object, alive: set[str]) -> None:
+        """Remove the entries of other servers than these from a StorageVersion, or itself if nothing remains."""
+        name = found["metadata"]["name"]
+        if any(entry.get("apiServerID") in alive for entry in found["status"]["storageVersions"]):
+            await self._change_versions(name, lambda entries: [each for each in entries if each.get("apiServerID") in alive])
+        else:
+            options = {"preconditions": {"resourceVersion": found["metadata"]["resourceVersion"]}}
+            await self._client.delete(self._versions, "", name, options=options)
+
+    def _is_expired(self, lease: Object) -> bool:
+        spec = lease.get("spec") or {}
+        renewed = spec.get("renewTime")
+        if renewed is None or spec.get("leaseDurationSeconds") is None:
+            return True
+        return parse_time(renewed, micro=True).timestamp() + int(spec["leaseDurationSeconds"]) < self._wall()
+
+    def _broken(self, failure: Failure) -> None:
+        if failure.check(CancelledError) and not self._loop.running:
+            return
+        _log.failure("the identity of this server is no longer maintained", failure)
+
+
+def storage_versions(catalog: Catalog, server: str) -> Iterable[tuple[str, Object]]:
+    """Names of the StorageVersions of all built-in resources, sorted, each with the entry of a server."""
+    decodable: dict[str, list[str]] = {}
+    stored: dict[str, tuple[str, str]] = {}
+    for resource in catalog.resources:
+        if resource.storage_version and not resource.custom:
+            decodable.setdefault(resource.key, []).append(resource.api_version)
+            own = f"{resource.group or 'core'}.{resource.plural}", resource.storage_version
+            # Resources of several groups may share one storage.
+            stored[resource.key] = min(stored.get(resource.key, own), own)
+    for key, (name, version) in sorted(stored.items(), key=lambda item: item[1]):
+        versions = [version, *(each for each in decodable[key] if each != version)]
+        yield name, {"apiServerID": server, "encodingVersion": version, "decodableVersions": versions}
+
+
+def with_entry(entries: list[Object], entry: Object) -> list[Object]:
+    """Entries with that of one server replaced or added."""
+    if any(each.get("apiServerID") == entry["apiServerID"] for each in entries):
+        return [entry if each.get("apiServerID") == entry["apiServerID"] else each for each in entries]
+    return [*entries, entry]
+
+
+def versions_status(entries: list[Object], before: Object, now: str) -> Object:
+    """The status of a StorageVersion: its entries, the version that all of them encode, and a condition that says whether there is
+    one."""
+    encoded = {entry["encodingVersion"] for entry in entries}
+    common = next(iter(encoded)) if len(encoded) == 1 else ""
+    value = "Set" if common else "Unset"
+    condition = {
+        "type": "AllEncodingVersionsEqual",
+        "status": "True" if common else "False",
+        "reason": f"CommonEncodingVersion{value}",
+        "message": f"Common encoding version {value.lower()}",
+    }
+    old: Object = next((each for each in before.get("conditions") or () if each.get("type") == condition["type"]), {})
+    same = old.get("status") == condition["status"]
+    conditions = [{**condition, "lastTransitionTime": old["lastTransitionTime"] if same else now}]
+    status: dict[str, Any] = {"storageVersions": entries} if entries else {}
+    if common:
+        status["commonEncodingVersion"] = common
+    return {**status, "conditions": conditions}
+

@@ -1,0 +1,109 @@
+"""Effects of feature gates on controllers of sets and services."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchd.client.interfaces import ResourceRef
+from orchd.controllers.daemonset.plans import _surges, without_surge
+from orchd.controllers.objects import PODS, REPLICA_SETS, SERVICES, STATEFUL_SETS
+from orchd.dialect import ORCH
+from tests.controllers.cluster_support import Cluster, template
+
+SLICES = ResourceRef(ORCH("discovery.{abbr}.io"), "v1", "endpointslices")
+COST = ORCH("controller.{long}.io/pod-deletion-cost")
+SELECTOR = {"matchLabels": {"a": "b"}}
+
+Start = Callable[..., Cluster]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Starts a cluster with the given feature gates and controllers."""
+    running: list[Cluster] = []
+
+    def make(gates: str, *names: str) -> Cluster:
+        running.append(Cluster(tmp_path / str(len(running)), names, (f"--feature-gates={gates}",)))
+        running[-1].namespace()
+        return running[-1]
+
+    yield make
+    for each in running:
+        each.stop()
+
+
+def make_ready(cluster: Cluster, name: str, since: str) -> None:
+    condition = {"type": "Ready", "status": "True", "lastTransitionTime": since}
+    cluster.patch(PODS, name, {"status": {"phase": "Running", "podIP": "10.1.1.1", "conditions": [condition]}}, subresource="status")
+
+
+@pytest.mark.parametrize(("on", "left"), [("true", "newer"), ("false", "cheap")])
+def test_deletion_cost_ranks_pods_behind_its_gate(start: Start, on: str, left: str) -> None:
+    """A pod of low cost goes first, although it has been ready for longer; with the gate off the newer one goes."""
+    cluster = start(f"PodDeletionCost={on},LogarithmicScaleDown=false", "replicaset")
+    cluster.create(REPLICA_SETS, {"metadata": {"name": "r"}, "spec": {"replicas": 2, "selector": SELECTOR, "template": template({"a": "b"})}})
+    cluster.settle()
+    cheap, newer = cluster.names(PODS)
+    make_ready(cluster, cheap, "2020-01-01T00:00:00Z")
+    make_ready(cluster, newer, "2021-01-01T00:00:00Z")
+    cluster.patch(PODS, cheap, {"metadata": {"annotations": {COST: "-5"}}})
+    cluster.patch(REPLICA_SETS, "r", {"spec": {"replicas": 1}})
+    stays = [pod["metadata"]["name"] for pod in cluster.items(PODS) if not pod["metadata"].get("deletionTimestamp")]
+    assert stays == [{"cheap": cheap, "newer": newer}[left]]
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_pods_of_close_times_go_in_random_order_behind_the_gate(start: Start, on: bool) -> None:
+    """Of pods that became ready at about the same time the one of the lower uid goes; with the gate off the newest one."""
+    cluster = start(f"LogarithmicScaleDown={str(on).lower()}", "replicaset")
+    cluster.create(REPLICA_SETS, {"metadata": {"name": "r"}, "spec": {"replicas": 2, "selector": SELECTOR, "template": template({"a": "b"})}})
+    cluster.settle()
+    first, second = sorted(cluster.items(PODS), key=lambda pod: str(pod["metadata"]["uid"]))
+    make_ready(cluster, first["metadata"]["name"], "2020-01-01T00:00:00Z")
+    make_ready(cluster, second["metadata"]["name"], "2020-01-01T00:00:01Z")
+    cluster.patch(REPLICA_SETS, "r", {"spec": {"replicas": 1}})
+    stays = [pod["metadata"]["uid"] for pod in cluster.items(PODS) if not pod["metadata"].get("deletionTimestamp")]
+    assert stays == [(second if on else first)["metadata"]["uid"]]
+
+
+@pytest.mark.parametrize(("on", "available"), [("true", 0), ("false", 1)])
+def test_min_ready_seconds_of_stateful_sets_is_a_gate(start: Start, on: str, available: int) -> None:
+    """A ready pod is available at once with the gate off."""
+    cluster = start(f"StatefulSetMinReadySeconds={on}", "statefulset")
+    spec = {"replicas": 1, "serviceName": "s", "minReadySeconds": 3600, "selector": SELECTOR, "template": template({"a": "b"})}
+    made = cluster.create(STATEFUL_SETS, {"metadata": {"name": "s"}, "spec": spec})
+    assert ("minReadySeconds" in made["spec"]) is (on == "true")
+    cluster.settle()
+    make_ready(cluster, "s-0", "2100-01-01T00:00:00Z")
+    found = cluster.get(STATEFUL_SETS, "s")
+    assert found is not None and (found["status"]["readyReplicas"], found["status"].get("availableReplicas", 0)) == (1, available)
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_terminating_endpoints_are_listed_behind_their_gate(start: Start, on: bool) -> None:
+    """Slices have the conditions serving and terminating, and list pods that are being deleted, with the gate on."""
+    cluster = start(f"EndpointSliceTerminatingCondition={str(on).lower()}", "endpointslice")
+    cluster.create(SERVICES, {"metadata": {"name": "s"}, "spec": {"selector": {"a": "b"}, "ports": [{"port": 80}]}})
+    for name in ("stays", "goes"):
+        cluster.create(PODS, {"metadata": {"name": name, "labels": {"a": "b"}, "finalizers": ["example.com/x"]}, "spec": template({})["spec"]})
+        make_ready(cluster, name, "2020-01-01T00:00:00Z")
+    cluster.delete(PODS, "goes", gracePeriodSeconds=0)
+    cluster.settle(3)
+    (found,) = cluster.items(SLICES)
+    conditions = {each["targetRef"]["name"]: each["conditions"] for each in found["endpoints"]}
+    both = {
+        "stays": {"ready": True, "serving": True, "terminating": False},
+        "goes": {"ready": False, "serving": True, "terminating": True},
+    }
+    assert conditions == (both if on else {"stays": {"ready": True}})
+
+
+def test_daemon_sets_without_surge() -> None:
+    """The set that is planned with the gate off does not surge."""
+    limits: dict[str, Any] = {"maxSurge": 1, "maxUnavailable": 0}
+    parent = {"spec": {"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": limits}}}
+    assert _surges(parent) and not _surges(without_surge(parent))
