@@ -82,8 +82,8 @@ def _preferred(catalog: Catalog, resource: Resource) -> str:
     return preferred if preferred in versions else versions[0]
 
 
-def _trim(done: Object, given: Object) -> Object:
+def _trim(done: Object, original: Object) -> Object:
     """Without what the canonical shape adds and the file did not say: a status, a time of creation."""
-    out = {key: value for key, value in done.items() if key != "status" or "status" in given}
-    metadata = {key: value for key, value in done["metadata"].items() if value is not None or key in given["metadata"]}
+    out = {key: value for key, value in done.items() if key != "status" or "status" in original}
+    metadata = {key: value for key, value in done["metadata"].items() if value is not None or key in original["metadata"]}
     return {**out, "metadata": metadata}

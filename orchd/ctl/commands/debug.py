@@ -79,14 +79,14 @@ def _pair(text: str, flag: str) -> tuple[str, str]:
 @pass_session
 def debug(
     session: Session, /, words: tuple[str, ...], target_container: str, copy_to: str, replace: bool, same_node: bool, images: tuple[str, ...],
-    share_processes: bool | None, attach: bool | None, quiet: bool, wait: float, **given: Any,
+    share_processes: bool | None, attach: bool | None, quiet: bool, wait: float, **flags: Any,
 ) -> int:
     """Debug a pod with an ephemeral container or in a copy of it (--copy-to), or a node (node/NAME) in a pod that has its
     file system at /host and its processes and network."""  # fmt: skip
     if not words:
         raise CommandError("which pod or node? Write debug POD --image=IMAGE, or debug node/NAME --image=IMAGE")
-    given["variables"] = tuple(_pair(each, "--env") for each in given["variables"])
-    changes = DebugContainer(words=words[1:], **given)
+    flags["variables"] = tuple(_pair(each, "--env") for each in flags["variables"])
+    changes = DebugContainer(words=words[1:], **flags)
     if changes.tty and not changes.stdin:
         raise CommandError("-t needs -i: the terminal's input goes to the container")
     if not copy_to and (replace or same_node or images or share_processes is not None):
@@ -105,17 +105,17 @@ def debug(
         if target.resource.kind == "Node":
             pod, container = node_pod(target.name, changes, session.random)
             say(f"Creating debugging pod {pod['metadata']['name']} with container {container} on node {target.name}.")
-            made = await _create(api, pod)
+            created = await _create(api, pod)
         elif copy_to:
             pod, container = copied_pod(obj, copy_to, changes, new_images, same_node=same_node, share_processes=share_processes, random=session.random)
             if replace:
                 await api.delete(target.resource, target.name, target.namespace, {"preconditions": {"uid": obj["metadata"]["uid"]}}, {})
-            made = await _create(api, pod)
+            created = await _create(api, pod)
         else:
-            made, container = target, await _add_ephemeral(api, target, obj, changes, target_container, session.random, say)
+            created, container = target, await _add_ephemeral(api, target, obj, changes, target_container, session.random, say)
         if not follow or not container:
             return 0
-        return await attach_when_running(api, made, container, wait, stdin=changes.stdin, tty=changes.tty)
+        return await attach_when_running(api, created, container, wait, stdin=changes.stdin, tty=changes.tty)
 
     return session.run(work)
 
