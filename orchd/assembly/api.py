@@ -60,6 +60,7 @@ from orchd.server.state import ServerState
 from orchd.txkit.aside import Aside
 from orchd.txkit.metrics.instruments import Instrument, instruments_of
 from orchd.txkit.services import Member, as_member
+from orchd.txkit.turns import shared_budget
 
 
 class ComponentProbes(dict[str, Probe]):
@@ -278,7 +279,9 @@ class Api:
         self.endpoints |= {
             "/": root_endpoint(catalog, health),
             "/version": version_endpoint(git_version=VERSION),
-            "/metrics": metrics_endpoint(lambda: instruments_of(self.measured), flag_selection(runtime.settings.flags)),
+            "/metrics": metrics_endpoint(
+                lambda: instruments_of(self.measured), shared_budget(runtime.reactor), flag_selection(runtime.settings.flags)
+            ),
             "/openapi/v2": self.documents.specification.answer,
             **issuer_endpoints(runtime.settings, parts.files, self._address()),
             **(profiling_endpoints(runtime.in_thread) if profiling else {}),

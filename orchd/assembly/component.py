@@ -51,6 +51,7 @@ from orchd.server.pipeline.verbs.dispatch import text_not_found
 from orchd.txkit.log import Logger
 from orchd.txkit.metrics.instruments import Instrument
 from orchd.txkit.metrics.reactor import ReactorMetrics
+from orchd.txkit.turns import shared_budget
 
 #: The -v level from which each request is logged, as in the API server.
 _ACCESS_LOG = 3
@@ -216,7 +217,9 @@ class SecurePort:
         self._health = Health(tuple(served.checks))
         self._exact: dict[str, Endpoint] = {
             "/metrics": metrics_endpoint(
-                lambda: (*served.instruments(), *self._reactor_metrics.instruments), flag_selection(settings.flags)
+                lambda: (*served.instruments(), *self._reactor_metrics.instruments),
+                shared_budget(runtime.reactor),
+                flag_selection(settings.flags),
             ),
             "/configz": _configuration_endpoint(served.configuration),
             **(profiling_endpoints(runtime.in_thread) if settings.port.profiling else {}),

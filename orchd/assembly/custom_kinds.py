@@ -19,6 +19,8 @@ def enabled_catalog(settings: Settings) -> Catalog:
     runtime = settings.api.runtime
     unserved = gates.skipped(settings.api.features, "subresources")
     catalog = builtin_catalog(settings.dialect, enabled=runtime.enabled, without=unserved)
+    if gates.enabled(settings.api.features, "OpenAPIEnums"):
+        catalog = catalog.listing_values()
     defaults = builtin_catalog(settings.dialect)
     return catalog.adding(
         (),

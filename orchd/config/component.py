@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import urlsplit
 
 from orchd.config.identity import FrontProxySettings, front_proxy
 from orchd.config.leader_election import ElectionSettings, election
@@ -15,6 +14,7 @@ from orchd.config.options import Options, PlainErrors
 from orchd.config.settings import Capabilities
 from orchd.config.settings_builder import SettingsBuilder
 from orchd.config.table import component_table
+from orchd.config.values import url_parts
 from orchd.config.verbosity import Verbosity
 from orchd.dialect import Dialect
 
@@ -70,12 +70,12 @@ class ComponentSettings:
     controllers: tuple[str, ...]
     features: Mapping[str, bool]
     verbosity: Verbosity
-    #: Logged at start.
-    warnings: tuple[str, ...]
     #: Every flag's value by its name in the table.
     flags: Mapping[str, Any]
     #: Names of the flags that were given.
     given: frozenset[str]
+    #: Logged at start.
+    warnings: tuple[str, ...] = ()
 
 
 class ComponentOptions(PlainErrors, Options):
@@ -129,9 +129,9 @@ class _ComponentBuilder(SettingsBuilder):
             controllers=self._controller_names() if "controllers" in v else (),
             features=self._features(),
             verbosity=self._verbosity(),
-            warnings=tuple(self._warnings),
             flags=dict(v),
             given=frozenset(self._given),
+            warnings=tuple(self._warnings),
         )
 
     def _lock_name(self) -> str:
@@ -143,7 +143,7 @@ class _ComponentBuilder(SettingsBuilder):
     def _client(self) -> ClientSettings:
         v = self._values
         master = v["master"]
-        if master and urlsplit(master).scheme not in ("https", "http"):
+        if master and url_parts(master).scheme not in ("https", "http"):
             raise self._error("master", f"{master!r} is not http://host:port or https://host:port")
         known = ("application/json", self._dialect.protobuf)
         if v["{short}-api-content-type"] not in ("", *known):

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from orchd.config.source import FlagError
+from orchd.config.values import url_parts
 from orchd.dialect import Dialect
 
 Values = Mapping[str, Any]
@@ -172,7 +172,7 @@ def _service_accounts(values: Values, fail: Fail, dialect: Dialect) -> ServiceAc
         if ":" in issuer and not _is_url(issuer):
             raise fail("service-account-issuer", f"{issuer!r} contains a colon but is not a URL")
     jwks = values["service-account-jwks-uri"]
-    if jwks and (not _is_url(jwks) or urlsplit(jwks).scheme != "https"):
+    if jwks and (not _is_url(jwks) or url_parts(jwks).scheme != "https"):
         raise fail("service-account-jwks-uri", f"{jwks!r} is not an https URL")
     longest = values["service-account-max-token-expiration"]
     if longest and not 3600 <= longest <= 1 << 32:
@@ -189,7 +189,7 @@ def _service_accounts(values: Values, fail: Fail, dialect: Dialect) -> ServiceAc
 
 
 def _is_url(text: str) -> bool:
-    parts = urlsplit(text)
+    parts = url_parts(text)
     return bool(parts.scheme and (parts.netloc or parts.path))
 
 
@@ -220,7 +220,7 @@ def _oidc(values: Values, fail: Fail) -> OidcSettings | None:
         raise fail("oidc-issuer-url", "oidc-issuer-url and oidc-client-id should be specified together")
     if not issuer:
         return None
-    scheme = urlsplit(issuer).scheme
+    scheme = url_parts(issuer).scheme
     if scheme != "https":
         raise fail("oidc-issuer-url", f"'oidc-issuer-url' (\"{issuer}\") has invalid scheme (\"{scheme}\"), require 'https'")
     claim, prefix = values["oidc-username-claim"], values["oidc-username-prefix"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from orchd.kinds.gotext.values import quote
+
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """The known name most similar to `name`, "" if none is similar enough."""
@@ -16,4 +18,4 @@ def nearest(name: str, known: Iterable[str]) -> str:
 def unknown(what: str, name: str, known: Iterable[str]) -> str:
     """``unknown controller "foo": did you mean "fob"?``"""
     guess = nearest(name, known)
-    return f'unknown {what} "{name}"' + (f': did you mean "{guess}"?' if guess else "")
+    return f"unknown {what} {quote(name)}" + (f': did you mean "{guess}"?' if guess else "")

@@ -108,6 +108,8 @@ class Options(usage.Options):
         for mention in reversed(mentions):
             if mention.flag.name == "dialect":
                 self._check_choice(mention)
+                if not mention.text:
+                    raise mention.error(f"needs one of {', '.join(DIALECTS)}")
                 return DIALECTS[mention.text]
         return self._usual_dialect
 
@@ -135,6 +137,8 @@ class Options(usage.Options):
                 value = parse(flag.type, mention.text)
             except ValueError as error:
                 raise mention.error(str(error)) from None
+            if flag.least is not None and value < flag.least:
+                raise mention.error(f"must be at least {flag.least}")
             again = last.get(flag.name) == mention.source
             values[flag.name] = combine(flag.type, values[flag.name], value) if again else value
             last[flag.name] = mention.source

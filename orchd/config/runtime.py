@@ -21,7 +21,8 @@ _PATTERNS: Final = (
     ("api/alpha", re.compile(r"v\d+alpha\d+$")),
 )
 
-#: Versions that release 1.23 knows and no longer serves, by group; a template. Their keys are accepted with a warning.
+#: Versions that release 1.23 knows or its documents name, but that it does not serve, by group; a template. Their keys are
+#: accepted with a warning.
 _REMOVED: Final = {
     "admission.{abbr}.io": ("v1", "v1beta1"),
     "admissionregistration.{abbr}.io": ("v1beta1",),
@@ -31,6 +32,7 @@ _REMOVED: Final = {
     "authorization.{abbr}.io": ("v1beta1",),
     "certificates.{abbr}.io": ("v1beta1",),
     "coordination.{abbr}.io": ("v1beta1",),
+    "eventratelimit.admission.{abbr}.io": ("v1alpha1",),
     "extensions": ("v1beta1",),
     "flowcontrol.apiserver.{abbr}.io": ("v1alpha1",),
     "imagepolicy.{abbr}.io": ("v1alpha1",),

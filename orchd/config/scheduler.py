@@ -35,7 +35,7 @@ FLAGS: Final[tuple[Row, ...]] = (
      "Number of requests to the API server allowed in a burst before throttling."),
     ("{short}-api-content-type", "string", "application/vnd.{long}.protobuf", "own deprecated",
      "Media type of requests to the API server, and of its responses if the flag is given; responses are JSON by default."),
-    ("{short}-api-qps", "float", "50", "own deprecated",
+    ("{short}-api-qps", "float", "50", "own deprecated signed",
      "Maximum requests per second to the API server."),
     ("{short}config", "string", "", "own deprecated",
      "Client configuration file for the API server."),

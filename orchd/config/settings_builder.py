@@ -6,7 +6,6 @@ import re
 from collections.abc import Collection, Mapping
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from orchd.config import audit, choices, feature_gates, identity
 from orchd.config.identity import AuthenticationSettings, AuthorizationSettings
@@ -29,7 +28,7 @@ from orchd.config.settings import (
 )
 from orchd.config.source import FlagError
 from orchd.config.tls import check_ciphers
-from orchd.config.values import parse_cidrs
+from orchd.config.values import parse_cidrs, url_parts
 from orchd.config.verbosity import Verbosity, parse_modules
 from orchd.dialect import Dialect
 from orchd.kinds import gates
@@ -341,7 +340,7 @@ class SettingsBuilder:
         if v["storage-backend"] == "sqlite":
             raise self._error("storage-backend", "sqlite cannot be combined with --etcd-servers")
         for url in servers:
-            parts = urlsplit(url)
+            parts = url_parts(url)
             if parts.scheme not in ("http", "https") or not parts.netloc or parts.path not in ("", "/"):
                 raise self._error("etcd-servers", f"{url!r} is not http://host:port or https://host:port")
         cert, key = v["etcd-certfile"], v["etcd-keyfile"]

@@ -75,7 +75,7 @@ class Reader:
             raise mention.error(f"flag files are nested more than {MAX_DEPTH} deep")
         try:
             text = self._read_file(path)
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, ValueError) as error:
             raise mention.error(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
         source = self._next_source()
         for number, line in enumerate(text.splitlines(), 1):

@@ -5,6 +5,7 @@ written as on a command line, "" being the type's zero. Marks, separated by spac
 flag exists: without it any value but the default is refused at start), ``own`` (it exists for a component in a process of
 its own, and has no meaning in the one process), ``void=reason`` (it can have no effect here, see `VOID`, and only its default is accepted), ``noop=reason`` (likewise, but
 other values are accepted with a warning), ``deprecated`` (accepted with a warning), ``choices=a|b`` (what a non-empty value may be).
+Numbers must not be negative, except where the marks have ``signed``; ``positive`` excludes 0 too.
 """
 
 from __future__ import annotations
@@ -94,6 +95,8 @@ class Flag:
     void: str = ""
     noop: str = ""
     choices: tuple[str, ...] = ()
+    #: Minimum of a number, None without one.
+    least: int | None = None
     components: tuple[str, ...] = ()
 
     def spelled(self, dialect: Dialect = ORCH) -> str:
@@ -199,4 +202,5 @@ def _flag(row: Row, components: Iterable[str]) -> Flag:
         noop=VOID[words["noop"]] if "noop" in words else "",
         choices=tuple(words["choices"].split("|")) if "choices" in words else (),
         components=tuple(components),
+        least=None if type_ not in ("int", "float") or "signed" in words else int("positive" in words),
     )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any, Final
+from urllib.parse import SplitResult, urlsplit
 
 from orchd.kinds.gotext import durations
 
@@ -35,9 +36,22 @@ def parse_int(text: str) -> int:
     try:
         if "_" in text:
             raise ValueError
-        return int(text, 10)
+        value = int(text, 10)
     except ValueError:
         raise ValueError(f"{text!r} is not a whole number") from None
+    if not -(1 << 63) <= value < 1 << 63:
+        raise ValueError("is not a number of 64 bits")
+    return value
+
+
+def url_parts(text: str) -> SplitResult:
+    """The parts of a URL; those of "" for a text that is none."""
+    try:
+        parts = urlsplit(text)
+        _ = parts.port
+    except ValueError:
+        return urlsplit("")
+    return parts
 
 
 def parse_float(text: str) -> float:

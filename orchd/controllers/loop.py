@@ -12,6 +12,7 @@ from twisted.internet.task import deferLater
 from orchd.client.queue import WorkQueue
 from orchd.controllers.metrics import ControllerMetrics
 from orchd.errors import ApiError
+from orchd.kinds.bounds import is_too_large
 from orchd.txkit.background import Background
 from orchd.txkit.coroutines import start
 from orchd.txkit.log import Logger
@@ -19,6 +20,8 @@ from orchd.txkit.turns import shared_budget
 
 #: Seconds to wait for running reconciliations when the loop stops.
 _STOP_TIMEOUT = 5.0
+#: Seconds until a write is tried again that was refused for the size of its object.
+_REFUSED_PAUSE = 900.0
 
 K = TypeVar("K", bound=Hashable)
 
@@ -85,6 +88,9 @@ class ControlLoop(Generic[K]):
         except RetryError:
             self._retry(key)
         except ApiError as error:
+            if is_too_large(error):
+                self._refused(key, error)
+                return
             # Conflicts, and rejected writes during a stop, are expected: the key is retried.
             say = self.log.debug if error.code in (404, 409) or self.queue.closed else self.log.warn
             say("{name}: {key}: {error}", name=self.name, key=key, error=error.message)
@@ -99,6 +105,16 @@ class ControlLoop(Generic[K]):
         finally:
             self.counts.seconds += self._clock.seconds() - begun
             self.queue.done(key)
+
+    def _refused(self, key: K, error: ApiError) -> None:
+        """A write that no retry makes smaller: it waits for a change of the object, or for a longer time."""
+        self.counts.failed += 1
+        self.log.warn(
+            "{name}: {key}: {error}; tried again when it changes, or after {seconds} s",
+            name=self.name, key=key, error=error.message, seconds=_REFUSED_PAUSE,
+        )  # fmt: skip
+        self.queue.forget(key)
+        self.queue.add_after(key, _REFUSED_PAUSE)
 
     def _retry(self, key: K) -> None:
         self.counts.failed += 1

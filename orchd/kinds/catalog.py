@@ -130,7 +130,11 @@ class Catalog:
         groups: Iterable[Group],
         resources: Iterable[Resource],
         later: Iterable[Resource] = (),
+        *,
+        lists_values: bool = False,
     ) -> None:
+        """`lists_values`: OpenAPI documents have the known values of strings."""
+        self.lists_values = lists_values
         self.dialect = dialect
         self.types = types
         self.groups: tuple[Group, ...] = tuple(groups)
@@ -224,7 +228,11 @@ class Catalog:
             elif have:
                 versions = tuple(sorted(have, key=version_priority))
                 groups.append(Group(name=name, versions=versions, preferred=versions[0]))
-        return Catalog(self.dialect, self.types, groups, kept, self.later)
+        return Catalog(self.dialect, self.types, groups, kept, self.later, lists_values=self.lists_values)
+
+    def listing_values(self) -> Catalog:
+        """The same catalog, whose OpenAPI documents have the known values of strings."""
+        return Catalog(self.dialect, self.types, self.groups, self.resources, self.later, lists_values=True)
 
 
 def _without_empty_versions(group: Group, versions: tuple[str, ...]) -> Group:

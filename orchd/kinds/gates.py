@@ -63,7 +63,8 @@ class Gate:
     """`stages` are pairs of the release that begins a stage and the stage, ascending; None ends the gate. `component` is where
     the gate acts (server, controllers, scheduler), or whose it is (node, cloud) if it has no effect here. `tolerates` are
     fields that validation rejects while the gate is off, unless the stored object uses them. `controllers` and `plugins` are the controllers and admission plugins that do not run while it is off,
-    `subresources` those that are not served."""
+    `subresources` those that are not served; `grants` are rules of controllers while it is on: the controller's account, verbs,
+    groups and resources."""
 
     name: str
     stages: tuple[tuple[str, Stage | None], ...]
@@ -74,6 +75,7 @@ class Gate:
     controllers: tuple[str, ...] = ()
     plugins: tuple[str, ...] = ()
     subresources: tuple[str, ...] = ()
+    grants: tuple[tuple[str, str, str, str], ...] = ()
 
     def stage(self, release: str = RELEASE) -> Stage | None:
         """The stage in a release; None if the release has no such gate."""
@@ -217,13 +219,14 @@ GATES: Final[tuple[Gate, ...]] = tuple(sorted((
           "Finished pods of jobs are counted before they may go, with the help of a finalizer.",
           Drop(field="batch/v1.Job.metadata.annotations", prefix="batch.{long}.io/job-tracking")),
     _gate("LogarithmicScaleDown", BETA, "controllers", "Pods of about the same age go in random order when sets shrink."),
-    _gate("StatefulSetAutoDeletePVC", ALPHA, "server", "Stateful sets have a retention policy for claims.",
-          "apps/v1.StatefulSetSpec.persistentVolumeClaimRetentionPolicy"),
+    _gate("StatefulSetAutoDeletePVC", ALPHA, "server, controllers", "Stateful sets have a retention policy for claims.",
+          "apps/v1.StatefulSetSpec.persistentVolumeClaimRetentionPolicy",
+          grants=(("statefulset-controller", "update", "core", "persistentvolumeclaims"),)),
     _gate("StatefulSetMinReadySeconds", BETA, "server, controllers", "Stateful sets have minReadySeconds.",
           Drop(field="apps/v1.StatefulSetSpec.minReadySeconds", update=KEPT)),
     _gate("SuspendJob", BETA, "server, controllers", "Jobs are suspended and resumed.",
           Drop(field="batch/v1.Job.spec.suspend", rule="suspended", update=STORED)),
-    _gate("TopologyAwareHints", BETA_OFF, "server", "Endpoints have hints for zones.",
+    _gate("TopologyAwareHints", BETA_OFF, "server", "Endpoints have hints for zones; no controller sets them.",
           "discovery/v1.Endpoint.hints", "discovery/v1beta1.Endpoint.hints"),
     # -- the scheduler
     _migration("CSIMigrationAWS", BETA),

@@ -12,6 +12,7 @@ import pytest
 from orchd.dialect import ORCH
 from orchd.kinds.gates import GATES
 from orchd.kinds.objects.feature_gates import RULES
+from orchd.kinds.openapi.enums import VALUES
 from orchd.server.reconcilers.server_identity import versions_status, with_entry
 from orchd.testing.server import NOW, Answer, InProcessServer, make_server, run
 
@@ -109,6 +110,20 @@ def test_discovery_has_hashes_and_subresources_behind_their_gates(start: Start, 
     assert answer.code == 404 and ('pods "x" not found' in answer.json["message"]) is on
 
 
+@pytest.mark.parametrize("on", [True, False])
+def test_documents_list_known_values_behind_their_gate(start: Start, on: bool) -> None:
+    """With OpenAPIEnums on both OpenAPI documents list the values of strings."""
+    server = start(f"OpenAPIEnums={str(on).lower()}")
+    expected = ["ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"] if on else None
+    name = ORCH("io.{abbr}.api.core.v1.PodSpec")
+    accept = "application/json, */*"
+    second = ask(server, "GET", "/openapi/v2", Accept=accept).json["definitions"]
+    third = ask(server, "GET", "/openapi/v3/api/v1", Accept=accept).json["components"]["schemas"]
+    for definitions in (second, third):
+        found = definitions[name]["properties"]["dnsPolicy"]
+        assert found.get("enum") == expected and ('- `"ClusterFirst"`' in found["description"]) is on
+
+
 def test_dry_runs_are_rejected_while_their_gate_is_off(start: Start) -> None:
     """With DryRun off a write with the parameter is 400, and one without it is carried out."""
     server = start("DryRun=false")
@@ -125,6 +140,15 @@ def test_pod_security_is_a_gate(start: Start, on: str, admitted: bool) -> None:
     assert ask(server, "POST", "/api/v1/namespaces", {"metadata": {"name": "a", "labels": level}}).code == 201
     pod = {"metadata": {"name": "p"}, "spec": {"hostNetwork": True, "containers": [{"name": "c", "image": "i"}]}}
     assert (ask(server, "POST", "/api/v1/namespaces/a/pods", pod).code == 201) is admitted
+
+
+@pytest.mark.parametrize(("on", "allocated"), [("true", False), ("false", True)])
+def test_load_balancers_have_node_ports_while_their_choice_is_off(start: Start, on: str, allocated: bool) -> None:
+    """A load balancer without node ports gets them with ServiceLBNodePortControl off."""
+    server = start(f"ServiceLBNodePortControl={on}")
+    spec = {"type": "LoadBalancer", "ports": [{"port": 80}], "allocateLoadBalancerNodePorts": False}
+    made = ask(server, "POST", "/api/v1/namespaces/default/services", {"metadata": {"name": "a"}, "spec": spec}).json["spec"]
+    assert ("nodePort" in made["ports"][0]) is allocated is ("allocateLoadBalancerNodePorts" not in made)
 
 
 def test_other_data_sources_need_their_gate(start: Start) -> None:
@@ -187,8 +211,11 @@ def test_common_version_is_that_of_all_servers() -> None:
 
 
 def test_rows_of_gates_name_existing_fields(start: Start) -> None:
-    """Every field that a gate drops is one of its type, and every rule exists."""
+    """Every field that a gate drops, or that has known values, is one of its type, and every rule exists."""
     catalog = start("AllAlpha=false").server.catalog
+    for listed in VALUES:
+        owner, _, name = listed.rpartition(".")
+        assert catalog.type(owner).fields[name].type.kind == "string", listed
     for gate in GATES:
         for drop in (*gate.drops, *gate.tolerates):
             version, name, *path = drop.field.split(".")

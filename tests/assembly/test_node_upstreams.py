@@ -17,6 +17,7 @@ from orchd.assembly.nodes import node_upstreams
 from orchd.config import settings as configuration
 from orchd.config.options import Options
 from orchd.server.pipeline.verbs.subresources.addresses import AddressNotAllowedError
+from orchd.server.pipeline.verbs.subresources.locations import Location
 from orchd.txkit.coroutines import start
 
 
@@ -42,6 +43,9 @@ def upstreams(folder: Path, *addresses: str) -> tuple[Any, Any]:
     return node_upstreams(configuration.from_options(options), reactor), reactor
 
 
+NODE = Location(scheme="https", host="node", port=10250)
+
+
 def outcome(asking: Deferred[Any]) -> Any:
     found: list[Any] = []
     asking.addBoth(found.append)
@@ -53,15 +57,15 @@ def test_proxied_requests_to_local_addresses_are_refused(tmp_path: Path, address
     """No proxied request is sent if any address of the node's name is local; exec and log streams still connect there.
     """
     made, reactor = upstreams(tmp_path, *addresses)
-    asking = start(made.proxied.fetch("GET", "https://node:10250/", ()))
+    asking = start(made.proxied.fetch("GET", NODE, "/", ()))
     assert isinstance(outcome(asking), AddressNotAllowedError)
     assert not reactor.tcpClients
-    assert outcome(start(made.agents.fetch("GET", "https://node:10250/", ()))) is None
+    assert outcome(start(made.agents.fetch("GET", NODE, "/", ()))) is None
 
 
 def test_connections_use_the_checked_address(tmp_path: Path) -> None:
     """The connection uses the address that was checked, since the name could resolve differently by then."""
     made, reactor = upstreams(tmp_path, "10.0.0.1")
-    start(made.proxied.fetch("GET", "http://node:10250/", ()))
+    start(made.proxied.fetch("GET", Location(scheme="http", host="node", port=10250), "/", ()))
     reactor.advance(1)
     assert [client[:2] for client in reactor.tcpClients] == [("10.0.0.1", 10250)]

@@ -249,6 +249,7 @@ def test_unusable_runtime_config(value: str, message: str) -> None:
         *(ORCH(f"{group}.{{abbr}}.io/{version}") for group, version in (
             ("authentication", "v1beta1"), ("authorization", "v1beta1"), ("admissionregistration", "v1beta1"), ("imagepolicy", "v1alpha1"),
             ("rbac.authorization", "v1beta1"), ("networking", "v1beta1"), ("scheduling", "v1alpha1"), ("admission", "v1"),
+            ("eventratelimit.admission", "v1alpha1"),
         )),
     ],
 )  # fmt: skip
@@ -362,3 +363,36 @@ def test_deprecated_flags_and_flags_without_effect_warn(argv: list[str], warning
     """A deprecated flag is accepted with a warning, and so is a value that can have no effect; the default is not warned about."""
     options = parse(*argv, files={"F": "\n--contention-profiling"})
     assert options.settings is not None and list(options.settings.warnings) == warnings
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        ("--dialect=", "--dialect: needs one of orch, kubernetes"),
+        ("--etcd-servers=https://[::1", "--etcd-servers: 'https://[::1' is not http://host:port"),
+        ("--etcd-servers=https://h:99999", "--etcd-servers: 'https://h:99999' is not http://host:port"),
+        ("--service-account-issuer=https://[::1", "--service-account-issuer: "),
+        ("--service-account-jwks-uri=https://[::1", "--service-account-jwks-uri: "),
+        ("--scheduler-flagfile=a\x00b", "--flagfile: cannot read a\x00b: "),
+        ("--simulated-nodes=-1", "--simulated-nodes: must be at least 0"),
+        ("--audit-log-maxage=-1", "--audit-log-maxage: must be at least 0"),
+        ("--node-eviction-rate=-0.1", "--node-eviction-rate: must be at least 0"),
+        ("--concurrent-gc-syncs=0", "--concurrent-gc-syncs: must be at least 1"),
+        ("--history-events=9223372036854775808", "--history-events: is not a number of 64 bits"),
+        ("--controllers=a\nb", '--controllers: unknown controller "a\\nb"'),
+    ],
+)
+def test_odd_values_are_one_line(argv: str, message: str) -> None:
+    """A value that no flag of its type can have is refused in one line that names the flag."""
+    if "\x00" in argv:
+        with pytest.raises(UsageError) as caught:
+            Options().parseOptions([argv])
+        assert str(caught.value).startswith(message)
+        return
+    text = error_of(argv)
+    assert text.startswith(message) and "\n" not in text
+
+
+def test_negative_numbers_that_mean_something() -> None:
+    """A negative threshold turns the collection of ended pods off."""
+    assert parse("--terminated-pod-gc-threshold=-1")["terminated-pod-gc-threshold"] == -1

@@ -10,7 +10,8 @@ import pytest
 
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.daemonset.plans import _surges, without_surge
-from orchd.controllers.objects import PODS, REPLICA_SETS, SERVICES, STATEFUL_SETS
+from orchd.controllers.objects import CLAIMS, PODS, REPLICA_SETS, SERVICES, STATEFUL_SETS
+from orchd.controllers.statefulset.retention import is_stale
 from orchd.dialect import ORCH
 from tests.controllers.cluster_support import Cluster, template
 
@@ -81,6 +82,41 @@ def test_min_ready_seconds_of_stateful_sets_is_a_gate(start: Start, on: str, ava
     make_ready(cluster, "s-0", "2100-01-01T00:00:00Z")
     found = cluster.get(STATEFUL_SETS, "s")
     assert found is not None and (found["status"]["readyReplicas"], found["status"].get("availableReplicas", 0)) == (1, available)
+
+
+@pytest.mark.parametrize(
+    ("deleted", "scaled", "expected"),
+    [
+        ("Retain", "Retain", [[], []]),
+        ("Delete", "Retain", [["StatefulSet"], ["StatefulSet"]]),
+        ("Retain", "Delete", [[], ["Pod"]]),
+        ("Delete", "Delete", [["StatefulSet"], ["Pod"]]),
+    ],
+)
+def test_claims_belong_to_whose_end_deletes_them(start: Start, deleted: str, scaled: str, expected: list[list[str]]) -> None:
+    """After scaling down, claims have the owners that the retention policy says: the set, or the pod that goes."""
+    cluster = start("StatefulSetAutoDeletePVC=true", "statefulset")
+    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    pods = template({"a": "b"})
+    pods["metadata"]["finalizers"] = ["example.com/x"]
+    cluster.create(STATEFUL_SETS, {"metadata": {"name": "s"}, "spec": {
+        "replicas": 2, "serviceName": "s", "podManagementPolicy": "Parallel", "selector": SELECTOR, "template": pods,
+        "volumeClaimTemplates": [{"metadata": {"name": "v"}, "spec": claim}],
+        "persistentVolumeClaimRetentionPolicy": {"whenDeleted": deleted, "whenScaled": scaled},
+    }})  # fmt: skip
+    cluster.settle()
+    for name in ("s-0", "s-1"):
+        make_ready(cluster, name, "2020-01-01T00:00:00Z")
+    cluster.patch(STATEFUL_SETS, "s", {"spec": {"replicas": 1}})
+    cluster.settle()
+    owners = {each["metadata"]["name"]: each["metadata"].get("ownerReferences") or () for each in cluster.items(CLAIMS)}
+    assert [[owner["kind"] for owner in owners[f"v-s-{number}"]] for number in range(2)] == expected
+
+
+def test_claims_of_former_pods_are_stale() -> None:
+    """A claim that belongs to a pod of the same name and another uid must go before there is a new pod."""
+    claim = {"metadata": {"ownerReferences": [{"kind": "Pod", "name": "s-0", "uid": "old"}]}}
+    assert is_stale(claim, "s-0") and not is_stale(claim, "s-1") and not is_stale({"metadata": {}}, "s-0")
 
 
 @pytest.mark.parametrize("on", [True, False])

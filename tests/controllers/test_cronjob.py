@@ -114,6 +114,21 @@ def test_jobs_created_by_others_are_not_active(cluster: Cluster) -> None:
     assert found is not None and "active" not in (found.get("status") or {})
 
 
+@pytest.mark.parametrize(
+    ("schedule", "reason", "message"),
+    [
+        ("59 23 31 2 *", "InvalidSchedule", "invalid schedule: 59 23 31 2 * : time difference between two schedules less than 1 second"),
+        ("TZ=UTC 0 0 1 1 *", "UnsupportedSchedule", 'CRON_TZ or TZ used in schedule "TZ=UTC 0 0 1 1 *" is not officially supported'),
+    ],
+)
+def test_odd_schedules_are_recorded(cluster: Cluster, schedule: str, reason: str, message: str) -> None:
+    """A date that no year has, and a time zone in the schedule, are recorded once, and create no job."""
+    cluster.create(CRON_JOBS, cron(schedule=schedule))
+    cluster.settle(3)
+    found = [(event["reason"], event["message"].split(", see")[0]) for event in cluster.items(EVENTS)]
+    assert (found, cluster.names(JOBS)) == ([(reason, message)], [])
+
+
 def warnings(cluster: Cluster) -> list[str]:
     return [e["message"] for e in cluster.items(EVENTS) if e["reason"] == "TooManyMissedTimes"]
 

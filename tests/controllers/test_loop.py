@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 from twisted.logger import LogLevel, globalLogPublisher
 
 from orchd.controllers.loop import ControlLoop, RetryError
 from orchd.errors import conflict, internal, unavailable
+from orchd.kinds.bounds import too_large
 from orchd.txkit.coroutines import start
 
 
@@ -42,6 +44,23 @@ def test_failed_keys_are_retried_after_a_pause() -> None:
     assert reconcile.calls == ["a", "a", "a"]
     assert (loop.counts.worked, loop.counts.failed) == (3, 2)
     assert loop.queue.failures("a") == 0
+
+
+@pytest.mark.parametrize("size", [1600 * 1024, 5_000_000])
+def test_writes_refused_for_their_size_are_not_repeated(size: int) -> None:
+    """An object that is too large is reconciled again when it changes, or after a quarter of an hour."""
+    clock = Clock()
+    reconcile = Reconciler(too_large(size), too_large(size))
+    loop: ControlLoop[str] = ControlLoop("test", clock, reconcile, workers=1)
+    loop.start()
+    loop.queue.add("a")
+    clock.pump([60] * 14)
+    assert reconcile.calls == ["a"] and loop.counts.failed == 1
+    loop.queue.add("a")
+    clock.advance(1)
+    assert reconcile.calls == ["a", "a"]
+    clock.pump([60] * 16)
+    assert reconcile.calls == ["a"] * 3
 
 
 def test_requested_requeue_is_no_failure() -> None:

@@ -10,7 +10,18 @@ import pytest
 
 from orchd.dialect import ORCH
 from orchd.errors import MAX_CAUSES, ApiError, Cause, invalid
-from orchd.kinds.bounds import MAX_VALUES, check_json, json_values
+from orchd.kinds.bounds import (
+    MAX_ADDED,
+    MAX_OBJECT_VALUES,
+    MAX_SENT,
+    MAX_VALUES,
+    Growth,
+    check_json,
+    cost_of,
+    is_too_large,
+    json_values,
+    too_large,
+)
 from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.codec import json_, protobuf, yaml_
 from orchd.kinds.codec.mediatype import parse_content_type
@@ -189,3 +200,33 @@ def test_long_selectors_are_refused() -> None:
         with pytest.raises(ApiError, match="longer than") as refused:
             parse("a" * (MAX_LENGTH + 1))
         assert refused.value.code == 400
+
+
+def test_defaults_are_counted_while_they_are_added() -> None:
+    """Defaults of list items that would exceed what can be stored are refused before they are all added."""
+    growth = Growth()
+    added = 0
+    with pytest.raises(ApiError) as refused:
+        for _ in range(1_000_000):
+            growth.spend(cost_of({"t": "x" * 10_000}))
+            added += 1
+    assert added * 10_000 <= MAX_ADDED and is_too_large(refused.value) and refused.value.code == 500
+    growth.begin()
+    with pytest.raises(ApiError) as refused:
+        for _ in range(MAX_OBJECT_VALUES):
+            growth.spend(cost_of({"a": 1, "b": 2}))
+    assert refused.value.code == 413
+
+
+@pytest.mark.parametrize(
+    ("size", "message"),
+    [
+        (MAX_SENT, "etcdserver: request is too large"),
+        (MAX_SENT + 1, "rpc error: code = ResourceExhausted desc = trying to send message larger than max (2097153 vs. 2097152)"),
+    ],
+)
+def test_refusals_of_large_objects(size: int, message: str) -> None:
+    """An object too large for the store has the error of the reference, by its size; clients recognize both."""
+    error = too_large(size)
+    assert (error.code, error.message) == (500, message) and is_too_large(error)
+    assert not is_too_large(ApiError(500, "InternalError", "Internal error occurred: etcd"))

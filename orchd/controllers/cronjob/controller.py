@@ -27,6 +27,7 @@ from orchd.controllers.objects import (
 )
 from orchd.controllers.ttl_after_finished import finish_time
 from orchd.errors import ApiError
+from orchd.kinds.gotext.values import quote
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import timestamp
 from orchd.txkit.metrics.histogram import exponential
@@ -130,10 +131,19 @@ class CronJobController(Controller):
             schedule = parse(str(spec(cron).get("schedule", "")))
         except ScheduleError as error:
             # Not retried: the next change of the CronJob is reconciled again.
-            note = f"unparseable schedule: {spec(cron).get('schedule', '')} : {error}"
+            note = f"unparseable schedule: {quote(spec(cron).get('schedule', ''))} : {error}"
             self.record(cron, WARNING, "UnparseableSchedule", note)
             return None
+        if "TZ" in spec(cron)["schedule"]:
+            page = self.dialect("https://{long}.io/docs/concepts/workloads/controllers/cron-jobs/")
+            note = f"CRON_TZ or TZ used in schedule {quote(spec(cron)['schedule'])} is not officially supported, see {page} for more details"
+            self.record(cron, WARNING, "UnsupportedSchedule", note)
         now = self.env.wall()
+        if schedule.after(now) is None:
+            # A date that no year has.
+            note = f"invalid schedule: {spec(cron)['schedule']} : time difference between two schedules less than 1 second"
+            self.record(cron, WARNING, "InvalidSchedule", note)
+            return None
         due = self._due(cron, schedule, now)
         following = schedule.after(due if due is not None and schedule.every else now)
         again = None if following is None else max(_SLACK, following - now + _SLACK)

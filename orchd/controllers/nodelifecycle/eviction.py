@@ -11,17 +11,18 @@ from orchd.controllers.event_objects import NORMAL, with_type
 from orchd.controllers.loop import ControlLoop
 from orchd.controllers.objects import BY_NODE, PODS, name, namespace, spec, uid
 from orchd.errors import ApiError
-from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.placement import tolerates
+from orchd.kinds.jsonvalues import Object, ObjectView
+from orchd.kinds.objects.placement import Tolerations
 
 Key = tuple[str, str]
 
 
 def tolerated_for(taints: Iterable[Object], tolerations: Sequence[Object]) -> float | None:
     """Seconds for which a pod may stay on a node with `taints`: 0 for not at all, None without a limit."""
-    used: list[Object] = []
+    used: list[ObjectView] = []
+    known = Tolerations(tolerations)
     for taint in taints:
-        found = next((t for t in tolerations if tolerates(t, taint)), None)
+        found = known.first(taint)
         if found is None:
             return 0.0
         used.append(found)

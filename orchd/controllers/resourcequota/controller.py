@@ -20,7 +20,7 @@ from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.quota.amounts import Usage, amounts
-from orchd.kinds.objects.quota.usage import concerns
+from orchd.kinds.objects.quota.usage import concerned_names
 from orchd.kinds.objects.scalars import Quantity
 
 #: Kinds with computed usage; all others are only counted.
@@ -35,7 +35,7 @@ _COUNTABLE: Final = frozenset(("create", "list", "watch", "delete"))
 
 def resources_of(catalog: Catalog, hard: Iterable[str], dialect: Any) -> dict[ResourceRef, tuple[Resource, list[str]]]:
     """The resources that a quota names, each in one version, with their names."""
-    wanted = set(hard)
+    wanted = frozenset(hard)
     found: dict[tuple[str, str], tuple[Resource, list[str]]] = {}
     for group in catalog.groups:
         for version in (group.preferred, *group.versions):
@@ -43,7 +43,7 @@ def resources_of(catalog: Catalog, hard: Iterable[str], dialect: Any) -> dict[Re
                 countable = resource.namespaced and set(resource.verbs) >= _COUNTABLE
                 if not countable or (resource.group, resource.plural) in found:
                     continue
-                names = sorted(n for n in wanted if concerns(resource, n, dialect))
+                names = sorted(concerned_names(resource, wanted, dialect))
                 if names:
                     found[resource.group, resource.plural] = resource, names
     return {ResourceRef(r.group, r.version, r.plural): (r, names) for r, names in found.values()}

@@ -26,7 +26,7 @@ from orchd.controllers.objects import (
     uid,
 )
 from orchd.controllers.pods import is_available, is_ready
-from orchd.controllers.statefulset import identity
+from orchd.controllers.statefulset import identity, retention
 from orchd.controllers.statefulset.identity import REVISION_LABEL
 from orchd.controllers.workload import PodViewController
 from orchd.errors import ApiError
@@ -114,15 +114,21 @@ class StatefulSetController(PodViewController):
                 await self._delete(parent, pod)
                 return
             if pod is None:
+                if await self._waits_for_claims(parent, number):
+                    return
                 await self._create(parent, current if rolling and number < partition else update, number)
                 made += 1
                 if ordered or made == _BURST:
                     return
             elif ordered and (deleting(pod) or not self._available(parent, pod)):
                 return
-            elif labels(pod).get(self._pod_name_label) != name(pod):
-                await self._identify(parent, pod)
+            else:
+                if labels(pod).get(self._pod_name_label) != name(pod):
+                    await self._identify(parent, pod)
+                await self._set_claim_owners(parent, pod, number)
         condemned = sorted((n for n in numbered if n >= size), reverse=True)
+        for number in condemned:
+            await self._set_claim_owners(parent, numbered[number], number)
         unhealthy = [n for n in sorted(numbered) if deleting(numbered[n]) or not _running_and_ready(numbered[n])]
         for number in condemned:
             pod = numbered[number]
@@ -155,7 +161,8 @@ class StatefulSetController(PodViewController):
         try:
             for wanted in identity.claims(parent, number):
                 await self._ensure_claim(parent, pod, wanted)
-            await self.client.create(PODS, namespace(parent), pod)
+            made: Object = await self.client.create(PODS, namespace(parent), pod)
+            await self._set_claim_owners(parent, made, number)
         except ApiError as error:
             # The informer has not delivered the pod yet; its event will queue the set again.
             if error.reason != "AlreadyExists":
@@ -177,6 +184,28 @@ class StatefulSetController(PodViewController):
             raise
         note = f"create Claim {name(wanted)} Pod {name(pod)} in StatefulSet {name(parent)} success"
         self.record(parent, NORMAL, "SuccessfulCreate", note)
+
+    async def _waits_for_claims(self, parent: Object, number: int) -> bool:
+        """True while a claim of the pod of a number belongs to a former pod."""
+        if not self._retains_by_policy(parent):
+            return False
+        pod = f"{name(parent)}-{number}"
+        found = [await self.live(CLAIMS, namespace(parent), name(each)) for each in identity.claims(parent, number)]
+        return any(each is not None and retention.is_stale(each, pod) for each in found)
+
+    def _retains_by_policy(self, parent: Object) -> bool:
+        return bool(spec(parent).get("persistentVolumeClaimRetentionPolicy")) and self.env.feature("StatefulSetAutoDeletePVC")
+
+    async def _set_claim_owners(self, parent: Object, pod: Object, number: int) -> None:
+        """Make the set or a pod that is scaled down the owner of the pod's claims, as the retention policy says."""
+        if not self._retains_by_policy(parent):
+            return
+        for each in identity.claims(parent, number):
+            found = await self.live(CLAIMS, namespace(parent), name(each))
+            owners = None if found is None else retention.wanted_owners(found, parent, pod, number)
+            if found is not None and owners is not None:
+                metadata = {**found["metadata"], "ownerReferences": owners}
+                await self.client.update(CLAIMS, namespace(parent), name(found), {**found, "metadata": metadata})
 
     async def _identify(self, parent: Object, pod: Object) -> None:
         """Set the pod name label of an adopted pod."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
+from orchd.kinds.bounds import GROWTH, cost_of
 from orchd.kinds.catalog import Resource
 from orchd.kinds.compiling import COMPILING
 from orchd.kinds.ir import ELEMENT_DEFAULT, Type
@@ -34,10 +35,12 @@ def apply(obj: Object, resource: Resource, settings: ObjectSettings, earlier: Ob
 
 
 def fill(obj: Object, type: Type, settings: ObjectSettings, earlier: Object | None = None) -> Object:
-    """Like `apply`, for a value of a type (a pod template, an options object)."""
+    """Like `apply`, for a value of a type (a pod template, an options object). Raises ApiError if schemas of custom kinds add more
+    than `orchd.kinds.bounds` allows."""
     compiled = _filler(type)
     if compiled is None:
         return obj
+    GROWTH.begin()
     result: Object = compiled(settings, obj, earlier)
     return result
 
@@ -135,7 +138,7 @@ def _plain_map(inner: Fill | None) -> Fill | None:
 
 
 def _custom_struct(type: Type) -> Fill:
-    defaults: dict[str, Any] = {}
+    defaults: dict[str, tuple[Any, tuple[int, int]]] = {}
     children: dict[str, Fill] = {}
     strict: frozenset[str] = frozenset()
     ready = False
@@ -144,7 +147,7 @@ def _custom_struct(type: Type) -> Fill:
         nonlocal ready, strict
         for name, field in type.fields.items():
             if field.default is not None:
-                defaults[name] = field.default
+                defaults[name] = field.default, cost_of({name: field.default})
             inner = _filler(field.type)
             if inner is not None:
                 children[name] = _fill_kind(field.type.kind, inner)
@@ -157,8 +160,9 @@ def _custom_struct(type: Type) -> Fill:
         if not ready:
             prepare()
         out = value
-        for name, default in defaults.items():
+        for name, (default, cost) in defaults.items():
             if name not in out or (out[name] is None and name in strict):
+                GROWTH.spend(cost)
                 if out is value:
                     out = dict(value)
                 out[name] = default
@@ -186,8 +190,13 @@ def _custom_list(type: Type) -> Fill | None:
     default = None if element.nullable else type.memo.get(ELEMENT_DEFAULT)
     if guarded is None and default is None:
         return None
+    cost = cost_of(default)
 
     def items(settings: ObjectSettings, value: Any, earlier: Any) -> Any:
+        if default is not None:
+            for item in value:
+                if item is None:
+                    GROWTH.spend(cost)
         out = [default if item is None else item if guarded is None else guarded(settings, item, None) for item in value]
         return out if any(old is not new for old, new in zip(value, out, strict=True)) else value
 
@@ -200,6 +209,7 @@ def _map(type: Type) -> Fill | None:
     # Elements without a schema may be null.
     keep_null = type.element.nullable or (type.element.kind == "any" and not type.element.preserve_unknown)
     default = None if type.element.nullable else type.memo.get(ELEMENT_DEFAULT)
+    cost = cost_of(default)
 
     def entries(settings: ObjectSettings, value: Any, earlier: Any) -> Any:
         out = {}
@@ -207,6 +217,7 @@ def _map(type: Type) -> Fill | None:
         for key, item in value.items():
             if item is None and default is not None:
                 same = False
+                GROWTH.spend(cost)
                 out[key] = default
                 continue
             if item is None and not keep_null:

@@ -5,10 +5,16 @@ The scheduler's filters NodeName, NodeAffinity and TaintToleration, and controll
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
+from itertools import product
+from operator import itemgetter
+from typing import Final
 
 from orchd.kinds.jsonvalues import ObjectView
 from orchd.kinds.objects.node_selectors import matches_terms
+
+#: Number of tolerations that are compared one by one.
+_FEW: Final = 16
 
 
 def tolerates(toleration: ObjectView, taint: ObjectView) -> bool:
@@ -23,10 +29,40 @@ def tolerates(toleration: ObjectView, taint: ObjectView) -> bool:
     return bool(operator == "Exists")
 
 
-def find_untolerated_taint(taints: Iterable[ObjectView], tolerations: Collection[ObjectView], effects: Collection[str]) -> ObjectView | None:
+class Tolerations:
+    """The tolerations of a pod. Many are found by key, effect and value, so that the work does not grow with their number for each
+    taint."""
+
+    __slots__ = ("_all", "_places")
+
+    def __init__(self, tolerations: Collection[ObjectView]) -> None:
+        self._all = tolerations
+        #: Key, effect and value ("" without; None for Exists) -> position and toleration of the first such. None for a few.
+        self._places: dict[tuple[str, str, str | None], tuple[int, ObjectView]] | None = None
+        if len(tolerations) > _FEW:
+            self._places = {}
+            for place, each in enumerate(tolerations):
+                operator = each.get("operator") or "Equal"
+                if operator in ("Equal", "Exists"):
+                    value = None if operator == "Exists" else each.get("value") or ""
+                    self._places.setdefault((each.get("key") or "", each.get("effect") or "", value), (place, each))
+
+    def first(self, taint: ObjectView) -> ObjectView | None:
+        """The first toleration that matches a taint."""
+        if self._places is None:
+            return next((each for each in self._all if tolerates(each, taint)), None)
+        wanted = product(("", taint.get("key") or ""), ("", taint.get("effect") or ""), (None, taint.get("value") or ""))
+        found = [self._places[one] for one in wanted if one in self._places]
+        return min(found, key=itemgetter(0))[1] if found else None
+
+
+def find_untolerated_taint(taints: Collection[ObjectView], tolerations: Collection[ObjectView], effects: Collection[str]) -> ObjectView | None:
     """The first taint with one of these effects that no toleration matches, None if all are tolerated."""
+    if not taints:
+        return None
+    known = Tolerations(tolerations)
     for taint in taints:
-        if taint.get("effect") in effects and not any(tolerates(each, taint) for each in tolerations):
+        if taint.get("effect") in effects and known.first(taint) is None:
             return taint
     return None
 

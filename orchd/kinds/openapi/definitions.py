@@ -12,6 +12,7 @@ from typing import Any, Final
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Catalog, Resource, package_of
 from orchd.kinds.ir import Field, Type
+from orchd.kinds.openapi.enums import VALUES
 from orchd.kinds.openapi.registered_versions import registered_versions
 
 Json = dict[str, Any]
@@ -112,6 +113,13 @@ def list_definition_name(resource: Resource) -> str:
     return definition_name(resource).removesuffix(resource.kind) + (resource.list_kind or resource.kind + "List")
 
 
+def _with_values(schema: Json, values: list[str]) -> Json:
+    """The schema of a string with its known values."""
+    listed = "\n".join(f' - `"{value}"`' for value in values)
+    words = "\n\n".join(filter(None, (schema.get("description"), f"Possible enum values:\n{listed}")))
+    return {**schema, "description": words, "enum": values}
+
+
 class Definitions:
     """The definitions of one catalog, for references that start with `root` (`V2_ROOT` or `V3_ROOT`)."""
 
@@ -129,6 +137,7 @@ class Definitions:
         from orchd.kinds.openapi.descriptions.lookup import Descriptions
 
         self._words = Descriptions(dialect)
+        self._values = VALUES if catalog.lists_values else {}
 
     def of(self, resources: Iterable[Resource], *, always: bool = True) -> dict[str, Json]:
         """Name -> schema of all types that `resources` need, sorted by name; with `always`, also of types that are served
@@ -171,6 +180,10 @@ class Definitions:
         properties = {
             name: self._property(field, self._words.of_member(type_.name, name)) for name, field in type_.fields.items()
         }
+        for name in properties if self._values else ():
+            values = self._values.get(f"{type_.name}.{name}", "").split()
+            if values:
+                properties[name] = _with_values(properties[name], values)
         object_ = is_object(type_)
         if object_:
             properties["apiVersion"] = _API_VERSION

@@ -25,6 +25,7 @@ from orchd.kinds.patch.ownership import (
     NEVER_OWNED,
     NO_FIELDS,
     OwnershipTarget,
+    UnfitVersionError,
     VersionComparisons,
     entries_of,
     owners_after_update,
@@ -37,6 +38,7 @@ from orchd.kinds.patch.typed import TypedError
 
 #: Owner of the fields of an object without managedFields before its first apply.
 BEFORE_FIRST_APPLY: Final = "before-first-apply"
+_PRUNING: Final = "failed to prune fields: "
 #: Maximum total size of annotations in bytes.
 MAX_ANNOTATIONS: Final = 256 * 1024
 
@@ -72,6 +74,8 @@ def on_apply(
         merged, after, conflicts = _merge_and_prune(target, base, config, owners, key)
         if conflicts and not force:
             raise_conflicts(without_excused(target, base, conflicts) if tool else conflicts)
+    except UnfitVersionError as error:
+        raise server_error(str(error)) from None
     except TypedError as error:
         why = _explain(target, base, error)
         raise server_error(f"failed to create typed live object ({describe(target.api_version, base)}): {why}") from None
@@ -194,7 +198,8 @@ def _prune(target: OwnershipTarget, merged: Object, owners: Owners, key: Identit
     """
     if not difference(last.fields, owners[key].fields) and last.version == target.api_version:
         return merged
-    type, whole = target.type_in(last.version), target.object_in(merged, last.version)
+    type = target.type_in(last.version)
+    whole = target.object_in(merged, last.version, _PRUNING + "failed to convert merged object to last applied version: ")
     if type is None or whole is None:
         return merged
     given = prune.with_named_members(last.fields, type)
@@ -209,19 +214,21 @@ def _prune(target: OwnershipTarget, merged: Object, owners: Owners, key: Identit
     kept: Object = prune.remove(whole, gone, type)
     if last.version == target.api_version:
         return kept
-    back = target.convert(kept, target.api_version)
+    back = target.object_in(kept, target.api_version, _PRUNING)
     return merged if back is None else back
 
 
 def _put_back(target: OwnershipTarget, whole: Object, rest: Object, held: FieldSet, version: str, home: str) -> Object | None:
     """Restore the fields `held` (of `version`) of `whole` in `rest`; both objects have the version `home`."""
     type = target.type_in(version)
-    there, left = (whole, rest) if version == home else (target.convert(whole, version), target.convert(rest, version))
+    purpose = _PRUNING + "failed add back owned items: failed to convert {} object at version " + f"{version}: "
+    there = target.object_in(whole, version, purpose.format("merged"))
+    left = target.object_in(rest, version, purpose.format("pruned"))
     if type is None or there is None or left is None:
         return None
     stays = union(_members(left, type), prune.with_named_members(held, type))
     out: Object = prune.remove(there, difference(_members(there, type), stays), type)
-    return out if version == home else target.convert(out, home)
+    return target.object_in(out, home, _PRUNING)
 
 
 def _members(obj: Object, type: Type) -> FieldSet:

@@ -5,11 +5,7 @@ from __future__ import annotations
 from orchd.errors import ApiError, Cause
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.patch import managed, typed
-from orchd.kinds.patch.fieldset import (
-    FieldSet,
-    difference,
-    paths,
-)
+from orchd.kinds.patch.fieldset import SELF, FieldSet, difference, is_member, sort_elements
 from orchd.kinds.patch.fieldset import show as show_path
 from orchd.kinds.patch.managed import Identity
 from orchd.kinds.patch.ownership import OwnershipTarget
@@ -21,7 +17,7 @@ def raise_conflicts(conflicts: dict[Identity, FieldSet]) -> None:
     """Raise ApiError 409 if there are conflicts."""
     lines: list[tuple[str, list[str]]] = []
     for key in sorted(conflicts, key=managed.identity_text):
-        lines.append((managed.show(key), [show_path(p) for p in paths(conflicts[key])]))
+        lines.append((managed.show(key), [show_path(p) for p in _reported(conflicts[key])]))
     count = sum(len(fields) for _, fields in lines)
     if not count:
         return
@@ -34,6 +30,33 @@ def raise_conflicts(conflicts: dict[Identity, FieldSet]) -> None:
         Cause("FieldManagerConflict", f"conflict with {who}", f).as_json() for who, fields in lines for f in fields
     ]
     raise ApiError(409, "Conflict", f"Apply failed with {text}", details={"causes": causes})
+
+
+def _reported(fields: FieldSet) -> list[list[str]]:
+    """The paths of a set as the reference reports them: sibling paths may share memory, so that a later one, or a field above
+    later ones, takes the last element of an earlier one.
+
+    A path is an array, of which a path uses the first elements; appending writes into the array where it has room, and into a
+    copy of twice the size otherwise.
+    """
+    found: list[tuple[list[str], int]] = []
+    _collect(sort_elements(fields), [], 0, found)
+    return [array[:length] for array, length in found]
+
+
+def _collect(fields: FieldSet, array: list[str], length: int, found: list[tuple[list[str], int]]) -> None:
+    elements = [element for element in fields if element != SELF]
+    found += [_append(array, length, element) for element in elements if is_member(fields[element])]
+    for element in elements:
+        if fields[element]:
+            _collect(fields[element], *_append(array, length, element), found)
+
+
+def _append(array: list[str], length: int, element: str) -> tuple[list[str], int]:
+    if length == len(array):
+        array = [*array, *[""] * max(length, 1)]
+    array[length] = element
+    return array, length + 1
 
 
 def without_excused(target: OwnershipTarget, live: Object, conflicts: dict[Identity, FieldSet]) -> dict[Identity, FieldSet]:

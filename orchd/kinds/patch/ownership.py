@@ -75,8 +75,22 @@ class OwnershipTarget:
     def type_in(self, version: str) -> Type | None:
         return self.type if version == self.api_version else self.types(version)
 
-    def object_in(self, obj: Object, version: str) -> Object | None:
-        return obj if version == self.api_version else self.convert(obj, version)
+    def object_in(self, obj: Object, version: str, purpose: str = "") -> Object | None:
+        """`obj` in `version`, None if that is not served. Raises UnfitVersionError, whose text begins with `purpose`, if a
+        custom kind's version does not declare what the object has."""
+        if version == (obj.get("apiVersion") or self.api_version):
+            return obj
+        type, converted = self.type_in(version), self.convert(obj, version)
+        if type is not None and converted is not None and type.constraints is not None:
+            try:
+                typed.validate(converted, type)
+            except TypedError as error:
+                raise UnfitVersionError(purpose + str(error)) from None
+        return converted
+
+
+class UnfitVersionError(TypedError):
+    """An object that does not fit another version of its kind, in which a manager owns fields."""
 
 
 
@@ -96,7 +110,8 @@ class VersionComparisons:
     def _compare(self, version: str) -> tuple[FieldSet, FieldSet] | None:
         target = self._target
         type = target.type_in(version)
-        old, new = target.object_in(self._old, version), target.object_in(self._new, version)
+        old = target.object_in(self._old, version, "failed to convert old object: ")
+        new = target.object_in(self._new, version, "failed to convert new object: ")
         if type is None or old is None or new is None:
             return None
         added, modified, removed = typed.compare_nodes(nodes.root(type), old, new)

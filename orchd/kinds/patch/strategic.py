@@ -87,11 +87,18 @@ def _apply_directive(directive: Any, patch: Object) -> Object:
 
 
 def _bad_directive(directive: Any, where: Object) -> Exception:
-    if directive is None:
-        text = "%!s(<nil>)"
-    else:
-        text = directive if isinstance(directive, str) else f"%!s({type_name(directive)}={plain(directive)})"
-    return server_error(f"unknown patch type: {text} in map: {plain(where)}")
+    return server_error(f"unknown patch type: {_as_string(directive)} in map: {plain(where)}")
+
+
+def _as_string(value: Any) -> str:
+    """Format a value like ``%s``, which complains about everything but strings."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return f"[{' '.join(map(_as_string, value))}]"
+    if isinstance(value, dict):
+        return f"map[{' '.join(f'{key}:{_as_string(value[key])}' for key in sorted(value))}]"
+    return "%!s(<nil>)" if value is None else f"%!s({type_name(value)}={plain(value)})"
 
 
 def _retain(out: Object, patch: Object) -> None:

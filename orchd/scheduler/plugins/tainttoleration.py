@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from zope.interface import implementer
 
-from orchd.kinds.objects.placement import find_untolerated_taint, tolerates
+from orchd.kinds.objects.placement import Tolerations, find_untolerated_taint
 from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.interfaces import IColumnFilter, IColumnScore, IHandle, IPreScore, IRowFilter, IRowScore
 from orchd.scheduler.nodes import NodeView
@@ -72,12 +72,10 @@ class TaintToleration:
 
 def _soft(template: PodTemplate) -> Callable[[Taints], int]:
     """Counts the PreferNoSchedule taints of a list that the template does not tolerate."""
-    tolerations = [each for each in template.tolerations if each.get("effect") in (None, "", _SOFT)]
+    tolerations = Tolerations([each for each in template.tolerations if each.get("effect") in (None, "", _SOFT)])
 
     def count(taints: Taints) -> int:
-        return sum(
-            taint.get("effect") == _SOFT and not any(tolerates(each, taint) for each in tolerations) for taint in taints
-        )
+        return sum(taint.get("effect") == _SOFT and tolerations.first(taint) is None for taint in taints)
 
     return count
 

@@ -7,7 +7,7 @@ from orchd.kinds.catalog import Resource
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.quota.amounts import Usage, add, amounts, format_amounts
 from orchd.kinds.objects.quota.scopes import in_scopes
-from orchd.kinds.objects.quota.usage import concerns, unspecified
+from orchd.kinds.objects.quota.usage import concerned_names, unspecified
 from orchd.server.admission.interfaces import Review
 from orchd.server.admission.plugin import refuse
 
@@ -33,7 +33,8 @@ class Ledger:
         """The names in the quota that limit a resource."""
         found = self._names.get(resource)
         if found is None:
-            found = self._names[resource] = [name for name in self._hard if concerns(resource, name, self._dialect)]
+            known = concerned_names(resource, self._hard, self._dialect)
+            found = self._names[resource] = [name for name in self._hard if name in known] if known else []
         return found
 
     def check(self, review: Review, delta: Usage) -> Usage:

@@ -7,12 +7,14 @@ rules and subjects and removes none; an object whose autoupdate annotation is ``
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from orchd.client.interfaces import IClient, ResourceRef
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
+from orchd.kinds.gates import GATES, enabled
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.rule_coverage import uncovered
 from orchd.server.authz import bootstrap_bindings, bootstrap_controller_roles, bootstrap_roles
@@ -79,13 +81,19 @@ def _binding(
     return obj
 
 
-def bootstrap_objects(dialect: Dialect) -> list[Object]:
-    """Every default object: cluster roles, their bindings, roles, their bindings."""
+def bootstrap_objects(dialect: Dialect, features: Mapping[str, bool] = MappingProxyType({})) -> list[Object]:
+    """Every default object: cluster roles, their bindings, roles, their bindings. `features` are the feature gates that were
+    given."""
+    granted: dict[str, list[dict[str, str]]] = {}
+    for gate in GATES:
+        if gate.grants and enabled(features, gate.name):
+            for account, verbs, groups, resources in gate.grants:
+                granted.setdefault(account, []).append({"verbs": verbs, "groups": groups, "resources": resources})
     cluster_roles = dict(bootstrap_roles.CLUSTER_ROLES)
     bindings = dict(bootstrap_bindings.CLUSTER_ROLE_BINDINGS)
     for controller, rows in bootstrap_controller_roles.CONTROLLER_ROLES.items():
         name = _CONTROLLER + controller
-        cluster_roles[name] = rows
+        cluster_roles[name] = [*rows, *granted.get(controller, ())]
         bindings[name] = (name, (f"sa {{short}}-system/{controller}",))
     objects = [_role(dialect, "ClusterRole", name, rows) for name, rows in cluster_roles.items()]
     for name, (role, subjects) in bindings.items():
@@ -158,7 +166,7 @@ def _with_rules(existing: Object, expected: Object) -> Object:
     return {**existing, "aggregationRule": {**(have or {}), "clusterRoleSelectors": [*selectors, *absent]}}
 
 
-async def ensure(client: IClient, dialect: Dialect) -> int:
+async def ensure(client: IClient, dialect: Dialect, features: Mapping[str, bool] = MappingProxyType({})) -> int:
     """Create or reconcile every default object, many at a time so that their writes share commits; returns the number of
     writes. Raises the first ApiError.
 
@@ -166,7 +174,7 @@ async def ensure(client: IClient, dialect: Dialect) -> int:
     namespace's 404: create the system namespaces first.
     """
     writes = 0
-    objects = bootstrap_objects(dialect)
+    objects = bootstrap_objects(dialect, features)
     present = await _list_existing(client, dialect, objects)
 
     async def one(expected: Object) -> None:

@@ -130,7 +130,8 @@ class _ServedVersions:
         if served is None:
             return None
         if served.converter is None:
-            return self._convert(obj, version)
+            # What a custom kind's version does not declare is no reason to prune here: managers may own it in another one.
+            return {**obj, "apiVersion": version} if served.custom else self._convert(obj, version)
         return None if self._translations is None else self._translations.find(served, obj)
 
 

@@ -29,6 +29,8 @@ class Context:
     namespace: str
     now: float
     subresource: str = ""
+    #: True for a server-side apply, whose managed fields are always kept.
+    applies: bool = False
     dry_run: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
     #: The object as sent, in the requested version, with shape and defaults; None after admission changed it.

@@ -13,7 +13,7 @@ from orchd.cache.entries import Entry
 from orchd.cache.interfaces import ICache, ICaches
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Catalog, Resource
-from orchd.kinds.codec import sortedjson
+from orchd.kinds.codec import protobuf, sortedjson
 from orchd.kinds.digits import integer, is_whole
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import selectors
@@ -95,6 +95,18 @@ class ObjectStore:
             return stored_encoding.encode(obj, custom=True)
         type_ = resource.version_types.get(obj["apiVersion"], resource.type)
         return stored_encoding.encode(order_members(obj, type_, earlier))
+
+    def stored_size(self, resource: Resource, key: str, obj: Object, value: bytes, old: Object | None) -> int:
+        """Bytes of the request that stores an object in the reference: with its key, and in protobuf where the kind has that
+        form. `value` is the object as `encode` returns it; `old` is None for a new one."""
+        size = len(value)
+        if not resource.custom and not resource.row.verbatim:
+            type_ = resource.version_types.get(obj["apiVersion"], resource.type)
+            if protobuf.has_form(type_):
+                size = len(protobuf.encode(obj, type_, api_version=obj["apiVersion"], kind=obj["kind"]))
+        name = len(f"/registry{key}")
+        # A comparison and a put, and for a change a read in case the comparison fails, each with the key.
+        return size + (2 * name + 27 if old is None else 3 * name + 36)
 
     def key(self, resource: Resource, path: str) -> str:
         """The store key of a path."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Final
 
 from orchd.kinds import bounds, nested
 from orchd.kinds.canonical import canonicalize
@@ -11,6 +12,7 @@ from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.codec import decode, json_
 from orchd.kinds.codec.mediatype import MERGE_PATCH, STRATEGIC_PATCH
 from orchd.kinds.gotext.values import plain
+from orchd.kinds.ir import Type
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import shape, strict
 from orchd.kinds.objects.settings import ObjectSettings
@@ -18,6 +20,8 @@ from orchd.kinds.patch import decode_result, json_patch, merge_patch, patch_erro
 from orchd.kinds.strictness import Strictness
 from orchd.server.registry.operations import Patch
 from orchd.values import value_class
+
+_TEXT: Final = Type("string")
 
 
 @value_class(kw_only=True)
@@ -70,7 +74,7 @@ def apply_patch(
         except TypeError:
             # The result is nested too deeply.
             raise patch_errors.rejection() from None
-        bounds.check_json(text)
+        bounds.check_json(text, bounds.MAX_OBJECT_VALUES)
     named = _recognize(rules, resource, catalog, raw)
     changed = canonicalize(named, resource, settings, earlier, refuse=lambda why: patch_errors.unusable_result(rules.shown(raw), why))
     if raw is not live and json_.may_be_out_of_range(patch.data):
@@ -108,7 +112,8 @@ def _plain(data: bytes, result: Object) -> str:
 
 
 def _as_json(result: Object) -> str:
-    return json_.encode(result).decode()
+    # The reference sorts the members of a patched object, whose parts keep their order.
+    return json_.encode(dict(sorted(result.items()))).decode()
 
 
 def _repeated_members(data: bytes, *, located: bool) -> list[str]:
@@ -120,8 +125,11 @@ def _repeated_in_operations(data: bytes, *, located: bool) -> list[str]:
 
 
 def _strategic(data: bytes, resource: Resource, live: Object) -> Object:
+    result = strategic.apply(live, data, resource.type)
     try:
-        restored: Object = decode_result.restore(strategic.apply(live, data, resource.type), resource.type)
+        for name in ("kind", "apiVersion"):
+            decode_result.restore(result.get(name), _TEXT)
+        restored: Object = decode_result.restore(result, resource.type)
     except decode_result.RestoreError as error:
         raise patch_errors.unusable_result(_plain(data, live), str(error)) from None
     return restored

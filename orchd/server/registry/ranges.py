@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from itertools import chain
 from random import Random
 
 #: Random candidates that are tried before the range is scanned.
@@ -61,7 +62,9 @@ class NumberRange:
             if value not in used and value not in reserved:
                 reserved.add(value)
                 return value
-        for value in range(self.low, self.high + 1):
+        # From anywhere: values near the low end would be looked at again by each call.
+        begin = self.low + self._random.randrange(size)
+        for value in chain(range(begin, self.high + 1), range(self.low, begin)):
             if value not in used and value not in reserved:
                 reserved.add(value)
                 return value
@@ -140,17 +143,22 @@ class PretendedNumbers:
     def __init__(self, real: NumberRange) -> None:
         self._real = real
         self._given: set[int] = set()
+        self._highest = 0
 
     def take(self, value: int) -> None:
         """Raises AllocatedError."""
         if self._real.holds(value) or value in self._given:
             raise AllocatedError(value)
-        self._given.add(value)
+        self._give(value)
 
     def take_any(self) -> int:
-        value = max(self._given, default=self._START) + 1
-        self._given.add(value)
+        value = (self._highest if self._given else self._START) + 1
+        self._give(value)
         return value
+
+    def _give(self, value: int) -> None:
+        self._given.add(value)
+        self._highest = max(self._highest, value)
 
     def release(self, value: int) -> None:
         """Does nothing: a dry run reserves nothing."""

@@ -68,7 +68,7 @@ class Transformer:
             check_duplicates(operation.data, operation.strictness)
         if merged is live:
             return merged
-        bounds.check_json(json_.encode(merged))
+        bounds.check_json(json_.encode(merged), bounds.MAX_OBJECT_VALUES)
         if live is None:
             _check_new(context, operation, merged)
         check_name(operation.name, context.namespace, merged)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from orchd import errors
 from orchd.cache.entries import Entry
 from orchd.errors import ApiError, Cause
+from orchd.kinds import bounds
 from orchd.kinds.catalog import Resource
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.list_options import parse_unsigned
@@ -61,6 +62,8 @@ class Writer:
         if isinstance(operation, Create):
             obj = await self.transformer.transform(context, operation, None)
             return Written(entry=await self._create_or_conflict(context, obj), created=True)
+        if isinstance(operation, Apply):
+            context = replace(context, applies=True)
         return await self._change(context, operation)
 
     # -- create
@@ -123,8 +126,11 @@ class Writer:
             return self._access.transient_entry(resource, path, obj)
         obj = objectmeta.with_metadata(obj, resourceVersion=None)
         kept = await self._versions.to_stored(resource, obj)
+        key = self._access.key(resource, path)
         value = await self._aside(context.size, self._access.encode, resource, kept)
-        revision = await self._access.writer_for(strategy).create(self._access.key(resource, path), obj, kept, value)
+        if len(value) > bounds.MAX_STORED_TEXT:
+            obj, kept, value = await self._fit(context, key, obj, kept, value)
+        revision = await self._access.writer_for(strategy).create(key, obj, kept, value)
         return await self._entry_of(resource, path, revision, obj)
 
     async def _must_be_free(self, resource: Resource, path: str) -> None:
@@ -225,12 +231,32 @@ class Writer:
         kept = await self._versions.to_stored(resource, obj)
         earlier = old if context.stored_canonical else None
         value = await self._aside(context.size, self._access.encode, resource, kept, earlier)
+        if len(value) > bounds.MAX_STORED_TEXT:
+            obj, kept, value = await self._fit(context, key, obj, kept, value, old)
         writer = self._access.writer_for(strategy)
         revision = await writer.update(key, obj, old, kept, value, expected=entry.revision)
         strategy.observe_update(obj, old)
         return await self._entry_of(resource, path, revision, obj)
 
     # -- both
+
+    async def _fit(
+        self, context: Context, key: str, obj: Object, kept: Object, value: bytes, old: Object | None = None
+    ) -> tuple[Object, Object, bytes]:
+        """An object that may be too large for the store, as it was given or, as in the reference, without its managed fields:
+        in the working version, the stored one and encoded. Raises ApiError 500 for one that is too large without them."""
+        resource = context.resource
+        size = await self._aside(len(value), self._access.stored_size, resource, key, kept, value, old)
+        if size <= bounds.MAX_STORED:
+            return obj, kept, value
+        if context.applies or not obj["metadata"].get("managedFields"):
+            raise bounds.too_large(size)
+        obj, kept = (objectmeta.with_metadata(one, managedFields=None) for one in (obj, kept))
+        value = await self._aside(len(value), self._access.encode, resource, kept)
+        size = await self._aside(len(value), self._access.stored_size, resource, key, kept, value, old)
+        if size > bounds.MAX_STORED:
+            raise bounds.too_large(size)
+        return obj, kept, value
 
     async def _admit(self, context: Context, review: IReview, sent: Object) -> tuple[Context, Object]:
         """The context of what follows, and the sent object in the working version after mutating admission: with canonical
@@ -240,9 +266,12 @@ class Writer:
         admitted = await review.mutate(obj)
         assert admitted is not None
         if admitted is obj:
-            return replace(context, sent=sent), obj
+            context = replace(context, sent=sent)
+            # Schemas of custom kinds may have made a large object of a small body.
+            return (context if not resource.custom else _sized(context, obj)), obj
         admitted = single_owners(admitted, context.warn, admitted=True)
         admitted = ownership.after_admission(admitted, obj)
+        context = _sized(context, admitted)
         return context, await self._aside(context.size, self._versions.canonicalize, resource, admitted, obj)
 
     async def _entry_of(self, resource: Resource, path: str, revision: int, obj: Object) -> Entry:
@@ -251,6 +280,12 @@ class Writer:
         if entry is not None and entry.revision == revision:
             return entry
         return self._access.transient_entry(resource, path, objectmeta.with_metadata(obj, resourceVersion=str(revision)))
+
+
+def _sized(context: Context, obj: Object) -> Context:
+    """The context of an object that has grown since its body. Raises ApiError for an object beyond its budget."""
+    size = bounds.check_object(obj)
+    return replace(context, size=size) if size > context.size else context
 
 
 def _wanted_uid(operation: Change) -> str:

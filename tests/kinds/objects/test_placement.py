@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from orchd.kinds.objects.placement import find_untolerated_taint, fits_required_affinity, tolerates
+from orchd.kinds.objects.placement import Tolerations, find_untolerated_taint, fits_required_affinity, tolerates
 
 TAINT = {"key": "k", "value": "v", "effect": "NoSchedule"}
 NODE = {"metadata": {"name": "n", "labels": {"zone": "a", "size": "4"}}}
@@ -30,6 +32,27 @@ def test_toleration_matching(toleration: dict[str, str], fits: bool) -> None:
     """An empty effect or key matches all; Equal compares values, Exists does not."""
     assert tolerates(toleration, TAINT) is fits
     assert (find_untolerated_taint([TAINT], [toleration], ("NoSchedule",)) is None) is fits
+
+
+_TAINTS = st.fixed_dictionaries(
+    {"key": st.sampled_from("ab"), "effect": st.sampled_from(["NoSchedule", "NoExecute"])}, optional={"value": st.sampled_from(["", "x", "y"])}
+)
+_TOLERATIONS = st.fixed_dictionaries(
+    {},
+    optional={
+        "key": st.sampled_from(["", "a", "b", "c"]),
+        "effect": st.sampled_from(["", "NoSchedule", "NoExecute"]),
+        "operator": st.sampled_from(["", "Equal", "Exists", "Other"]),
+        "value": st.sampled_from(["", "x", "y"]),
+    },
+)
+
+
+@given(st.lists(_TOLERATIONS, max_size=4), _TAINTS, st.integers(0, 4))
+def test_many_tolerations_are_found_like_few(tolerations: list[dict[str, str]], taint: dict[str, str], at: int) -> None:
+    """The first toleration that matches is the same with an index as by comparing one by one."""
+    many = [*tolerations[:at], *({"key": f"other{i}", "operator": "Exists"} for i in range(20)), *tolerations[at:]]
+    assert Tolerations(many).first(taint) is next((each for each in many if tolerates(each, taint)), None)
 
 
 def test_only_relevant_effects_are_checked() -> None:

@@ -18,6 +18,7 @@ from orchd.kinds.ir import Type
 from orchd.kinds.objects.shape import canonical
 from orchd.kinds.patch import managed, merge_patch, scale, typed
 from orchd.kinds.patch.apply import on_apply
+from orchd.kinds.patch.conflicts import raise_conflicts
 from orchd.kinds.patch.fieldset import of_paths
 from orchd.kinds.patch.ownership import OwnershipTarget, after_admission, keep_times, on_write
 from tests.kinds.patch.conftest import struct
@@ -184,6 +185,26 @@ def test_apply_conflicts_name_each_field() -> None:
     }  # fmt: skip
     taken = _apply(one, {"a": "x", "b": "x"}, "m3", force=True)
     assert _owned_fields(taken) == {"m1/Apply": {"f:c": {}}, "m3/Apply": {"f:a": {}, "f:b": {}}}
+
+
+@pytest.mark.parametrize(
+    ("paths", "reported"),
+    [
+        (["a.b.c.d"], ["a.b.c.d"]),
+        (["a.b.c", "a.b.d"], ["a.b.c", "a.b.d"]),
+        (["a.b.c.d", "a.b.c.e"], ["a.b.c.e", "a.b.c.e"]),
+        (["a.b.c.d", "a.b.c.e.f"], ["a.b.c.e", "a.b.c.e.f"]),
+        (["a.b.c.d.e", "a.b.c.d.f"], ["a.b.c.d.e", "a.b.c.d.f"]),
+        (["a.b.c.d.e.f", "a.b.c.d.e.g", "a.b.c.d.h"], ["a.b.c.d.h", "a.b.c.d.e.g", "a.b.c.d.e.g"]),
+    ],
+)
+def test_conflicting_siblings_are_reported_as_by_the_reference(paths: list[str], reported: list[str]) -> None:
+    """A field of the fourth and of the sixth to eighth level is reported by the name of the last of its siblings in conflict, or
+    above one in conflict."""
+    fields = of_paths(*([f"f:{name}" for name in path.split(".")] for path in paths))
+    with pytest.raises(ApiError) as caught:
+        raise_conflicts({("m", "Apply", "", ""): fields})
+    assert [cause["field"] for cause in caught.value.status()["details"]["causes"]] == ["." + path for path in reported]
 
 
 def test_apply_time_is_that_of_the_last_change() -> None:

@@ -124,6 +124,8 @@ def test_strategic_merge_directives(doc: Any, patch: Any, result: Any) -> None:
         ({"labels": {}}, {"labels": {"$patch": None}}, 500, "unknown patch type: %!s(<nil>) in map: map[$patch:<nil>]"),
         ({"items": []}, {"items": [1]}, 500, "expected a map[string]interface {}, but received a int64"),
         ({"tags": []}, {"tags": [], "$setElementOrder/tags": []}, 500, "no elements in any of the given slices"),
+        ({"labels": {}}, {"labels": {"$patch": ["a", 5, {"b": None}]}}, 500,
+         "unknown patch type: [a %!s(int64=5) map[b:%!s(<nil>)]] in map: map[$patch:[a 5 map[b:<nil>]]]"),
         ({"labels": {}}, {"labels": {"$patch": 5}}, 500, "unknown patch type: %!s(int64=5) in map: map[$patch:5]"),
         ({"items": _named("a")}, {"items": ["x"]}, 500, "list element types are not identical: [[map[name:a]] [x]]"),
         ({"tags": []}, {"tags": [[]]}, 422, "the server rejected our request due to an error in our request"),

@@ -611,6 +611,32 @@ def test_stricter_pod_security_level_warns_of_existing_pods(world: type[World], 
 
 
 @pytest.mark.parametrize(
+    ("spec", "named"),
+    [
+        ({"volumes": [{"name": "v", "hostPath": {"path": "/"}}]}, ['hostPath volumes (volume "v")', 'restricted volume type "hostPath"']),
+        (
+            {"containers": [{"name": "c", "image": "i", "securityContext": {"capabilities": {"add": ["SYS_ADMIN"]}}}]},
+            ["non-default capabilities", "unrestricted capabilities"],
+        ),
+        ({"securityContext": {"seLinuxOptions": {"user": "u"}}}, ["seLinuxOptions (pod set forbidden securityContext.seLinuxOptions: )"]),
+        (
+            {"securityContext": {"seLinuxOptions": {"user": "u", "type": "t"}}},
+            ['securityContext.seLinuxOptions: type "t"; user may not be set)'],
+        ),
+    ],
+)
+def test_restricted_pods_are_judged_by_the_baseline_too(world: type[World], spec: Object, named: list[str]) -> None:
+    """At the restricted level a pod is refused with the violations of the baseline, and then with those of that level."""
+    w = world(only=["PodSecurity"])
+    label = {ORCH("pod-security.{long}.io/enforce"): "restricted"}
+    w.put("namespaces", {"metadata": {"name": "ns", "labels": label}})
+    new = {"metadata": {"name": "p", "namespace": "ns"}, "spec": {"containers": [{"name": "c", "image": "i"}], **spec}}
+    message = w.refusal("pods", new).message
+    places = [message.find(text) for text in named]
+    assert -1 not in places and places == sorted(places)
+
+
+@pytest.mark.parametrize(
     ("change", "judged"),
     [
         ({"spec": {"containers": [{"name": "c", "image": "j"}]}}, True),

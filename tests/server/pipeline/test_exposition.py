@@ -1,6 +1,8 @@
 """Metric families in the text format."""
 
 from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any, cast
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +17,10 @@ from prometheus_client.core import (
     SummaryMetricFamily,
 )
 
-from orchd.server.pipeline.endpoints.exposition import exposition
+from orchd.server.pipeline.endpoints.exposition import pieces
+from orchd.server.pipeline.endpoints.metrics import metrics_endpoint
+from orchd.server.pipeline.interfaces import whole
+from orchd.testing.server import run
 
 _TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.sampled_from(['a"b', "a\\b", "a\nb", "", "GET"])
 _NUMBERS = st.floats() | st.integers(-(10**12), 10**12)
@@ -51,4 +56,26 @@ def test_exposition_equals_that_of_prometheus_client(help: str, labels: list[str
     families = _families(help, labels, number, stamp)
     registry = CollectorRegistry()
     registry.register(_Collector(families))
-    assert exposition(families) == generate_latest(registry)
+    assert b"".join(pieces(families)) == generate_latest(registry)
+
+
+class _Turns:
+    """Counts the turns that work was spread over."""
+
+    waited = 0
+
+    async def wait(self) -> None:
+        self.waited += 1
+
+
+def test_many_samples_are_written_in_several_turns() -> None:
+    """Other requests are served while a large answer is made; it is the same as one made at once."""
+
+    family = GaugeMetricFamily("many", "Help.", labels=("x",))
+    for number in range(3500):
+        family.add_metric([str(number)], number)
+    turns: Any = _Turns()
+    instrument: Any = SimpleNamespace(family=lambda: family)
+    response = run(metrics_endpoint(lambda: [instrument], turns)(cast("Any", None)))
+    assert whole(response.body).startswith(b"".join(pieces([family])))
+    assert turns.waited == 3

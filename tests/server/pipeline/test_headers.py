@@ -92,3 +92,15 @@ def test_access_log_line() -> None:
     text = event["log_format"].format(**event)
     assert 'verb="GET" URI="/version?a=1&a=2" latency="0.000ms"' in text and "resp=200" in text
     assert "user='alice'" in text and "10.1.2.3" in text and "secret" not in text
+
+
+@pytest.mark.parametrize("path", ["/a\x1b[2J", "/a\u009b", "/a\r\nb", '/a"b'])
+def test_access_log_has_no_control_characters(path: str) -> None:
+    """Neither paths nor parameters can write to a terminal that shows the log, or forge a line."""
+    clock = Clock()
+    request = ask(path=path)
+    request.query = Query({"b": [path]})
+    with capturedLogs() as events:
+        send(AccessLog(clock.seconds), request)
+    text = events[0]["log_format"].format(**events[0])
+    assert text.isprintable()

@@ -11,6 +11,7 @@ import pytest
 from orchd.server.registry.ranges import (
     AddressRange,
     AllocatedError,
+    ExhaustedError,
     NumberRange,
     OutOfRangeError,
     PretendedAddresses,
@@ -28,6 +29,38 @@ SINGLE: Spec = {"ipFamilyPolicy": "SingleStack"}
 def spec(*addresses: str, **members: Any) -> Spec:
     out: Spec = {"type": "ClusterIP", **members}
     return {**out, "clusterIP": addresses[0], "clusterIPs": list(addresses)} if addresses else out
+
+
+class _Counting(dict[int, int]):
+    """Used values that count how often one is looked up."""
+
+    looked = 0
+
+    def __contains__(self, key: object) -> bool:
+        self.looked += 1
+        return super().__contains__(key)
+
+
+def test_a_full_range_is_searched_once_per_value() -> None:
+    """Taking all values of a range looks up a few values for each, not all of them."""
+    used = _Counting(dict.fromkeys(range(100, 1600), 1))
+    numbers = NumberRange(0, 2999, lambda: used, Random(1))
+    taken = [numbers.take_any() for _ in range(1500)]
+    assert sorted(taken) == [*range(100), *range(1600, 3000)]
+    assert used.looked < 400_000
+    with pytest.raises(ExhaustedError):
+        numbers.take_any()
+
+
+def test_pretended_ports_follow_the_highest() -> None:
+    """A dry run gives the number after the highest that it has given."""
+    numbers = PretendedNumbers(NumberRange(30000, 32767, dict, Random(1)))
+    assert numbers.take_any() == 32769
+    numbers.take(40000)
+    assert [numbers.take_any(), numbers.take_any()] == [40001, 40002]
+    low = PretendedNumbers(NumberRange(30000, 32767, dict, Random(1)))
+    low.take(30000)
+    assert low.take_any() == 30001
 
 
 @pytest.mark.parametrize(("new", "old", "wanted"), [

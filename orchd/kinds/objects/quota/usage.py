@@ -6,7 +6,7 @@ usage.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Resource
@@ -43,6 +43,16 @@ def concerns(resource: Resource, name: str, dialect: Dialect) -> bool:
         return quota is not None and name == quota.counted_as
     found: bool = resolve(quota.concerns)(name, dialect)
     return found
+
+
+def concerned_names(resource: Resource, names: Collection[str], dialect: Dialect) -> frozenset[str]:
+    """Those of `names`, a mapping or a set, that count objects of `resource`. Most kinds have one possible name, so that the others
+    are not looked at."""
+    quota = resource.row.quota
+    if quota is not None and not quota.counted_as:
+        return frozenset(name for name in names if concerns(resource, name, dialect))
+    possible = (count_name(resource), "" if quota is None else quota.counted_as)
+    return frozenset(name for name in possible if name in names)
 
 
 def pod_usage(pod: Object, dialect: Dialect) -> Usage:

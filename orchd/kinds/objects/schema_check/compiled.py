@@ -167,12 +167,24 @@ def _string(schema: Schema) -> Check | None:
 
 
 def _search(regex: str) -> Callable[[str], Any]:
-    """The search function of an expression. An invalid expression of an old definition matches nothing."""
-    try:
-        found: Callable[[str], Any] = pattern(regex).search
-    except PatternError:
-        return lambda value: None
-    return found
+    """The search function of an expression, compiled at its first use: not for each definition at each start. An invalid expression
+    of an old definition matches nothing."""
+    found: Callable[[str], Any] | None = None
+
+    def search(value: str) -> Any:
+        nonlocal found
+        if found is None:
+            try:
+                found = pattern(regex).search
+            except PatternError:
+                found = _nothing
+        return found(value)
+
+    return search
+
+
+def _nothing(value: str) -> None:
+    return None
 
 
 def _format(schema: Schema) -> Check | None:

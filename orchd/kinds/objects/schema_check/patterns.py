@@ -1,8 +1,12 @@
 """Regular expressions of schemas, executed by RE2 in the dialect of the reference: matching takes linear time.
+
+Compiling takes time in the square of the number of parts that a match may leave out, counted after repetitions are written out
+(100 ``a{0,1000}``: 11 seconds). It cannot be interrupted, so that expressions with more than `MAX_OPTIONAL` are refused.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 import re2
@@ -21,6 +25,18 @@ _SAID: Final = {
     "invalid named capture group": "invalid named capture",
 }
 _HEAD: Final = "error parsing regexp: "
+#: Maximum count of a repetition.
+_MAX_COUNT: Final = 1000
+#: What counts as a number beyond any limit.
+_MUCH: Final = 1 << 40
+#: Maximum number of parts that a match may leave out. RE2 compiles as many in some 25 ms.
+MAX_OPTIONAL: Final = 3000
+#: A quotation, an escape, a class, a count, the head of a group, or another character. What is not closed extends to the end.
+_SYNTAX: Final = re.compile(
+    r"\\Q.*?(?:\\E|\Z)|\\[px]\{[^}]*+(?:\}|\Z)|\\.|\[\^?\]?(?:\[:[a-z^]++:\]|\\.|[^\]\\])*+(?:\]|\\?\Z)"
+    r"|\{(\d{1,9})(,?)(\d{0,9})\}|\(\?P?<[^>]*+(?:>|\Z)|\(\?[^:)]*+(?:[:)]|\Z)|.",
+    re.DOTALL,
+)
 
 
 class PatternError(ValueError):
@@ -34,9 +50,69 @@ def _options() -> Any:
     return options
 
 
+def optional_parts(text: str) -> int:
+    """Estimate the number of parts that a match may leave out, after repetitions are written out. Linear in `text`, which need
+    not be valid."""
+    groups = [_Group()]
+    for found in _SYNTAX.finditer(text):
+        token, group = found.group(), groups[-1]
+        if token == "(" or (token.startswith("(?") and token[-1] in ":>"):
+            groups.append(_Group())
+        elif token == ")":
+            if len(groups) > 1:
+                groups.pop()
+                group.close()
+                groups[-1].add(group.optional)
+        elif token == "|":
+            group.close()
+            group.optional += 1
+        elif token in ("*", "?"):
+            group.repeat(0, 1)
+        elif token == "+":
+            group.repeat(1, 1)
+        elif found[1] is not None:
+            least = int(found[1])
+            if max(least, int(found[3] or 0)) > _MAX_COUNT:
+                # The parser refuses it.
+                return 0
+            group.repeat(least, int(found[3]) if found[3] else least + (found[2] == ","))
+        else:
+            group.add(0)
+    for group in groups:
+        group.close()
+    return sum(group.optional for group in groups)
+
+
+class _Group:
+    """What `optional_parts` counts of a group, which is open."""
+
+    __slots__ = ("_last", "optional")
+
+    def __init__(self) -> None:
+        self.optional = 0
+        #: Optional parts of the last part, which may be repeated.
+        self._last = 0
+
+    def add(self, optional: int) -> None:
+        """Another part."""
+        self.close()
+        self._last = optional
+
+    def repeat(self, least: int, most: int) -> None:
+        """Repeat the last part."""
+        self._last = min(self._last * max(least, most) + max(most - least, 0), _MUCH)
+
+    def close(self) -> None:
+        """Count the last part."""
+        self.optional += self._last
+        self._last = 0
+
+
 @remember_short(4096)
 def pattern(text: str) -> Any:
     """Compile an expression to an object with ``search``. Raises PatternError."""
+    if optional_parts(text) > MAX_OPTIONAL:
+        raise PatternError(f"{_HEAD}expression too large: more than {MAX_OPTIONAL} repetitions")
     foreign = _foreign(text)
     if foreign:
         raise PatternError(_HEAD + foreign)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain, islice
+
 from orchd.kinds.objects.tabulate.text import (
     EMPTY,
     NONE,
+    SHOWN,
     UNSET,
     Cells,
     Json,
@@ -47,16 +51,23 @@ def _port(port: Json) -> str:
 
 
 def endpoints(o: Json, x: Printing) -> Cells:
-    metadata, subsets = o["metadata"], o.get("subsets")
-    found: list[str] = []
-    for subset in subsets or ():
-        addresses = [address["ip"] for address in subset.get("addresses") or ()]
-        ports = subset.get("ports")
-        if not ports:
-            found += addresses
-        for port in ports or ():
-            found += [f"[{ip}]:{port['port']}" if ":" in ip else f"{ip}:{port['port']}" for ip in addresses]
-    return [metadata["name"], first_few(found) if subsets else NONE, age_of(o, x)]
+    metadata, subsets = o["metadata"], o.get("subsets") or ()
+    # Every address with every port: only the first are made.
+    total = sum(len(subset.get("addresses") or ()) * (len(subset.get("ports") or ()) or 1) for subset in subsets)
+    shown = list(islice(chain.from_iterable(map(_address_ports, subsets)), SHOWN + 1))
+    return [metadata["name"], first_few(shown, total=total) if subsets else NONE, age_of(o, x)]
+
+
+def _address_ports(subset: Json) -> Iterator[str]:
+    """The addresses of a subset with its ports."""
+    addresses = subset.get("addresses") or ()
+    for port in subset.get("ports") or ():
+        for address in addresses:
+            ip = address["ip"]
+            yield f"[{ip}]:{port['port']}" if ":" in ip else f"{ip}:{port['port']}"
+    if not subset.get("ports"):
+        for address in addresses:
+            yield address["ip"]
 
 
 def endpoint_slice(o: Json, x: Printing) -> Cells:

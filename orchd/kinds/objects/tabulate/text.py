@@ -15,6 +15,8 @@ Cells = list[Any]
 NONE: Final = "<none>"
 UNSET: Final = "<unset>"
 EMPTY: Final[Json] = {}
+#: Number of values of a long cell.
+SHOWN: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,11 +60,11 @@ def containers(template: Json) -> tuple[str, str]:
     return ",".join(c["name"] for c in listed), ",".join(c.get("image") or "" for c in listed)
 
 
-def first_few(items: Sequence[str], limit: int = 3) -> str:
-    """The first values, and the number of the others."""
-    if len(items) <= limit:
+def first_few(items: Sequence[str], *, total: int | None = None) -> str:
+    """The first values, and the number of the others: `total` is the number of all where `items` has only the first of them."""
+    if len(items) <= SHOWN:
         return ",".join(items)
-    return f"{','.join(items[:limit])} + {len(items) - limit} more..."
+    return f"{','.join(items[:SHOWN])} + {(len(items) if total is None else total) - SHOWN} more..."
 
 
 def optional_bool(value: bool | None) -> str:

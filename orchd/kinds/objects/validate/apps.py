@@ -314,9 +314,8 @@ def update_stateful_set_status(value: Object, old: Object, report: Report) -> No
     members = (*members, "availableReplicas") if waits else members
     nonnegative(status, (*members, "observedGeneration", "collisionCount"), STATUS, report)
     workloads.at_most_replicas(status, members[1:], STATUS, report)
-    if waits and (status.get("availableReplicas") or 0) > (status.get("readyReplicas") or 0):
-        why = "cannot be greater than status.readyReplicas"
-        report.invalid(STATUS / "availableReplicas", status["availableReplicas"], why)
+    if waits:
+        _available(status, report)
     _meta_update(value, old, report)
     workloads.collisions(status, old.get("status") or {}, STATUS, report)
 

@@ -148,7 +148,7 @@ class _Warnings:
     def _seccomp(self, holder: Object, key: str, given: Object, at: Path) -> None:
         """Warn if `holder` (a pod spec, a container) has a seccomp profile in an annotation and none in the field."""
         if key in given and not (holder.get("securityContext") or {}).get("seccompProfile"):
-            self._warn(at[key], 'deprecated since v1.19; use the "seccompProfile" field instead')
+            self._warn(at[key], 'deprecated since v1.19, non-functional in v1.25+; use the "seccompProfile" field instead')
 
     def _volumes_and_names(self, spec: Object, at: Path) -> None:
         for i, volume in enumerate(spec.get("volumes") or ()):

@@ -12,10 +12,28 @@ from zope.interface import implementer
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.quota.amounts import amounts
 from orchd.kinds.objects.scalars import Quantity
+from orchd.kinds.objects.validate.meta import ANNOTATIONS_LIMIT
 from orchd.server.admission.interfaces import CREATE, UPDATE, IMutatingPlugin, IValidatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, annotations_of, metadata, refuse_all, spec, with_metadata, with_spec
 
 Amounts = Mapping[str, Quantity]
+
+
+class _Notes:
+    """What was set in a pod, for its annotation."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self._size = 0
+
+    def add(self, text: str) -> None:
+        self.texts.append(text)
+        self._size += len(text)
+
+    @property
+    def fit(self) -> bool:
+        """False if no valid pod has an annotation of that size."""
+        return self._size <= ANNOTATIONS_LIMIT
 
 
 @implementer(IMutatingPlugin, IValidatingPlugin)
@@ -49,15 +67,17 @@ class LimitRanger(Plugin):
         review.object = pod
 
     def _with_defaults(self, pod: Object, item: Object) -> Object:
-        notes: list[str] = []
+        """`pod` with an item's defaults, and an annotation that names them. Containers that follow when the annotation is too long
+        remain as they are: validation refuses the pod for it."""
+        notes = _Notes()
         changes = {}
         for key, word in (("containers", "container"), ("initContainers", "init container")):
             containers = spec(pod).get(key)
             if containers:
-                changes[key] = [_with_default_requests(c, item, word, notes) for c in containers]
-        if not notes:
+                changes[key] = [_with_default_requests(c, item, word, notes) if notes.fit else c for c in containers]
+        if not notes.texts:
             return pod
-        held = {**annotations_of(pod), self._annotation: "LimitRanger plugin set: " + "; ".join(notes)}
+        held = {**annotations_of(pod), self._annotation: "LimitRanger plugin set: " + "; ".join(notes.texts)}
         return with_metadata(with_spec(pod, **changes), annotations=held)
 
     async def validate(self, review: Review) -> None:
@@ -80,14 +100,14 @@ class LimitRanger(Plugin):
             raise refuse_all(review, problems)
 
 
-def _with_default_requests(container: Object, item: Object, word: str, notes: list[str]) -> Object:
+def _with_default_requests(container: Object, item: Object, word: str, notes: _Notes) -> Object:
     resources = dict(container.get("resources") or {})
     for key, source in (("requests", "defaultRequest"), ("limits", "default")):
         held = resources.get(key) or {}
         missing = {k: v for k, v in (item.get(source) or {}).items() if k not in held}
         if missing:
             resources[key] = {**held, **missing}
-            notes.append(f"{', '.join(sorted(missing))} {key[:-1]} for {word} {container.get('name', '')}")
+            notes.add(f"{', '.join(sorted(missing))} {key[:-1]} for {word} {container.get('name', '')}")
     return {**container, "resources": resources}
 
 

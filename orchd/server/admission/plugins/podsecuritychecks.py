@@ -174,8 +174,11 @@ def _selinux(pod: Pod, dialect: Dialect) -> Violation | None:
     names = [c["name"] for c in _containers(pod) if is_bad(_context(c).get("seLinuxOptions"))]
     if not pod_is_bad and not names:
         return None
-    data = [f"{_plural('type', 'types', len(types))} {_quote(sorted(types))}"] if types else []
-    data.extend(f"{key} may not be set" for key, was in flags.items() if was)
+    data: list[str] = []
+    if types:
+        # As in the reference, user and role are only named beside a type.
+        data.append(f"{_plural('type', 'types', len(types))} {_quote(sorted(types))}")
+        data.extend(f"{key} may not be set" for key, was in flags.items() if was)
     setters = _setters(pod_is_bad, names)
     return Violation("seLinuxOptions", f"{setters} set forbidden securityContext.seLinuxOptions: {'; '.join(data)}")
 
@@ -327,7 +330,6 @@ class _Row:
     level: str
     #: (first minor version, check); None drops the check from that version on.
     versions: tuple[tuple[int, Check], ...]
-    replaces: str = ""
 
 
 _ROWS = (
@@ -343,40 +345,25 @@ _ROWS = (
     _Row(id="sysctls", level=BASELINE, versions=((0, _sysctls),)),
     _Row(id="windowsHostProcess", level=BASELINE, versions=((0, _host_process),)),
     _Row(id="allowPrivilegeEscalation", level=RESTRICTED, versions=((8, _privilege_escalation),)),
-    _Row(
-        id="capabilities_restricted",
-        level=RESTRICTED,
-        versions=((22, _capabilities_restricted),),
-        replaces="capabilities_baseline",
-    ),
-    _Row(
-        id="restrictedVolumes", level=RESTRICTED, versions=((0, _restricted_volumes),), replaces="hostPathVolumes"
-    ),
+    _Row(id="capabilities_restricted", level=RESTRICTED, versions=((22, _capabilities_restricted),)),
+    _Row(id="restrictedVolumes", level=RESTRICTED, versions=((0, _restricted_volumes),)),
     _Row(id="runAsNonRoot", level=RESTRICTED, versions=((0, _run_as_non_root),)),
     _Row(id="runAsUser", level=RESTRICTED, versions=((23, _run_as_user),)),
-    _Row(
-        id="seccompProfile_restricted",
-        level=RESTRICTED,
-        versions=((19, _seccomp_restricted),),
-        replaces="seccompProfile_baseline",
-    ),
+    _Row(id="seccompProfile_restricted", level=RESTRICTED, versions=((19, _seccomp_restricted),)),
 )
 
 
 def checks(level: str, minor: int) -> list[Check]:
-    """The checks of a level in a minor version, in order."""
+    """The checks of a level in a minor version, in order. A restricted check does not replace that of the baseline, so that one
+    cause may be reported by both."""
     if level == PRIVILEGED:
         return []
-    found: dict[str, Check] = {}
-    replaced: set[str] = set()
+    found: list[Check] = []
     for row in _ROWS:
         if row.level == RESTRICTED and level != RESTRICTED:
             continue
-        applying = [check for since, check in row.versions if since <= min(minor, LATEST)]
-        if applying:
-            found[row.id] = applying[-1]
-            replaced.add(row.replaces)
-    return [check for id, check in found.items() if id not in replaced]
+        found += [check for since, check in row.versions if since <= min(minor, LATEST)][-1:]
+    return found
 
 
 def evaluate(pod: Pod, level: str, minor: int, dialect: Dialect) -> list[Violation]:

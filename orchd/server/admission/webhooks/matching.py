@@ -107,7 +107,8 @@ def equivalents(catalog: Catalog, resource: Resource) -> tuple[Resource, ...]:
         # Versions of a custom kind are in the order of its definition.
         order = list(resource.version_types)
         return tuple(sorted(served, key=lambda other: order.index(other.api_version)))
-    return served
+    # As the reference registers them: first the storage version, then in the order of discovery.
+    return tuple(sorted(served, key=lambda other: other.api_version != other.storage_version))
 
 
 def fits(rule: ObjectView, operation: str, resource: Resource, subresource: str, *, namespaced: bool) -> bool:

@@ -15,7 +15,7 @@ from zope.interface import implementer
 
 from orchd import errors
 from orchd.errors import ApiError, quoted
-from orchd.kinds import nested
+from orchd.kinds import bounds, nested
 from orchd.kinds.codec import json_
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import convert, shape
@@ -131,6 +131,7 @@ class MutatingAdmissionWebhook(WebhookPlugin):
         why = nested.out_of_range(after) if json_.may_be_out_of_range(verdict.patch) else ""
         if why:
             raise errors.internal(why)
+        bounds.check_object(after)
         changed = await self._canonicalize(call, review, after)
         said = f'{_annotation_prefix(call)},"patch":{_format_patch(operations)},"patchType":"JSONPatch"}}'
         review.annotate(self.dialect(PATCH_ANNOTATION) + turn, said)

@@ -6,7 +6,7 @@ thousands of samples, and they are written in the reactor's thread.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from prometheus_client.core import Metric
 from prometheus_client.samples import Sample
@@ -27,17 +27,22 @@ _TYPES = {
 }
 #: Numbers from here on have an exponent.
 _LARGE = 1e6
+#: Lines of a piece, written in some milliseconds.
+_PIECE = 1000
 
 
-def exposition(families: Iterable[Metric]) -> bytes:
-    """The text of `families`, in their order."""
+def pieces(families: Iterable[Metric]) -> Iterator[bytes]:
+    """The text of `families`, in their order, in pieces that are written when they are asked for."""
     out: list[str] = []
     for family in families:
-        _write(out, family)
-    return "".join(out).encode()
+        for _ in _write(out, family):
+            yield "".join(out).encode()
+            out.clear()
+    yield "".join(out).encode()
 
 
-def _write(out: list[str], family: Metric) -> None:
+def _write(out: list[str], family: Metric) -> Iterator[None]:
+    """Append the text of a family; yields whenever `out` has the lines of a piece. The receiver may then empty it."""
     suffix, kind = _TYPES.get(family.type, ("", family.type))
     _head(out, family.name + suffix, family.documentation, kind)
     own = {family.name + each: each for each in _OWN_GAUGES}
@@ -47,6 +52,8 @@ def _write(out: list[str], family: Metric) -> None:
             later.setdefault(own[sample.name], []).append(_line(sample))
         else:
             out.append(_line(sample))
+            if len(out) >= _PIECE:
+                yield
     for each, lines in sorted(later.items()):
         _head(out, family.name + each, family.documentation, "gauge")
         out += lines

@@ -8,11 +8,12 @@ from typing import Any
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
 from prometheus_client.core import Metric
 
-from orchd.server.pipeline.endpoints.exposition import exposition
+from orchd.server.pipeline.endpoints.exposition import pieces
 from orchd.server.pipeline.endpoints.metric_selection import EVERYTHING, MetricSelection
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE
 from orchd.txkit.metrics.instruments import Instrument
+from orchd.txkit.turns import TurnBudget
 
 
 class _Instruments:
@@ -30,9 +31,9 @@ class _Instruments:
 
 
 def metrics_endpoint(
-    instruments: Callable[[], Iterable[Instrument]], selection: MetricSelection = EVERYTHING
+    instruments: Callable[[], Iterable[Instrument]], turns: TurnBudget, selection: MetricSelection = EVERYTHING
 ) -> Callable[[Request], Any]:
-    """The endpoint over all selected instruments and the process's resource usage."""
+    """The endpoint over all selected instruments and the process's resource usage. Many samples are written in several `turns`."""
     registry = CollectorRegistry()
     registry.register(_Instruments(instruments, selection))
     ProcessCollector(registry=registry)
@@ -40,7 +41,11 @@ def metrics_endpoint(
     PlatformCollector(registry=registry)
 
     async def answer(request: Request) -> Response:
-        text = exposition(registry.collect())
-        return Response(content_type="text/plain; version=0.0.4; charset=utf-8", headers=[NO_STORE], body=text)
+        body: list[bytes] = []
+        for piece in pieces(registry.collect()):
+            if body:
+                await turns.wait()
+            body.append(piece)
+        return Response(content_type="text/plain; version=0.0.4; charset=utf-8", headers=[NO_STORE], body=b"".join(body))
 
     return answer

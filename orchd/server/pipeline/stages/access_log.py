@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from urllib.parse import urlencode
 
+from orchd.errors import quoted
 from orchd.server.pipeline.interfaces import Next, Request, Response
 from orchd.txkit.log import Logger
 
@@ -28,7 +30,7 @@ class AccessLog:
             return response
         finally:
             _log.info(
-                '"HTTP" verb="{verb}" URI="{uri}" latency="{latency:.3f}ms" userAgent={agent!r} audit-ID="{audit}" '
+                '"HTTP" verb="{verb}" URI={uri} latency="{latency:.3f}ms" userAgent={agent!r} audit-ID="{audit}" '
                 'srcIP="{source}" user={user!r} resp={code}',
                 verb=request.method if request.info is None else request.info.verb.upper(),
                 uri=_uri(request),
@@ -42,5 +44,6 @@ class AccessLog:
 
 
 def _uri(request: Request) -> str:
-    query = "&".join(f"{key}={value}" for key, values in request.query.items() for value in values)
-    return f"{request.raw_path}?{query}" if query else request.raw_path
+    # Encoded and quoted: a request cannot write control characters to a terminal that shows the log.
+    query = urlencode(request.query, doseq=True)
+    return quoted(f"{request.raw_path}?{query}" if query else request.raw_path)

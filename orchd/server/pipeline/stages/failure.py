@@ -50,7 +50,7 @@ class Failure:
         request.trace.terminated = True
         incident = uuid.uuid4().hex[:12]
         self.log.failure(
-            "incident {incident}: {method} {path} failed", incident=incident, method=request.method, path=request.path
+            "incident {incident}: {method} {path} failed", incident=incident, method=request.method, path=errors.quoted(request.raw_path)
         )
         text = f"this request has failed, see the server's log for incident {incident}"
         return self._render(request, errors.internal(text))

@@ -29,6 +29,8 @@ from orchd.values import value_class
 
 #: Bytes of the objects of a list above which it is encoded away from the reactor.
 _LARGE_LIST = 256 * 1024
+#: Bytes that a byte of an object of a custom kind counts for its decoding, which adds the defaults of its schema.
+_GROWS = 4
 #: Maximum size of a request body in bytes.
 BODY_LIMIT = 3 * 1024 * 1024
 
@@ -131,30 +133,31 @@ class VerbContext:
         ApiError."""
         form = mediatype.body_form(request.header("content-type"), dialect=self.dialect)
         if request.body.value is not None and form is Form.JSON and not resource.row.verbatim:
-            return self._recognize_value(request, request.body.value, resource, options_kind)
+            return await self._recognize_value(request, request.body.value, resource, options_kind)
         data = await self.body(request)
         options = write_options(self.dialect, request, options_kind)
         handling = self.strictness(request, options)
-        canonical = await self.aside(len(data), _decode, data, form, resource, self.catalog(), self.settings, handling)
+        # Schemas of custom kinds may make much of a small body.
+        work = _GROWS * len(data) if resource.custom else len(data)
+        canonical = await self.aside(work, _decode, data, form, resource, self.catalog(), self.settings, handling)
+        if resource.custom:
+            request.trace.body_size = max(len(data), bounds.check_object(canonical))
         request.trace.body = canonical
         return canonical, options
 
-    def _recognize_value(
+    async def _recognize_value(
         self, request: Request, value: Object, resource: Resource, options_kind: str
     ) -> tuple[Object, WriteOptions]:
         """As `decode_object`, for an object that a client in this process hands over: like one from YAML, it is complete
-        without its text. It is encoded only to bound its size and number of values like those of a body."""
+        without its text. It is encoded only to bound its size and number of values like those of an object."""
         options = write_options(self.dialect, request, options_kind)
         text = orjson.dumps(value, default=dict)
         if len(text) > BODY_LIMIT:
             raise too_large(BODY_LIMIT)
-        bounds.check_json(text)
+        bounds.check_json(text, bounds.MAX_OBJECT_VALUES)
         request.trace.body_size = len(text)
-        obj = decode.decode_object(
-            b"", Form.YAML, decode.ExpectedKind.of(resource), catalog=self.catalog(), parsed=value
-        )
-        canonical = canonicalize(obj, resource, self.settings)
-        self.check_fields(request, options, b"", Form.YAML, obj, resource)
+        handling = self.strictness(request, options)
+        canonical = await self.aside(len(text), _recognized, value, resource, self.catalog(), self.settings, handling)
         request.trace.body = canonical
         return canonical, options
 
@@ -193,6 +196,16 @@ def _decode(
     _check_fields(strictness, data, form, obj, resource)
     if form is Form.JSON and resource.row.verbatim:
         canonical = verbatim.preserve_text(canonical, data, resource.row.verbatim)
+    return canonical
+
+
+def _recognized(
+    value: Object, resource: Resource, catalog: Catalog, settings: ObjectSettings, strictness: Strictness
+) -> Object:
+    """As `_decode`, for an object that is decoded already."""
+    obj = decode.decode_object(b"", Form.YAML, decode.ExpectedKind.of(resource), catalog=catalog, parsed=value)
+    canonical = canonicalize(obj, resource, settings)
+    _check_fields(strictness, b"", Form.YAML, obj, resource)
     return canonical
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from orchd.errors import Cause
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.gotext.values import show
+from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.names import parse_ip
 
 Spec = dict[str, Any]
@@ -28,9 +29,10 @@ def needs_cluster_ip(spec: Mapping[str, Any]) -> bool:
     return spec.get("type", "ClusterIP") in ("ClusterIP", "NodePort", "LoadBalancer")
 
 
-def allocates_node_ports(spec: Mapping[str, Any]) -> bool:
-    kind = spec.get("type")
-    return kind == "NodePort" or (kind == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts", True) is not False)
+def allocates_node_ports(spec: Mapping[str, Any], settings: ObjectSettings) -> bool:
+    if spec.get("type") != "LoadBalancer":
+        return spec.get("type") == "NodePort"
+    return spec.get("allocateLoadBalancerNodePorts", True) is not False or not settings.feature("ServiceLBNodePortControl")
 
 
 def needs_health_check(spec: Mapping[str, Any]) -> bool:

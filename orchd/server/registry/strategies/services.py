@@ -200,19 +200,24 @@ class ServiceStrategy(Strategy):
         """Allocate requested node ports for any type, and others for types that need them."""
         if spec.get("type") not in fields.EXTERNAL:
             return
-        wanting = fields.allocates_node_ports(spec)
+        wanting = fields.allocates_node_ports(spec, self.settings)
         ports = [dict(p) for p in spec.get("ports") or ()]
         kept = {p["nodePort"] for p in before.get("ports") or () if p.get("nodePort")}
         #: Service port -> the node port allocated for another protocol of it; only new services share.
         shared: dict[int, int] = {}
         held: set[tuple[Any, int]] = set()
+        #: Service port -> the first node port that an entry requests for it.
+        wishes: dict[Any, int] = {}
+        for port in ports:
+            if port.get("nodePort"):
+                wishes.setdefault(port.get("port"), port["nodePort"])
         for i, port in enumerate(ports):
             asked = port.get("nodePort") or 0
             if not asked and not wanting:
                 continue
             if not before:
                 number = shared.get(port.get("port") or 0, 0)
-                wish = asked or number or self._wish(port, ports)
+                wish = asked or number or wishes.get(port.get("port"), 0)
                 if wish != number or not wish:
                     wish = self._one_port(name, i, wish, releases, numbers)
                 shared.setdefault(port.get("port") or 0, wish)
@@ -227,12 +232,6 @@ class ServiceStrategy(Strategy):
             held.add(mine)
         if ports:
             spec["ports"] = ports
-
-    @staticmethod
-    def _wish(port: Mapping[str, Any], ports: list[dict[str, Any]]) -> int:
-        """The node port that a later entry requests for the same service port; 0 without one."""
-        same = (p["nodePort"] for p in ports if p.get("port") == port.get("port") and p.get("nodePort"))
-        return next(same, 0)
 
     def _one_port(
         self,

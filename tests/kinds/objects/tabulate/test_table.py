@@ -335,3 +335,13 @@ def test_slice_ports_by_number_or_name(port: Any, cell: str) -> None:
     assert resource is not None
     o = {"metadata": {"name": "s", "creationTimestamp": CREATED}, "addressType": "IPv4", "ports": [port]}
     assert row_cells(o, resource, NOW, ORCH)[2] == cell
+
+
+def test_endpoints_are_counted_without_being_listed() -> None:
+    """The cell of endpoints names the first three; the others, every address with every port, are a number."""
+    addresses = [{"ip": f"10.0.{i // 250}.{i % 250}"} for i in range(30_000)]
+    subsets = [{"addresses": addresses[:2]}, {"addresses": addresses, "ports": [{"port": n} for n in range(30_000)]}, {"ports": [{"port": 1}]}]
+    obj = {"apiVersion": "v1", "kind": "Endpoints", "metadata": {"name": "e", "creationTimestamp": CREATED}, "subsets": subsets}
+    resource = CATALOG.resource("", "v1", "endpoints")
+    assert resource is not None
+    assert row_cells(obj, resource, NOW, ORCH)[1] == "10.0.0.0,10.0.0.1,10.0.0.0:0 + 899999999 more..."

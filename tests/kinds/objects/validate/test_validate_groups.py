@@ -109,6 +109,15 @@ def test_job_tracking_annotation_cannot_be_added() -> None:
     assert added == [f"metadata.annotations[{key}]: Forbidden: cannot add this annotation"]
 
 
+@pytest.mark.parametrize("plural", ["statefulsets", "deployments", "replicasets"])
+def test_available_replicas_are_ready(plural: str) -> None:
+    """A status with more available than ready replicas is refused."""
+    status = {"replicas": 3, "readyReplicas": 1, "availableReplicas": 2}
+    assert errors_of(f"apps/v1/{plural}", {"status": status}, {}, "status") == [
+        "status.availableReplicas: Invalid value: 2: cannot be greater than readyReplicas"
+    ]
+
+
 def test_uncounted_terminated_pods_of_jobs() -> None:
     status = {"ready": -1, "uncountedTerminatedPods": {"succeeded": ["a", ""], "failed": ["a"]}}
     job = {"metadata": {"uid": "u"}, "spec": JOB}

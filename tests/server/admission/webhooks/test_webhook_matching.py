@@ -110,6 +110,15 @@ def test_equivalent_versions_match() -> None:
     assert [(call.hook.position, call.resource.version) for call in found] == [(0, "v1")]
 
 
+def test_storage_version_is_the_first_of_equivalent_ones() -> None:
+    """Of several versions that a rule names, the storage version is sent, else the first in discovery."""
+    asked = resource_of("horizontalpodautoscalers", "autoscaling", "v2beta1")
+    for versions, sent in ((["v2", "v1", "v2beta2"], "v1"), (["v2beta2", "v2"], "v2")):
+        rules = [rule(apiGroups=["autoscaling"], apiVersions=versions, resources=["horizontalpodautoscalers"])]
+        found = calls_for(hooks_of([configuration("a", {"rules": rules})]), "CREATE", asked, "", namespaced=True, catalog=CATALOG)
+        assert [call.resource.version for call in found] == [sent]
+
+
 def test_equivalent_versions_of_custom_kinds() -> None:
     """A rule for other versions selects the first of them in the definition, whatever their priority."""
     names = ("v1alpha1", "v1", "v2")

@@ -21,23 +21,22 @@ class TokenMethods(Protocol):
 
 
 def token_review(methods: TokenMethods) -> Answer:
-    """Evaluate with the bearer methods of this server."""
+    """Evaluate with the bearer methods of this server. Parts of a sent status that the result does not set remain, as in the
+    reference."""
 
     async def answer(request: Request, target: ResourceTarget, posted: Object) -> Object:
         spec = posted.get("spec") or {}
         if not spec.get("token"):
             raise errors.bad_request("token is required for TokenReview in authentication")
+        sent = {name: value for name, value in (posted.get("status") or {}).items() if name != "authenticated"}
         try:
             found = await methods.authenticate_token(spec["token"], spec.get("audiences") or ())
         except AuthenticationError as error:
-            return {"user": {}, "error": str(error)}
+            return {"user": {}, **sent, "error": str(error)}
         user = found.user.as_json()
         groups = user.get("groups") or []
         if found.user.name != ANONYMOUS and not {AUTHENTICATED_GROUP, UNAUTHENTICATED_GROUP}.intersection(groups):
             user["groups"] = [*groups, AUTHENTICATED_GROUP]
-        status: Object = {"authenticated": True, "user": user}
-        if found.audiences:
-            status["audiences"] = list(found.audiences)
-        return status
+        return {**sent, "authenticated": True, "user": user, "audiences": list(found.audiences)}
 
     return answer
