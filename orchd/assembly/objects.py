@@ -14,6 +14,7 @@ from orchd.server.customkinds.tracker import DefinitionTracker
 from orchd.server.registry.object_store import ObjectStore
 from orchd.server.registry.objectmeta import Naming
 from orchd.server.state import ServerState
+from orchd.txkit.aside import Aside
 from orchd.txkit.services import Member, as_member
 
 
@@ -34,7 +35,11 @@ class Objects:
             conversion=self.conversion,
         )
         self._synced = False
-        self.informers = own_informers(self.store, client, clock=runtime.reactor, random=runtime.random)
+        #: Computes what controllers and informers make of large objects.
+        self.aside = Aside(runtime.in_thread)
+        self.informers = own_informers(
+            self.store, client, clock=runtime.reactor, random=runtime.random, aside=self.aside
+        )
 
     def informers_problem(self) -> str:
         """Readiness check of the informers."""
