@@ -27,19 +27,18 @@ class Objects:
     ) -> None:
         self.naming = Naming(runtime.random)
         self.conversion = ConversionWebhook(outbound.webhooks, runtime.dialect, self.naming.uid)
+        #: Computes what informers, controllers and conversions make of large objects.
+        self.aside = Aside(runtime.in_thread)
         self.store = ObjectStore(
             catalog=definitions.current,
             store=traces.store(storage.store),
             caches=UpgradingCaches(storage.caches, definitions.by_key.get, runtime.objects),
             settings=runtime.objects,
             conversion=self.conversion,
+            aside=self.aside,
         )
         self._synced = False
-        #: Computes what controllers and informers make of large objects.
-        self.aside = Aside(runtime.in_thread)
-        self.informers = own_informers(
-            self.store, client, clock=runtime.reactor, random=runtime.random, aside=self.aside
-        )
+        self.informers = own_informers(self.store, client, clock=runtime.reactor, random=runtime.random, aside=self.aside)
 
     def informers_problem(self) -> str:
         """Readiness check of the informers."""

@@ -31,6 +31,8 @@ Decode = Callable[[Entry], Object]
 #: Starts a named background task.
 Spawn = Callable[[Coroutine[Deferred[Any], Any, object], str], None]
 
+_Listeners = list[Listener]
+
 #: Maximum number of objects delivered to new listeners, or indexed, per reactor turn.
 _PIECE = 200
 #: Estimated memory of a decoded object per byte of its JSON.
@@ -55,10 +57,10 @@ class CachedInformer:
         self._spawn = spawn
         self._form = ("object", ref.version)
         self._indexes: dict[str, ObjectIndex] = {}
-        self._listeners: list[Listener] = []
+        self._listeners: _Listeners = []
         #: Listeners whose initial delivery has not begun, and those in the middle of one.
-        self._new: list[Listener] = []
-        self._feeds: dict[Feed, list[Listener]] = {}
+        self._new: _Listeners = []
+        self._feeds: dict[Feed, _Listeners] = {}
         self._sync_waiters: list[Deferred[None]] = []
         #: Waiters for the end of all deliveries.
         self._delivery_waiters: list[Deferred[None]] = []
@@ -326,7 +328,7 @@ class CachedInformer:
         if concerned := self._concerned(change):
             self._notify(concerned, change.type.value, change.previous, new, self._object)
 
-    def _concerned(self, change: Change) -> list[Listener]:
+    def _concerned(self, change: Change) -> _Listeners:
         """The listeners that a change is to be delivered to."""
         concerned = self._listeners
         for feed, listeners in self._feeds.items():
