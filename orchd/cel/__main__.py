@@ -1,0 +1,70 @@
+"""``python -m orchd.cel``: compile and evaluate expressions, one case of JSON per line, one answer per line.
+
+A case is ``{"id", "env", "binding", "expr", "limit"}``; its answer ``{"type", "cost_min", "cost_max", "cost", "value"}``, with "error",
+"program_error" or "compile_error" where there is no value. $CEL_ENVS names a file of environments (variables with their
+schemas and values), $CEL_DECLTYPES one of types. This is how implementations of the language are compared.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from . import types
+from .cases import CaseEnvironments
+from .program import ProgramError
+from .values import EvaluationError
+from .wire import to_wire
+
+#: The budget of a case that names none.
+BUDGET = 1_000_000
+
+
+def answer(case: Mapping[str, Any], environments: CaseEnvironments) -> dict[str, Any]:
+    """Return the answer to one case. Raises `KeyError` for an environment or a binding that is not known."""
+    environment = environments.environment(case["env"])
+    checked = environment.compile(case["expr"])
+    if checked.issues:
+        return {"compile_error": checked.text}
+    cost = checked.estimate()
+    result: dict[str, Any] = {"type": str(checked.type), "cost_min": cost.low, "cost_max": cost.high}
+    try:
+        program = checked.program()
+    except ProgramError as error:
+        return {**result, "program_error": str(error)}
+    bindings = environments.bindings(case["env"], case.get("binding", ""))
+    outcome = program.evaluate(bindings, int(case.get("limit", BUDGET)))
+    result["cost"] = outcome.cost
+    if outcome.error is not None:
+        result["error"] = outcome.error
+        return result
+    try:
+        result["value"] = to_wire(outcome.value)
+    except EvaluationError as error:
+        result["error"] = error.message
+    return result
+
+
+def main(read: Callable[[], str] = sys.stdin.readline, write: Callable[[str], Any] = sys.stdout.write) -> None:
+    """Answer cases until the input ends."""
+    with Path(os.environ["CEL_ENVS"]).open(encoding="utf-8") as envs:
+        described = json.load(envs)
+    declared: dict[str, Any] = {}
+    if "CEL_DECLTYPES" in os.environ:
+        with Path(os.environ["CEL_DECLTYPES"]).open(encoding="utf-8") as file:
+            declared = json.load(file)
+    environments = CaseEnvironments(described, declared)
+    while line := read():
+        if line.strip():
+            write(json.dumps(answer(json.loads(line), environments)) + "\n")
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
+
+__all__ = ["answer", "main", "types"]

@@ -1,0 +1,123 @@
+"""Environments of recorded cases: variables described by schemas, types of the language, or declared types."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from . import types
+from .environment import Environment, Struct, Variable
+from .releases import AUTHORIZER, environment_of_release
+from .schema import Declared, declare_variable
+from .types import Type, list_of, map_of, optional_of, struct
+from .values import NONE, Optional, Value
+from .wire import from_wire
+
+_PARAMETRIC = re.compile(r"(list|map|optional)\((.*)\)")
+_SIMPLE = {
+    **types.NAMED,
+    "dyn": types.DYN,
+    "any": types.ANY,
+    "timestamp": types.TIMESTAMP,
+    "duration": types.DURATION,
+    "type": types.TYPE,
+}
+UNBOUNDED = 2**63 - 1
+
+
+def parse_type(text: str) -> Type:
+    """Return the type that a text such as ``map(string, list(int))`` describes."""
+    match = _PARAMETRIC.fullmatch(text)
+    if match is None:
+        return _SIMPLE.get(text) or struct(text)
+    kind, inside = match.groups()
+    if kind == "map":
+        key, _, value = inside.partition(",")
+        return map_of(parse_type(key.strip()), parse_type(value.strip()))
+    inner = parse_type(inside)
+    return list_of(inner) if kind == "list" else optional_of(inner)
+
+
+def parse_declared(described: Any) -> Declared:
+    """Return the declaration that a file of declared types describes: names, objects with fields, lists and maps."""
+    if isinstance(described, str):
+        return Declared(type=parse_type(described))
+    most = described.get("maxElements", 0)
+    if "list" in described:
+        element = parse_declared(described["list"])
+        return Declared(type=list_of(element.type), most=most & (2**64 - 1), element=element)
+    if "map" in described:
+        key, element = (parse_declared(part) for part in described["map"])
+        return Declared(type=map_of(key.type, element.type), most=most & (2**64 - 1), key=key, element=element)
+    fields = {name: parse_declared(below) for name, below in described["fields"].items()}
+    return Declared(type=struct(described["object"]), fields=fields)
+
+
+class CaseEnvironments:
+    """The environments of a file of cases, each made when it is first needed."""
+
+    def __init__(self, described: Mapping[str, Any], declared: Mapping[str, Any]) -> None:
+        self._described = described
+        self._declared = declared
+        self._environments: dict[str, Environment] = {}
+        self._bindings: dict[tuple[str, str], dict[str, Value]] = {}
+
+    def environment(self, name: str) -> Environment:
+        """Return the environment of a name. Raises `KeyError` if there is none."""
+        if name not in self._environments:
+            self._environments[name] = self._make(self._described[name])
+        return self._environments[name]
+
+    def _make(self, described: Mapping[str, Any]) -> Environment:
+        variables: dict[str, Variable] = {}
+        structs: dict[str, Struct] = {}
+        for name, variable in described["vars"].items():
+            if "sameAs" in variable:
+                same = variables[variable["sameAs"]]
+                optional = variable.get("optional")
+                variables[name] = Variable(
+                    type=optional_of(same.type) if optional else same.type,
+                    adapt=same.adapt,
+                    size=None if optional else same.size,
+                )
+            elif "schema" in variable:
+                resource = bool(variable.get("resourceRoot"))
+                variables[name], more = declare_variable(
+                    variable["schema"], variable.get("typeName") or f"{name}Type", resource=resource
+                )
+                structs.update(more)
+            elif "decl" in variable:
+                declared = parse_declared(self._declared[variable["decl"]])
+                variables[name] = Variable(type=declared.type)
+                structs.update(declared.structs())
+            else:
+                variables[name] = Variable(type=parse_type(variable["cel"]))
+        environment = environment_of_release((1, 35), mutation=bool(described.get("patchTypes")))
+        return environment.with_variables(variables, structs)
+
+    def bindings(self, name: str, binding: str) -> dict[str, Value]:
+        """Return values of variables."""
+        key = (name, binding)
+        if key not in self._bindings:
+            described = self._described[name]
+            values = described["bindings"][binding]
+            self._bindings[key] = {
+                variable: self._value(name, variable, how, values)
+                for variable, how in described["vars"].items()
+                if variable in values or how.get("cel", "").startswith("kubernetes.") or how.get("optional")
+            }
+        return self._bindings[key]
+
+    def _value(self, name: str, variable: str, how: Mapping[str, Any], values: Mapping[str, Any]) -> Value:
+        if how.get("cel", "").startswith("kubernetes."):
+            return AUTHORIZER(how["cel"], values)
+        if how.get("optional"):
+            if variable not in values:
+                return NONE
+            adapt = self.environment(name).variables[how["sameAs"]].adapt
+            return Optional(adapt(values[variable]) if adapt is not None else values[variable])
+        value = values[variable]
+        if "cel" in how and how["cel"] != "dyn":
+            return from_wire(value)
+        return value
