@@ -8,7 +8,8 @@ from typing import Any
 
 from . import types
 from .environment import Environment, Struct, Variable
-from .releases import AUTHORIZER, environment_of_release
+from .libraries.authorizer import Answer, Question, make_authorizer, make_resource_check
+from .releases import environment_of_release
 from .schema import Declared, declare_variable
 from .types import Type, list_of, map_of, optional_of, struct
 from .values import NONE, Optional, Value
@@ -93,7 +94,7 @@ class CaseEnvironments:
                 structs.update(declared.structs())
             else:
                 variables[name] = Variable(type=parse_type(variable["cel"]))
-        environment = environment_of_release((1, 35), mutation=bool(described.get("patchTypes")))
+        environment = environment_of_release((1, 35), mutates=bool(described.get("patchTypes")))
         return environment.with_variables(variables, structs)
 
     def bindings(self, name: str, binding: str) -> dict[str, Value]:
@@ -111,7 +112,7 @@ class CaseEnvironments:
 
     def _value(self, name: str, variable: str, how: Mapping[str, Any], values: Mapping[str, Any]) -> Value:
         if how.get("cel", "").startswith("kubernetes."):
-            return AUTHORIZER(how["cel"], values)
+            return make_authorizer(_authorize) if "Resource" not in how["cel"] else make_resource_check(_authorize, _REQUEST)
         if how.get("optional"):
             if variable not in values:
                 return NONE
@@ -121,3 +122,23 @@ class CaseEnvironments:
         if "cel" in how and how["cel"] != "dyn":
             return from_wire(value)
         return value
+
+
+#: The request of the recorded environment with an authorizer.
+_REQUEST = Question(group="example.com", resource="things", namespace="ns1", name="thing")
+
+
+def _authorize(question: Question) -> Answer:
+    """The authorizer of recorded cases: allows "get" on every resource but "broken", and the path /allowed."""
+    user = "alice"
+    if question.service_account is not None:
+        user = "system:serviceaccount:{}:{}".format(*question.service_account)
+    if question.path is not None:
+        return Answer(allowed=question.path == "/allowed", reason=f"user={user} path={question.path}")
+    reason = (
+        f"user={user} group={question.group} resource={question.resource} sub={question.subresource}"
+        f" ns={question.namespace} name={question.name} f=[]/<nil> l=/<nil>"
+    )
+    if question.resource == "broken":
+        return Answer(allowed=False, reason=reason, error="authorizer is broken")
+    return Answer(allowed=question.verb == "get", reason=reason)

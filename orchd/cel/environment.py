@@ -37,7 +37,7 @@ class Struct:
 
     fields: Mapping[str, Type]
     make: Callable[[dict[str, Value]], Value] | None = None
-    #: Whether literals may have any field, and what its type is then.
+    #: The type of fields that are not declared; None if there are none.
     other_fields: Type | None = None
 
 
@@ -92,6 +92,8 @@ class Environment:
     structs: Mapping[str, Struct] = field(default_factory=dict)
     constants: Mapping[str, Value] = field(default_factory=dict)
     container: str = ""
+    #: Called for names of types that are not declared; returns None if there is no such type.
+    open_structs: Callable[[str], Struct | None] | None = None
     homogeneous: bool = False
     validated: bool = False
     optionals: bool = True
@@ -139,7 +141,7 @@ class Environment:
 
     def find_type(self, name: str) -> Type | None:
         found = self.types.get(name)
-        if found is None and name in self.structs:
+        if found is None and self.struct(name) is not None:
             return types.struct(name)
         return found
 
@@ -147,11 +149,18 @@ class Environment:
         return self.functions.get(name)
 
     def find_struct(self, name: str) -> bool:
-        return name in self.structs
+        return self.struct(name) is not None
 
     def find_field(self, struct: str, field: str) -> Type | None:
-        declared = self.structs[struct]
-        return declared.fields.get(field, declared.other_fields)
+        declared = self.struct(struct)
+        return declared.fields.get(field, declared.other_fields) if declared is not None else None
+
+    def struct(self, name: str) -> Struct | None:
+        """Return a type with fields."""
+        found = self.structs.get(name)
+        if found is None and self.open_structs is not None:
+            return self.open_structs(name)
+        return found
 
     # What estimate and program ask.
 

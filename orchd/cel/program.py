@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Any
 from . import loops
 from .attributes import Attribute, Evaluator, Qualifier, select_all
 from .calls import NullaryCall, call_each, call_pair, call_single, spend
-from .costs import FIRST_SLOT, LIST, MAP, ONE, STRUCT, WORK, Cost, Meter
+from .costs import FIRST_SLOT, ONE, STRUCT, UNBOUNDED, WORK, Cost, Meter
 from .declare import Function, Overload
 from .limits import deep
-from .operators import MISSING, contains, equals
-from .plans import CONSTANT_LIST_TYPES, Scope, constant_members
+from .operators import MISSING, contains
+from .plans import Scope, constant_members
 from .regex import compile_pattern
-from .source import Issue
 from .syntax import (
     Call,
     Comprehension,
@@ -34,8 +33,7 @@ from .syntax import (
     Select,
     StructLiteral,
 )
-from .types import Type
-from .values import Cancelled, EvaluationError, Map, Optional, Value, map_key, no_overload
+from .values import Cancelled, EvaluationError, Optional, Value, no_overload
 
 if TYPE_CHECKING:
     from .environment import Environment
@@ -77,7 +75,7 @@ _Plan = _Constant | Attribute | Evaluator
 class Program:
     """An expression that is ready to be evaluated. It may be used by many evaluations at a time."""
 
-    __slots__ = ("_adapters", "_deep", "_run", "_slots", "_variables")
+    __slots__ = ("_deep", "_empty", "_run", "_variables")
 
     def __init__(self, node: Node, environment: Environment) -> None:
         """Plan a checked tree. Raises `ProgramError`."""
@@ -88,7 +86,7 @@ class Program:
             except EvaluationError as error:
                 raise ProgramError(error.message) from None
         self._variables = [(name, slot, environment.adapter(name)) for name, slot in planner.scope.globals.items()]
-        self._slots = FIRST_SLOT + planner.scope.size
+        self._empty = [MISSING] * (FIRST_SLOT + planner.scope.size)
         self._deep = planner.height > 60
 
     def evaluate(
@@ -100,7 +98,7 @@ class Program:
         arguments is called when the variable is first needed. ``interrupted`` is asked every hundred turns of a loop
         whether to stop.
         """
-        frame = Meter([MISSING]) * self._slots
+        frame = Meter(self._empty)
         frame[0], frame[1], frame[2] = budget, budget * WORK, interrupted
         for name, slot, adapt in self._variables:
             value = bindings.get(name, MISSING)
@@ -300,8 +298,7 @@ class _Planner:
         if node.function in PATTERNS and len(plans) > 1 and isinstance(plans[1], _Constant):
             self.check_pattern(node.function, plans[1].value)
         if node.function in CONVERSIONS and constants == [True]:
-            run = self.dispatch(function, chosen, closures, ONE)
-            return _Constant(run(Meter([2**62, 2**62, None])))
+            return _Constant(self.dispatch(function, chosen, closures, ONE)(_planning()))
         return self.dispatch(function, chosen, closures, cost)
 
     def check_pattern(self, function: str, pattern: Value) -> None:
@@ -352,7 +349,7 @@ class _Planner:
         closures = [self.emit(plan) for plan in plans]
         run = loops.list_maker(closures, node.optional)
         if len(constants) == len(plans):
-            return _Constant(run(Meter([LIST, 0, None])))
+            return _Constant(run(_planning()))
         return run
 
     def map_literal(self, node: MapLiteral) -> _Plan:
@@ -361,11 +358,14 @@ class _Planner:
         ]
         run = loops.map_maker([(self.emit(key), self.emit(value), optional) for key, value, optional in rows])
         if all(isinstance(key, _Constant) and isinstance(value, _Constant) for key, value, _ in rows):
-            return _Constant(run(Meter([MAP, 0, None])))
+            return _Constant(run(_planning()))
         return run
 
     def struct_literal(self, node: StructLiteral) -> _Plan:
-        make = self.environment.structs[node.name].make
+        declared = self.environment.struct(node.name)
+        make = declared.make if declared is not None else None
+        if make is None:
+            raise EvaluationError(f"unknown type: {node.name}")
         fields = [(field.name, self.closure(field.value), field.optional) for field in node.fields]
 
         def run(frame: Meter) -> Value:
@@ -391,6 +391,11 @@ class _Planner:
 _FUNCTION = type(lambda: None)
 
 
+def _planning() -> Meter:
+    """The state in which constants are evaluated."""
+    return Meter([UNBOUNDED, UNBOUNDED, None])
+
+
 def _plain(qualifier: Qualifier) -> bool:
     return qualifier.index is None and not qualifier.optional and not qualifier.test
 
@@ -411,5 +416,3 @@ def _cost_of(chosen: list[Overload]) -> Cost:
         return chosen[0].cost
     return ONE
 
-
-__all__ = ["CONSTANT_LIST_TYPES", "Issue", "Outcome", "Program", "ProgramError", "Type", "equals", "map_key", "Map"]

@@ -6,32 +6,79 @@ A function that a release does not know is an undeclared reference there.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
-from .environment import Environment
-from .libraries import comprehensions, lists, optionals, patterns, sets, standard, strings
+from .environment import Environment, Struct
+from .libraries import (
+    authorizer,
+    comprehensions,
+    formats,
+    lists,
+    mutation,
+    network,
+    optionals,
+    patterns,
+    quantities,
+    sets,
+    standard,
+    strings,
+    urls,
+    versions,
+)
+from .types import DYN, STRING
+from .values import Value
 
 #: (since, until or None, library), in the order in which overloads are tried.
 _LIBRARIES = (
     ((1, 0), None, standard.LIBRARY),
+    ((1, 0), None, urls.LIBRARY),
     ((1, 0), None, patterns.LIBRARY),
     ((1, 0), None, lists.AGGREGATES),
+    ((1, 27), None, authorizer.LIBRARY),
     ((1, 28), None, optionals.LIBRARY),
+    ((1, 28), None, quantities.LIBRARY),
     ((1, 0), (1, 29), strings.FIRST),
     ((1, 29), None, strings.LIBRARY),
     ((1, 29), None, sets.LIBRARY),
+    ((1, 30), None, network.LIBRARY),
+    ((1, 30), None, network.CIDRS),
+    ((1, 31), None, formats.LIBRARY),
+    ((1, 31), None, authorizer.SELECTORS),
     ((1, 32), None, comprehensions.LIBRARY),
+    ((1, 33), None, versions.LIBRARY),
     ((1, 34), None, lists.LIBRARY),
 )
-AUTHORIZER: Any = lambda name, values: None
+_PATCH = Struct(
+    fields={"op": STRING, "path": STRING, "from": STRING, "value": DYN}, make=mutation.make_patch, other_fields=DYN
+)
 
 
 @lru_cache(maxsize=64)
-def environment_of_release(release: tuple[int, int], *, mutation: bool = False) -> Environment:
-    """Return the environment of a release such as (1, 35), without variables."""
-    libraries = tuple(
+def environment_of_release(release: tuple[int, int], *, mutates: bool = False) -> Environment:
+    """Return the environment of a release such as (1, 35), without variables.
+
+    ``mutates`` adds the types of mutations: ``JSONPatch`` and ``Object``.
+    """
+    libraries = [
         library for since, until, library in _LIBRARIES if since <= release and (until is None or release < until)
-    )
+    ]
+    if mutates:
+        libraries.append(mutation.LIBRARY)
     return Environment(
-        libraries=libraries, homogeneous=True, validated=release >= (1, 29), optionals=release >= (1, 28)
+        libraries=tuple(libraries),
+        structs={mutation.PATCH: _PATCH} if mutates else {},
+        open_structs=_object if mutates else None,
+        homogeneous=True,
+        validated=release >= (1, 29),
+        optionals=release >= (1, 28),
     )
+
+
+def _object(name: str) -> Struct | None:
+    """Return the type of an object of mutations: its name is the path to the object, and it may have any field."""
+    if name != mutation.OBJECT and not name.startswith(f"{mutation.OBJECT}."):
+        return None
+
+    def make(fields: dict[str, Value]) -> Value:
+        return mutation.Object(name, fields)
+
+    return Struct(fields={}, make=make, other_fields=DYN)

@@ -236,3 +236,12 @@ def _failure(text: str, layout: str) -> str:
             return f'parsing time "{text}" as "{layout}": cannot parse "{rest}" as "{element}"'
         rest = rest[found.end() :]
     return f'parsing time "{text}": extra text: "{rest}"'
+
+
+def is_date_time(text: str) -> bool:
+    """Say whether a text is of format date-time, strictly: RFC 3339 with at most 9 decimals."""
+    if len(text) < 4:
+        return False
+    return re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:.*", text, re.ASCII) is not None and (
+        parse_timestamp(text.upper()) is not None
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from .libraries.format import check_format
 from .regex import compile_pattern
 from .source import Issue
 from .syntax import Call, ListLiteral, Literal, MapLiteral, Node, children
@@ -13,6 +14,9 @@ from .values import EvaluationError
 
 if TYPE_CHECKING:
     from .environment import Environment
+
+#: Functions whose arguments may be literals of mixed types.
+_MIXED = ("format", "cel.@block")
 
 
 def validate(node: Node, environment: Environment) -> list[Issue]:
@@ -24,12 +28,17 @@ def validate(node: Node, environment: Environment) -> list[Issue]:
             _conversions(nodes, function, issues)
     for call in _calls(nodes, "matches"):
         _literal(call, "matches", _pattern, issues)
+    exempt = _exempt(node)
     for list_ in nodes:
-        if isinstance(list_, ListLiteral):
+        if isinstance(list_, ListLiteral) and id(list_) not in exempt:
             _elements(list_, issues)
     for map_ in nodes:
-        if isinstance(map_, MapLiteral):
+        if isinstance(map_, MapLiteral) and id(map_) not in exempt:
             _entries(map_, issues)
+    for call in _calls(nodes, "format"):
+        issue = check_format(call) if call.overloads == ("string_format",) else None
+        if issue is not None:
+            issues.append(issue)
     return issues
 
 
@@ -39,6 +48,15 @@ def _walk(node: Node) -> Iterator[Node]:
         node = stack.pop()
         yield node
         stack.extend(reversed(children(node)))
+
+
+def _exempt(node: Node) -> set[int]:
+    """Return the identities of nodes inside of calls whose literals may mix types."""
+    found: set[int] = set()
+    for call in _walk(node):
+        if isinstance(call, Call) and call.function in _MIXED and id(call) not in found:
+            found.update(id(below) for below in _walk(call))
+    return found
 
 
 def _calls(nodes: list[Node], function: str) -> list[Call]:

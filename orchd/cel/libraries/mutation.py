@@ -1,0 +1,87 @@
+"""Values of mutations: ``JSONPatch{op: 'add', path: '/a', value: 1}`` and ``Object{spec: Object.spec{replicas: 3}}``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..costs import reading
+from ..declare import Library, function, overload
+from ..operators import MISSING
+from ..types import STRING, Type, struct
+from ..values import EvaluationError, Opaque, Value, type_name
+
+PATCH = "JSONPatch"
+OBJECT = "Object"
+PATCH_TYPE = struct(PATCH)
+_TEXTS = ("op", "path", "from")
+
+
+class Patch(Opaque):
+    """One operation of a JSON patch. ``fields`` has "op", "path", "from" (texts) and, if it was given, "value"."""
+
+    __slots__ = ("fields",)
+    cel_type: Type = PATCH_TYPE
+
+    def __init__(self, fields: dict[str, Value]) -> None:
+        self.fields = fields
+
+    def field(self, name: str) -> Value:
+        return self.fields.get(name, MISSING)
+
+    def equals(self, other: Value) -> bool:
+        return isinstance(other, Patch) and self.fields == other.fields
+
+    def wire(self) -> dict[str, Any]:
+        from ..wire import to_wire
+
+        fields = {name: self.fields[name] for name in _TEXTS}
+        if "value" in self.fields:
+            fields["value"] = to_wire(self.fields["value"])
+        return {"jsonpatch": fields}
+
+
+def make_patch(fields: dict[str, Value]) -> Patch:
+    """Return the patch of a struct literal. Raises `EvaluationError` for fields of wrong types."""
+    for name in _TEXTS:
+        value = fields.setdefault(name, "")
+        if value.__class__ is not str:
+            raise EvaluationError(f"unexpected type {type_name(value)} for JSONPatchType '{name}' field")
+    return Patch(fields)
+
+
+class Object(Opaque):
+    """A part of an object that is to be applied. The name of its type is the path to it."""
+
+    __slots__ = ("cel_type", "fields")
+
+    def __init__(self, name: str, fields: dict[str, Value]) -> None:
+        self.cel_type = struct(name)
+        self.fields = fields
+
+    def field(self, name: str) -> Value:
+        return self.fields.get(name, MISSING)
+
+    def equals(self, other: Value) -> bool:
+        return isinstance(other, Object) and self.cel_type == other.cel_type and self.fields == other.fields
+
+    def wire(self) -> dict[str, Any]:
+        from ..wire import to_wire
+
+        return {"object": self.cel_type.name, "fields": {name: to_wire(value) for name, value in self.fields.items()}}
+
+
+LIBRARY = Library(
+    name="jsonpatch",
+    functions=(
+        function(
+            "jsonpatch.escapeKey",
+            overload(
+                "string_jsonpatch_escapeKey_string",
+                [STRING],
+                STRING,
+                lambda key: key.replace("~", "~0").replace("/", "~1"),
+                cost=reading(0, sized=True),
+            ),
+        ),
+    ),
+)
