@@ -16,6 +16,7 @@ from typing import Any
 
 from . import types
 from .cases import CaseEnvironments
+from .limits import deep
 from .program import ProgramError
 from .values import EvaluationError
 from .wire import to_wire
@@ -31,7 +32,7 @@ def answer(case: Mapping[str, Any], environments: CaseEnvironments) -> dict[str,
     if checked.issues:
         return {"compile_error": checked.text}
     cost = checked.estimate()
-    result: dict[str, Any] = {"type": str(checked.type), "cost_min": cost.low, "cost_max": cost.high}
+    result: dict[str, Any] = {"type": checked.type_name, "cost_min": cost.low, "cost_max": cost.high}
     try:
         program = checked.program()
     except ProgramError as error:
@@ -43,7 +44,8 @@ def answer(case: Mapping[str, Any], environments: CaseEnvironments) -> dict[str,
         result["error"] = outcome.error
         return result
     try:
-        result["value"] = to_wire(outcome.value)
+        with deep():
+            result["value"] = to_wire(outcome.value)
     except EvaluationError as error:
         result["error"] = error.message
     return result
@@ -60,7 +62,8 @@ def main(read: Callable[[], str] = sys.stdin.readline, write: Callable[[str], An
     environments = CaseEnvironments(described, declared)
     while line := read():
         if line.strip():
-            write(json.dumps(answer(json.loads(line), environments)) + "\n")
+            with deep():
+                write(json.dumps(answer(json.loads(line), environments)) + "\n")
             sys.stdout.flush()
 
 

@@ -79,7 +79,7 @@ class CaseEnvironments:
                 optional = variable.get("optional")
                 variables[name] = Variable(
                     type=optional_of(same.type) if optional else same.type,
-                    adapt=same.adapt,
+                    adapt=None if optional else same.adapt,
                     size=None if optional else same.size,
                 )
             elif "schema" in variable:

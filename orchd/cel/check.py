@@ -70,7 +70,6 @@ class _Checker:
         self.issues: list[Issue] = []
         #: Variables of comprehensions, innermost last.
         self.scopes: list[dict[str, Type]] = []
-        self._instances: dict[str, tuple[Type, ...]] = {}
 
     def report(self, offset: int, message: str) -> Type:
         self.issues.append(Issue(offset=offset, message=message))
@@ -254,15 +253,17 @@ class _Checker:
     def instance(self, overload: Overload) -> tuple[Type, ...]:
         """Return result and parameters of an overload with type parameters of their own."""
         declared = (overload.result, *overload.parameters)
-        if not any(_generic(type_) for type_ in declared):
+        if not any(type_.generic for type_ in declared):
             return declared
         fresh: dict[Type, Type] = {}
         return tuple(self.rename(type_, fresh) for type_ in declared)
 
     def rename(self, type_: Type, fresh: dict[Type, Type]) -> Type:
         if type_.kind == "param":
-            return fresh.setdefault(type_, type_) if type_ in fresh else fresh.setdefault(type_, self.bindings.fresh())
-        if not type_.parameters:
+            if type_ not in fresh:
+                fresh[type_] = self.bindings.fresh()
+            return fresh[type_]
+        if not type_.generic:
             return type_
         return Type(type_.kind, type_.name, tuple(self.rename(part, fresh) for part in type_.parameters))
 
@@ -370,7 +371,3 @@ class _Checker:
     def expect(self, node: Node, type_: Type) -> None:
         if not self.bindings.assignable([type_], [node.type]):
             self.report(node.offset, f"expected type '{type_.text}' but found '{node.type.text}'")
-
-
-def _generic(type_: Type) -> bool:
-    return type_.kind == "param" or any(map(_generic, type_.parameters))

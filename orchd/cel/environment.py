@@ -18,6 +18,7 @@ from .check import check
 from .costs import Range
 from .declare import Function, Implementation, Library, Overload
 from .estimate import Path, estimate
+from .limits import deep
 from .macros import STANDARD
 from .operators import matches
 from .parse import Expander, Grammar, parse
@@ -64,6 +65,12 @@ class Checked:
     def type(self) -> Type:
         """The type of the result."""
         return self.node.type
+
+    @property
+    def type_name(self) -> str:
+        """The full name of the type of the result."""
+        with deep():
+            return str(self.node.type)
 
     @property
     def text(self) -> str:

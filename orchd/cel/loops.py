@@ -9,7 +9,7 @@ from .attributes import Evaluator, qualify
 from .calls import call_pair, spend
 from .costs import LIST, MAP, Cost, Meter
 from .operators import MISSING, equals, find_key, is_list, is_map
-from .syntax import Call, Comprehension, ListLiteral, Literal, Node
+from .syntax import Call, Comprehension, ListLiteral
 from .values import Cancelled, EvaluationError, Map, Optional, Value, map_key, no_overload, type_of
 
 if TYPE_CHECKING:
@@ -268,9 +268,9 @@ def plan(node: Comprehension, planner: _Planner) -> Evaluator:
         case ("all" | "exists"), Call(args=[_, predicate]):
             run = _quantifier(loop, planner.closure(predicate), decisive=node.hint == "exists")
         case "map", Call(function="_+_", args=[_, ListLiteral(elements=[element])]):
-            run = _transform(loop, None, planner.closure(element), _price(element, planner))
+            run = _transform(loop, None, *planner.element(element))
         case "map", Call(args=[predicate, Call(args=[_, ListLiteral(elements=[element])]), _]):
-            run = _transform(loop, planner.closure(predicate), planner.closure(element), _price(element, planner))
+            run = _transform(loop, planner.closure(predicate), *planner.element(element))
         case _:
             run = _fold(loop, accumulator, planner.closure(node.condition), planner.closure(node.step))
     scope.pop(node.variable)
@@ -402,11 +402,6 @@ def _quantifier(loop: _Loop, predicate: Evaluator, *, decisive: bool) -> Evaluat
         return neutral
 
     return run
-
-
-def _price(element: Node, planner: _Planner) -> int:
-    """What the list of one element costs that a step adds: nothing if it is constant."""
-    return 0 if isinstance(element, Literal) else LIST
 
 
 def _transform(loop: _Loop, predicate: Evaluator | None, element: Evaluator, price: int) -> Evaluator:

@@ -170,7 +170,6 @@ STANDARD: dict[tuple[str, int, bool], Expander] = {
     ("all", 2, True): quantifier("all", 1),
     ("exists", 2, True): quantifier("exists", 1),
     ("exists_one", 2, True): exists_one(1),
-    ("existsOne", 2, True): exists_one(1),
     ("map", 2, True): transform_list(1, "argument is not an identifier"),
     ("map", 3, True): transform_list(1, "argument is not an identifier"),
     ("filter", 2, True): filter_list,

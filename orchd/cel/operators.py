@@ -334,9 +334,9 @@ def compare_numbers(left: Value, right: Value) -> int:
         right = right.value
     if kind is float and other is not float:
         limit, least = (MAX_INT, MIN_INT) if other is int else (MAX_UINT, 0)
-        if left < least:
+        if left < float(least):
             return -1
-        if left > limit:
+        if left > float(limit):
             return 1
         right = float(right)
     elif other is float and kind is not float:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from . import loops
 from .attributes import Attribute, Evaluator, Qualifier, select_all
 from .calls import NullaryCall, call_each, call_pair, call_single, spend
-from .costs import FIRST_SLOT, ONE, STRUCT, UNBOUNDED, WORK, Cost, Meter
+from .costs import FIRST_SLOT, LIST, ONE, STRUCT, UNBOUNDED, WORK, Cost, Meter
 from .declare import Function, Overload
 from .limits import deep
 from .operators import MISSING, contains
@@ -127,6 +127,11 @@ class _Planner:
     def closure(self, node: Node) -> Evaluator:
         return self.emit(self.plan(node))
 
+    def element(self, node: Node) -> tuple[Evaluator, int]:
+        """Return a closure of an element, and what a list of it alone costs: nothing if it is constant."""
+        plan = self.plan(node)
+        return self.emit(plan), 0 if isinstance(plan, _Constant) else LIST
+
     def plan(self, node: Node) -> _Plan:
         self._level += 1
         self.height = max(self.height, self._level)
@@ -215,6 +220,8 @@ class _Planner:
             keys = [qualifier.key for qualifier in qualifiers]
             return loops.selection(base, keys, price)
 
+        test = attribute.test
+
         def run(frame: Meter) -> Value:
             try:
                 value = select_all(frame, base(frame), qualifiers, spend)
@@ -222,7 +229,7 @@ class _Planner:
                 spend(frame, price)
                 raise
             spend(frame, price)
-            return value
+            return value.present if test and value.__class__ is Optional else value
 
         return run
 

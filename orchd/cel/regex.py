@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -56,6 +57,8 @@ def compile_pattern(pattern: str, failure: str) -> Pattern:
 
 @lru_cache(maxsize=1024)
 def _compiled(pattern: str) -> tuple[Pattern | None, str]:
+    if _BYTES.search(pattern):
+        return None, "invalid escape sequence: `\\C`"
     options = re2.Options()
     options.log_errors = False
     options.max_mem = MAX_MEMORY
@@ -63,4 +66,23 @@ def _compiled(pattern: str) -> tuple[Pattern | None, str]:
         return Pattern(re2.compile(pattern, options=options)), ""
     except re2.error as error:
         text = error.args[0]
-        return None, text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
+        return None, _described(text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text))
+
+
+#: An escape that matches one byte: texts have none.
+_BYTES = re.compile(r"(?<!\\)(?:\\\\)*\\C")
+_FAILURES = {
+    "missing )": "missing closing )",
+    "missing ]": "missing closing ]",
+    "invalid repetition size": "invalid repeat count",
+    "bad repetition operator": "invalid nested repetition operator",
+    "invalid perl operator": "invalid or unsupported Perl syntax",
+    "no argument for repetition operator": "missing argument to repetition operator",
+    "trailing \\": "trailing backslash at end of expression",
+}
+
+
+def _described(text: str) -> str:
+    """Return the text of an error as the reference spells it: what, and the part of the pattern."""
+    what, _, part = text.partition(": ")
+    return f"{_FAILURES.get(what, what)}: `{part}`"

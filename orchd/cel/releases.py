@@ -24,7 +24,7 @@ from .libraries import (
     urls,
     versions,
 )
-from .types import DYN, STRING
+from .types import DYN, STRING, Type
 from .values import Value
 
 #: (since, until or None, library), in the order in which overloads are tried.
@@ -35,6 +35,7 @@ _LIBRARIES = (
     ((1, 0), None, lists.AGGREGATES),
     ((1, 27), None, authorizer.LIBRARY),
     ((1, 28), None, optionals.LIBRARY),
+    ((1, 28), None, optionals.LISTS),
     ((1, 28), None, quantities.LIBRARY),
     ((1, 0), (1, 29), strings.FIRST),
     ((1, 29), None, strings.LIBRARY),
@@ -47,8 +48,10 @@ _LIBRARIES = (
     ((1, 33), None, versions.LIBRARY),
     ((1, 34), None, lists.LIBRARY),
 )
+#: The type of fields that a patch does not have: nothing may be assigned to it.
+_NOTHING = Type("unspecified", "")
 _PATCH = Struct(
-    fields={"op": STRING, "path": STRING, "from": STRING, "value": DYN}, make=mutation.make_patch, other_fields=DYN
+    fields={"op": STRING, "path": STRING, "from": STRING, "value": DYN}, make=mutation.make_patch, other_fields=_NOTHING
 )
 
 
@@ -67,7 +70,7 @@ def environment_of_release(release: tuple[int, int], *, mutates: bool = False) -
         libraries=tuple(libraries),
         structs={mutation.PATCH: _PATCH} if mutates else {},
         open_structs=_object if mutates else None,
-        homogeneous=True,
+        homogeneous=release < (1, 29),
         validated=release >= (1, 29),
         optionals=release >= (1, 28),
     )

@@ -184,7 +184,7 @@ def children(node: Node) -> list[Node]:
     """Return the nodes directly below a node, in the order of the source."""
     match node:
         case Select():
-            return [node.operand]
+            return [node.operand] if node.variable is None else []
         case Call():
             return [node.target, *node.args] if node.target is not None else list(node.args)
         case ListLiteral():

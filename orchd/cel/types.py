@@ -20,7 +20,7 @@ _MESSAGE_NAMES = {"any": "any", "duration": "duration", "error": "!error!", "nul
 class Type:
     """A type: its kind, its name, and the types it is made of. Make one with the constants and functions of this module."""
 
-    __slots__ = ("_hash", "kind", "name", "nullable", "parameters")
+    __slots__ = ("_hash", "generic", "kind", "name", "nullable", "parameters")
 
     def __init__(self, kind: str, name: str, parameters: tuple[Type, ...] = (), *, nullable: bool = False) -> None:
         self.kind = kind
@@ -28,6 +28,8 @@ class Type:
         self.parameters = parameters
         #: Whether null may be assigned to it: wrappers of scalars.
         self.nullable = nullable
+        #: Whether there are type parameters in it.
+        self.generic = kind == "param" or any(parameter.generic for parameter in parameters)
         self._hash = hash((kind, name, parameters, nullable))
 
     def __eq__(self, other: object) -> bool:

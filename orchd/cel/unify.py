@@ -48,7 +48,7 @@ class Bindings:
             if found is None:
                 return DYN if to_dyn else type_
             type_ = found
-        if not type_.parameters:
+        if not type_.generic:
             return type_
         parameters = tuple(self.resolve(parameter, to_dyn=to_dyn) for parameter in type_.parameters)
         if parameters == type_.parameters:
@@ -112,6 +112,8 @@ class Bindings:
     def _occurs(self, parameter: Type, within: Type) -> bool:
         if parameter == within:
             return True
+        if not within.generic:
+            return False
         if within.kind == "param":
             found = self.bound.get(within)
             return found is not None and self._occurs(parameter, found)

@@ -10,7 +10,7 @@ from .regex import compile_pattern
 from .source import Issue
 from .syntax import Call, ListLiteral, Literal, MapLiteral, Node, children
 from .types import Type
-from .values import EvaluationError
+from .values import EvaluationError, no_overload
 
 if TYPE_CHECKING:
     from .environment import Environment
@@ -83,6 +83,8 @@ def _literal(call: Call, function: str, convert: Callable[..., object], issues: 
     if not call.args or not isinstance(call.args[0], Literal):
         return
     try:
+        if call.args[0].value is None:
+            raise no_overload()
         convert(call.args[0].value)
     except EvaluationError:
         issues.append(Issue(offset=call.args[0].offset, message=f"invalid {function} argument"))

@@ -162,10 +162,10 @@ _FORMATS = {
         Format("dns1035LabelPrefix", _named(_LABEL_1035, _LABEL_1035_TEXT, _MAX_LABEL, prefix=True), 30),
         Format("labelValue", _label_value, 40),
         Format("uri", _uri, 1103),
-        Format("uuid", _uuid, 89),
+        Format("uuid", _uuid, 72),
         Format("byte", _byte, 84),
-        Format("date", _date, 96),
-        Format("datetime", _datetime, 96),
+        Format("date", _date, 72),
+        Format("datetime", _datetime, 72),
     )
 }
 

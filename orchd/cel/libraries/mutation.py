@@ -65,9 +65,18 @@ class Object(Opaque):
         return isinstance(other, Object) and self.cel_type == other.cel_type and self.fields == other.fields
 
     def wire(self) -> dict[str, Any]:
-        from ..wire import to_wire
+        return {"object": self.cel_type.name, "fields": _as_map(self)}
 
-        return {"object": self.cel_type.name, "fields": {name: to_wire(value) for name, value in self.fields.items()}}
+
+def _as_map(value: Value) -> dict[str, Any]:
+    """Return the typed JSON of fields, and of objects below them, as maps."""
+    from ..wire import to_wire
+
+    if isinstance(value, Object):
+        return {"map": [[{"string": name}, _as_map(below)] for name, below in value.fields.items()]}
+    if isinstance(value, list):
+        return {"list": [_as_map(below) for below in value]}
+    return to_wire(value)
 
 
 LIBRARY = Library(

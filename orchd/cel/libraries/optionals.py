@@ -6,7 +6,7 @@ from ..declare import Library, function, member, overload
 from ..macros import Maker, copied, name_of
 from ..operators import is_zero
 from ..syntax import Call, Node
-from ..types import BOOL, DYN, INT, STRING, Type, list_of, map_of, optional_of, parameter
+from ..types import BOOL, DYN, INT, STRING, Type, list_of, map_of, opaque, optional_of, parameter
 from ..values import NONE, EvaluationError, Optional, Value
 
 K, V = parameter("K"), parameter("V")
@@ -87,7 +87,7 @@ LIBRARY = Library(
         ("optMap", 2, True): _map("optMap", flat=False),  # type: ignore[dict-item]
         ("optFlatMap", 2, True): _map("optFlatMap", flat=True),  # type: ignore[dict-item]
     },
-    types=(optional_of(V),),
+    types=(opaque("optional_type"),),
 )
 
 #: What version 2 of the library adds.
