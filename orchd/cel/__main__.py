@@ -14,12 +14,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from . import types
-from .cases import CaseEnvironments
-from .limits import deep
-from .program import ProgramError
-from .values import EvaluationError
-from .wire import to_wire
+from orchd.cel.cases import CaseEnvironments
+from orchd.cel.limits import deep
+from orchd.cel.program import ProgramError
+from orchd.cel.values import EvaluationError
+from orchd.cel.wire import to_wire
 
 #: The budget of a case that names none.
 BUDGET = 1_000_000
@@ -45,7 +44,7 @@ def answer(case: Mapping[str, Any], environments: CaseEnvironments) -> dict[str,
         return result
     try:
         with deep():
-            result["value"] = to_wire(outcome.value)
+            result["value"] = to_wire(outcome.value, environment.spell)
     except EvaluationError as error:
         result["error"] = error.message
     return result
@@ -63,11 +62,10 @@ def main(read: Callable[[], str] = sys.stdin.readline, write: Callable[[str], An
     while line := read():
         if line.strip():
             with deep():
-                write(json.dumps(answer(json.loads(line), environments)) + "\n")
+                text = json.dumps(answer(json.loads(line), environments))
+                write(text + "\n")
             sys.stdout.flush()
 
 
 if __name__ == "__main__":
     main()
-
-__all__ = ["answer", "main", "types"]

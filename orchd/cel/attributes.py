@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .costs import Meter
-from .operators import MISSING, find_key, get_item, is_list, is_map
-from .types import Type
-from .values import MAX_INT, MIN_INT, NONE, EvaluationError, Optional, Uint, Value, type_of
+from orchd.cel.costs import Meter
+from orchd.cel.operators import MISSING, find_key, get_item, is_list, is_map
+from orchd.cel.values import MAX_INT, MIN_INT, NONE, EvaluationError, Optional, Uint, Value, type_of
 
 #: Evaluates an expression: state of the evaluation to value. Raises `EvaluationError` and `Cancelled`.
 Evaluator = Callable[[Meter], Value]
@@ -26,7 +25,7 @@ def text_of(value: Value) -> str:
     if value.__class__ is Uint:
         return str(value.value)
     if value.__class__ is float:
-        from .numbers import shortest
+        from orchd.cel.numbers import shortest
 
         return shortest(value)
     return str(value)
@@ -77,7 +76,7 @@ def _view_index(value: Value, key: Value, index: int) -> int:
     return index
 
 
-def qualify_if_present(value: Value, key: Value, *, test: bool = False) -> Value:
+def qualify_if_present(value: Value, key: Value) -> Value:
     """Return what is at a key or index, `MISSING` if nothing is there. Raises `EvaluationError`."""
     if is_map(value):
         found = find_key(value, key)
@@ -88,7 +87,7 @@ def qualify_if_present(value: Value, key: Value, *, test: bool = False) -> Value
         found = value.field(key)
     else:
         found = MISSING
-    if found.__class__ is EvaluationError and not test:
+    if found.__class__ is EvaluationError:
         raise found
     return found
 
@@ -143,12 +142,11 @@ def select_all(frame: Meter, value: Value, qualifiers: list[Qualifier], spend: C
         key = qualifier.key
         if qualifier.index is not None:
             key = qualifier.index(frame)
-            if key.__class__ not in (str, int, Uint, bool, float):
-                raise EvaluationError(f"invalid qualifier type: {_qualifier_type(key)}")
+            check_key(key)
         optional = optional or qualifier.optional
         try:
             if qualifier.test:
-                found = qualify_if_present(value, key, test=True)
+                found = qualify_if_present(value, key)
                 value = found is not MISSING
             elif optional:
                 value = qualify_if_present(value, key)
@@ -163,11 +161,20 @@ def select_all(frame: Meter, value: Value, qualifiers: list[Qualifier], spend: C
     return Optional(value) if optional else value
 
 
-def _qualifier_type(key: Value) -> str:
-    if key is None:
-        return "types.Null"
-    kind: Type = type_of(key)
-    names = {"bytes": "types.Bytes", "list": "*types.baseList", "map": "*types.baseMap", "type": "*types.Type"}
-    names["google.protobuf.Timestamp"] = "types.Timestamp"
-    names["google.protobuf.Duration"] = "types.Duration"
-    return names.get(kind.name, kind.name)
+_KEYS = frozenset([str, int, Uint, bool, float])
+_NAMES = {
+    "bytes": "types.Bytes",
+    "google.protobuf.Duration": "types.Duration",
+    "google.protobuf.Timestamp": "types.Timestamp",
+    "list": "*types.baseList",
+    "map": "*types.baseMap",
+    "null_type": "types.Null",
+    "type": "*types.Type",
+}
+
+
+def check_key(key: Value) -> None:
+    """Raise `EvaluationError` for a value that is no key and no index."""
+    if key.__class__ not in _KEYS:
+        name = type_of(key).name
+        raise EvaluationError(f"invalid qualifier type: {_NAMES.get(name, name)}")

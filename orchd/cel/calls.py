@@ -5,10 +5,10 @@ A call with one or two arguments costs what it costs even where an argument is a
 
 from __future__ import annotations
 
-from .attributes import Evaluator
-from .costs import EXCEEDED, Cost, Meter
-from .declare import Implementation
-from .values import Cancelled, EvaluationError, Value
+from orchd.cel.attributes import Evaluator
+from orchd.cel.costs import EXCEEDED, Cost, Meter
+from orchd.cel.declare import Implementation
+from orchd.cel.values import Cancelled, EvaluationError, Value
 
 
 def spend(frame: Meter, cost: int) -> None:

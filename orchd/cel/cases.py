@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from . import types
-from .environment import Environment, Struct, Variable
-from .libraries.authorizer import Answer, Question, make_authorizer, make_resource_check
-from .releases import environment_of_release
-from .schema import Declared, declare_variable
-from .types import Type, list_of, map_of, optional_of, struct
-from .values import NONE, Optional, Value
-from .wire import from_wire
+from orchd.cel import types
+from orchd.cel.environment import Environment, Struct, Variable
+from orchd.cel.libraries.authorizer import Answer, Question, make_authorizer, make_resource_check
+from orchd.cel.releases import environment_of_release
+from orchd.cel.schema import Declared, declare_variable
+from orchd.cel.types import Type, list_of, map_of, optional_of, struct
+from orchd.cel.values import NONE, Optional, Value
+from orchd.cel.wire import from_wire
 
 _PARAMETRIC = re.compile(r"(list|map|optional)\((.*)\)")
 _SIMPLE = {
@@ -27,32 +28,36 @@ _SIMPLE = {
 UNBOUNDED = 2**63 - 1
 
 
-def parse_type(text: str) -> Type:
+def parse_type(text: str, vendor: str) -> Type:
     """Return the type that a text such as ``map(string, list(int))`` describes."""
     match = _PARAMETRIC.fullmatch(text)
     if match is None:
-        return _SIMPLE.get(text) or struct(text)
+        return _SIMPLE.get(text) or struct(_type_name(text, vendor))
     kind, inside = match.groups()
     if kind == "map":
         key, _, value = inside.partition(",")
-        return map_of(parse_type(key.strip()), parse_type(value.strip()))
-    inner = parse_type(inside)
+        return map_of(parse_type(key.strip(), vendor), parse_type(value.strip(), vendor))
+    inner = parse_type(inside, vendor)
     return list_of(inner) if kind == "list" else optional_of(inner)
 
 
-def parse_declared(described: Any) -> Declared:
+def parse_declared(described: Any, vendor: str) -> Declared:
     """Return the declaration that a file of declared types describes: names, objects with fields, lists and maps."""
     if isinstance(described, str):
-        return Declared(type=parse_type(described))
+        return Declared(type=parse_type(described, vendor))
     most = described.get("maxElements", 0)
     if "list" in described:
-        element = parse_declared(described["list"])
+        element = parse_declared(described["list"], vendor)
         return Declared(type=list_of(element.type), most=most & (2**64 - 1), element=element)
     if "map" in described:
-        key, element = (parse_declared(part) for part in described["map"])
+        key, element = (parse_declared(part, vendor) for part in described["map"])
         return Declared(type=map_of(key.type, element.type), most=most & (2**64 - 1), key=key, element=element)
-    fields = {name: parse_declared(below) for name, below in described["fields"].items()}
-    return Declared(type=struct(described["object"]), fields=fields)
+    fields = {name: parse_declared(below, vendor) for name, below in described["fields"].items()}
+    return Declared(type=struct(_type_name(described["object"], vendor)), fields=fields)
+
+
+def _type_name(text: str, vendor: str) -> str:
+    return types.VENDOR + text.removeprefix(vendor) if text.startswith(f"{vendor}.") else text
 
 
 class CaseEnvironments:
@@ -60,6 +65,9 @@ class CaseEnvironments:
 
     def __init__(self, described: Mapping[str, Any], declared: Mapping[str, Any]) -> None:
         self._described = described
+        # The vendor is the word in the keywords of schemas.
+        found = re.search(r'"x-([a-z]+)-(?:list-type|int-or-string|preserve-unknown-fields)"', json.dumps(described))
+        self.vendor = found.group(1) if found is not None else "cel"
         self._declared = declared
         self._environments: dict[str, Environment] = {}
         self._bindings: dict[tuple[str, str], dict[str, Value]] = {}
@@ -80,21 +88,21 @@ class CaseEnvironments:
                 variables[name] = Variable(
                     type=optional_of(same.type) if optional else same.type,
                     adapt=None if optional else same.adapt,
-                    size=None if optional else same.size,
+                    size=same.size,
                 )
             elif "schema" in variable:
                 resource = bool(variable.get("resourceRoot"))
                 variables[name], more = declare_variable(
-                    variable["schema"], variable.get("typeName") or f"{name}Type", resource=resource
+                    variable["schema"], variable.get("typeName") or f"{name}Type", self.vendor, resource=resource
                 )
                 structs.update(more)
             elif "decl" in variable:
-                declared = parse_declared(self._declared[variable["decl"]])
+                declared = parse_declared(self._declared[variable["decl"]], self.vendor)
                 variables[name] = Variable(type=declared.type)
                 structs.update(declared.structs())
             else:
-                variables[name] = Variable(type=parse_type(variable["cel"]))
-        environment = environment_of_release((1, 35), mutates=bool(described.get("patchTypes")))
+                variables[name] = Variable(type=parse_type(variable["cel"], self.vendor))
+        environment = environment_of_release((1, 35), self.vendor, mutates=bool(described.get("patchTypes")))
         return environment.with_variables(variables, structs)
 
     def bindings(self, name: str, binding: str) -> dict[str, Value]:
@@ -106,13 +114,17 @@ class CaseEnvironments:
             self._bindings[key] = {
                 variable: self._value(name, variable, how, values)
                 for variable, how in described["vars"].items()
-                if variable in values or how.get("cel", "").startswith("kubernetes.") or how.get("optional")
+                if variable in values or ".authorization." in how.get("cel", "") or how.get("optional")
             }
         return self._bindings[key]
 
     def _value(self, name: str, variable: str, how: Mapping[str, Any], values: Mapping[str, Any]) -> Value:
-        if how.get("cel", "").startswith("kubernetes."):
-            return make_authorizer(_authorize) if "Resource" not in how["cel"] else make_resource_check(_authorize, _REQUEST)
+        if ".authorization." in how.get("cel", ""):
+            return (
+                make_authorizer(_authorize)
+                if "Resource" not in how["cel"]
+                else make_resource_check(_authorize, _REQUEST)
+            )
         if how.get("optional"):
             if variable not in values:
                 return NONE

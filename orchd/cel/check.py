@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from . import types
-from .declare import Function, Overload
-from .limits import deep
-from .source import Issue
-from .syntax import (
+from orchd.cel import types
+from orchd.cel.declare import Function, Overload
+from orchd.cel.limits import deep
+from orchd.cel.source import Issue
+from orchd.cel.syntax import (
     Call,
     Comprehension,
     Ident,
@@ -25,17 +25,20 @@ from .syntax import (
     children,
     qualified_name,
 )
-from .types import BOOL, DYN, ERROR, INT, Type, list_of, map_of, optional_of, signature
-from .unify import Bindings, more_general
-from .values import Value, type_of
+from orchd.cel.types import BOOL, DYN, ERROR, INT, Type, list_of, map_of, optional_of, signature
+from orchd.cel.unify import Bindings, more_general
+from orchd.cel.values import Value, type_of
 
 
 class Declarations(Protocol):
     """What an expression may refer to; `environment.Environment` is one."""
 
-    container: str
-    #: Whether elements of a list literal must have one type.
-    homogeneous: bool
+    @property
+    def container(self) -> str: ...
+
+    @property
+    def homogeneous(self) -> bool:
+        """Whether elements of a list literal must have one type."""
 
     def find_variable(self, name: str) -> Type | None: ...
     def find_constant(self, name: str) -> Value: ...

@@ -13,11 +13,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from .values import Cancelled, Opaque, Optional, Value
+from orchd.cel.values import Cancelled, Opaque, Optional, Value
 
 if TYPE_CHECKING:
-    from .syntax import Node
-    from .types import Type
+    from orchd.cel.syntax import Node
+    from orchd.cel.types import Type
 
 UNBOUNDED = 2**64 - 1
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from .costs import ONE, Cost
-from .parse import Expander
-from .types import Type
-from .values import Value
+from orchd.cel.costs import ONE, Cost
+from orchd.cel.parse import Expander
+from orchd.cel.types import Type
+from orchd.cel.values import Value
 
 #: Does what an overload does: values of arguments to the value of the result. Raises `EvaluationError`.
 Implementation = Callable[..., Value]
@@ -27,7 +27,8 @@ class Overload:
     """One way to call a function.
 
     ``metered`` implementations get the `costs.Meter` of the evaluation first, because their result may be much larger than
-    their arguments. ``guarded`` ones are only called with values of the declared types.
+    their
+    arguments. ``sequential`` ones stop at the first argument that is an error, at no cost. ``guarded`` ones are only called with values of the declared types.
     """
 
     id: str
@@ -36,6 +37,7 @@ class Overload:
     call: Implementation | None = None
     member: bool = False
     metered: bool = False
+    sequential: bool = False
     guarded: bool = True
     cost: Cost = ONE
 

@@ -1,9 +1,9 @@
 """Environments: what expressions may refer to, and the way from a text to a program.
 
-    environment = environment_of_release((1, 35)).with_variables({"self": Variable(type=INT)})
-    checked = environment.compile("self > 3")
-    if not checked.issues:
-        outcome = checked.program().evaluate({"self": 5}, budget=1_000_000)
+environment = environment_of_release((1, 35)).with_variables({"self": Variable(type=INT)})
+checked = environment.compile("self > 3")
+if not checked.issues:
+    outcome = checked.program().evaluate({"self": 5}, budget=1_000_000)
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
-from . import types, validate
-from .check import check
-from .costs import Range
-from .declare import Function, Implementation, Library, Overload
-from .estimate import Path, estimate
-from .limits import deep
-from .macros import STANDARD
-from .operators import matches
-from .parse import Expander, Grammar, parse
-from .program import Program
-from .source import Issue, Source, render_issues
-from .syntax import Node
-from .types import Type
-from .values import EvaluationError, Value, type_of
+from orchd.cel import types, validate
+from orchd.cel.check import check
+from orchd.cel.costs import Range
+from orchd.cel.declare import Function, Implementation, Library, Overload
+from orchd.cel.estimate import Path, estimate
+from orchd.cel.limits import deep
+from orchd.cel.macros import STANDARD
+from orchd.cel.operators import matches
+from orchd.cel.parse import RESERVED, Expander, Grammar, parse
+from orchd.cel.program import Program
+from orchd.cel.source import Issue, Source, render_issues
+from orchd.cel.syntax import Node
+from orchd.cel.types import Type
+from orchd.cel.values import EvaluationError, Value, type_of
 
 #: Turns data of JSON into a value, or into a view that does so where it is looked at.
 Adapter = Callable[[Any], Value]
@@ -70,7 +70,7 @@ class Checked:
     def type_name(self) -> str:
         """The full name of the type of the result."""
         with deep():
-            return str(self.node.type)
+            return self.environment.spell(str(self.node.type))
 
     @property
     def text(self) -> str:
@@ -98,12 +98,16 @@ class Environment:
     variables: Mapping[str, Variable] = field(default_factory=dict)
     structs: Mapping[str, Struct] = field(default_factory=dict)
     constants: Mapping[str, Value] = field(default_factory=dict)
+    #: The vendor in the names of types of libraries, such as ``VENDOR.Quantity``.
+    vendor: str = "cel"
     container: str = ""
     #: Called for names of types that are not declared; returns None if there is no such type.
     open_structs: Callable[[str], Struct | None] | None = None
     homogeneous: bool = False
     validated: bool = False
     optionals: bool = True
+    #: Whether a reserved word names the field whose escaped name it has: ``self.namespace``.
+    keyword_fields: bool = False
     escaped_names: bool = False
 
     def __post_init__(self) -> None:
@@ -123,9 +127,7 @@ class Environment:
         self, variables: Mapping[str, Variable], structs: Mapping[str, Struct] | None = None
     ) -> Environment:
         """Return an environment with more variables and types."""
-        return replace(
-            self, variables={**self.variables, **variables}, structs={**self.structs, **(structs or {})}
-        )
+        return replace(self, variables={**self.variables, **variables}, structs={**self.structs, **(structs or {})})
 
     def compile(self, text: str) -> Checked:
         """Parse and check an expression. Raises nothing; look at the issues of the result."""
@@ -135,7 +137,12 @@ class Environment:
             issues = check(node, self)
         if not issues and self.validated:
             issues = validate.validate(node, self)
-        return Checked(source=source, environment=self, node=node, issues=tuple(issues))
+        told = tuple(Issue(offset=issue.offset, message=self.spell(issue.message)) for issue in issues)
+        return Checked(source=source, environment=self, node=node, issues=told)
+
+    def spell(self, text: str) -> str:
+        """Return a text with the name of the vendor in it."""
+        return text.replace(types.VENDOR, self.vendor)
 
     # What the checker asks (`check.Declarations`).
 
@@ -160,7 +167,12 @@ class Environment:
 
     def find_field(self, struct: str, field: str) -> Type | None:
         declared = self.struct(struct)
-        return declared.fields.get(field, declared.other_fields) if declared is not None else None
+        if declared is None:
+            return None
+        found = declared.fields.get(field, declared.other_fields)
+        if found is None and self.keyword_fields and field in RESERVED:
+            return declared.fields.get(f"__{field}__")
+        return found
 
     def struct(self, name: str) -> Struct | None:
         """Return a type with fields."""
@@ -185,7 +197,8 @@ class Environment:
         if function.call is not None:
             return function.call, chosen[0].metered, False
         if len(chosen) == 1:
-            return _guarded(function.name, chosen[0]), chosen[0].metered, len(chosen[0].parameters) > 2
+            only = chosen[0]
+            return _guarded(function.name, only), only.metered, only.sequential or len(only.parameters) > 2
         metered = any(overload.metered for overload in function.overloads)
         return _dispatcher(function, metered), metered, True
 

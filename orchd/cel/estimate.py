@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from .costs import LIST, MAP, SELECT, STRUCT, UNBOUNDED, UNIT, UNKNOWN, ZERO, Cost, Range, fixed
-from .declare import Overload
-from .limits import deep
-from .syntax import Call, Comprehension, Ident, ListLiteral, Literal, MapLiteral, Node, Select, StructLiteral
-from .types import Type
+from orchd.cel.costs import LIST, MAP, SELECT, STRUCT, UNBOUNDED, UNIT, UNKNOWN, ZERO, Cost, Range, fixed
+from orchd.cel.declare import Overload
+from orchd.cel.limits import deep
+from orchd.cel.syntax import Call, Comprehension, Ident, ListLiteral, Literal, MapLiteral, Node, Select, StructLiteral
+from orchd.cel.types import Type
 
 #: Names of the parts of lists and maps in paths.
 ITEMS, INDICES, KEYS, VALUES = "@items", "@indices", "@keys", "@values"

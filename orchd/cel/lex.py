@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from .source import Issue
+from orchd.cel.source import Issue
 
 #: Kinds of tokens in the order in which messages list them. Those in quotes are spelled as they are.
 KINDS = (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from .lex import Token
-from .values import MAX_INT, MAX_UINT, MIN_INT, Uint, Value
+from orchd.cel.lex import Token
+from orchd.cel.values import MAX_INT, MAX_UINT, MIN_INT, Uint, Value
 
 _SIMPLE = {
     "a": "\a",
@@ -96,7 +96,9 @@ def _bytes(text: str) -> bytes:
         if more is not None:
             raise LiteralError("unable to unescape string")
         parts.append(body[at : match.start()].encode())
-        parts.append(_SIMPLE[simple].encode() if simple is not None else bytes([int(octal, 8) if octal else int(two, 16)]))
+        parts.append(
+            _SIMPLE[simple].encode() if simple is not None else bytes([int(octal, 8) if octal else int(two, 16)])
+        )
         at = match.end()
     parts.append(body[at:].encode())
     return b"".join(parts)

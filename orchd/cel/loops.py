@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from .attributes import Evaluator, qualify
-from .calls import call_pair, spend
-from .costs import LIST, MAP, Cost, Meter
-from .operators import MISSING, equals, find_key, is_list, is_map
-from .syntax import Call, Comprehension, ListLiteral
-from .values import Cancelled, EvaluationError, Map, Optional, Value, map_key, no_overload, type_of
+from orchd.cel.attributes import Evaluator, qualify
+from orchd.cel.calls import call_pair, spend
+from orchd.cel.costs import LIST, MAP, Cost, Meter
+from orchd.cel.operators import MISSING, equals, find_key, is_list, is_map
+from orchd.cel.syntax import Call, Comprehension, ListLiteral
+from orchd.cel.values import Cancelled, EvaluationError, Map, Optional, Value, map_key, no_overload, type_of
 
 if TYPE_CHECKING:
-    from .program import _Planner
+    from orchd.cel.program import _Planner
 
 #: Turns of a loop between two looks at whether anybody still waits.
 INTERRUPTION = 100
@@ -71,7 +71,7 @@ def _overdrawn(frame: Meter) -> None:
 
 
 def _select_optional(frame: Meter, value: Value, keys: list[str], price: int) -> Value:
-    from .attributes import Qualifier, select_all
+    from orchd.cel.attributes import Qualifier, select_all
 
     try:
         result = select_all(frame, value, [Qualifier(key) for key in keys], spend)
@@ -115,7 +115,7 @@ def _logic(terms: list[Evaluator], *, decisive: bool) -> Evaluator:
     neutral = not decisive
     first, second = terms
 
-    def run(frame: Meter) -> bool:
+    def run(frame: Meter) -> Value:
         failure: EvaluationError | None = None
         try:
             value = first(frame)
@@ -152,11 +152,11 @@ def not_strictly_false(argument: Evaluator) -> Evaluator:
     return run
 
 
-def equality(closures: list[Evaluator], constant: Any, cost: Cost) -> Evaluator:
-    return call_pair(*closures, lambda frame, left, right: equals(left, right, frame), cost, metered=True)
+def equality(first: Evaluator, second: Evaluator, cost: Cost) -> Evaluator:
+    return call_pair(first, second, lambda frame, left, right: equals(left, right, frame), cost, metered=True)
 
 
-def inequality(closures: list[Evaluator], cost: Cost) -> Evaluator:
+def inequality(first: Evaluator, second: Evaluator, cost: Cost) -> Evaluator:
     """Values that cannot be compared are different."""
 
     def differ(frame: Meter, left: Value, right: Value) -> bool:
@@ -165,7 +165,7 @@ def inequality(closures: list[Evaluator], cost: Cost) -> Evaluator:
         except EvaluationError:
             return True
 
-    return call_pair(*closures, differ, cost, metered=True)
+    return call_pair(first, second, differ, cost, metered=True)
 
 
 def membership(argument: Evaluator, members: frozenset[Any]) -> Evaluator:
@@ -265,7 +265,7 @@ def plan(node: Comprehension, planner: _Planner) -> Evaluator:
     loop = _Loop(over, scope.push(node.variable), -1 if node.variable2 is None else scope.push(node.variable2))
     run: Callable[[Meter], Value]
     match node.hint, node.step:
-        case ("all" | "exists"), Call(args=[_, predicate]):
+        case (("all" | "exists"), Call(args=[_, predicate])):
             run = _quantifier(loop, planner.closure(predicate), decisive=node.hint == "exists")
         case "map", Call(function="_+_", args=[_, ListLiteral(elements=[element])]):
             run = _transform(loop, None, *planner.element(element))
@@ -376,7 +376,7 @@ def _quantifier(loop: _Loop, predicate: Evaluator, *, decisive: bool) -> Evaluat
     each = condition + 1
     first = loop.first
 
-    def run(frame: Meter) -> bool:
+    def run(frame: Meter) -> Value:
         failure: EvaluationError | None = None
         turns = iter(loop.turns(frame))
         for value in turns:

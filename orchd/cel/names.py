@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .parse import RESERVED
+from orchd.cel.parse import RESERVED
 
 _SPECIAL = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
 _ESCAPED = {"underscores": "__", "dot": ".", "dash": "-", "slash": "/"}

@@ -13,21 +13,29 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from . import times, types
-from .costs import Meter
-from .names import escape, unescape
-from .operators import MISSING, ListView, MapView, equal_values, is_list, is_map
-from .values import Duration, EvaluationError, Opaque, Timestamp, Value, map_key, no_overload
+from orchd.cel import times, types
+from orchd.cel.costs import Meter
+from orchd.cel.names import escape, unescape
+from orchd.cel.operators import MISSING, ListView, MapView, equal_values, is_list, is_map
+from orchd.cel.values import Duration, EvaluationError, Opaque, Timestamp, Value, map_key, no_overload
 
 Schema = Mapping[str, Any]
 #: Turns data into a value; an error of the data is returned, not raised.
 Viewer = Callable[[Any], Value]
 
-PRESERVE = "x-kubernetes-preserve-unknown-fields"
-INT_OR_STRING = "x-kubernetes-int-or-string"
-EMBEDDED = "x-kubernetes-embedded-resource"
-LIST_TYPE = "x-kubernetes-list-type"
-LIST_KEYS = "x-kubernetes-list-map-keys"
+
+class Keywords:
+    """The keywords of schemas beyond OpenAPI, whose names have a vendor in them: ``x-VENDOR-int-or-string``."""
+
+    __slots__ = ("embedded", "int_or_string", "list_keys", "list_type", "preserve")
+
+    def __init__(self, vendor: str) -> None:
+        self.preserve = f"x-{vendor}-preserve-unknown-fields"
+        self.int_or_string = f"x-{vendor}-int-or-string"
+        self.embedded = f"x-{vendor}-embedded-resource"
+        self.list_type = f"x-{vendor}-list-type"
+        self.list_keys = f"x-{vendor}-list-map-keys"
+
 
 _STRING: Schema = {"type": "string"}
 _METADATA: Schema = {"type": "object", "properties": {"name": _STRING, "generateName": _STRING}}
@@ -40,15 +48,18 @@ def with_metadata(schema: Schema) -> Schema:
     if (
         all((properties.get(name) or {}).get("type") == "string" for name in ("kind", "apiVersion"))
         and metadata.get("type") == "object"
-        and all(((metadata.get("properties") or {}).get(name) or {}).get("type") == "string" for name in ("name", "generateName"))
+        and all(
+            ((metadata.get("properties") or {}).get(name) or {}).get("type") == "string"
+            for name in ("name", "generateName")
+        )
     ):
         return schema
     return {**schema, "properties": {**properties, "kind": _STRING, "apiVersion": _STRING, "metadata": _METADATA}}
 
 
-def viewer(schema: Schema) -> Viewer:
+def viewer(schema: Schema, keywords: Keywords) -> Viewer:
     """Return the function that turns data of a schema into values."""
-    convert = _converter(schema)
+    convert = _converter(schema, keywords)
     if schema.get("nullable"):
         return lambda data: None if data is None else convert(data)
     return convert
@@ -63,14 +74,14 @@ def _error(message: str) -> EvaluationError:
     return EvaluationError(f"invalid data, {message}")
 
 
-def _converter(schema: Schema) -> Viewer:
-    if schema.get(INT_OR_STRING):
+def _converter(schema: Schema, keywords: Keywords) -> Viewer:
+    if schema.get(keywords.int_or_string):
         return _int_or_string
     match schema.get("type"):
         case "object":
-            return _Shape(schema).view
+            return _Shape(schema, keywords).view
         case "array":
-            return _list_viewer(schema)
+            return _list_viewer(schema, keywords)
         case "string":
             return _FORMATS.get(schema.get("format") or "", _text)
         case "number":
@@ -79,11 +90,11 @@ def _converter(schema: Schema) -> Viewer:
             return _integer
         case "boolean":
             return _boolean
-    if schema.get(PRESERVE):
+    if schema.get(keywords.preserve):
         return Unknown
     return lambda data: EvaluationError(
         "invalid type, expected object, array, number, integer, boolean or string, or no type with"
-        f" x-kubernetes-int-or-string or {PRESERVE} is true, got {schema.get('type') or ''}"
+        f" x-{types.VENDOR}-int-or-string or x-{types.VENDOR}-preserve-unknown-fields is true, got {schema.get('type') or ''}"
     )
 
 
@@ -200,11 +211,12 @@ class Unknown(Opaque):
 class _Shape:
     """An object or a map of a schema: viewers of its fields, made when they are first needed."""
 
-    __slots__ = ("_schemas", "_values", "fields", "is_object", "viewers")
+    __slots__ = ("_keywords", "_schemas", "_values", "fields", "is_object", "viewers")
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: Schema, keywords: Keywords) -> None:
+        self._keywords = keywords
         properties = schema.get("properties")
-        if schema.get(EMBEDDED):
+        if schema.get(keywords.embedded):
             properties = with_metadata(schema)["properties"]
         self.is_object = properties is not None
         additional = schema.get("additionalProperties")
@@ -229,7 +241,7 @@ class _Shape:
             schema = self._schemas.get(name) if self.is_object else self._values
             if schema is None:
                 return None
-            found = self.viewers[name] = viewer(schema)
+            found = self.viewers[name] = viewer(schema, self._keywords)
         return found
 
     def field(self, key: str) -> tuple[str, Viewer] | None:
@@ -297,7 +309,7 @@ class ObjectView(MapView):
 
 
 def _find(values: Value, key: str) -> Value:
-    from .operators import find_key
+    from orchd.cel.operators import find_key
 
     return find_key(values, key)
 
@@ -311,14 +323,18 @@ def _raised(value: Value) -> Value:
 # Lists.
 
 
-def _list_viewer(schema: Schema) -> Viewer:
+def _list_viewer(schema: Schema, keywords: Keywords) -> Viewer:
     items = schema.get("items")
-    kind = schema.get(LIST_TYPE)
+    kind = schema.get(keywords.list_type)
     views: dict[str, Callable[[list[Any]], Value]] = {}
     if items is not None:
-        view = viewer(items)
-        keys = [escape(key) or key for key in schema.get(LIST_KEYS) or ()]
-        views = {"set": partial(SetView, view), "map": partial(KeyedView, view, keys), "atomic": partial(ItemsView, view)}
+        view = viewer(items, keywords)
+        keys = [escape(key) or key for key in schema.get(keywords.list_keys) or ()]
+        views = {
+            "set": partial(SetView, view),
+            "map": partial(KeyedView, view, keys),
+            "atomic": partial(ItemsView, view),
+        }
 
     def convert(data: Any) -> Value:
         if data.__class__ is not list:
@@ -327,7 +343,7 @@ def _list_viewer(schema: Schema) -> Viewer:
             return EvaluationError("invalid array type, expected Items with a non-empty Schema")
         make = views.get(kind or "atomic")
         if make is None:
-            text = f"invalid x-kubernetes-list-type, expected 'map', 'set' or 'atomic' but got {kind}"
+            text = f"invalid x-{types.VENDOR}-list-type, expected 'map', 'set' or 'atomic' but got {kind}"
             return EvaluationError(text)
         return make(data)
 

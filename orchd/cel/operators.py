@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 
-from . import types
-from .costs import Meter
-from .types import Type
-from .values import (
+from orchd.cel import types
+from orchd.cel.costs import Meter
+from orchd.cel.types import Type
+from orchd.cel.values import (
     MAX_INT,
     MAX_UINT,
     MIN_INT,
@@ -147,7 +147,7 @@ def _unsigned(value: int) -> Uint:
 def checked_duration(nanos: int) -> Duration:
     if MIN_INT <= nanos <= MAX_INT:
         return Duration(nanos)
-    raise EvaluationError("duration overflow")
+    raise EvaluationError("integer overflow")
 
 
 def checked_timestamp(nanos: int, offset: int = 0) -> Timestamp:
@@ -312,17 +312,11 @@ def compare(left: Value, right: Value) -> int:
         raise no_overload()
     if kind is Timestamp or kind is Duration:
         left, right = left.nanos, right.nanos
-    elif kind is str:
-        left, right = _code_points(left), _code_points(right)
-    return (left > right) - (left < right)
+    return int(left > right) - int(left < right)
 
 
 _NUMBERS = frozenset([int, float, Uint])
 _COMPARED = frozenset([int, float, Uint, str, bytes, bool, Timestamp, Duration])
-
-
-def _code_points(text: str) -> str:
-    return text
 
 
 def compare_numbers(left: Value, right: Value) -> int:
@@ -341,7 +335,7 @@ def compare_numbers(left: Value, right: Value) -> int:
         right = float(right)
     elif other is float and kind is not float:
         return -compare_numbers(right, Uint(left) if kind is Uint else left)
-    return (left > right) - (left < right)
+    return int(left > right) - int(left < right)
 
 
 def _ordering(function: str, accepted: tuple[int, ...]) -> Callable[[Value, Value], bool]:
@@ -394,7 +388,7 @@ def equal_values(left: Value, right: Value, meter: Meter) -> bool:
     if kind is Type:
         return other is Type and left.name == right.name
     if isinstance(left, Opaque):
-        return left.equals(right)
+        return bool(left.equals(right))
     return False
 
 

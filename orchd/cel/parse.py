@@ -8,15 +8,27 @@ is missing, or skips to one that may follow, so that several mistakes are named 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from .lex import END, RANK, Token, scan
-from .limits import deep
-from .literals import LiteralError, read_literal
-from .source import NOWHERE, Issue, Source
-from .syntax import Broken, Call, Entry, Field, Ident, ListLiteral, Literal, MapLiteral, Node, Select, StructLiteral
+from orchd.cel.lex import END, RANK, Token, scan
+from orchd.cel.limits import deep
+from orchd.cel.literals import LiteralError, read_literal
+from orchd.cel.source import NOWHERE, Issue, Source
+from orchd.cel.syntax import (
+    Broken,
+    Call,
+    Entry,
+    Field,
+    Ident,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    Node,
+    Select,
+    StructLiteral,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -118,10 +130,8 @@ class _Parser:
 
     def start(self) -> Node:
         node = self.expression()
-        try:
+        with suppress(_Unexpected):
             self.match(END)
-        except _Unexpected:
-            pass
         return node
 
     def expression(self) -> Node:
@@ -283,7 +293,7 @@ class _Parser:
         try:
             self.match("')'")
         except _Unexpected:
-            self.skip()
+            self.skip(*_MEMBER)
         return arguments
 
     def primary(self) -> Node:
@@ -308,7 +318,7 @@ class _Parser:
             else:
                 self.mismatch(_EXPRESSION - {"'!'"})
         except _Unexpected:
-            self.skip()
+            self.skip(*_MEMBER)
         return node
 
     def named(self) -> Node:
@@ -412,7 +422,7 @@ class _Parser:
                     self.advance()
             self.end_literal("'}'")
         except _Unexpected:
-            self.skip()
+            self.skip(*_MEMBER)
         node = StructLiteral(brace.offset, name, fields)
         node.depth = max((field.value.depth for field in fields), default=0)
         return node
@@ -568,13 +578,13 @@ class _Parser:
             self.issues.append(Issue(offset=token.offset, message=f"Syntax error: {message}"))
         self.repairing = True
 
-    def skip(self) -> None:
-        """Skip to a token that may follow one of the rules under way."""
+    def skip(self, *more: str) -> None:
+        """Skip to a token that may follow one of the rules under way, or to one of some more kinds."""
         self.count_repair()
         if self.stuck == self.at:
             self.move()
         self.stuck = self.at
-        allowed = _OPERATORS.union(*self.follow) | _MEMBER
+        allowed = _OPERATORS.union(more, *self.follow)
         while self.token.kind not in allowed:
             self.move()
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .values import Uint, Value, map_key, same_numbers
+from orchd.cel.values import Uint, Value, map_key, same_numbers
 
 if TYPE_CHECKING:
-    from .attributes import Evaluator
+    from orchd.cel.attributes import Evaluator
 
 #: Types of elements that a constant list may have to be searched at once.
 CONSTANT_LIST_TYPES = frozenset([bool, float, int, str, Uint])

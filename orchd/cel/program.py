@@ -13,16 +13,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from . import loops
-from .attributes import Attribute, Evaluator, Qualifier, select_all
-from .calls import NullaryCall, call_each, call_pair, call_single, spend
-from .costs import FIRST_SLOT, LIST, ONE, STRUCT, UNBOUNDED, WORK, Cost, Meter
-from .declare import Function, Overload
-from .limits import deep
-from .operators import MISSING, contains
-from .plans import Scope, constant_members
-from .regex import compile_pattern
-from .syntax import (
+from orchd.cel import loops
+from orchd.cel.attributes import Attribute, Evaluator, Qualifier, check_key, select_all
+from orchd.cel.calls import NullaryCall, call_each, call_pair, call_single, spend
+from orchd.cel.costs import FIRST_SLOT, LIST, ONE, STRUCT, UNBOUNDED, WORK, Cost, Meter
+from orchd.cel.declare import Function, Overload
+from orchd.cel.limits import deep
+from orchd.cel.operators import MISSING, contains
+from orchd.cel.plans import Scope, constant_members
+from orchd.cel.regex import compile_pattern
+from orchd.cel.syntax import (
     Call,
     Comprehension,
     Ident,
@@ -33,15 +33,15 @@ from .syntax import (
     Select,
     StructLiteral,
 )
-from .values import Cancelled, EvaluationError, Optional, Value, no_overload
+from orchd.cel.values import Cancelled, EvaluationError, Optional, Value, no_overload
 
 if TYPE_CHECKING:
-    from .environment import Environment
+    from orchd.cel.environment import Environment
 
 #: Functions whose calls with a constant are evaluated by the planner.
 CONVERSIONS = frozenset("bool bytes double duration dyn int string timestamp type uint".split())
-#: Functions whose second argument is a pattern, and the beginning of their errors.
-PATTERNS = {"matches": "error parsing regexp", "find": "error parsing regexp", "findAll": "error parsing regexp"}
+#: Functions whose second argument is a pattern.
+PATTERNS = frozenset(["matches", "find", "findAll"])
 
 
 class ProgramError(Exception):
@@ -75,7 +75,7 @@ _Plan = _Constant | Attribute | Evaluator
 class Program:
     """An expression that is ready to be evaluated. It may be used by many evaluations at a time."""
 
-    __slots__ = ("_deep", "_empty", "_run", "_variables")
+    __slots__ = ("_deep", "_empty", "_run", "_spell", "_variables")
 
     def __init__(self, node: Node, environment: Environment) -> None:
         """Plan a checked tree. Raises `ProgramError`."""
@@ -84,7 +84,8 @@ class Program:
             try:
                 self._run = planner.emit(planner.plan(node))
             except EvaluationError as error:
-                raise ProgramError(error.message) from None
+                raise ProgramError(environment.spell(error.message)) from None
+        self._spell = environment.spell
         self._variables = [(name, slot, environment.adapter(name)) for name, slot in planner.scope.globals.items()]
         self._empty = [MISSING] * (FIRST_SLOT + planner.scope.size)
         self._deep = planner.height > 60
@@ -111,7 +112,7 @@ class Program:
             else:
                 value = self._run(frame)
         except EvaluationError as error:
-            return Outcome(value=None, error=error.message, cost=budget - frame[0])
+            return Outcome(value=None, error=self._spell(error.message), cost=budget - frame[0])
         except Cancelled as error:
             return Outcome(value=None, error=str(error), cost=budget - frame[0], cancelled=True)
         return Outcome(value=value, error=None, cost=budget - frame[0])
@@ -198,6 +199,7 @@ class _Planner:
         attribute = self.attribute(node.args[0])
         plan = self.plan(node.args[1])
         if isinstance(plan, _Constant):
+            check_key(plan.value)
             qualifier = Qualifier(plan.value, optional=optional)
         elif isinstance(plan, Attribute):
             # The attribute as a key costs its selections only.
@@ -294,23 +296,33 @@ class _Planner:
         closures = [self.emit(plan) for plan in plans]
         match node.function:
             case "_==_":
-                return loops.equality(closures, plans[1], cost)
+                return loops.equality(closures[0], closures[1], cost)
             case "_!=_":
-                return loops.inequality(closures, cost)
+                return loops.inequality(closures[0], closures[1], cost)
             case "or" | "orValue" if len(closures) == 2 and chosen[0].id.startswith("optional_or"):
                 return loops.alternative(*closures, unwrap=node.function == "orValue")
             case "@in":
                 return self.containment(plans, closures, chosen, cost)
         constants = [isinstance(plan, _Constant) for plan in plans]
         if node.function in PATTERNS and len(plans) > 1 and isinstance(plans[1], _Constant):
-            self.check_pattern(node.function, plans[1].value)
+            return self.search(node.function, plans[1].value, closures, cost)
         if node.function in CONVERSIONS and constants == [True]:
             return _Constant(self.dispatch(function, chosen, closures, ONE)(_planning()))
         return self.dispatch(function, chosen, closures, cost)
 
-    def check_pattern(self, function: str, pattern: Value) -> None:
-        if pattern.__class__ is str:
-            compile_pattern(pattern, PATTERNS[function])
+    def search(self, function: str, pattern: Value, closures: list[Evaluator], cost: Cost) -> Evaluator:
+        """A search with a constant pattern, which is compiled once."""
+        if pattern.__class__ is not str:
+            raise no_overload()
+        compiled = compile_pattern(pattern, "error parsing regexp")
+        find = {"matches": compiled.search, "find": compiled.find, "findAll": compiled.find_all}[function]
+
+        def call(text: Value, pattern: Value, *limit: Value) -> Value:
+            if text.__class__ is not str or any(number.__class__ is not int for number in limit):
+                raise no_overload()
+            return find(text, *limit)
+
+        return call_each(closures, call, cost)
 
     def conditional(self, node: Call) -> Attribute:
         attribute = Attribute()
@@ -318,9 +330,7 @@ class _Planner:
         attribute.branches = (self.attribute(node.args[1]), self.attribute(node.args[2]))
         return attribute
 
-    def containment(
-        self, plans: list[_Plan], closures: list[Evaluator], chosen: list[Overload], cost: Cost
-    ) -> _Plan:
+    def containment(self, plans: list[_Plan], closures: list[Evaluator], chosen: list[Overload], cost: Cost) -> _Plan:
         container = plans[1]
         if [overload.id for overload in chosen] == ["in_list"] and isinstance(container, _Constant):
             members = constant_members(container.value)
@@ -332,11 +342,9 @@ class _Planner:
         def run_contains(frame: Meter, value: Value, values: Value) -> bool:
             return contains(value, values, frame)
 
-        return call_pair(*closures, run_contains, cost, metered=True)
+        return call_pair(closures[0], closures[1], run_contains, cost, metered=True)
 
-    def dispatch(
-        self, function: Function, chosen: list[Overload], closures: list[Evaluator], cost: Cost
-    ) -> Evaluator:
+    def dispatch(self, function: Function, chosen: list[Overload], closures: list[Evaluator], cost: Cost) -> Evaluator:
         """Return a closure that evaluates arguments and calls the implementation that fits them."""
         implementation, metered, each = self.environment.implementation(function, chosen)
         match len(closures):
@@ -345,7 +353,7 @@ class _Planner:
             case 1:
                 return call_single(closures[0], implementation, cost, metered=metered)
             case 2 if not each:
-                return call_pair(*closures, implementation, cost, metered=metered)
+                return call_pair(closures[0], closures[1], implementation, cost, metered=metered)
         return call_each(closures, implementation, cost, metered=metered)
 
     # Literals.
@@ -422,4 +430,3 @@ def _cost_of(chosen: list[Overload]) -> Cost:
     if len(chosen) == 1 or all(overload.cost.by_name for overload in chosen):
         return chosen[0].cost
     return ONE
-

@@ -8,7 +8,7 @@ from typing import Any
 
 import re2
 
-from .values import EvaluationError
+from orchd.cel.values import EvaluationError
 
 #: Memory of one compiled pattern and its automaton, in bytes.
 MAX_MEMORY = 8 << 20
@@ -30,7 +30,7 @@ class Pattern:
         found = self._compiled.search(text)
         return "" if found is None else str(found.group())
 
-    def find_all(self, text: str, limit: int) -> list[str]:
+    def find_all(self, text: str, limit: int = -1) -> list[str]:
         """Return matches that do not overlap, at most ``limit`` of them, all if that is negative."""
         matches: list[str] = []
         if limit == 0:

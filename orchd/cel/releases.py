@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from .environment import Environment, Struct
-from .libraries import (
+from orchd.cel.environment import Environment, Struct
+from orchd.cel.libraries import (
     authorizer,
     comprehensions,
     formats,
@@ -24,8 +24,8 @@ from .libraries import (
     urls,
     versions,
 )
-from .types import DYN, STRING, Type
-from .values import Value
+from orchd.cel.types import DYN, STRING, Type
+from orchd.cel.values import Value
 
 #: (since, until or None, library), in the order in which overloads are tried.
 _LIBRARIES = (
@@ -56,10 +56,10 @@ _PATCH = Struct(
 
 
 @lru_cache(maxsize=64)
-def environment_of_release(release: tuple[int, int], *, mutates: bool = False) -> Environment:
+def environment_of_release(release: tuple[int, int], vendor: str, *, mutates: bool = False) -> Environment:
     """Return the environment of a release such as (1, 35), without variables.
 
-    ``mutates`` adds the types of mutations: ``JSONPatch`` and ``Object``.
+    ``vendor`` is the first part of the names of types of libraries: ``VENDOR.Quantity``. ``mutates`` adds the types of mutations: ``JSONPatch`` and ``Object``.
     """
     libraries = [
         library for since, until, library in _LIBRARIES if since <= release and (until is None or release < until)
@@ -68,11 +68,13 @@ def environment_of_release(release: tuple[int, int], *, mutates: bool = False) -
         libraries.append(mutation.LIBRARY)
     return Environment(
         libraries=tuple(libraries),
+        vendor=vendor,
         structs={mutation.PATCH: _PATCH} if mutates else {},
         open_structs=_object if mutates else None,
         homogeneous=release < (1, 29),
         validated=release >= (1, 29),
         optionals=release >= (1, 28),
+        keyword_fields=release >= (1, 31),
     )
 
 

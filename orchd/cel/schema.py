@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import types
-from .costs import Range
-from .environment import Struct, Variable
-from .estimate import INDICES, ITEMS, KEYS, VALUES, Path
-from .names import escape
-from .objects import EMBEDDED, INT_OR_STRING, Schema, viewer, with_metadata
-from .types import Type, list_of, map_of, struct
+from orchd.cel import types
+from orchd.cel.costs import Range
+from orchd.cel.environment import Struct, Variable
+from orchd.cel.estimate import Path
+from orchd.cel.names import escape
+from orchd.cel.objects import Keywords, Schema, viewer, with_metadata
+from orchd.cel.types import Type, list_of, map_of, struct
 
 #: Bytes of the largest request.
 MAX_REQUEST = 3 * 1024 * 1024
@@ -81,33 +81,33 @@ _SIMPLE = {
 }
 
 
-def declare(schema: Schema, name: str, *, resource: bool = False) -> Declared | None:
+def declare(schema: Schema, name: str, keywords: Keywords, *, resource: bool = False) -> Declared | None:
     """Return the declaration of a schema, None if it has no type.
 
     ``name`` is that of the type; types below it are called ``name.field``, elements of lists ``@idx`` and of maps ``@elem``.
     ``resource`` adds kind, apiVersion and metadata.
     """
-    if schema.get(INT_OR_STRING):
+    if schema.get(keywords.int_or_string):
         length = schema.get("maxLength")
         return Declared(type=types.DYN, most=MAX_REQUEST - 2 if length is None else max(length, 0) * 4, least_bytes=1)
     if resource:
         schema = with_metadata(schema)
     match schema.get("type"):
         case "array":
-            return _declare_list(schema, name)
+            return _declare_list(schema, name, keywords)
         case "object":
-            return _declare_object(schema, name)
+            return _declare_object(schema, name, keywords)
         case "string":
             return _declare_string(schema)
         case other:
             return _SIMPLE.get(other or "")
 
 
-def _declare_list(schema: Schema, name: str) -> Declared | None:
+def _declare_list(schema: Schema, name: str, keywords: Keywords) -> Declared | None:
     items = schema.get("items")
     if items is None:
         return None
-    element = declare(items, f"{name}.@idx", resource=bool(items.get(EMBEDDED)))
+    element = declare(items, f"{name}.@idx", keywords, resource=bool(items.get(keywords.embedded)))
     if element is None:
         return None
     most = schema.get("maxItems")
@@ -116,10 +116,10 @@ def _declare_list(schema: Schema, name: str) -> Declared | None:
     return Declared(type=list_of(element.type), most=max(most, 0), element=element)
 
 
-def _declare_object(schema: Schema, name: str) -> Declared | None:
+def _declare_object(schema: Schema, name: str, keywords: Keywords) -> Declared | None:
     values = schema.get("additionalProperties")
     if isinstance(values, Mapping):
-        element = declare(values, f"{name}.@elem", resource=bool(values.get(EMBEDDED)))
+        element = declare(values, f"{name}.@elem", keywords, resource=bool(values.get(keywords.embedded)))
         if element is None:
             return None
         most = schema.get("maxProperties")
@@ -131,7 +131,7 @@ def _declare_object(schema: Schema, name: str) -> Declared | None:
     least = 2
     for field_name, below in (schema.get("properties") or {}).items():
         escaped = escape(field_name)
-        declared = declare(below, f"{name}.{escaped}", resource=bool(below.get(EMBEDDED)))
+        declared = declare(below, f"{name}.{escaped}", keywords, resource=bool(below.get(keywords.embedded)))
         if declared is None:
             continue
         if escaped is not None:
@@ -158,16 +158,16 @@ def _declare_string(schema: Schema) -> Declared:
     return Declared(type=types.STRING, most=MAX_REQUEST - 2)
 
 
-def declare_variable(schema: Schema, type_name: str, *, resource: bool = False) -> tuple[Variable, dict[str, Struct]]:
+def declare_variable(
+    schema: Schema, type_name: str, vendor: str, *, resource: bool = False
+) -> tuple[Variable, dict[str, Struct]]:
     """Return the declaration of a variable whose values are data of a schema, and the types that come with it.
 
-    Raises `ValueError` for a schema without a type.
+    ``vendor`` is that of the schema's keywords (`objects.Keywords`). Raises `ValueError` for a schema without a type.
     """
-    declared = declare(schema, type_name, resource=resource)
+    keywords = Keywords(vendor)
+    declared = declare(schema, type_name, keywords, resource=resource)
     if declared is None:
         raise ValueError("a schema without a type declares nothing")
-    view = viewer(with_metadata(schema) if resource else schema)
+    view = viewer(with_metadata(schema) if resource else schema, keywords)
     return Variable(type=declared.type, adapt=view, size=declared.size), declared.structs()
-
-
-__all__ = ["INDICES", "ITEMS", "KEYS", "VALUES", "Declared", "declare", "declare_variable"]

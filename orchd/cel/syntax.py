@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .types import Type
+    from orchd.cel.types import Type
 
 
 class Node:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from . import numbers
-from .operators import NANOS
-from .values import MAX_INT, MIN_INT, Duration, EvaluationError, Timestamp
+from orchd.cel import numbers
+from orchd.cel.operators import NANOS
+from orchd.cel.values import MAX_INT, MIN_INT, Duration, EvaluationError, Timestamp
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = 86_400
@@ -140,7 +140,7 @@ def _zone(name: str) -> tzinfo:
     if name in ("", "UTC"):
         return UTC
     if name == "Local":
-        return timezone.utc
+        return UTC
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -231,7 +231,7 @@ def _failure(text: str, layout: str) -> str:
         return f'parsing time "{text}": {part} out of range'
     rest, elements = text, ("2006", "-", "01", "-", "02")
     for element in elements:
-        found = re.match(r"[0-9]{%d}" % len(element) if element != "-" else "-", rest, re.ASCII)
+        found = re.match("-" if element == "-" else f"[0-9]{{{len(element)}}}", rest, re.ASCII)
         if found is None:
             return f'parsing time "{text}" as "{layout}": cannot parse "{rest}" as "{element}"'
         rest = rest[found.end() :]

@@ -9,10 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
+#: Stands for the vendor of an environment in the names of types of its libraries, and in messages. What leaves an environment has
+#: the name instead (`environment.Environment.spell`).
+VENDOR = "\ue000"
 #: Kinds of values whose size is always 1.
 SCALARS = frozenset(["bool", "double", "duration", "int", "timestamp", "uint"])
 _NULLABLE = frozenset(["opaque", "struct", "any", "duration", "timestamp"])
-_NAMES = {"duration": "google.protobuf.Duration", "timestamp": "google.protobuf.Timestamp", "any": "google.protobuf.Any"}
+_NAMES = {
+    "duration": "google.protobuf.Duration",
+    "timestamp": "google.protobuf.Timestamp",
+    "any": "google.protobuf.Any",
+}
 #: Kinds whose name in messages is not the name of the type.
 _MESSAGE_NAMES = {"any": "any", "duration": "duration", "error": "!error!", "null": "null", "timestamp": "timestamp"}
 
@@ -21,6 +28,8 @@ class Type:
     """A type: its kind, its name, and the types it is made of. Make one with the constants and functions of this module."""
 
     __slots__ = ("_hash", "generic", "kind", "name", "nullable", "parameters")
+
+    generic: bool
 
     def __init__(self, kind: str, name: str, parameters: tuple[Type, ...] = (), *, nullable: bool = False) -> None:
         self.kind = kind

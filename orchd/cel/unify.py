@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from . import types
-from .types import DYN, Type, list_of, map_of, type_of_type
+from orchd.cel import types
+from orchd.cel.types import DYN, Type, list_of, map_of, type_of_type
 
 _BY_VALUE = frozenset("bool bytes double int string uint any duration timestamp struct".split())
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from .libraries.format import check_format
-from .regex import compile_pattern
-from .source import Issue
-from .syntax import Call, ListLiteral, Literal, MapLiteral, Node, children
-from .types import Type
-from .values import EvaluationError, no_overload
+from orchd.cel.libraries.format import check_format
+from orchd.cel.regex import compile_pattern
+from orchd.cel.source import Issue
+from orchd.cel.syntax import Call, ListLiteral, Literal, MapLiteral, Node, children
+from orchd.cel.types import Type
+from orchd.cel.values import EvaluationError, no_overload
 
 if TYPE_CHECKING:
-    from .environment import Environment
+    from orchd.cel.environment import Environment
 
 #: Functions whose arguments may be literals of mixed types.
 _MIXED = ("format", "cel.@block")
@@ -64,7 +64,7 @@ def _calls(nodes: list[Node], function: str) -> list[Call]:
 
 
 def _conversions(nodes: list[Node], function: str, issues: list[Issue]) -> None:
-    from .libraries.standard import LIBRARY
+    from orchd.cel.libraries.standard import LIBRARY
 
     rows = {row.id: row for declared in LIBRARY.functions if declared.name == function for row in declared.overloads}
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from . import types
-from .types import Type
+from orchd.cel import types
+from orchd.cel.types import Type
 
 #: A value of the language.
 Value = Any
@@ -95,14 +95,18 @@ NONE = Optional(None, False)
 
 
 class Opaque:
-    """Base of the values of libraries. ``cel_type`` is their type; equality is that of Python, unless `equals` says more."""
+    """Base of the values of libraries. ``cel_type`` is their type."""
 
     __slots__ = ()
     cel_type: Type
 
-    #: The size for costs.
     def size(self) -> int:
+        """The size for costs."""
         return 1
+
+    def equals(self, other: Value) -> bool:
+        """Say whether this is the same as another value of any type. Raises `EvaluationError` if that cannot be said."""
+        raise NotImplementedError
 
 
 class Concatenation:

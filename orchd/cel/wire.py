@@ -6,16 +6,22 @@ This is how programs that test implementations of the language against each othe
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from typing import Any
 
-from . import numbers, times
-from .operators import find_key, is_list, is_map
-from .types import Type
-from .values import NONE, Duration, Map, Optional, Timestamp, Uint, Value, type_of
+from orchd.cel import numbers, times
+from orchd.cel.operators import find_key, is_list, is_map
+from orchd.cel.types import Type
+from orchd.cel.values import NONE, Duration, Map, Optional, Timestamp, Uint, Value, type_of
+
+#: What is nested deeper is not shown.
+MAX_DEPTH = 60
 
 
-def to_wire(value: Value) -> dict[str, Any]:
-    """Return the typed JSON of a value. Raises its `EvaluationError` for a view of data that is not what its schema says."""
+def to_wire(value: Value, spell: Callable[[str], str], depth: int = 0) -> dict[str, Any]:
+    """Return the typed JSON of a value. ``spell`` is that of the environment. Raises its `EvaluationError` for a view of data that is not what its schema says."""
+    if depth > MAX_DEPTH:
+        return {"deep": True}
     kind = value.__class__
     if value is None:
         return {"null": None}
@@ -33,21 +39,26 @@ def to_wire(value: Value) -> dict[str, Any]:
     if kind is bytes:
         return {"bytes": base64.b64encode(value).decode()}
     if is_list(value):
-        return {"list": [to_wire(_raised(element)) for element in value]}
+        return {"list": [to_wire(_raised(element), spell, depth + 1) for element in value]}
     if is_map(value):
-        return {"map": [[to_wire(key), to_wire(_raised(find_key(value, key)))] for key in value]}
+        rows: list[list[dict[str, Any]]] = []
+        for key in value:
+            rows.append([to_wire(key, spell, depth + 1), to_wire(_raised(find_key(value, key)), spell, depth + 1)])
+        # Fields of data that its schema does not know are counted, and otherwise invisible.
+        rows += [[{"nil": True}, {"error": "no such overload"}]] * (len(value) - len(rows))
+        return {"map": rows}
     if kind is Timestamp:
         return {"timestamp": times.timestamp_text(Timestamp(value.nanos))}
     if kind is Duration:
         return {"duration": times.duration_text(value), "nanos": str(value.nanos)}
     if kind is Type:
-        return {"type": value.name}
+        return {"type": spell(value.name)}
     if kind is Optional:
-        return {"optional": [to_wire(value.value)] if value.present else []}
+        return {"optional": [to_wire(value.value, spell, depth + 1)] if value.present else []}
     if hasattr(value, "wire"):
-        described: dict[str, Any] = value.wire()
+        described: dict[str, Any] = value.wire(spell)
         return described
-    return {"opaque": type_of(value).name}
+    return {"opaque": spell(type_of(value).name)}
 
 
 def _raised(value: Value) -> Value:

@@ -11,16 +11,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..costs import FLAT, LIST, PER_CHARACTER, STRUCT, Cost, Estimate, Range, Sized, fixed, size_of
-from ..declare import Library, function, member
-from ..types import BOOL, STRING, Type, struct
-from ..values import EvaluationError, Opaque, Value, no_overload
+from orchd.cel.costs import FLAT, LIST, PER_CHARACTER, STRUCT, Cost, Estimate, Range, Sized, fixed, size_of
+from orchd.cel.declare import Function, Library, function, member
+from orchd.cel.types import BOOL, STRING, VENDOR, Type, struct
+from orchd.cel.values import EvaluationError, Opaque, Value, no_overload
 
-AUTHORIZER_TYPE = struct("kubernetes.authorization.Authorizer")
-PATH_TYPE = struct("kubernetes.authorization.PathCheck")
-GROUP_TYPE = struct("kubernetes.authorization.GroupCheck")
-RESOURCE_TYPE = struct("kubernetes.authorization.ResourceCheck")
-DECISION_TYPE = struct("kubernetes.authorization.Decision")
+AUTHORIZER_TYPE = struct(f"{VENDOR}.authorization.Authorizer")
+PATH_TYPE = struct(f"{VENDOR}.authorization.PathCheck")
+GROUP_TYPE = struct(f"{VENDOR}.authorization.GroupCheck")
+RESOURCE_TYPE = struct(f"{VENDOR}.authorization.ResourceCheck")
+DECISION_TYPE = struct(f"{VENDOR}.authorization.Decision")
 #: What one question costs.
 QUESTION = 350_000
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
@@ -132,7 +132,7 @@ _QUESTION = Cost(lambda target, args: Estimate(fixed(QUESTION)), lambda args, re
 _SELECTOR = Cost(_estimate_selector, _count_selector, True)
 
 
-def _refine(name: str, identifier: str, part: str, cost: Cost = FLAT) -> object:
+def _refine(name: str, identifier: str, part: str, cost: Cost = FLAT) -> Function:
     def refined(check: Check, value: str) -> Check:
         return check.with_parts(RESOURCE_TYPE, **{part: value})
 
@@ -155,28 +155,44 @@ LIBRARY = Library(
         ),
         function(
             "serviceAccount",
-            member("authorizer_serviceaccount", [AUTHORIZER_TYPE, STRING, STRING], AUTHORIZER_TYPE, _service_account, cost=FLAT),
+            member(
+                "authorizer_serviceaccount",
+                [AUTHORIZER_TYPE, STRING, STRING],
+                AUTHORIZER_TYPE,
+                _service_account,
+                cost=FLAT,
+            ),
         ),
         function("resource", member("groupcheck_resource", [GROUP_TYPE, STRING], RESOURCE_TYPE, _resource, cost=FLAT)),
-        _refine("subresource", "resourcecheck_subresource", "subresource"),  # type: ignore[arg-type]
-        _refine("namespace", "resourcecheck_namespace", "namespace"),  # type: ignore[arg-type]
-        _refine("name", "resourcecheck_name", "name"),  # type: ignore[arg-type]
+        _refine("subresource", "resourcecheck_subresource", "subresource"),
+        _refine("namespace", "resourcecheck_namespace", "namespace"),
+        _refine("name", "resourcecheck_name", "name"),
         function(
             "check",
             member("pathcheck_check", [PATH_TYPE, STRING], DECISION_TYPE, _ask, cost=_QUESTION),
             member("resourcecheck_check", [RESOURCE_TYPE, STRING], DECISION_TYPE, _ask, cost=_QUESTION),
         ),
-        function("errored", member("decision_errored", [DECISION_TYPE], BOOL, lambda value: value.answer.error is not None, cost=FLAT)),
-        function("error", member("decision_error", [DECISION_TYPE], STRING, lambda value: value.answer.error or "", cost=FLAT)),
-        function("allowed", member("decision_allowed", [DECISION_TYPE], BOOL, lambda value: value.answer.allowed, cost=FLAT)),
-        function("reason", member("decision_reason", [DECISION_TYPE], STRING, lambda value: value.answer.reason, cost=FLAT)),
+        function(
+            "errored",
+            member("decision_errored", [DECISION_TYPE], BOOL, lambda value: value.answer.error is not None, cost=FLAT),
+        ),
+        function(
+            "error",
+            member("decision_error", [DECISION_TYPE], STRING, lambda value: value.answer.error or "", cost=FLAT),
+        ),
+        function(
+            "allowed", member("decision_allowed", [DECISION_TYPE], BOOL, lambda value: value.answer.allowed, cost=FLAT)
+        ),
+        function(
+            "reason", member("decision_reason", [DECISION_TYPE], STRING, lambda value: value.answer.reason, cost=FLAT)
+        ),
     ),
 )
 #: Selectors of questions, which came later.
 SELECTORS = Library(
     name="authorizer selectors",
     functions=(
-        _refine("fieldSelector", "authorizer_fieldselector", "field_selector", _SELECTOR),  # type: ignore[arg-type]
-        _refine("labelSelector", "authorizer_labelselector", "label_selector", _SELECTOR),  # type: ignore[arg-type]
+        _refine("fieldSelector", "authorizer_fieldselector", "field_selector", _SELECTOR),
+        _refine("labelSelector", "authorizer_labelselector", "label_selector", _SELECTOR),
     ),
 )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ..declare import Library, function, overload
-from ..macros import exists_one, quantifier, transform_list, transform_map
-from ..operators import MISSING, find_key
-from ..types import map_of, parameter
-from ..values import EvaluationError, Map, Value
+from orchd.cel.declare import Library, function, overload
+from orchd.cel.macros import exists_one, quantifier, transform_list, transform_map
+from orchd.cel.operators import MISSING, find_key
+from orchd.cel.types import map_of, parameter
+from orchd.cel.values import EvaluationError, Map, Value
 
 _K, _V = parameter("K"), parameter("V")
 _MAP = map_of(_K, _V)
@@ -14,7 +14,7 @@ _MAP = map_of(_K, _V)
 
 def _insert(target: Value, key: Value, value: Value) -> Value:
     if find_key(target, key) is not MISSING:
-        from ..attributes import text_of
+        from orchd.cel.attributes import text_of
 
         raise EvaluationError(f"insert failed: key {text_of(key)} already exists")
     if not isinstance(target, Map):

@@ -9,17 +9,17 @@ import math
 import re
 from collections.abc import Callable, Iterator
 
-from .. import numbers, times
-from ..costs import Meter
-from ..operators import find_key, is_list, is_map
-from ..quoting import quote
-from ..source import Issue
-from ..syntax import Call, ListLiteral, Literal, MapLiteral, Node
-from ..types import Type
-from ..values import Duration, EvaluationError, Timestamp, Uint, Value, type_name, type_of
+from orchd.cel import numbers, times
+from orchd.cel.costs import Meter
+from orchd.cel.operators import find_key, is_list, is_map
+from orchd.cel.quoting import quote
+from orchd.cel.source import Issue
+from orchd.cel.syntax import Call, ListLiteral, Literal, MapLiteral, Node
+from orchd.cel.types import Type
+from orchd.cel.values import Duration, EvaluationError, Timestamp, Uint, Value, type_name
 
-#: The longest precision; more decimals than this are zeros.
-MAX_PRECISION = 1_000_000
+#: The longest width. The precision of decimals is a byte.
+MAX_WIDTH = 1_000_000
 _PRECISION = 6
 _CLAUSE = re.compile(r"%(?:\.([0-9]*))?(.)?", re.DOTALL | re.ASCII)
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
@@ -61,8 +61,11 @@ class _Clause:
         return EvaluationError(f"error during formatting: {_FAILURES[self.letter]}, was given {name}")
 
 
-def _parts(text: str, count: int) -> Iterator[str | _Clause]:
-    """Yield texts and clauses of a format with ``count`` arguments. Raises `EvaluationError`."""
+def _parts(text: str, count: int, *, checking: bool = False) -> Iterator[str | _Clause]:
+    """Yield texts and clauses of a format with ``count`` arguments. Raises `EvaluationError`.
+
+    ``checking`` a format looks at its end before it looks for the argument.
+    """
     at = used = 0
     while at < len(text):
         found = text.find("%", at)
@@ -75,9 +78,10 @@ def _parts(text: str, count: int) -> Iterator[str | _Clause]:
             yield "%"
             at = found + 2
             continue
-        if used >= count:
+        ended = found + 1 >= len(text)
+        if used >= count and not (ended and checking):
             raise EvaluationError(f"index {used} out of range")
-        if found + 1 >= len(text):
+        if ended:
             raise EvaluationError("unexpected end of string")
         match = _CLAUSE.match(text, found)
         assert match is not None
@@ -250,9 +254,8 @@ def _fixed(meter: Meter, clause: _Clause, value: Value) -> str:
     number = _double(clause, value)
     if not math.isfinite(number):
         return _infinite(number)
-    precision = _PRECISION if clause.precision is None else clause.precision
-    meter.work(precision)
-    return f"{number:,.{min(precision, MAX_PRECISION)}f}"
+    precision = _PRECISION if clause.precision is None else clause.precision % 256
+    return f"{number:,.{precision}f}"
 
 
 def _scientific(meter: Meter, clause: _Clause, value: Value) -> str:
@@ -261,13 +264,12 @@ def _scientific(meter: Meter, clause: _Clause, value: Value) -> str:
         return _infinite(number)
     mantissa, _, exponent = f"{number:.{_PRECISION}e}".partition("e")
     power = int(exponent)
-    text = f"{mantissa}×10{f'{power:03d}' if power < 0 else f'{power:02d}'}"
-    head, _, tail = text.partition("×10")
-    text = f"{head}×10{tail.translate(_SUPERSCRIPTS)}"
+    digits = f"{power:03d}" if power < 0 else f"{power:02d}"
+    text = f"{mantissa}\u00d710{digits.translate(_SUPERSCRIPTS)}"
     # What is written as a precision is a width here.
     width = clause.precision or 0
     meter.work(width)
-    return text.rjust(min(width, MAX_PRECISION))
+    return text.rjust(min(width, MAX_WIDTH))
 
 
 _FORMATTERS: dict[str, Callable[[Meter, _Clause, Value], str]] = {
@@ -289,7 +291,7 @@ def check_format(call: Call) -> Issue | None:
         return None
     used = 0
     try:
-        for part in _parts(target.value, len(args.elements)):
+        for part in _parts(target.value, len(args.elements), checking=True):
             if isinstance(part, _Clause):
                 bad = _misfit(part.letter, args.elements[used])
                 if bad is not None:
@@ -315,6 +317,3 @@ def _misfit(letter: str, node: Node) -> Node | None:
         elif letter == "s" and isinstance(node, MapLiteral):
             stack.extend(part for entry in reversed(node.entries) for part in (entry.value, entry.key))
     return None
-
-
-__all__ = ["check_format", "format_text", "type_of"]

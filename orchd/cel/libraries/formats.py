@@ -8,14 +8,14 @@ import math
 import re
 from collections.abc import Callable, Sequence
 
-from .. import times
-from ..costs import FLAT, PER_CHARACTER, PER_PATTERN_CHARACTER, Cost, Estimate, Sized, size_of
-from ..declare import Library, function, member, overload
-from ..types import STRING, Type, list_of, optional_of, struct
-from ..values import NONE, EvaluationError, Opaque, Optional, Value, no_overload
-from .urls import url_failure
+from orchd.cel import times
+from orchd.cel.costs import FLAT, PER_CHARACTER, PER_PATTERN_CHARACTER, Cost, Estimate, Sized, size_of
+from orchd.cel.declare import Library, function, member, overload
+from orchd.cel.libraries.urls import url_failure
+from orchd.cel.types import STRING, VENDOR, Type, list_of, optional_of, struct
+from orchd.cel.values import NONE, Opaque, Optional, Value, no_overload
 
-FORMAT_TYPE = struct("kubernetes.NamedFormat")
+FORMAT_TYPE = struct(f"{VENDOR}.NamedFormat")
 _LONGEST_PATTERN = 128
 
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
@@ -219,4 +219,3 @@ LIBRARY = Library(
         ),
     ),
 )
-__all__ = ["FORMAT_TYPE", "LIBRARY", "EvaluationError", "Format"]

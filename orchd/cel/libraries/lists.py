@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cmp_to_key
 
-from ..costs import LIST, PER_CHARACTER, UNBOUNDED, UNIT, Cost, Estimate, Meter, Range, Sized, fixed, size_of
-from ..declare import Function, Library, Overload, function, member, overload
-from ..macros import Maker, collect, name_of
-from ..operators import _COMPARED as COMPARED
-from ..operators import add, compare, equal_values, is_list
-from ..parse import MacroError
-from ..syntax import Broken, Call, Comprehension, Ident, ListLiteral, Literal, Node, Select
-from ..types import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, LIST_A, STRING, TIMESTAMP, UINT, A, Type, list_of
-from ..values import Duration, EvaluationError, Uint, Value, no_overload, type_of
-from .strings import SEARCH
+from orchd.cel.costs import LIST, PER_CHARACTER, UNBOUNDED, UNIT, Cost, Estimate, Meter, Range, Sized, fixed, size_of
+from orchd.cel.declare import Function, Implementation, Library, Overload, function, member
+from orchd.cel.libraries.strings import SEARCH
+from orchd.cel.macros import Maker, collect, name_of
+from orchd.cel.operators import _COMPARED as COMPARED
+from orchd.cel.operators import add, compare, equal_values, is_list
+from orchd.cel.parse import MacroError
+from orchd.cel.syntax import Broken, Call, Comprehension, Ident, ListLiteral, Literal, Node, Select
+from orchd.cel.types import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, LIST_A, STRING, TIMESTAMP, UINT, A, Type, list_of
+from orchd.cel.values import Duration, EvaluationError, Uint, Value, no_overload, type_of
 
 _COMPARABLE = {
     "int": INT,
@@ -123,11 +124,11 @@ def _slice(values: Value, start: int, end: int) -> Value:
     return list(values)[start:end]
 
 
-def _flatten(meter: Meter, values: Value, depth: Value = 1) -> Value:
+def _flatten(meter: Meter, values: Value, *depths: Value) -> Value:
+    depth = depths[0] if depths else 1
     if not is_list(values) or depth.__class__ is not int:
-        name = type_of(values).name
-        inside = f"({type_of(depth).name})"
-        raise EvaluationError(f"no such overload: {name}.flatten{inside}")
+        given = type_of(depth).name if depths else ""
+        raise EvaluationError(f"no such overload: {type_of(values).name}.flatten({given})")
     if depth < 0:
         raise EvaluationError("level must be non-negative")
     result: list[Value] = []
@@ -161,13 +162,14 @@ def _sort_by(values: Value, keys: Value) -> Value:
         )
     if not len(values):
         return values
-    rows = list(zip(keys, values, strict=True))
+    rows: list[tuple[Value, Value]] = list(zip(keys, values, strict=True))
     first = rows[0][0]
     if first.__class__ not in COMPARED:
         raise EvaluationError("list elements must be comparable")
     if len(rows) > 1 and any(key.__class__ is not first.__class__ for key, _ in rows):
         raise EvaluationError("list elements must have the same type")
-    rows.sort(key=cmp_to_key(lambda left, right: _compared(left[0], right[0]) or 0))
+    order = cmp_to_key(lambda left, right: _compared(left, right) or 0)
+    rows.sort(key=lambda row: order(row[0]))
     return [value for _, value in rows]
 
 
@@ -274,9 +276,15 @@ def _sorting(type_: Type, place: int) -> Cost:
 # Tables.
 
 
-def _metered(identifier: str, parameters: Sequence[Type], result: Type, call: object, cost: Cost) -> Overload:
+def _metered(identifier: str, parameters: Sequence[Type], result: Type, call: Implementation, cost: Cost) -> Overload:
     return Overload(
-        id=identifier, parameters=tuple(parameters), result=result, call=call, member=True, metered=True, cost=cost  # type: ignore[arg-type]
+        id=identifier,
+        parameters=tuple(parameters),
+        result=result,
+        call=call,
+        member=True,
+        metered=True,
+        cost=cost,
     )
 
 
@@ -301,7 +309,13 @@ AGGREGATES = Library(
         function(
             "sum",
             *(
-                member(f"list_{label}_sum_{label}", [list_of(_COMPARABLE[label])], _COMPARABLE[label], _sum(zero), cost=SEARCH)
+                member(
+                    f"list_{label}_sum_{label}",
+                    [list_of(_COMPARABLE[label])],
+                    _COMPARABLE[label],
+                    _sum(zero),
+                    cost=SEARCH,
+                )
                 for label, zero in _ZERO.items()
             ),
         ),
@@ -317,8 +331,8 @@ LIBRARY = Library(
         function("slice", member("list_slice", [LIST_A, INT, INT], LIST_A, _slice, cost=_SLICE)),
         function(
             "flatten",
-            _metered("list_flatten", [list_of(LIST_A)], LIST_A, _flatten, _FLATTEN),
-            _metered("list_flatten_int", [list_of(DYN), INT], list_of(DYN), _flatten, _FLATTEN),
+            replace(_metered("list_flatten", [list_of(LIST_A)], LIST_A, _flatten, _FLATTEN), guarded=False),
+            replace(_metered("list_flatten_int", [list_of(DYN), INT], list_of(DYN), _flatten, _FLATTEN), guarded=False),
         ),
         function(
             "sort",
@@ -340,13 +354,10 @@ LIBRARY = Library(
         ),
         function(
             "lists.range",
-            Overload(
-                id="lists_range", parameters=(INT,), result=list_of(INT), call=_range, metered=True, cost=_RANGE
-            ),
+            Overload(id="lists_range", parameters=(INT,), result=list_of(INT), call=_range, metered=True, cost=_RANGE),
         ),
         function("reverse", member("list_reverse", [LIST_A], LIST_A, lambda values: list(values)[::-1], cost=_REVERSE)),
         function("distinct", _metered("list_distinct", [LIST_A], LIST_A, _distinct, _DISTINCT)),
     ),
     macros={("sortBy", 2, True): _sort_by_macro},
 )
-__all__ = ["AGGREGATES", "LIBRARY", "overload"]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from ..costs import reading
-from ..declare import Library, function, overload
-from ..operators import MISSING
-from ..types import STRING, Type, struct
-from ..values import EvaluationError, Opaque, Value, type_name
+from orchd.cel.costs import reading
+from orchd.cel.declare import Library, function, overload
+from orchd.cel.operators import MISSING
+from orchd.cel.types import STRING, Type, struct
+from orchd.cel.values import EvaluationError, Opaque, Value, type_name
 
 PATCH = "JSONPatch"
 OBJECT = "Object"
@@ -31,12 +32,12 @@ class Patch(Opaque):
     def equals(self, other: Value) -> bool:
         return isinstance(other, Patch) and self.fields == other.fields
 
-    def wire(self) -> dict[str, Any]:
-        from ..wire import to_wire
+    def wire(self, spell: Callable[[str], str]) -> dict[str, Any]:
+        from orchd.cel.wire import to_wire
 
         fields = {name: self.fields[name] for name in _TEXTS}
         if "value" in self.fields:
-            fields["value"] = to_wire(self.fields["value"])
+            fields["value"] = to_wire(self.fields["value"], spell)
         return {"jsonpatch": fields}
 
 
@@ -64,19 +65,19 @@ class Object(Opaque):
     def equals(self, other: Value) -> bool:
         return isinstance(other, Object) and self.cel_type == other.cel_type and self.fields == other.fields
 
-    def wire(self) -> dict[str, Any]:
-        return {"object": self.cel_type.name, "fields": _as_map(self)}
+    def wire(self, spell: Callable[[str], str]) -> dict[str, Any]:
+        return {"object": self.cel_type.name, "fields": _as_map(self, spell)}
 
 
-def _as_map(value: Value) -> dict[str, Any]:
+def _as_map(value: Value, spell: Callable[[str], str]) -> dict[str, Any]:
     """Return the typed JSON of fields, and of objects below them, as maps."""
-    from ..wire import to_wire
+    from orchd.cel.wire import to_wire
 
     if isinstance(value, Object):
-        return {"map": [[{"string": name}, _as_map(below)] for name, below in value.fields.items()]}
+        return {"map": [[{"string": name}, _as_map(below, spell)] for name, below in value.fields.items()]}
     if isinstance(value, list):
-        return {"list": [_as_map(below) for below in value]}
-    return to_wire(value)
+        return {"list": [_as_map(below, spell) for below in value]}
+    return to_wire(value, spell)
 
 
 LIBRARY = Library(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ipaddress
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from ..costs import FLAT, PER_CHARACTER, UNIT, Cost, Estimate, Range, Sized, reading, size_of
-from ..declare import Library, function, member, overload
-from ..quoting import quote
-from ..types import BOOL, INT, STRING, Type, opaque
-from ..values import EvaluationError, Opaque, Value, no_overload
+from orchd.cel.costs import FLAT, PER_CHARACTER, UNIT, Cost, Estimate, Range, Sized, reading, size_of
+from orchd.cel.declare import Function, Implementation, Library, function, member, overload
+from orchd.cel.quoting import quote
+from orchd.cel.types import BOOL, INT, STRING, Type, opaque
+from orchd.cel.values import EvaluationError, Opaque, Value, no_overload
 
 IP_TYPE = opaque("net.IP")
 CIDR_TYPE = opaque("net.CIDR")
@@ -37,7 +37,7 @@ class IP(Opaque):
     def size(self) -> int:
         return self.address.max_prefixlen // 8
 
-    def wire(self) -> dict[str, str]:
+    def wire(self, spell: Callable[[str], str]) -> dict[str, str]:
         return {"ip": str(self.address)}
 
 
@@ -62,7 +62,7 @@ class CIDR(Opaque):
     def size(self) -> int:
         return math.ceil(self.bits / 8)
 
-    def wire(self) -> dict[str, str]:
+    def wire(self, spell: Callable[[str], str]) -> dict[str, str]:
         return {"cidr": str(self)}
 
     def prefix(self, address: _Address) -> int:
@@ -229,10 +229,10 @@ def _parse_prefix(text: str) -> CIDR:
     return CIDR(address, int(tail))
 
 
-def _valid(parse: object) -> object:
+def _valid(parse: Callable[[str], Value]) -> Implementation:
     def check(text: str) -> bool:
         try:
-            parse(text)  # type: ignore[operator]
+            parse(text)
         except EvaluationError:
             return False
         return True
@@ -308,26 +308,26 @@ _PARSE = reading(0)
 _TWICE = reading(0, 2 * PER_CHARACTER)
 
 
-def _question(name: str, identifier: str, call: object) -> object:
-    return function(name, member(identifier, [IP_TYPE], BOOL, call, cost=FLAT))  # type: ignore[arg-type]
+def _question(name: str, identifier: str, call: Implementation) -> Function:
+    return function(name, member(identifier, [IP_TYPE], BOOL, call, cost=FLAT))
 
 
 LIBRARY = Library(
     name="ip",
     functions=(
         function("ip", overload("string_to_ip", [STRING], IP_TYPE, parse_ip, cost=_PARSE)),
-        function("isIP", overload("is_ip", [STRING], BOOL, _valid(parse_ip), cost=_PARSE)),  # type: ignore[arg-type]
+        function("isIP", overload("is_ip", [STRING], BOOL, _valid(parse_ip), cost=_PARSE)),
         function(
             "ip.isCanonical",
             overload("ip_is_canonical", [STRING], BOOL, lambda text: str(parse_ip(text).address) == text, cost=_TWICE),
         ),
         function("family", member("ip_family", [IP_TYPE], INT, lambda ip: ip.address.version, cost=FLAT)),
         function("string", overload("ip_to_string", [IP_TYPE], STRING, lambda ip: str(ip.address))),
-        _question("isUnspecified", "ip_is_unspecified", lambda ip: ip.address.is_unspecified),  # type: ignore[arg-type]
-        _question("isLoopback", "ip_is_loopback", lambda ip: ip.address.is_loopback),  # type: ignore[arg-type]
-        _question("isLinkLocalMulticast", "ip_is_link_local_multicast", _link_local_multicast),  # type: ignore[arg-type]
-        _question("isLinkLocalUnicast", "ip_is_link_local_unicast", _link_local_unicast),  # type: ignore[arg-type]
-        _question("isGlobalUnicast", "ip_is_global_unicast", _is_global_unicast),  # type: ignore[arg-type]
+        _question("isUnspecified", "ip_is_unspecified", lambda ip: ip.address.is_unspecified),
+        _question("isLoopback", "ip_is_loopback", lambda ip: ip.address.is_loopback),
+        _question("isLinkLocalMulticast", "ip_is_link_local_multicast", _link_local_multicast),
+        _question("isLinkLocalUnicast", "ip_is_link_local_unicast", _link_local_unicast),
+        _question("isGlobalUnicast", "ip_is_global_unicast", _is_global_unicast),
     ),
     types=(IP_TYPE,),
 )
@@ -335,10 +335,16 @@ CIDRS = Library(
     name="cidr",
     functions=(
         function("cidr", overload("string_to_cidr", [STRING], CIDR_TYPE, parse_cidr, cost=_PARSE)),
-        function("isCIDR", overload("is_cidr", [STRING], BOOL, _valid(parse_cidr), cost=_PARSE)),  # type: ignore[arg-type]
+        function("isCIDR", overload("is_cidr", [STRING], BOOL, _valid(parse_cidr), cost=_PARSE)),
         function(
             "containsIP",
-            member("cidr_contains_ip_string", [CIDR_TYPE, STRING], BOOL, _contains_ip_text, cost=_estimate_contains(False, True)),
+            member(
+                "cidr_contains_ip_string",
+                [CIDR_TYPE, STRING],
+                BOOL,
+                _contains_ip_text,
+                cost=_estimate_contains(False, True),
+            ),
             member(
                 "cidr_contains_ip_ip",
                 [CIDR_TYPE, IP_TYPE],
@@ -356,7 +362,9 @@ CIDRS = Library(
                 lambda cidr, text: _contains_cidr(cidr, parse_cidr(text)),
                 cost=_estimate_contains(True, True),
             ),
-            member("cidr_contains_cidr", [CIDR_TYPE, CIDR_TYPE], BOOL, _contains_cidr, cost=_estimate_contains(True, False)),
+            member(
+                "cidr_contains_cidr", [CIDR_TYPE, CIDR_TYPE], BOOL, _contains_cidr, cost=_estimate_contains(True, False)
+            ),
         ),
         function("ip", member("cidr_ip", [CIDR_TYPE], IP_TYPE, lambda cidr: IP(cidr.address), cost=FLAT)),
         function("prefixLength", member("cidr_prefix_length", [CIDR_TYPE], INT, lambda cidr: cidr.bits, cost=FLAT)),

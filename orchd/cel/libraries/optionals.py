@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from ..declare import Library, function, member, overload
-from ..macros import Maker, copied, name_of
-from ..operators import is_zero
-from ..syntax import Call, Node
-from ..types import BOOL, DYN, INT, STRING, Type, list_of, map_of, opaque, optional_of, parameter
-from ..values import NONE, EvaluationError, Optional, Value
+from orchd.cel.declare import Library, function, member, overload
+from orchd.cel.macros import Maker, copied, name_of
+from orchd.cel.operators import is_zero
+from orchd.cel.parse import Expander
+from orchd.cel.syntax import Call, Node
+from orchd.cel.types import BOOL, DYN, INT, STRING, list_of, map_of, opaque, optional_of, parameter
+from orchd.cel.values import NONE, EvaluationError, Optional, Value
 
 K, V = parameter("K"), parameter("V")
 OPTIONAL_V = optional_of(V)
@@ -34,7 +35,7 @@ def _checked(value: Value) -> Optional:
     return value
 
 
-def _map(name: str, *, flat: bool) -> object:
+def _map(name: str, *, flat: bool) -> Expander:
     """``x.optMap(v, f(v))``: the function of what is inside, if something is; flat if it is optional itself."""
 
     def expand(offset: int, target: Node | None, args: list[Node]) -> Node:
@@ -53,10 +54,6 @@ def _map(name: str, *, flat: bool) -> object:
 
 def _last(values: Value) -> Value:
     return Optional(values[len(values) - 1]) if len(values) else NONE
-
-
-def _index(identifier: str, container: Type, key: Type) -> object:
-    return overload(identifier, [container, key], OPTIONAL_V)
 
 
 LIBRARY = Library(
@@ -84,8 +81,8 @@ LIBRARY = Library(
         ),
     ),
     macros={
-        ("optMap", 2, True): _map("optMap", flat=False),  # type: ignore[dict-item]
-        ("optFlatMap", 2, True): _map("optFlatMap", flat=True),  # type: ignore[dict-item]
+        ("optMap", 2, True): _map("optMap", flat=False),
+        ("optFlatMap", 2, True): _map("optFlatMap", flat=True),
     },
     types=(opaque("optional_type"),),
 )
@@ -95,7 +92,10 @@ LISTS = Library(
     name="optional lists",
     functions=(
         function("last", member("list_last", [LIST_V], OPTIONAL_V, _last)),
-        function("first", member("list_first", [LIST_V], OPTIONAL_V, lambda values: Optional(values[0]) if len(values) else NONE)),
+        function(
+            "first",
+            member("list_first", [LIST_V], OPTIONAL_V, lambda values: Optional(values[0]) if len(values) else NONE),
+        ),
         function("optional.unwrap", overload("optional_unwrap", [list_of(OPTIONAL_V)], LIST_V, _unwrap)),
         function("unwrapOpt", member("optional_unwrapOpt", [list_of(OPTIONAL_V)], LIST_V, _unwrap)),
     ),

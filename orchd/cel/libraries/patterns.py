@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..costs import Cost, Estimate, Range, Sized
-from ..declare import Library, function, member
-from ..regex import compile_pattern
-from ..types import INT, STRING, list_of
-from .standard import count_pattern, estimate_pattern
+from orchd.cel.costs import Cost, Estimate, Range, Sized
+from orchd.cel.declare import Library, function, member
+from orchd.cel.libraries.standard import count_pattern, estimate_pattern
+from orchd.cel.regex import compile_pattern
+from orchd.cel.types import INT, STRING, list_of
 
 _FAILURE = "Illegal regex: error parsing regexp"
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from fractions import Fraction
 
-from ..costs import FLAT, reading
-from ..declare import Library, function, member, overload
-from ..types import BOOL, DOUBLE, INT, STRING, Type, struct
-from ..values import MAX_INT, MIN_INT, EvaluationError, Opaque, Value, no_overload
+from orchd.cel.costs import FLAT, reading
+from orchd.cel.declare import Library, function, member, overload
+from orchd.cel.types import BOOL, DOUBLE, INT, STRING, VENDOR, Type, struct
+from orchd.cel.values import MAX_INT, MIN_INT, EvaluationError, Opaque, Value, no_overload
 
-QUANTITY_TYPE = struct("kubernetes.Quantity")
+QUANTITY_TYPE = struct(f"{VENDOR}.Quantity")
 
 _QUANTITY = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)", re.ASCII)
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
@@ -33,7 +34,9 @@ class Quantity(Opaque):
     __slots__ = ("computed", "exact", "form", "scale", "text", "value")
     cel_type: Type = QUANTITY_TYPE
 
-    def __init__(self, value: int, scale: int, form: str, *, exact: bool, text: str = "", computed: bool = False) -> None:
+    def __init__(
+        self, value: int, scale: int, form: str, *, exact: bool, text: str = "", computed: bool = False
+    ) -> None:
         self.value = value
         self.scale = scale
         self.form = form
@@ -54,8 +57,8 @@ class Quantity(Opaque):
             raise no_overload()
         return self.amount == other.amount
 
-    def wire(self) -> dict[str, str]:
-        return {"opaque": QUANTITY_TYPE.name} if self.computed else {"quantity": self.text or canonical(self)}
+    def wire(self, spell: Callable[[str], str]) -> dict[str, str]:
+        return {"opaque": spell(QUANTITY_TYPE.name)} if self.computed else {"quantity": self.text or canonical(self)}
 
 
 def canonical(quantity: Quantity) -> str:
@@ -68,7 +71,7 @@ def canonical(quantity: Quantity) -> str:
         while power < 60 and whole % 1024 == 0:
             whole //= 1024
             power += 10
-        return f"{whole}{ {bits: name for name, bits in _BINARY.items()}.get(power, '')}"
+        return f"{whole}{ {bits: name for name, bits in _BINARY.items()}.get(power, '') }"
     scale = _NANO
     mantissa = amount / Fraction(10) ** scale
     while scale < 18 and mantissa.denominator == 1 and mantissa % 1000 == 0:
@@ -76,7 +79,7 @@ def canonical(quantity: Quantity) -> str:
         scale += 3
     if quantity.form == "exponent":
         return f"{int(mantissa)}{f'e{scale}' if scale else ''}"
-    return f"{int(mantissa)}{ {power: name for name, power in _DECIMAL.items()}[scale]}"
+    return f"{int(mantissa)}{ {power: name for name, power in _DECIMAL.items()}[scale] }"
 
 
 def parse_quantity(text: str) -> Quantity:
@@ -194,7 +197,9 @@ LIBRARY = Library(
         function("isQuantity", overload("is_quantity_string", [STRING], BOOL, _is_quantity, cost=_PARSE)),
         function(
             "sign",
-            overload("quantity_sign", [QUANTITY_TYPE], INT, lambda value: (value.value > 0) - (value.value < 0), cost=FLAT),
+            overload(
+                "quantity_sign", [QUANTITY_TYPE], INT, lambda value: (value.value > 0) - (value.value < 0), cost=FLAT
+            ),
         ),
         function(
             "isGreaterThan",
@@ -214,13 +219,19 @@ LIBRARY = Library(
         function(
             "add",
             member("quantity_add", _PAIR, QUANTITY_TYPE, _add, cost=FLAT),
-            member("quantity_add_int", _WITH_INT, QUANTITY_TYPE, lambda left, value: _add(left, _of_int(value)), cost=FLAT),
+            member(
+                "quantity_add_int", _WITH_INT, QUANTITY_TYPE, lambda left, value: _add(left, _of_int(value)), cost=FLAT
+            ),
         ),
         function(
             "sub",
             member("quantity_sub", _PAIR, QUANTITY_TYPE, lambda left, right: _add(left, right, -1), cost=FLAT),
             member(
-                "quantity_sub_int", _WITH_INT, QUANTITY_TYPE, lambda left, value: _add(left, _of_int(value), -1), cost=FLAT
+                "quantity_sub_int",
+                _WITH_INT,
+                QUANTITY_TYPE,
+                lambda left, value: _add(left, _of_int(value), -1),
+                cost=FLAT,
             ),
         ),
     ),

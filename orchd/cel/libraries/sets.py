@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from ..costs import UNIT, Cost, Estimate, Meter, Sized, size_of
-from ..declare import Implementation, Library, Overload, function
-from ..operators import contains
-from ..types import BOOL, LIST_A
-from ..values import Value
+from orchd.cel.costs import UNIT, Cost, Estimate, Meter, Sized, size_of
+from orchd.cel.declare import Implementation, Library, Overload, function
+from orchd.cel.operators import contains
+from orchd.cel.types import BOOL, LIST_A
+from orchd.cel.values import Value
 
 
 def _contains(meter: Meter, values: Value, sought: Value) -> bool:
@@ -27,9 +27,9 @@ def _product(factor: float) -> Cost:
     def estimate(target: Sized | None, args: Sequence[Sized]) -> Estimate:
         return Estimate(args[0].size.times(args[1].size).scaled(factor).plus(UNIT))
 
-    count: Callable[[Sequence[Value], Value], int] = lambda args, result: 1 + int(  # noqa: E731
-        float(size_of(args[0]) * size_of(args[1])) * factor
-    )
+    def count(args: Sequence[Value], result: Value) -> int:
+        return 1 + int(float(size_of(args[0]) * size_of(args[1])) * factor)
+
     return Cost(estimate, count)
 
 

@@ -6,8 +6,8 @@ import math
 import re
 from collections.abc import Callable, Sequence
 
-from .. import numbers, operators, times, types
-from ..costs import (
+from orchd.cel import numbers, operators, times, types
+from orchd.cel.costs import (
     PER_CHARACTER,
     PER_PATTERN_CHARACTER,
     UNBOUNDED,
@@ -16,13 +16,12 @@ from ..costs import (
     Estimate,
     Range,
     Sized,
-    fixed,
     inner_size_of,
     size_of,
 )
-from ..declare import Function, Implementation, Library, function, member, overload
-from ..regex import compile_pattern
-from ..types import (
+from orchd.cel.declare import Function, Implementation, Library, function, member, overload
+from orchd.cel.regex import compile_pattern
+from orchd.cel.types import (
     BOOL,
     BYTES,
     DOUBLE,
@@ -34,20 +33,25 @@ from ..types import (
     STRING,
     TIMESTAMP,
     UINT,
+    VENDOR,
     A,
     B,
     Type,
     type_of_type,
 )
-from ..values import MAX_INT, MIN_INT, EvaluationError, Timestamp, Uint, Value, no_overload, type_of
+from orchd.cel.values import MAX_INT, MIN_INT, EvaluationError, Opaque, Timestamp, Uint, Value, no_overload, type_of
 
 #: Types of libraries whose values are compared at a cost of 1.
 COMPARED_AT_ONCE = frozenset(
-    "net.IP net.CIDR kubernetes.Quantity kubernetes.Semver kubernetes.authorization.Authorizer kubernetes.authorization.PathCheck"
-    " kubernetes.authorization.GroupCheck kubernetes.authorization.ResourceCheck kubernetes.authorization.Decision".split()
+    ["net.IP", "net.CIDR"]
+    + [f"{VENDOR}.{name}" for name in ("Quantity", "Semver")]
+    + [
+        f"{VENDOR}.authorization.{name}"
+        for name in ("Authorizer", "PathCheck", "GroupCheck", "ResourceCheck", "Decision")
+    ]
 )
 #: Types whose values are compared as short texts: type -> the longest.
-COMPARED_AS_TEXT = {"kubernetes.NamedFormat": 64, "kubernetes.URL": None}
+COMPARED_AS_TEXT = {f"{VENDOR}.NamedFormat": 64, f"{VENDOR}.URL": None}
 
 # Costs.
 
@@ -76,7 +80,7 @@ def _count_smaller(args: Sequence[Value], result: Value) -> int:
 
 
 def _count_equality(args: Sequence[Value], result: Value) -> int:
-    if isinstance(args[0], operators.Opaque):
+    if isinstance(args[0], Opaque):
         return 1
     return _count_smaller(args, result)
 
@@ -126,9 +130,7 @@ def count_reading(args: Sequence[Value], result: Value) -> int:
 EQUALITY = Cost(_estimate_equality, _count_equality, True)
 INEQUALITY = Cost(lambda target, args: _smaller(args), _count_smaller, True)
 _ORDER = Cost(lambda target, args: _smaller(args), _count_smaller)
-_SUM = Cost(
-    _estimate_sum, lambda args, result: math.ceil((size_of(args[0]) + size_of(args[1])) * PER_CHARACTER)
-)
+_SUM = Cost(_estimate_sum, lambda args, result: math.ceil((size_of(args[0]) + size_of(args[1])) * PER_CHARACTER))
 _LISTS = Cost(lambda target, args: Estimate(UNIT, args[0].size.plus(args[1].size)))
 _ELEMENT = Cost(lambda target, args: Estimate(args[1].size), lambda args, result: size_of(args[1]))
 _ENDS = Cost(lambda target, args: Estimate(args[0].size.scaled(PER_CHARACTER)), count_reading)
@@ -421,9 +423,7 @@ _CONVERSIONS = (
 )
 
 _TEXTS = (
-    function(
-        "contains", member("contains_string", [STRING, STRING], BOOL, cost=_SUBSTRING), call=contains_text
-    ),
+    function("contains", member("contains_string", [STRING, STRING], BOOL, cost=_SUBSTRING), call=contains_text),
     function(
         "endsWith",
         member("ends_with_string", [STRING, STRING], BOOL, cost=_ENDS),
@@ -477,4 +477,3 @@ LIBRARY = Library(
     functions=_OPERATORS + _CONVERSIONS + _TEXTS + _GETTERS,
     types=(*types.NAMED.values(), LIST_A, MAP_AB, types.TYPE),
 )
-__all__ = ["LIBRARY", "fixed"]

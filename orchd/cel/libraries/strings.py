@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ..costs import PER_CHARACTER, UNBOUNDED, Cost, Estimate, Meter, Range, Sized, reading, size_of
-from ..declare import Library, Overload, function, member, overload
-from ..syntax import Literal
-from ..types import DYN, INT, STRING, Type, list_of
-from ..values import EvaluationError, Value
-from .format import format_text
-from .standard import count_reading
+from orchd.cel.costs import PER_CHARACTER, UNBOUNDED, Cost, Estimate, Meter, Range, Sized, reading, size_of
+from orchd.cel.declare import Implementation, Library, Overload, function, member, overload
+from orchd.cel.libraries.format import format_text
+from orchd.cel.libraries.standard import count_reading
+from orchd.cel.syntax import Literal
+from orchd.cel.types import DYN, INT, STRING, Type, list_of
+from orchd.cel.values import EvaluationError, Value
 
 _SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 _QUOTED = {
@@ -176,7 +176,7 @@ def estimate_search(target: Sized | None, args: Sequence[Sized]) -> Estimate | N
 
 def traversal(value: Value) -> int:
     """Count a walk over everything that is in a value."""
-    from ..operators import find_key, is_list, is_map
+    from orchd.cel.operators import find_key, is_list, is_map
 
     total = 0
     stack = [value]
@@ -210,9 +210,15 @@ _QUOTE = Cost(_estimate_quote, count_reading)
 STRINGS = list_of(STRING)
 
 
-def _metered(identifier: str, parameters: Sequence[Type], call: object, cost: Cost) -> Overload:
+def _metered(identifier: str, parameters: Sequence[Type], call: Implementation, cost: Cost) -> Overload:
     return Overload(
-        id=identifier, parameters=tuple(parameters), result=STRING, call=call, member=True, metered=True, cost=cost  # type: ignore[arg-type]
+        id=identifier,
+        parameters=tuple(parameters),
+        result=STRING,
+        call=call,
+        member=True,
+        metered=True,
+        cost=cost,
     )
 
 
@@ -228,7 +234,9 @@ _BASIC = (
         member("string_last_index_of_string", [STRING, STRING], INT, _last_index_of, cost=SEARCH),
         member("string_last_index_of_string_int", [STRING, STRING, INT], INT, _last_index_of, cost=SEARCH),
     ),
-    function("lowerAscii", member("string_lower_ascii", [STRING], STRING, lambda text: text.translate(_LOWER), cost=_READ)),
+    function(
+        "lowerAscii", member("string_lower_ascii", [STRING], STRING, lambda text: text.translate(_LOWER), cost=_READ)
+    ),
     function(
         "replace",
         _metered("string_replace_string_string", [STRING, STRING, STRING], _replace, _REPLACE),
@@ -245,7 +253,9 @@ _BASIC = (
         member("string_substring_int_int", [STRING, INT, INT], STRING, _substring, cost=_READ),
     ),
     function("trim", member("string_trim", [STRING], STRING, lambda text: text.strip(_SPACE), cost=_READ)),
-    function("upperAscii", member("string_upper_ascii", [STRING], STRING, lambda text: text.translate(_UPPER), cost=_READ)),
+    function(
+        "upperAscii", member("string_upper_ascii", [STRING], STRING, lambda text: text.translate(_UPPER), cost=_READ)
+    ),
     function(
         "join",
         _metered("list_join", [STRINGS], _join, _JOIN),
@@ -259,7 +269,19 @@ LIBRARY = Library(
     name="strings",
     functions=(
         *_BASIC,
-        function("format", _metered("string_format", [STRING, list_of(DYN)], format_text, _FORMAT)),
+        function(
+            "format",
+            Overload(
+                id="string_format",
+                parameters=(STRING, list_of(DYN)),
+                result=STRING,
+                call=format_text,
+                member=True,
+                metered=True,
+                sequential=True,
+                cost=_FORMAT,
+            ),
+        ),
         function("strings.quote", overload("strings_quote", [STRING], STRING, _quote, cost=_QUOTE)),
     ),
 )

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
-from ..costs import FLAT, reading
-from ..declare import Library, function, member, overload
-from ..quoting import quote
-from ..types import BOOL, STRING, Type, list_of, map_of, struct
-from ..values import EvaluationError, Opaque, Value, no_overload
+from orchd.cel.costs import FLAT, reading
+from orchd.cel.declare import Function, Implementation, Library, function, member, overload
+from orchd.cel.quoting import quote
+from orchd.cel.types import BOOL, STRING, VENDOR, Type, list_of, map_of, struct
+from orchd.cel.values import EvaluationError, Opaque, Value, no_overload
 
-URL_TYPE = struct("kubernetes.URL")
+URL_TYPE = struct(f"{VENDOR}.URL")
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(?=:)|(?=:)", re.ASCII)
 _PORT = re.compile(r":?|:[0-9]*", re.ASCII)
@@ -51,7 +52,9 @@ def _unescape(text: str, *, host: bool = False) -> str:
 
 def _escape_path(path: str) -> str:
     return "".join(
-        character if character in _PATH else "".join(f"%{byte:02X}" for byte in character.encode("utf-8", "surrogateescape"))
+        character
+        if character in _PATH
+        else "".join(f"%{byte:02X}" for byte in character.encode("utf-8", "surrogateescape"))
         for character in path
     )
 
@@ -139,7 +142,7 @@ class URL(Opaque):
             raise no_overload()
         return str(self) == str(other)
 
-    def wire(self) -> dict[str, str]:
+    def wire(self, spell: Callable[[str], str]) -> dict[str, str]:
         return {"url": str(self)}
 
 
@@ -195,8 +198,8 @@ def parse_query(query: str) -> dict[str, list[str]]:
 _PARSE = reading(0, sized=True)
 
 
-def _part(name: str, identifier: str, call: object) -> object:
-    return function(name, member(identifier, [URL_TYPE], STRING, call, cost=FLAT))  # type: ignore[arg-type]
+def _part(name: str, identifier: str, call: Implementation) -> Function:
+    return function(name, member(identifier, [URL_TYPE], STRING, call, cost=FLAT))
 
 
 LIBRARY = Library(
@@ -204,11 +207,11 @@ LIBRARY = Library(
     functions=(
         function("url", overload("string_to_url", [STRING], URL_TYPE, parse_url, cost=_PARSE)),
         function("isURL", overload("is_url_string", [STRING], BOOL, lambda text: url_failure(text) is None)),
-        _part("getScheme", "url_get_scheme", lambda url: url.scheme),  # type: ignore[arg-type]
-        _part("getHost", "url_get_host", lambda url: url.host or ""),  # type: ignore[arg-type]
-        _part("getHostname", "url_get_hostname", lambda url: url.hostname),  # type: ignore[arg-type]
-        _part("getPort", "url_get_port", lambda url: url.port),  # type: ignore[arg-type]
-        _part("getEscapedPath", "url_get_escaped_path", lambda url: url.escaped_path),  # type: ignore[arg-type]
+        _part("getScheme", "url_get_scheme", lambda url: url.scheme),
+        _part("getHost", "url_get_host", lambda url: url.host or ""),
+        _part("getHostname", "url_get_hostname", lambda url: url.hostname),
+        _part("getPort", "url_get_port", lambda url: url.port),
+        _part("getEscapedPath", "url_get_escaped_path", lambda url: url.escaped_path),
         function(
             "getQuery",
             member(

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
-from ..costs import FLAT, reading
-from ..declare import Library, function, member, overload
-from ..quoting import quote
-from ..types import BOOL, INT, STRING, Type, struct
-from ..values import EvaluationError, Opaque, Value, no_overload
+from orchd.cel.costs import FLAT, reading
+from orchd.cel.declare import Library, function, member, overload
+from orchd.cel.quoting import quote
+from orchd.cel.types import BOOL, INT, STRING, VENDOR, Type, struct
+from orchd.cel.values import EvaluationError, Opaque, Value, no_overload
 
-SEMVER_TYPE = struct("kubernetes.Semver")
+SEMVER_TYPE = struct(f"{VENDOR}.Semver")
 _DIGITS = re.compile(r"[0-9]*", re.ASCII)
 _WORD = re.compile(r"[A-Za-z0-9-]*", re.ASCII)
 #: What is ordered of a part before the release: numbers before words.
@@ -44,7 +45,7 @@ class Semver(Opaque):
             raise no_overload()
         return self.compare(other) == 0
 
-    def wire(self) -> dict[str, str]:
+    def wire(self, spell: Callable[[str], str]) -> dict[str, str]:
         return {"semver": self.text}
 
 
@@ -140,7 +141,8 @@ LIBRARY = Library(
             member("semver_is_greater_than", _PAIR, BOOL, lambda left, right: left.compare(right) > 0, cost=FLAT),
         ),
         function(
-            "isLessThan", member("semver_is_less_than", _PAIR, BOOL, lambda left, right: left.compare(right) < 0, cost=FLAT)
+            "isLessThan",
+            member("semver_is_less_than", _PAIR, BOOL, lambda left, right: left.compare(right) < 0, cost=FLAT),
         ),
         function("compareTo", member("semver_compare_to", _PAIR, INT, Semver.compare, cost=FLAT)),
         function("major", member("semver_major", [SEMVER_TYPE], INT, lambda version: version.numbers[0], cost=FLAT)),
