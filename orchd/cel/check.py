@@ -199,6 +199,8 @@ class _Checker:
             assert isinstance(field, Literal)
             field.type = types.STRING
             return self.bindings.resolve(self.field(node.offset, node.args[0], field.value, optional=True))
+        if node.function == "cel.@block":
+            return self.block(node)
         for arg in node.args:
             self.check(arg)
         if node.target is None:
@@ -215,6 +217,20 @@ class _Checker:
             return self.undeclared(node.offset, node.function)
         node.function = function.name
         return self.resolve(node, function)
+
+    def block(self, node: Call) -> Type:
+        """Check expressions each of which may refer to those before it by number."""
+        slots, result = node.args
+        assert isinstance(slots, ListLiteral)
+        scope: dict[str, Type] = {}
+        self.scopes.append(scope)
+        for index, element in enumerate(slots.elements):
+            scope[f"@index{index}"] = self.check(element)
+        slots.type = list_of(DYN)
+        self.check(result)
+        self.scopes.pop()
+        node.overloads = ("cel_block_list",)
+        return result.type
 
     def resolve(self, node: Call, function: Function) -> Type:
         """Find the overloads that fit the arguments, and the type of the result."""
@@ -323,7 +339,7 @@ class _Checker:
             self.report(node.offset, f"'{found.type.name}' is not a type")
         else:
             result = found.type.parameters[0]
-            if result.kind != "struct":
+            if result.kind != "struct" and not self.declarations.find_struct(node.name):
                 result = self.report(node.offset, f"'{result.name}' is not a message type")
         for field in node.fields:
             self.check(field.value)

@@ -98,6 +98,8 @@ class Environment:
     variables: Mapping[str, Variable] = field(default_factory=dict)
     structs: Mapping[str, Struct] = field(default_factory=dict)
     constants: Mapping[str, Value] = field(default_factory=dict)
+    #: Types that expressions may name, beside those of libraries.
+    named: Mapping[str, Type] = field(default_factory=dict)
     #: The vendor in the names of types of libraries, such as ``VENDOR.Quantity``.
     vendor: str = "cel"
     container: str = ""
@@ -154,7 +156,7 @@ class Environment:
         return self.constants.get(name)
 
     def find_type(self, name: str) -> Type | None:
-        found = self.types.get(name)
+        found = self.types.get(name) or self.named.get(name)
         if found is None and self.struct(name) is not None:
             return types.struct(name)
         return found

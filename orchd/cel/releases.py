@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from orchd.cel import wellknown
 from orchd.cel.environment import Environment, Struct
 from orchd.cel.libraries import (
     authorizer,
@@ -69,7 +70,9 @@ def environment_of_release(release: tuple[int, int], vendor: str, *, mutates: bo
     return Environment(
         libraries=tuple(libraries),
         vendor=vendor,
-        structs={mutation.PATCH: _PATCH} if mutates else {},
+        structs={**wellknown.STRUCTS, **({mutation.PATCH: _PATCH} if mutates else {})},
+        named=wellknown.TYPES,
+        constants=wellknown.CONSTANTS,
         open_structs=_object if mutates else None,
         homogeneous=release < (1, 29),
         validated=release >= (1, 29),

@@ -90,7 +90,7 @@ class Type:
     def is_scalar(self) -> bool:
         """Whether all its values have size 1."""
         if self.kind in SCALARS:
-            return not self.nullable
+            return True
         return self.is_optional and self.parameters[0].is_scalar
 
     @property
