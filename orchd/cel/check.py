@@ -48,9 +48,12 @@ class Declarations(Protocol):
     def find_field(self, struct: str, field: str) -> Type | None: ...
 
 
-def check(node: Node, declarations: Declarations) -> list[Issue]:
-    """Annotate a tree; return what is wrong with it. The tree of an expression with issues must not be evaluated."""
-    checker = _Checker(declarations)
+def check(node: Node, declarations: Declarations, *, lenient: bool = False) -> list[Issue]:
+    """Annotate a tree; return what is wrong with it. The tree of an expression with issues must not be evaluated.
+
+    A ``lenient`` check finds nothing wrong: what is not declared or does not fit is an error when it is evaluated.
+    """
+    checker = _Checker(declarations, lenient)
     with deep():
         checker.check(node)
         if not checker.issues:
@@ -67,7 +70,8 @@ def candidates(container: str, name: str) -> list[str]:
 
 
 class _Checker:
-    def __init__(self, declarations: Declarations) -> None:
+    def __init__(self, declarations: Declarations, lenient: bool) -> None:
+        self.lenient = lenient
         self.declarations = declarations
         self.bindings = Bindings()
         self.issues: list[Issue] = []
@@ -75,6 +79,8 @@ class _Checker:
         self.scopes: list[dict[str, Type]] = []
 
     def report(self, offset: int, message: str) -> Type:
+        if self.lenient:
+            return DYN
         self.issues.append(Issue(offset=offset, message=message))
         return ERROR
 
@@ -110,11 +116,24 @@ class _Checker:
     # Names.
 
     def lookup(self, name: str) -> Ident | None:
-        """Return the variable or type that a name stands for, as a typed node."""
+        """Return the variable or type that a name stands for, as a typed node.
+
+        Variables of comprehensions hide declared names; with a leading dot it is the other way round.
+        """
+        if name.startswith("."):
+            return self.declared(name) or self.local(name[1:])
+        return self.local(name) or self.declared(name)
+
+    def local(self, name: str) -> Ident | None:
+        for scope in reversed(self.scopes):
+            if name in scope:
+                found = self._found(name, scope[name])
+                found.local = True
+                return found
+        return None
+
+    def declared(self, name: str) -> Ident | None:
         for candidate in candidates(self.declarations.container, name):
-            for scope in reversed(self.scopes):
-                if candidate in scope:
-                    return self._found(candidate, scope[candidate])
             variable = self.declarations.find_variable(candidate)
             if variable is not None:
                 return self._found(candidate, variable)
@@ -147,13 +166,14 @@ class _Checker:
         if found is None:
             return self.undeclared(node.offset, node.name)
         node.name = found.name
+        node.local = found.local
         node.constant = found.constant
         return found.type
 
     def select(self, node: Select) -> Type:
         name = qualified_name(node)
-        if name is not None:
-            found = self.lookup(name)
+        if name is not None and self.local(name.partition(".")[0]) is None:
+            found = self.declared(name)
             if found is not None:
                 found.offset = node.offset
                 node.variable = found
@@ -324,7 +344,8 @@ class _Checker:
         if before is None:
             return type_
         if self.bindings.assignable([before], [type_]):
-            return more_general(before, type_)
+            # Null beside values that may be null does not make them all null.
+            return before if type_.kind == "null" and before.takes_null else more_general(before, type_)
         if not self.declarations.homogeneous:
             return DYN
         return self.report(node.offset, f"expected type '{before.text}' but found '{type_.text}'")

@@ -131,13 +131,16 @@ class Environment:
         """Return an environment with more variables and types."""
         return replace(self, variables={**self.variables, **variables}, structs={**self.structs, **(structs or {})})
 
-    def compile(self, text: str) -> Checked:
-        """Parse and check an expression. Raises nothing; look at the issues of the result."""
+    def compile(self, text: str, *, lenient: bool = False) -> Checked:
+        """Parse and check an expression. Raises nothing; look at the issues of the result.
+
+        ``lenient`` leaves everything but syntax to the evaluation: what is not declared or does not fit is an error there.
+        """
         source = Source(text)
         node, issues = parse(source, self.grammar)
         if not issues:
-            issues = check(node, self)
-        if not issues and self.validated:
+            issues = check(node, self, lenient=lenient)
+        if not issues and self.validated and not lenient:
             issues = validate.validate(node, self)
         told = tuple(Issue(offset=issue.offset, message=self.spell(issue.message)) for issue in issues)
         return Checked(source=source, environment=self, node=node, issues=told)

@@ -264,7 +264,7 @@ class _Estimator:
         self.locals.setdefault(name, []).append(local)
 
     def local(self, node: Node) -> _Local | None:
-        stack = self.locals.get(node.name) if isinstance(node, Ident) else None
+        stack = self.locals.get(node.name) if isinstance(node, Ident) and node.local else None
         return stack[-1] if stack else None
 
     def path(self, node: Node) -> Path:

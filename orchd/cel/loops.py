@@ -80,6 +80,15 @@ def _select_optional(frame: Meter, value: Value, keys: list[str], price: int) ->
     return result
 
 
+def failing(message: str) -> Evaluator:
+    """An expression that always is an error."""
+
+    def run(frame: Meter) -> Value:
+        raise EvaluationError(message)
+
+    return run
+
+
 def lazy_variable(slot: int, start: Evaluator) -> Evaluator:
     """Read a variable that is computed when it is first needed; an error stays its value."""
 

@@ -41,10 +41,9 @@ class Scope:
     def pop(self, name: str) -> None:
         self._locals[name].pop()
 
-    def slot(self, name: str) -> int:
-        stack = self._locals.get(name)
-        if stack:
-            return stack[-1]
+    def slot(self, name: str, *, local: bool) -> int:
+        if local:
+            return self._locals[name][-1]
         if name not in self.globals:
             self.globals[name] = self.reserve()
         return self.globals[name]

@@ -174,7 +174,7 @@ class _Planner:
             return _Constant(node.constant)
         attribute = Attribute()
         attribute.name = node.name
-        attribute.slot = self.scope.slot(node.name)
+        attribute.slot = self.scope.slot(node.name, local=node.local)
         return attribute
 
     def select(self, node: Select) -> _Plan:
@@ -290,8 +290,12 @@ class _Planner:
                 return loops.block(node, self)
         arguments = [node.target, *node.args] if node.target is not None else node.args
         plans = [self.plan(argument) for argument in arguments if argument is not None]
-        function = self.environment.functions[node.function]
+        function = self.environment.functions.get(node.function)
+        if function is None:
+            return loops.failing(f"no such overload: {node.function}")
         chosen = [overload for overload in function.overloads if overload.id in node.overloads]
+        # After a lenient check any overload may be meant.
+        chosen = chosen or list(function.overloads)
         cost = _cost_of(chosen)
         closures = [self.emit(plan) for plan in plans]
         match node.function:

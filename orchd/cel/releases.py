@@ -30,6 +30,7 @@ from orchd.cel.values import Value
 
 #: (since, until or None, library), in the order in which overloads are tried.
 _LIBRARIES = (
+    ((1, 0), None, standard.TOTAL_MILLISECONDS),
     ((1, 0), None, standard.LIBRARY),
     ((1, 0), None, urls.LIBRARY),
     ((1, 0), None, patterns.LIBRARY),

@@ -40,13 +40,17 @@ class Literal(Node):
 
 
 class Ident(Node):
-    """A name. The checker sets ``name`` to the declared one, and ``constant`` where the name stands for a value."""
+    """A name. The checker sets ``name`` to the declared one, and ``constant`` where the name stands for a value.
 
-    __slots__ = ("constant", "name")
+    ``local`` says that it is the variable of a comprehension.
+    """
+
+    __slots__ = ("constant", "local", "name")
 
     def __init__(self, offset: int, name: str) -> None:
         super().__init__(offset)
         self.name = name
+        self.local = False
         self.constant: Any = None
 
 

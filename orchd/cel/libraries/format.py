@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from orchd.cel import numbers, times
 from orchd.cel.costs import Meter
@@ -107,6 +107,15 @@ def _clause(precision: str | None, letter: str | None) -> _Clause:
 
 def format_text(meter: Meter, text: str, values: Value) -> str:
     """Return a text with clauses replaced by arguments. Raises `EvaluationError`."""
+    return _format(meter, text, values, _FORMATTERS)
+
+
+def format_plain(meter: Meter, text: str, values: Value) -> str:
+    """Like `format_text` in the newest version: numbers as other languages print them, and no quotes inside of lists."""
+    return _format(meter, text, values, _PLAIN)
+
+
+def _format(meter: Meter, text: str, values: Value, formatters: Mapping[str, _Formatter]) -> str:
     arguments = list(values)
     made: list[str] = []
     used = 0
@@ -115,7 +124,7 @@ def format_text(meter: Meter, text: str, values: Value) -> str:
             value = arguments[used]
             if value.__class__ is EvaluationError:
                 raise value
-            part = _FORMATTERS[part.letter](meter, part, value)
+            part = formatters[part.letter](meter, part, value)
             used += 1
         meter.work(len(part))
         made.append(part)
@@ -272,7 +281,47 @@ def _scientific(meter: Meter, clause: _Clause, value: Value) -> str:
     return text.rjust(min(width, MAX_WIDTH))
 
 
-_FORMATTERS: dict[str, Callable[[Meter, _Clause, Value], str]] = {
+def _number_text(value: float) -> str:
+    return {"+Inf": "Infinity", "-Inf": "-Infinity"}.get(numbers.special(value) or "") or numbers.plain(value)
+
+
+def _unquoted(meter: Meter, clause: _Clause, value: Value) -> str:
+    meter.work(1)
+    if value.__class__ is EvaluationError:
+        raise value
+    if value.__class__ is float:
+        return _number_text(value)
+    if is_list(value):
+        text = "[" + ", ".join(_unquoted(meter, clause, element) for element in value) + "]"
+    elif is_map(value):
+        rows = sorted((_unquoted(meter, clause, key), _unquoted(meter, clause, find_key(value, key))) for key in value)
+        text = "{" + ", ".join(f"{key}: {element}" for key, element in rows) + "}"
+    else:
+        return _string(meter, clause, value)
+    meter.work(len(text))
+    return text
+
+
+def _any_number(meter: Meter, clause: _Clause, value: Value) -> str:
+    return _number_text(value) if value.__class__ is float else _decimal(meter, clause, value)
+
+
+def _with_decimals(kind: str) -> _Formatter:
+    """``%f`` and ``%e`` of numbers of all types."""
+
+    def formatted(meter: Meter, clause: _Clause, value: Value) -> str:
+        number = value if value.__class__ is float else float(_integer(clause, value))
+        if not math.isfinite(number):
+            return _number_text(number)
+        precision = _PRECISION if clause.precision is None else min(clause.precision, MAX_WIDTH)
+        meter.work(precision)
+        return f"{number:.{precision}{kind}}"
+
+    return formatted
+
+
+_Formatter = Callable[[Meter, _Clause, Value], str]
+_FORMATTERS: dict[str, _Formatter] = {
     "s": _string,
     "d": _decimal,
     "f": _fixed,
@@ -282,6 +331,9 @@ _FORMATTERS: dict[str, Callable[[Meter, _Clause, Value], str]] = {
     "x": _hexadecimal,
     "X": _hexadecimal,
 }
+
+
+_PLAIN = {**_FORMATTERS, "s": _unquoted, "d": _any_number, "f": _with_decimals("f"), "e": _with_decimals("e")}
 
 
 def check_format(call: Call) -> Issue | None:

@@ -112,9 +112,7 @@ def _bits(name: str, call: Callable[[int, int], int]) -> Function:
     return function(
         f"math.{name}",
         overload(f"math_{name}_int_int", [INT, INT], INT, call),
-        overload(
-            f"math_{name}_uint_uint", [UINT, UINT], UINT, lambda left, right: Uint(call(left.value, right.value))
-        ),
+        overload(f"math_{name}_uint_uint", [UINT, UINT], UINT, lambda left, right: Uint(call(left.value, right.value))),
     )
 
 

@@ -469,11 +469,21 @@ _GETTERS = (
     _getter("getHours", times.hours, lambda nanos: times.whole(nanos, 3600 * operators.NANOS)),
     _getter("getMinutes", times.minutes, lambda nanos: times.whole(nanos, 60 * operators.NANOS)),
     _getter("getSeconds", times.seconds, lambda nanos: times.whole(nanos, operators.NANOS)),
-    _getter("getMilliseconds", times.milliseconds, lambda nanos: times.whole(nanos, 1_000_000)),
+    _getter("getMilliseconds", times.milliseconds, lambda nanos: times.whole(nanos, 1_000_000) % 1000),
 )
 
 LIBRARY = Library(
     name="standard",
     functions=_OPERATORS + _CONVERSIONS + _TEXTS + _GETTERS,
     types=(*types.NAMED.values(), LIST_A, MAP_AB, types.TYPE),
+)
+#: To be put before the standard library: milliseconds of a duration are all of it, as in the reference.
+TOTAL_MILLISECONDS = Library(
+    name="total milliseconds",
+    functions=(
+        function(
+            "getMilliseconds",
+            member("duration_getMilliseconds", [DURATION], INT, lambda value: times.whole(value.nanos, 1_000_000)),
+        ),
+    ),
 )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from orchd.cel.costs import PER_CHARACTER, UNBOUNDED, Cost, Estimate, Meter, Range, Sized, reading, size_of
-from orchd.cel.declare import Implementation, Library, Overload, function, member, overload
-from orchd.cel.libraries.format import format_text
+from orchd.cel.declare import Function, Implementation, Library, Overload, function, member, overload
+from orchd.cel.libraries.format import format_plain, format_text
 from orchd.cel.libraries.standard import count_reading
 from orchd.cel.syntax import Literal
 from orchd.cel.types import DYN, INT, STRING, Type, list_of
@@ -47,6 +47,17 @@ def _index_of(text: str, part: str, start: int = 0) -> int:
     if start < 0:
         raise _out_of_range(start)
     return text.find(part, start)
+
+
+def _index_in_range(search: Callable[[str, str, int], int]) -> Implementation:
+    """A search from an index that must be inside of the text."""
+
+    def find(text: str, part: str, start: int) -> int:
+        if not 0 <= start <= len(text):
+            raise _out_of_range(start)
+        return search(text, part, start)
+
+    return find
 
 
 def _last_index_of(text: str, part: str, last: int | None = None) -> int:
@@ -263,30 +274,54 @@ _BASIC = (
     ),
 )
 
+
+def _format(call: Implementation) -> Function:
+    return function(
+        "format",
+        Overload(
+            id="string_format",
+            parameters=(STRING, list_of(DYN)),
+            result=STRING,
+            call=call,
+            member=True,
+            metered=True,
+            sequential=True,
+            cost=_FORMAT,
+        ),
+    )
+
+
 #: The first version: without formats and quotes.
 FIRST = Library(name="strings 0", functions=_BASIC)
 LIBRARY = Library(
     name="strings",
     functions=(
         *_BASIC,
-        function(
-            "format",
-            Overload(
-                id="string_format",
-                parameters=(STRING, list_of(DYN)),
-                result=STRING,
-                call=format_text,
-                member=True,
-                metered=True,
-                sequential=True,
-                cost=_FORMAT,
-            ),
-        ),
+        _format(format_text),
         function("strings.quote", overload("strings_quote", [STRING], STRING, _quote, cost=_QUOTE)),
     ),
 )
-#: What version 3 adds.
-REVERSE = Library(
-    name="strings reverse",
-    functions=(function("reverse", member("string_reverse", [STRING], STRING, lambda text: text[::-1])),),
+#: The newest version, which no release has: other texts of formats, and starts of searches must be inside of the text.
+LATEST = Library(
+    name="strings 4",
+    functions=(
+        function(
+            "indexOf",
+            member("string_index_of_string_int", [STRING, STRING, INT], INT, _index_in_range(_index_of), cost=SEARCH),
+        ),
+        function(
+            "lastIndexOf",
+            member(
+                "string_last_index_of_string_int",
+                [STRING, STRING, INT],
+                INT,
+                _index_in_range(_last_index_of),
+                cost=SEARCH,
+            ),
+        ),
+        *_BASIC,
+        _format(format_plain),
+        function("strings.quote", overload("strings_quote", [STRING], STRING, _quote, cost=_QUOTE)),
+        function("reverse", member("string_reverse", [STRING], STRING, lambda text: text[::-1])),
+    ),
 )
