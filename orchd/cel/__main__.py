@@ -1,7 +1,8 @@
 """``python -m orchd.cel``: compile and evaluate expressions, one case of JSON per line, one answer per line.
 
 A case is ``{"id", "env", "binding", "expr", "limit"}``; its answer ``{"type", "cost_min", "cost_max", "cost", "value"}``, with "error",
-"program_error" or "compile_error" where there is no value. $CEL_ENVS names a file of environments (variables with their
+"program_error" or "compile_error" where there is no value. A case without "env" is one of the language itself and may bring
+"type_env", "container", "bindings" and "disable_check"; all libraries are there then. $CEL_ENVS names a file of environments (variables with their
 schemas and values), $CEL_DECLTYPES one of types. This is how implementations of the language are compared.
 """
 
@@ -18,7 +19,7 @@ from orchd.cel.cases import CaseEnvironments
 from orchd.cel.limits import deep
 from orchd.cel.program import ProgramError
 from orchd.cel.values import EvaluationError
-from orchd.cel.wire import to_wire
+from orchd.cel.wire import from_wire, to_wire
 
 #: The budget of a case that names none.
 BUDGET = 1_000_000
@@ -26,8 +27,14 @@ BUDGET = 1_000_000
 
 def answer(case: Mapping[str, Any], environments: CaseEnvironments) -> dict[str, Any]:
     """Return the answer to one case. Raises `KeyError` for an environment or a binding that is not known."""
-    environment = environments.environment(case["env"])
-    checked = environment.compile(case["expr"])
+    lenient = False
+    if "env" in case:
+        environment = environments.environment(case["env"])
+        bindings = environments.bindings(case["env"], case.get("binding", ""))
+    else:
+        environment, lenient = environments.language(case)
+        bindings = {name: from_wire(value) for name, value in (case.get("bindings") or {}).items()}
+    checked = environment.compile(case["expr"], lenient=lenient)
     if checked.issues:
         return {"compile_error": checked.text}
     cost = checked.estimate()
@@ -36,7 +43,6 @@ def answer(case: Mapping[str, Any], environments: CaseEnvironments) -> dict[str,
         program = checked.program()
     except ProgramError as error:
         return {**result, "program_error": str(error)}
-    bindings = environments.bindings(case["env"], case.get("binding", ""))
     outcome = program.evaluate(bindings, int(case.get("limit", BUDGET)))
     result["cost"] = outcome.cost
     if outcome.error is not None:
@@ -50,14 +56,16 @@ def answer(case: Mapping[str, Any], environments: CaseEnvironments) -> dict[str,
     return result
 
 
+def _read(path: str | None) -> dict[str, Any]:
+    if path is None:
+        return {}
+    content: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
+    return content
+
+
 def main(read: Callable[[], str] = sys.stdin.readline, write: Callable[[str], Any] = sys.stdout.write) -> None:
     """Answer cases until the input ends."""
-    with Path(os.environ["CEL_ENVS"]).open(encoding="utf-8") as envs:
-        described = json.load(envs)
-    declared: dict[str, Any] = {}
-    if "CEL_DECLTYPES" in os.environ:
-        with Path(os.environ["CEL_DECLTYPES"]).open(encoding="utf-8") as file:
-            declared = json.load(file)
+    described, declared = (_read(os.environ.get(name)) for name in ("CEL_ENVS", "CEL_DECLTYPES"))
     environments = CaseEnvironments(described, declared)
     while line := read():
         if line.strip():

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from orchd.cel import types
+from orchd.cel.declare import Function, Library, Overload
 from orchd.cel.environment import Environment, Struct, Variable
 from orchd.cel.libraries.authorizer import Answer, Question, make_authorizer, make_resource_check
-from orchd.cel.releases import environment_of_release
+from orchd.cel.releases import environment_of_release, language_environment
 from orchd.cel.schema import Declared, declare_variable
 from orchd.cel.types import Type, list_of, map_of, optional_of, struct
 from orchd.cel.values import NONE, Optional, Value
 from orchd.cel.wire import from_wire
 
-_PARAMETRIC = re.compile(r"(list|map|optional)\((.*)\)")
+_TOKENS = re.compile(r"[^(),\s]+|[(),]")
 _SIMPLE = {
     **types.NAMED,
     "dyn": types.DYN,
@@ -25,20 +27,38 @@ _SIMPLE = {
     "duration": types.DURATION,
     "type": types.TYPE,
 }
-UNBOUNDED = 2**63 - 1
+_MAKERS: dict[str, Callable[..., Type]] = {
+    "list": list_of,
+    "map": map_of,
+    "optional": optional_of,
+    "optional_type": optional_of,
+    "wrapper": types.wrapper,
+    "type": types.type_of_type,
+}
 
 
 def parse_type(text: str, vendor: str) -> Type:
-    """Return the type that a text such as ``map(string, list(int))`` describes."""
-    match = _PARAMETRIC.fullmatch(text)
-    if match is None:
-        return _SIMPLE.get(text) or struct(_type_name(text, vendor))
-    kind, inside = match.groups()
-    if kind == "map":
-        key, _, value = inside.partition(",")
-        return map_of(parse_type(key.strip(), vendor), parse_type(value.strip(), vendor))
-    inner = parse_type(inside, vendor)
-    return list_of(inner) if kind == "list" else optional_of(inner)
+    """Return the type that a text describes: ``map(string, list(int))``, ``tuple(T, U)``, the name of a struct.
+
+    Raises `ValueError` for a text that describes none.
+    """
+    tokens = [*_TOKENS.findall(text), ""]
+
+    def read() -> Type:
+        name = tokens.pop(0)
+        if name in ("", "(", ")", ","):
+            raise ValueError(f"not a type: {text}")
+        if tokens[0] != "(":
+            if re.fullmatch("[A-Z]", name):
+                return types.parameter(name)
+            return _SIMPLE.get(name) or struct(_type_name(name, vendor))
+        arguments = []
+        while tokens.pop(0) in ("(", ","):
+            arguments.append(read())
+        make = _MAKERS.get(name)
+        return types.opaque(name, *arguments) if make is None else make(*arguments)
+
+    return read()
 
 
 def parse_declared(described: Any, vendor: str) -> Declared:
@@ -77,6 +97,32 @@ class CaseEnvironments:
         if name not in self._environments:
             self._environments[name] = self._make(self._described[name])
         return self._environments[name]
+
+    def language(self, case: Mapping[str, Any]) -> tuple[Environment, bool]:
+        """Return the environment of a case of the language itself, and whether its check is lenient.
+
+        Such a case brings "type_env" (variables, and functions with overloads), "container" and "disable_check".
+        """
+        variables: dict[str, Variable] = {}
+        functions: list[Function] = []
+        for declared in case.get("type_env", ()):
+            if "type" in declared:
+                variables[declared["name"]] = Variable(type=parse_type(declared["type"], self.vendor))
+            else:
+                functions.append(Function(name=declared["name"], overloads=tuple(map(self._overload, declared["overloads"]))))
+        environment = language_environment().with_variables(variables)
+        if functions:
+            library = Library(name="declared", functions=tuple(functions))
+            environment = replace(environment, libraries=(library, *environment.libraries))
+        return replace(environment, container=case.get("container") or ""), bool(case.get("disable_check"))
+
+    def _overload(self, described: Mapping[str, Any]) -> Overload:
+        return Overload(
+            id=described["id"],
+            parameters=tuple(parse_type(text, self.vendor) for text in described["args"]),
+            result=parse_type(described["result"], self.vendor),
+            member=described["member"],
+        )
 
     def _make(self, described: Mapping[str, Any]) -> Environment:
         variables: dict[str, Variable] = {}

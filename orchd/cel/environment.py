@@ -228,7 +228,8 @@ def _tables(
 def _guarded(name: str, overload: Overload) -> Implementation:
     """Return the implementation of an overload, with a check of the types of arguments."""
     call = overload.call
-    assert call is not None, f"{overload.id} has no implementation"
+    if call is None:
+        return _unimplemented(name)
     parameters = overload.parameters
     if not overload.guarded or all(parameter.kind in ("dyn", "param") for parameter in parameters):
         return call
@@ -250,6 +251,15 @@ def _guarded(name: str, overload: Overload) -> Implementation:
         return call(*values)
 
     return call_guarded
+
+
+def _unimplemented(name: str) -> Implementation:
+    """Return what calls a function that is declared only."""
+
+    def call(*values: Value) -> Value:
+        raise _no_overload(name, values)
+
+    return call
 
 
 def _dispatcher(function: Function, metered: bool) -> Implementation:

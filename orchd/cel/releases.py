@@ -11,9 +11,12 @@ from orchd.cel import wellknown
 from orchd.cel.environment import Environment, Struct
 from orchd.cel.libraries import (
     authorizer,
+    bindings,
     comprehensions,
+    encoders,
     formats,
     lists,
+    math,
     mutation,
     network,
     optionals,
@@ -79,6 +82,32 @@ def environment_of_release(release: tuple[int, int], vendor: str, *, mutates: bo
         validated=release >= (1, 29),
         optionals=release >= (1, 28),
         keyword_fields=release >= (1, 31),
+    )
+
+
+@lru_cache(maxsize=1)
+def language_environment() -> Environment:
+    """Return the environment of the language itself with every library, in its newest version, without variables."""
+    return Environment(
+        libraries=(
+            standard.LIBRARY,
+            strings.LATEST,
+            sets.LIBRARY,
+            lists.LIBRARY,
+            math.LIBRARY,
+            encoders.LIBRARY,
+            bindings.LIBRARY,
+            bindings.BLOCKS,
+            network.LIBRARY,
+            network.CIDRS,
+            optionals.LIBRARY,
+            optionals.LISTS,
+            comprehensions.LIBRARY,
+        ),
+        structs=wellknown.STRUCTS,
+        named=wellknown.TYPES,
+        constants=wellknown.CONSTANTS,
+        escaped_names=True,
     )
 
 
