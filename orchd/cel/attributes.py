@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from orchd.cel.costs import EXCEEDED, Meter
+from orchd.cel.numbers import shortest
 from orchd.cel.objects import ObjectView
 from orchd.cel.operators import MISSING, find_key, get_item, is_list, is_map
 from orchd.cel.values import MAX_INT, MIN_INT, NONE, Cancelled, EvaluationError, Optional, Uint, Value, type_of
@@ -26,8 +27,6 @@ def text_of(value: Value) -> str:
     if value.__class__ is Uint:
         return str(value.value)
     if value.__class__ is float:
-        from orchd.cel.numbers import shortest
-
         return shortest(value)
     return str(value)
 

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 
-from orchd.cel.costs import FLAT, PER_CHARACTER, UNIT, Cost, Estimate, Range, Sized, reading, size_of
+from orchd.cel.costs import FLAT, PER_CHARACTER, UNIT, Cost, Estimate, Meter, Range, Sized, reading, size_of
 from orchd.cel.declare import Function, Implementation, Library, function, member, overload
 from orchd.cel.quoting import quote
 from orchd.cel.types import BOOL, INT, STRING, Type, opaque
@@ -29,7 +29,7 @@ class IP(Opaque):
     def __init__(self, address: _Address) -> None:
         self.address = address
 
-    def equals(self, other: Value) -> bool:
+    def equals(self, other: Value, meter: Meter) -> bool:
         if not isinstance(other, IP):
             raise no_overload()
         return self.address == other.address
@@ -54,7 +54,7 @@ class CIDR(Opaque):
     def __str__(self) -> str:
         return f"{self.address}/{self.bits}"
 
-    def equals(self, other: Value) -> bool:
+    def equals(self, other: Value, meter: Meter) -> bool:
         if not isinstance(other, CIDR):
             raise no_overload()
         return self.address == other.address and self.bits == other.bits
