@@ -110,13 +110,13 @@ def parse_cidrs(text: str) -> tuple[IPv4Network | IPv6Network, ...]:
 
 
 def parse_pairs(text: str) -> dict[str, str]:
-    """A map from ``a=b,c=d``; a key without ``=`` has the value "true"."""
+    """A map from ``a=b,c=d``; a key without ``=`` has the value ""."""
     out: dict[str, str] = {}
     for item in parse_strings(text):
-        key, equals, value = item.partition("=")
+        key, _, value = item.partition("=")
         if not key.strip():
             raise ValueError(f"{item!r} is not key=value")
-        out[key.strip()] = value.strip() if equals else "true"
+        out[key.strip()] = value.strip()
     return out
 
 

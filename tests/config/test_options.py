@@ -228,6 +228,7 @@ GROUP_OF_FLOWS = ORCH("flowcontrol.apiserver.{abbr}.io")
     [
         ("api/all=false", "invalid key with only api/all=false"),
         ("api/beta=1", '"api/beta=1": the value must be true or false'),
+        ("api/beta", '"api/beta=": the value must be true or false'),
         ("apps/v1=yes", '"apps/v1=yes": the value must be true or false'),
         ("apps/v9=false", 'unknown API version "apps/v9": did you mean "apps/v1"?'),
         ("apps/v1/a/b=true", 'unknown API version "apps/v1/a/b": did you mean "apps/v1"?'),
@@ -247,7 +248,7 @@ def test_unusable_runtime_config(value: str, message: str) -> None:
     [
         "apps/v1beta1", "extensions/v1beta1", "extensions/v1beta1/ingresses", "api/legacy",
         *(ORCH(f"{group}.{{abbr}}.io/{version}") for group, version in (
-            ("authentication", "v1beta1"), ("authorization", "v1beta1"), ("admissionregistration", "v1beta1"), ("imagepolicy", "v1alpha1"),
+            ("authentication", "v1beta1"), ("authorization", "v1beta1"), ("imagepolicy", "v1alpha1"),
             ("rbac.authorization", "v1beta1"), ("networking", "v1beta1"), ("scheduling", "v1alpha1"), ("admission", "v1"),
             ("eventratelimit.admission", "v1alpha1"),
         )),
@@ -258,6 +259,24 @@ def test_keys_of_former_versions_warn(key: str, on: str) -> None:
     settings = from_options(parse(f"--runtime-config={key}={on}"))
     assert len(settings.warnings) == 1 and f"{key} " in settings.warnings[0] and settings.warnings[0].endswith("no effect")
     assert builtin_catalog(ORCH, enabled=settings.api.runtime.enabled) is builtin_catalog(ORCH)
+
+
+def test_turning_off_an_unknown_resource_warns() -> None:
+    """What is not served stays so; to turn it on is an error."""
+    settings = from_options(parse("--runtime-config=apps/v1/deployment=false"))
+    assert settings.warnings == (
+        '--runtime-config: unknown resource of apps/v1 "deployment": did you mean "deployments"?: apps/v1/deployment has no effect',
+    )
+    assert builtin_catalog(ORCH, enabled=settings.api.runtime.enabled) is builtin_catalog(ORCH)
+
+
+@pytest.mark.parametrize("group", ["apiextensions", "admissionregistration"])
+def test_versions_that_only_their_own_key_enables(group: str) -> None:
+    """Versions that the reference has removed are not among those of api/all and api/beta."""
+    group = ORCH(f"{group}.{{abbr}}.io")
+    for value, on in (("api/all=true,api/beta=true", False), (f"{group}/v1beta1=true", True), (f"{group}/v1beta1", True)):
+        runtime = from_options(parse(f"--runtime-config={value}")).api.runtime
+        assert runtime.enabled(group, "v1beta1", False) is on
 
 
 def test_always_allow_turns_anonymous_off() -> None:

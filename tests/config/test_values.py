@@ -15,7 +15,7 @@ from orchd.config.values import NamedCertKey, format_duration, parse
     ("duration", "500ms", 0.5), ("string", "a,b", "a,b"), ("strings", "a,b", ("a", "b")),
     ("strings", '"a,b",c', ("a,b", "c")), ("strings", "", ()), ("stringArray", "a,b", ("a,b",)),
     ("mapStringBool", "A=true,B=false", {"A": True, "B": False}),
-    ("mapStringString", "api/all,x=y=z", {"api/all": "true", "x": "y=z"}),
+    ("mapStringString", "api/all,x=y=z", {"api/all": "", "x": "y=z"}),
     ("portRange", "30000-32767", (30000, 32767)), ("portRange", "100+5", (100, 105)), ("portRange", "80", (80, 80)),
     ("namedCertKey", "a.crt,a.key:*.x.y,z",
      (NamedCertKey(cert_file="a.crt", key_file="a.key", names=("*.x.y", "z")),)),
