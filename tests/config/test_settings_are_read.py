@@ -9,7 +9,8 @@ from typing import Any
 
 import orchd
 from orchd.config import settings
-from orchd.config.table import table
+from orchd.config.table import COMPONENTS, table
+from orchd.controllers.settings import ControllerSettings
 
 _ROOT = Path(orchd.__file__).parent
 #: Fields that only select which of several others is used.
@@ -30,11 +31,15 @@ def test_every_setting_is_read() -> None:
     assert not unread
 
 
-def test_every_built_flag_is_used() -> None:
-    """Each flag that is marked built, and not merely deprecated, is named where settings are made from values or read
-    by name elsewhere."""
-    code = "\n".join(path.read_text() for path in _ROOT.rglob("*.py") if path.name not in ("apiserver.py", "shared.py"))
+def test_every_settable_flag_is_used() -> None:
+    """Each flag that accepts other values than its default, and is not merely deprecated or without effect, is named where settings
+    are made from values or read by name elsewhere."""
+    code = "\n".join(path.read_text() for path in _ROOT.rglob("*.py") if path.parent.name != "rows")
     named = set(re.findall(r'"([a-z0-9{}-]+)"', code))
     named |= {prefix + rest for rest in re.findall(r'"\{prefix\}(-[a-z-]+)"', code) for prefix in ("audit-log", "audit-webhook")}
-    silent = {flag.name for flag in table() if flag.built and not flag.deprecated and flag.name not in named}
+    named |= {prefix + rest for prefix in named if prefix.startswith("cluster-signing") for rest in ("-cert-file", "-key-file")}
+    named |= {f"{name}-flagfile" for name in COMPONENTS}
+    # Settings of controllers are named as their flags.
+    named |= {each.name.replace("_", "-") for each in fields(ControllerSettings)}
+    silent = {flag.name for flag in table() if flag.settable and not (flag.deprecated or flag.noop) and flag.name not in named}
     assert not silent

@@ -6,7 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchd.config.values import NamedCertKey, format_duration, parse
+from orchd.config import values
+from orchd.config.values import DURATION, FlagType, NamedCertKey, format_duration
+
+TYPES = {each.name: each for each in vars(values).values() if isinstance(each, FlagType)}
 
 
 @pytest.mark.parametrize(("type_", "text", "value"), [
@@ -22,7 +25,7 @@ from orchd.config.values import NamedCertKey, format_duration, parse
 ])
 def test_values_of_every_type_are_parsed(type_: str, text: str, value: object) -> None:
     """Every type accepts what the reference's flags accept."""
-    assert parse(type_, text) == value
+    assert TYPES[type_].parse(text) == value
 
 
 @pytest.mark.parametrize(("type_", "text"), [
@@ -34,24 +37,23 @@ def test_values_of_every_type_are_parsed(type_: str, text: str, value: object) -
 def test_invalid_values_are_refused(type_: str, text: str) -> None:
     """Text that is not of the type is an error."""
     with pytest.raises(ValueError, match=r"\S"):
-        parse(type_, text)
+        TYPES[type_].parse(text)
 
 
 @given(st.integers(min_value=-(10**9), max_value=10**9))
 def test_duration_round_trip(milliseconds: int) -> None:
     """A formatted duration parses to the same value."""
     seconds = milliseconds / 1000
-    assert parse("duration", format_duration(seconds)) == pytest.approx(seconds, rel=1e-5, abs=1e-3)
+    assert DURATION.parse(format_duration(seconds)) == pytest.approx(seconds, rel=1e-5, abs=1e-3)
 
 
-@given(st.sampled_from(["bool", "int", "float", "duration", "strings", "ip", "cidrs", "mapStringBool",
-                        "mapStringString", "portRange", "namedCertKey"]), st.text(max_size=40))
+@given(st.sampled_from(list(TYPES)), st.text(max_size=40))
 def test_any_text_is_a_value_or_an_error(type_: str, text: str) -> None:
     """Any text parses to a value, the same each time, or raises a ValueError with a message."""
     try:
-        value = parse(type_, text)
+        value = TYPES[type_].parse(text)
     except ValueError as error:
         assert str(error)
         return
-    again = parse(type_, text)
+    again = TYPES[type_].parse(text)
     assert again == value or again != again  # NaN is a float
