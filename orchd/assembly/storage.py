@@ -13,7 +13,8 @@ from orchd.cache.caches import Caches
 from orchd.cache.metrics import cache_instruments
 from orchd.config.documents import types
 from orchd.config.documents.decoding import decode_document
-from orchd.config.settings import EtcdSettings, Settings
+from orchd.config.sections.storage import EtcdSettings
+from orchd.config.settings import Settings
 from orchd.kinds.catalog import builtin_catalog
 from orchd.store.compaction import HistoryLimits
 from orchd.store.encrypted import EncryptedStore, SharedEncryptedStore, is_object, refuse_encrypted

@@ -16,11 +16,12 @@ from typing import Any, NoReturn
 
 from twisted.python import usage
 
+from orchd.config.capabilities import Capabilities
 from orchd.config.flag import FlagTable
+from orchd.config.flag_values import FlagValues
 from orchd.config.help import usage_text
 from orchd.config.nearest import nearest
-from orchd.config.settings import Capabilities, ComponentFlags, Settings
-from orchd.config.settings_builder import from_values
+from orchd.config.settings import Settings, build_settings
 from orchd.config.source import FlagError, Mention, Reader
 from orchd.config.table import AMBIGUOUS, COMPONENTS, component_table, private_flags, table
 from orchd.config.values import FLOAT, INT
@@ -79,16 +80,11 @@ class Options(usage.Options):
 
     def _make_settings(self) -> None:
         """Settings from `by_name`. Raises FlagError."""
-        made = from_values(
-            self.dialect,
-            self.by_name,
-            given=self.given.keys(),
-            capabilities=self._capabilities,
-            components={name: self._component(name) for name in COMPONENTS},
-        )
+        components = {name: self._component(name) for name in COMPONENTS}
+        made = build_settings(FlagValues(self.dialect, self.by_name, self.given), components, self._capabilities)
         self.settings = replace(made, warnings=(*self.warnings, *made.warnings))
 
-    def _component(self, name: str) -> ComponentFlags:
+    def _component(self, name: str) -> FlagValues:
         """The flags of a component in this process: the server's, and over them those of the component's flag file."""
         flags, private = component_table(name), private_flags(name)
         values = flags.defaults(self.dialect)
@@ -103,7 +99,7 @@ class Options(usage.Options):
             values |= self._parse(mentions, values)
             given |= {mention.flag.name for mention in mentions}
             self._refuse(flags, {mention.flag.name: mention for mention in mentions}, values)
-        return ComponentFlags(values=values, given=frozenset(given))
+        return FlagValues(self.dialect, values, given)
 
     def _chosen_dialect(self, mentions: Sequence[Mention]) -> Dialect:
         for mention in reversed(mentions):
@@ -211,6 +207,14 @@ class PlainErrors:
 
 class TwistdOptions(PlainErrors, Options):
     """`Options` for `twistd`."""
+
+
+def from_options(options: Options) -> Settings:
+    """The settings of `options`. Parses an empty command line first if the options have not been parsed."""
+    if options.settings is None:
+        options.parseOptions(())
+    assert options.settings is not None
+    return options.settings
 
 
 def from_mapping(values: Mapping[str, str], **keywords: Any) -> Options:

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from twisted.python.usage import UsageError
 
-from orchd.config.options import Options, TwistdOptions, from_mapping
-from orchd.config.settings import Capabilities, from_options, object_settings
+from orchd.config.capabilities import Capabilities
+from orchd.config.options import Options, TwistdOptions, from_mapping, from_options
+from orchd.config.settings import object_settings
 from orchd.config.table import table
 from orchd.dialect import KUBERNETES, ORCH
 from orchd.kinds.catalog import builtin_catalog

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields, is_dataclass
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 import orchd
-from orchd.config import settings
+from orchd.config import sections
 from orchd.config.table import COMPONENTS, table
 from orchd.controllers.settings import ControllerSettings
 
@@ -19,12 +21,16 @@ _INNER = {"backend"}
 
 def test_every_setting_is_read() -> None:
     """Code outside the configuration reads each field of the settings."""
-    code = "\n".join(path.read_text() for path in _ROOT.rglob("*.py") if path.parent.name != "config")
+    code = "\n".join(path.read_text() for path in _ROOT.rglob("*.py") if not path.is_relative_to(_ROOT / "config"))
     asked = set(re.findall(r"\.([a-z_0-9]+)\b", code))
-    groups: list[type[Any]] = [
-        each for each in vars(settings).values() if is_dataclass(each) and isinstance(each, type) and each.__name__.endswith("Settings")
-    ]
-    assert len(groups) > 5
+    modules = [import_module(f"{sections.__name__}.{module.name}") for module in iter_modules(sections.__path__)]
+    groups: set[type[Any]] = {
+        each
+        for module in modules
+        for each in vars(module).values()
+        if is_dataclass(each) and isinstance(each, type) and each.__name__.endswith("Settings")
+    }
+    assert len(groups) > 15
     unread = {f"{group.__name__}.{field.name}" for group in groups for field in fields(group)} - {
         f"{group.__name__}.{name}" for group in groups for name in asked | _INNER
     }
