@@ -88,8 +88,8 @@ def object_settings(settings: Settings) -> ObjectSettings:
     return ObjectSettings(
         dialect=settings.dialect,
         allow_privileged=settings.api.allow_privileged,
-        service_cidrs=settings.api.service_ranges,
-        node_ports=settings.api.node_ports,
+        service_cidrs=settings.api.service_cluster_ip_range,
+        node_ports=settings.api.service_node_port_range,
         features=settings.api.features,
-        garbage_collection=settings.api.garbage_collection,
+        garbage_collection=settings.api.enable_garbage_collector,
     )

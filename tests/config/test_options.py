@@ -176,7 +176,7 @@ def test_default_settings() -> None:
     assert settings.authorization.modes == ("RBAC",)
     assert settings.serving.min_tls == "VersionTLS12"
     assert settings.serving.cert_dir == settings.storage.data_dir + "/pki"
-    assert settings.api.service_ranges == (ip_network("10.0.0.0/24"),)
+    assert settings.api.service_cluster_ip_range == (ip_network("10.0.0.0/24"),)
     assert settings.authentication.service_accounts.issuers == (ORCH("https://{long}.default.svc"),)
     assert "NamespaceLifecycle" in settings.admission.plugins
     assert "NodeRestriction" not in settings.admission.plugins

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from dataclasses import fields, is_dataclass
 from importlib import import_module
@@ -10,7 +11,7 @@ from pkgutil import iter_modules
 from typing import Any
 
 import orchd
-from orchd.config import sections
+from orchd.config import sections, settings
 from orchd.config.table import COMPONENTS, table
 from orchd.controllers.settings import ControllerSettings
 
@@ -22,8 +23,9 @@ _INNER = {"backend"}
 def test_every_setting_is_read() -> None:
     """Code outside the configuration reads each field of the settings."""
     code = "\n".join(path.read_text() for path in _ROOT.rglob("*.py") if not path.is_relative_to(_ROOT / "config"))
+    code += inspect.getsource(settings.object_settings)
     asked = set(re.findall(r"\.([a-z_0-9]+)\b", code))
-    modules = [import_module(f"{sections.__name__}.{module.name}") for module in iter_modules(sections.__path__)]
+    modules = [settings, *(import_module(f"{sections.__name__}.{module.name}") for module in iter_modules(sections.__path__))]
     groups: set[type[Any]] = {
         each
         for module in modules

@@ -16,8 +16,8 @@ class AdmissionSettings:
 
     plugins: tuple[str, ...]
     config_file: str
-    not_ready_toleration_seconds: int
-    unreachable_toleration_seconds: int
+    default_not_ready_toleration_seconds: int
+    default_unreachable_toleration_seconds: int
 
 
 def admission(flags: FlagValues, can: Capabilities) -> AdmissionSettings:
@@ -28,8 +28,8 @@ def admission(flags: FlagValues, can: Capabilities) -> AdmissionSettings:
     return AdmissionSettings(
         plugins=(*ordered, *sorted(chosen.difference(ordered))),
         config_file=flags["admission-control-config-file"],
-        not_ready_toleration_seconds=flags.at_least("default-not-ready-toleration-seconds", 0),
-        unreachable_toleration_seconds=flags.at_least("default-unreachable-toleration-seconds", 0),
+        default_not_ready_toleration_seconds=flags.at_least("default-not-ready-toleration-seconds", 0),
+        default_unreachable_toleration_seconds=flags.at_least("default-unreachable-toleration-seconds", 0),
     )
 
 

@@ -21,15 +21,15 @@ class ApiSettings:
 
     runtime: RuntimeConfig
     features: Mapping[str, bool]
-    service_ranges: tuple[IPv4Network | IPv6Network, ...]
-    node_ports: tuple[int, int]
+    service_cluster_ip_range: tuple[IPv4Network | IPv6Network, ...]
+    service_node_port_range: tuple[int, int]
     service_node_port: int
     allow_privileged: bool
     delete_collection_workers: int
     #: How the endpoints of the API service are maintained (lease, master-count or none), and the number of servers.
-    endpoint_reconciler: str
-    server_count: int
-    garbage_collection: bool
+    endpoint_reconciler_type: str
+    apiserver_count: int
+    enable_garbage_collector: bool
     #: Seconds that the identity lease of a server is valid, and between its renewals.
     identity_lease: tuple[int, int]
 
@@ -44,14 +44,14 @@ def api(flags: FlagValues) -> ApiSettings:
     return ApiSettings(
         runtime=runtime,
         features=flags.features,
-        service_ranges=_service_ranges(flags),
-        node_ports=ports,
+        service_cluster_ip_range=_service_ranges(flags),
+        service_node_port_range=ports,
         service_node_port=port,
         allow_privileged=flags["allow-privileged"],
         delete_collection_workers=flags.at_least("delete-collection-workers", 1),
-        garbage_collection=flags["enable-garbage-collector"],
-        endpoint_reconciler=flags["endpoint-reconciler-type"],
-        server_count=flags.at_least("apiserver-count", 1),
+        enable_garbage_collector=flags["enable-garbage-collector"],
+        endpoint_reconciler_type=flags["endpoint-reconciler-type"],
+        apiserver_count=flags.at_least("apiserver-count", 1),
         identity_lease=(
             flags.at_least("identity-lease-duration-seconds", 1),
             flags.at_least("identity-lease-renew-interval-seconds", 1),

@@ -24,18 +24,18 @@ class EtcdSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StorageSettings:
-    """The store and its history. `compaction_interval` 0 disables compaction. History is retained for `history_duration`
+    """The store and its history. `etcd_compaction_interval` 0 disables compaction. History is retained for `history_duration`
     seconds, in the embedded store for `history_events` changes at most. `etcd` is None for the embedded store."""
 
     data_dir: str
     backend: str
-    compaction_interval: float
+    etcd_compaction_interval: float
     history_duration: float
     history_events: int
     event_ttl: float
     #: True to serve the number of objects of each resource as a metric.
     counted: bool
-    encryption_file: str
+    encryption_provider_config: str
     etcd: EtcdSettings | None
 
 
@@ -47,11 +47,11 @@ def storage(flags: FlagValues) -> StorageSettings:
     return StorageSettings(
         data_dir=flags["data-dir"],
         backend=flags["storage-backend"] or ("etcd3" if flags["etcd-servers"] else "sqlite"),
-        compaction_interval=flags.at_least("etcd-compaction-interval", 0),
+        etcd_compaction_interval=flags.at_least("etcd-compaction-interval", 0),
         history_duration=flags.at_least("history-duration", 1),
         history_events=flags.at_least("history-events", 1),
         event_ttl=flags.at_least("event-ttl", 0),
-        encryption_file=flags["encryption-provider-config"],
+        encryption_provider_config=flags["encryption-provider-config"],
         counted=flags.at_least("etcd-count-metric-poll-period", 0) > 0,
         etcd=_etcd(flags),
     )
