@@ -13,8 +13,7 @@ from twisted.internet.interfaces import IStreamServerEndpoint
 
 from orchd.assembly.capabilities import capabilities
 from orchd.assembly.server import ApiServer
-from orchd.config import settings as config
-from orchd.config.options import TwistdOptions
+from orchd.config.options import TwistdOptions, from_options
 from orchd.daemon import ProcessEnd, YoungCollector, collect_seldom, exit_cleanly_on_sigterm, settle_memory
 from orchd.txkit.json_log import LoggedServices
 from orchd.txkit.log import Logger, set_verbosity
@@ -41,7 +40,7 @@ def makeService(options: Options, reactor: Any = None, endpoint: IStreamServerEn
     failures are in the service's `ready` (see docs/embedding.md), and OSError and ValueError are raised for missing or
     invalid files.
     """
-    settings = config.from_options(options)
+    settings = from_options(options)
     for text in settings.warnings:
         _log.warn("{text}", text=text)
     if reactor is not None:

@@ -98,6 +98,9 @@ LAYERS = {
     # Drop-in plugins are looked for where all drop-ins are.
     "scheduler": "client kinds txkit plugins",
     "config": "kinds pki.tls_names",
+    # Flags, then their values, then the settings that are built from them; the command line is above all of them.
+    "config.rows": "config.flag config.values",
+    "config.sections": "kinds pki.tls_names config.capabilities config.choices config.flag_values config.nearest config.values",
     "plugins": "-",
     "testing": ANYTHING,
     # The composition root; only this and tap import every implementation.

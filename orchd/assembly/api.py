@@ -123,7 +123,7 @@ class Api:
             RunningWatches(reactor, identity.authorization.union, forbidden),
             reactor,
             runtime.random,
-            shortest=settings.serving.min_watch_timeout,
+            shortest=settings.serving.min_request_timeout,
             resumes_efficiently=runtime.objects.feature("EfficientWatchResumption"),
         )
         self.deadline = Deadline(reactor, settings.serving.request_timeout)

@@ -15,6 +15,9 @@ _WEBHOOK: Final = {
     "objectSelector": {},
     "timeoutSeconds": 10,
 }
+_WEBHOOK_V1BETA1: Final = {
+    **_WEBHOOK, "failurePolicy": "Ignore", "matchPolicy": "Exact", "sideEffects": "Unknown", "timeoutSeconds": 30,
+}
 _QUEUES: Final = {"handSize": 8, "queues": 64, "queueLengthLimit": 50}
 _SERVICE_PORT: Final = {"port": 443}
 _ENDPOINT_PORT: Final = {"name": "", "protocol": "TCP"}
@@ -24,6 +27,10 @@ CONSTANTS: Final[dict[str, dict[str, Any]]] = {
     "admissionregistration/v1.RuleWithOperations": {"scope": "*"},
     "admissionregistration/v1.ServiceReference": _SERVICE_PORT,
     "admissionregistration/v1.ValidatingWebhook": _WEBHOOK,
+    "admissionregistration/v1beta1.MutatingWebhook": {**_WEBHOOK_V1BETA1, "reinvocationPolicy": "Never"},
+    "admissionregistration/v1beta1.RuleWithOperations": {"scope": "*"},
+    "admissionregistration/v1beta1.ServiceReference": _SERVICE_PORT,
+    "admissionregistration/v1beta1.ValidatingWebhook": _WEBHOOK_V1BETA1,
     "apiextensions/v1.CustomResourceDefinitionSpec": {"conversion": {"strategy": "None"}},
     "apiextensions/v1.ServiceReference": _SERVICE_PORT,
     "apiextensions/v1beta1.CustomResourceDefinitionSpec": {
@@ -57,6 +64,11 @@ def _zeros(**members: int) -> Rule:
         return {**value, **missing} if missing else value
 
     return rule
+
+
+def _webhook_v1beta1(value: Object, settings: ObjectSettings) -> Object:
+    """An empty list of review versions means the only one that the first webhooks knew."""
+    return value if value.get("admissionReviewVersions") else {**value, "admissionReviewVersions": ["v1beta1"]}
 
 
 def _binding(value: Object, settings: ObjectSettings) -> Object:
@@ -120,6 +132,8 @@ def _endpoint_v1beta1(value: Object, settings: ObjectSettings) -> Object:
 
 
 RULES: Final[dict[str, Rule]] = {
+    "admissionregistration/v1beta1.MutatingWebhook": _webhook_v1beta1,
+    "admissionregistration/v1beta1.ValidatingWebhook": _webhook_v1beta1,
     "apiextensions/v1.CustomResourceDefinition": _definition,
     "apiextensions/v1beta1.CustomResourceDefinition": _definition_v1beta1,
     "discovery/v1beta1.Endpoint": _endpoint_v1beta1,

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from orchd.config.flag_values import FlagValues
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verbosity:
@@ -21,6 +23,15 @@ class Verbosity:
             if fnmatchcase(last, pattern) or fnmatchcase(namespace, pattern):
                 return level
         return self.default
+
+
+def verbosity(flags: FlagValues) -> Verbosity:
+    """Raises FlagError."""
+    try:
+        modules = parse_modules(flags["vmodule"])
+    except ValueError as error:
+        raise flags.error("vmodule", str(error)) from None
+    return Verbosity(default=flags.at_least("v", 0), modules=modules)
 
 
 def parse_modules(texts: Iterable[str]) -> tuple[tuple[str, int], ...]:

@@ -25,7 +25,6 @@ _PATTERNS: Final = (
 #: accepted with a warning.
 _REMOVED: Final = {
     "admission.{abbr}.io": ("v1", "v1beta1"),
-    "admissionregistration.{abbr}.io": ("v1beta1",),
     "apiregistration.{abbr}.io": ("v1beta1",),
     "apps": ("v1beta1", "v1beta2"),
     "authentication.{abbr}.io": ("v1beta1",),
@@ -43,7 +42,7 @@ _REMOVED: Final = {
 #: A key of former releases, without an effect.
 _LEGACY: Final = "api/legacy"
 #: (first segment of the group, version) of versions that only their own key enables: removed from the reference.
-_BY_NAME: Final = frozenset((("apiextensions", "v1beta1"),))
+_BY_NAME: Final = frozenset((("admissionregistration", "v1beta1"), ("apiextensions", "v1beta1")))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,8 +108,13 @@ def parse_runtime_config(dialect: Dialect, given: Mapping[str, str]) -> RuntimeC
         elif version in known and len(parts) <= 2:
             versions[version] = on
         elif version in known and len(parts) == 3:
-            _check_resource(dialect, parts)
-            resources[version, parts[2]] = on
+            names = _resources(dialect, parts[0], parts[1])
+            if parts[2] in names:
+                resources[version, parts[2]] = on
+            elif on:
+                raise ValueError(unknown(f"resource of {version}", parts[2], names))
+            else:
+                warnings.append(f"{unknown(f'resource of {version}', parts[2], names)}: {key} has no effect")
         else:
             raise ValueError(unknown("API version", key, [*known, *(k for k, _ in _PATTERNS)]))
     return RuntimeConfig(by_pattern=by_pattern, versions=versions, resources=resources, warnings=tuple(warnings))
@@ -128,9 +132,7 @@ def _group_and_version(parts: list[str]) -> tuple[str, str]:
     return split_group_version(parts[0]) if len(parts) == 1 else (parts[0], parts[1])
 
 
-def _check_resource(dialect: Dialect, parts: list[str]) -> None:
-    group, version, plural = parts
+def _resources(dialect: Dialect, group: str, version: str) -> list[str]:
+    """The plurals of a version's resources."""
     catalog = builtin_catalog(dialect, enabled=lambda g, v, default: (g, v) == (group, version))
-    names = [r.plural for r in catalog.in_version(group, version)]
-    if plural not in names:
-        raise ValueError(unknown(f"resource of {group_version(group, version)}", plural, names))
+    return [resource.plural for resource in catalog.in_version(group, version)]

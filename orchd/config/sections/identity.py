@@ -5,17 +5,14 @@ Messages of these checks are the reference's. Durations are seconds; "" means th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
-from orchd.config.source import FlagError
+from orchd.config import choices
+from orchd.config.capabilities import Capabilities, check_built
+from orchd.config.flag_values import FlagValues
 from orchd.config.values import url_parts
-from orchd.dialect import Dialect
-
-Values = Mapping[str, Any]
-#: Creates the error of a flag from its name in the tables and a message.
-Fail = Callable[[str, str], FlagError]
 
 #: Algorithms that --oidc-signing-algs may name.
 _ALGORITHMS: Final = ("RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512")
@@ -103,86 +100,92 @@ class AuthorizationSettings:
     config_file: str = ""
 
 
-def authorization(values: Values, given: Collection[str], fail: Fail) -> AuthorizationSettings:
-    """Authorization settings. The modes must have been checked to be known. Raises FlagError."""
-    if values["authorization-config"]:
-        excluded = [name for name in given if name == "authorization-mode" or name.startswith("authorization-webhook-")]
+def authorization(flags: FlagValues, can: Capabilities) -> AuthorizationSettings:
+    """Raises FlagError."""
+    modes: tuple[str, ...] = flags["authorization-mode"]
+    if not modes and not flags["authorization-config"]:
+        raise flags.error("authorization-mode", "at least one authorization-mode must be passed")
+    for mode in modes:
+        check_built(flags, "authorization-mode", "mode", mode, choices.AUTHORIZERS, can.authorizers)
+    if flags["authorization-config"]:
+        excluded = [name for name in flags.given if name == "authorization-mode" or name.startswith("authorization-webhook-")]
         if excluded:
             why = f"can not be specified when --authorization-mode or --authorization-webhook-* flags are defined: --{min(excluded)}"
-            raise fail("authorization-config", why)
+            raise flags.error("authorization-config", why)
         return AuthorizationSettings(
-            config_file=values["authorization-config"], policy_file=values["authorization-policy-file"]
+            config_file=flags["authorization-config"], policy_file=flags["authorization-policy-file"]
         )
-    modes: tuple[str, ...] = values["authorization-mode"]
     if len(set(modes)) != len(modes):
         quoted = " ".join(f'"{mode}"' for mode in modes)
-        raise fail("authorization-mode", f"authorization-mode [{quoted}] has mode specified more than once")
-    policies, config = values["authorization-policy-file"], values["authorization-webhook-config-file"]
+        raise flags.error("authorization-mode", f"authorization-mode [{quoted}] has mode specified more than once")
+    policies, config = flags["authorization-policy-file"], flags["authorization-webhook-config-file"]
     if "ABAC" in modes and not policies:
-        raise fail("authorization-mode", "authorization-mode ABAC's authorization policy file not passed")
+        raise flags.error("authorization-mode", "authorization-mode ABAC's authorization policy file not passed")
     if "Webhook" in modes and not config:
-        raise fail("authorization-mode", "authorization-mode Webhook's authorization config file not passed")
+        raise flags.error("authorization-mode", "authorization-mode Webhook's authorization config file not passed")
     if policies and "ABAC" not in modes:
-        raise fail("authorization-policy-file", "cannot specify --authorization-policy-file without mode ABAC")
+        raise flags.error("authorization-policy-file", "cannot specify --authorization-policy-file without mode ABAC")
     if config and "Webhook" not in modes:
-        raise fail(
+        raise flags.error(
             "authorization-webhook-config-file", "cannot specify --authorization-webhook-config-file without mode Webhook"
         )
     webhook = None
     if config:
         webhook = AuthorizationWebhookSettings(
             config_file=config,
-            version=values["authorization-webhook-version"],
-            authorized_ttl=values["authorization-webhook-cache-authorized-ttl"],
-            unauthorized_ttl=values["authorization-webhook-cache-unauthorized-ttl"],
+            version=flags["authorization-webhook-version"],
+            authorized_ttl=flags["authorization-webhook-cache-authorized-ttl"],
+            unauthorized_ttl=flags["authorization-webhook-cache-unauthorized-ttl"],
         )
     return AuthorizationSettings(modes=modes, policy_file=policies, webhook=webhook)
 
 
-def authentication(
-    values: Values, given: Collection[str], fail: Fail, dialect: Dialect, *, anonymous: bool
-) -> AuthenticationSettings:
-    """Authentication settings from flag values. Raises FlagError."""
-    oidc = [name for name in given if name.startswith("oidc-")]
-    if values["authentication-config"] and oidc:
+def authentication(flags: FlagValues, authorizers: AuthorizationSettings) -> AuthenticationSettings:
+    """Raises FlagError."""
+    anonymous = flags["anonymous-auth"]
+    if anonymous and "AlwaysAllow" in authorizers.modes:
+        anonymous = False
+        flags.warnings.append("--authorization-mode=AlwaysAllow turns --anonymous-auth off")
+    oidc = [name for name in flags.given if name.startswith("oidc-")]
+    if flags["authentication-config"] and oidc:
         why = f"authentication-config file and oidc-* flags are mutually exclusive: --{min(oidc)}"
-        raise fail("authentication-config", why)
+        raise flags.error("authentication-config", why)
     return AuthenticationSettings(
         anonymous=anonymous,
-        client_ca_file=values["client-ca-file"],
-        token_file=values["token-auth-file"],
-        audiences=values["api-audiences"],
-        service_accounts=_service_accounts(values, fail, dialect),
-        bootstrap_tokens=values["enable-bootstrap-token-auth"],
-        front_proxy=front_proxy(values, fail),
-        oidc=_oidc(values, fail),
-        webhook=_token_webhook(values),
-        config_file=values["authentication-config"],
-        anonymous_given="anonymous-auth" in given,
+        client_ca_file=flags["client-ca-file"],
+        token_file=flags["token-auth-file"],
+        audiences=flags["api-audiences"],
+        service_accounts=_service_accounts(flags),
+        bootstrap_tokens=flags["enable-bootstrap-token-auth"],
+        front_proxy=front_proxy(flags),
+        oidc=_oidc(flags),
+        webhook=_token_webhook(flags),
+        config_file=flags["authentication-config"],
+        anonymous_given="anonymous-auth" in flags.given,
     )
 
 
-def _service_accounts(values: Values, fail: Fail, dialect: Dialect) -> ServiceAccountSettings:
-    issuers: tuple[str, ...] = values["service-account-issuer"]
-    if not issuers and values["service-account-signing-key-file"]:
-        raise fail("service-account-issuer", "is needed together with --service-account-signing-key-file")
+def _service_accounts(flags: FlagValues) -> ServiceAccountSettings:
+    issuers: tuple[str, ...] = flags["service-account-issuer"]
+    if not issuers and flags["service-account-signing-key-file"]:
+        raise flags.error("service-account-issuer", "is needed together with --service-account-signing-key-file")
     if len(set(issuers)) != len(issuers):
-        raise fail("service-account-issuer", "names an issuer more than once")
+        raise flags.error("service-account-issuer", "names an issuer more than once")
     for issuer in issuers:
         if ":" in issuer and not _is_url(issuer):
-            raise fail("service-account-issuer", f"{issuer!r} contains a colon but is not a URL")
-    jwks = values["service-account-jwks-uri"]
+            raise flags.error("service-account-issuer", f"{issuer!r} contains a colon but is not a URL")
+    jwks = flags["service-account-jwks-uri"]
     if jwks and (not _is_url(jwks) or url_parts(jwks).scheme != "https"):
-        raise fail("service-account-jwks-uri", f"{jwks!r} is not an https URL")
-    longest = values["service-account-max-token-expiration"]
+        raise flags.error("service-account-jwks-uri", f"{jwks!r} is not an https URL")
+    longest = flags["service-account-max-token-expiration"]
     if longest and not 3600 <= longest <= 1 << 32:
-        raise fail("service-account-max-token-expiration", "must be between 1 hour and 2^32 seconds")
+        raise flags.error("service-account-max-token-expiration", "must be between 1 hour and 2^32 seconds")
     return ServiceAccountSettings(
-        issuers=issuers or (dialect("https://{long}.default.svc"),),
-        key_files=values["service-account-key-file"],
-        signing_key_file=values["service-account-signing-key-file"],
-        lookup=values["service-account-lookup"],
-        extend_expiration=values["service-account-extend-token-expiration"],
+        issuers=issuers or (flags.dialect("https://{long}.default.svc"),),
+        key_files=flags["service-account-key-file"],
+        signing_key_file=flags["service-account-signing-key-file"],
+        lookup=flags["service-account-lookup"],
+        extend_expiration=flags["service-account-extend-token-expiration"],
         max_expiration=longest,
         jwks_uri=jwks,
     )
@@ -193,20 +196,20 @@ def _is_url(text: str) -> bool:
     return bool(parts.scheme and (parts.netloc or parts.path))
 
 
-def front_proxy(values: Values, fail: Fail) -> FrontProxySettings:
+def front_proxy(flags: FlagValues) -> FrontProxySettings:
     """The settings of a front proxy. Raises FlagError."""
 
     def items(name: str) -> tuple[str, ...]:
-        given: tuple[str, ...] = values[name]
+        given: tuple[str, ...] = flags[name]
         if any(not each.strip() for each in given):
-            raise fail(name, f'empty value in "{name}"')
+            raise flags.error(name, f'empty value in "{name}"')
         return given
 
     def headers(name: str) -> tuple[str, ...]:
         return tuple(each.strip() for each in items(name))
 
     return FrontProxySettings(
-        ca_file=values["requestheader-client-ca-file"],
+        ca_file=flags["requestheader-client-ca-file"],
         names=items("requestheader-allowed-names"),
         username_headers=headers("requestheader-username-headers"),
         group_headers=headers("requestheader-group-headers"),
@@ -214,43 +217,43 @@ def front_proxy(values: Values, fail: Fail) -> FrontProxySettings:
     )
 
 
-def _oidc(values: Values, fail: Fail) -> OidcSettings | None:
-    issuer, client = values["oidc-issuer-url"], values["oidc-client-id"]
+def _oidc(flags: FlagValues) -> OidcSettings | None:
+    issuer, client = flags["oidc-issuer-url"], flags["oidc-client-id"]
     if bool(issuer) != bool(client):
-        raise fail("oidc-issuer-url", "oidc-issuer-url and oidc-client-id should be specified together")
+        raise flags.error("oidc-issuer-url", "oidc-issuer-url and oidc-client-id should be specified together")
     if not issuer:
         return None
     scheme = url_parts(issuer).scheme
     if scheme != "https":
-        raise fail("oidc-issuer-url", f"'oidc-issuer-url' (\"{issuer}\") has invalid scheme (\"{scheme}\"), require 'https'")
-    claim, prefix = values["oidc-username-claim"], values["oidc-username-prefix"]
+        raise flags.error("oidc-issuer-url", f"'oidc-issuer-url' (\"{issuer}\") has invalid scheme (\"{scheme}\"), require 'https'")
+    claim, prefix = flags["oidc-username-claim"], flags["oidc-username-prefix"]
     if not claim:
-        raise fail("oidc-username-claim", "no username claim provided")
-    for algorithm in values["oidc-signing-algs"]:
+        raise flags.error("oidc-username-claim", "no username claim provided")
+    for algorithm in flags["oidc-signing-algs"]:
         if algorithm not in _ALGORITHMS:
-            raise fail("oidc-signing-algs", f'oidc: unsupported signing alg: "{algorithm}"')
+            raise flags.error("oidc-signing-algs", f'oidc: unsupported signing alg: "{algorithm}"')
     if not prefix and claim != "email":
         # The prefix keeps names of different issuers apart; email addresses count as globally unique.
         prefix = f"{issuer}#"
     return OidcSettings(
         issuer=issuer,
         client=client,
-        ca_file=values["oidc-ca-file"],
+        ca_file=flags["oidc-ca-file"],
         username_claim=claim,
         username_prefix="" if prefix == "-" else prefix,
-        groups_claim=values["oidc-groups-claim"],
-        groups_prefix=values["oidc-groups-prefix"],
-        required=values["oidc-required-claim"],
-        algorithms=values["oidc-signing-algs"] or ("RS256",),
+        groups_claim=flags["oidc-groups-claim"],
+        groups_prefix=flags["oidc-groups-prefix"],
+        required=flags["oidc-required-claim"],
+        algorithms=flags["oidc-signing-algs"] or ("RS256",),
     )
 
 
-def _token_webhook(values: Values) -> TokenWebhookSettings | None:
-    config = values["authentication-token-webhook-config-file"]
+def _token_webhook(flags: FlagValues) -> TokenWebhookSettings | None:
+    config = flags["authentication-token-webhook-config-file"]
     if not config:
         return None
     return TokenWebhookSettings(
         config_file=config,
-        version=values["authentication-token-webhook-version"],
-        ttl=values["authentication-token-webhook-cache-ttl"],
+        version=flags["authentication-token-webhook-version"],
+        ttl=flags["authentication-token-webhook-cache-ttl"],
     )
