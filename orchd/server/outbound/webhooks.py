@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,6 +33,7 @@ from orchd.kinds.gotext.values import json_name
 from orchd.pki.clientconfig import ClientConfig
 from orchd.txkit.answerheads import bounded_heads_pool
 from orchd.txkit.failures import describe, was_cancelled, was_lost
+from orchd.txkit.lru_cache import LruCache
 from orchd.txkit.proxy_tunnel import Dial
 from orchd.txkit.timeouts import within
 from orchd.txkit.tls_client import BytesBodyProducer, UnverifiedConnection, own_certificate, trust_roots
@@ -123,20 +123,16 @@ class _Peer:
         self._own = own_certificate(user.certificate, user.key) if user is not None else None
         self._unchecked = user is not None and user.insecure
         self._name = user.server_name if user is not None else ""
-        self._options: OrderedDict[str, Any] = OrderedDict()
+        self._options: LruCache[str, Any] = LruCache(_MOST_POOLS)
 
     def options(self, host: str) -> Any:
         """TLS options that verify the name `host`, or the server name in the client configuration."""
         if self._unchecked:
             return UnverifiedConnection(self._own)
         host = self._name or host
-        found = self._options.get(host)
-        if found is None:
-            found = ssl.optionsForClientTLS(host, trustRoot=self._trust, clientCertificate=self._own)
-            self._options[host] = found
-            if len(self._options) > _MOST_POOLS:
-                self._options.popitem(last=False)
-        return found
+        return self._options.obtain(
+            host, lambda: ssl.optionsForClientTLS(host, trustRoot=self._trust, clientCertificate=self._own)
+        )
 
 
 @implementer(IAgentEndpointFactory)
@@ -207,12 +203,17 @@ class WebhookClient:
         self._reactor = reactor
         self._agent = dialect(agent)
         self._client = client
-        self._peers: OrderedDict[tuple[bytes, ClientConfig | None, Dial | None], _Peer] = OrderedDict()
+        # Connections in use close when their calls end; idle ones close by timeout.
+        self._peers: LruCache[tuple[bytes, ClientConfig | None, Dial | None], _Peer] = LruCache(
+            _MOST_POOLS, lambda peer: peer.pool.closeCachedConnections()
+        )
 
     async def close(self) -> None:
         """Close pooled connections."""
-        while self._peers:
-            await self._peers.popitem()[1].pool.closeCachedConnections()
+        peers = list(self._peers.values())
+        self._peers.clear()
+        for peer in peers:
+            await peer.pool.closeCachedConnections()
 
     async def post(
         self, where: Mapping[str, Any], document: Any, seconds: float, credentials: Credentials = NO_CREDENTIALS
@@ -321,16 +322,7 @@ class WebhookClient:
 
     def _peer(self, authority: bytes, user: ClientConfig | None, dial: Dial | None) -> _Peer:
         """Connections are shared only by calls that are dialed in the same way."""
-        key = (authority, user, dial)
-        peer = self._peers.get(key)
-        if peer is None:
-            peer = self._peers[key] = _Peer(self._reactor, authority, user)
-            if len(self._peers) > _MOST_POOLS:
-                # Connections in use close when their calls end; idle ones close by timeout.
-                self._peers.popitem(last=False)[1].pool.closeCachedConnections()
-        else:
-            self._peers.move_to_end(key)
-        return peer
+        return self._peers.obtain((authority, user, dial), lambda: _Peer(self._reactor, authority, user))
 
     async def _resolve(self, namespace: str, name: str, port: int) -> tuple[str, int]:
         """Address of a service's port."""
