@@ -14,7 +14,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
-from twisted.internet import ssl
 from twisted.internet.defer import CancelledError, Deferred, TimeoutError
 from twisted.internet.endpoints import HostnameEndpoint, wrapClientTLS
 from twisted.web.client import Agent
@@ -24,7 +23,6 @@ from zope.interface import implementer
 
 from orchd import errors
 from orchd.client.interfaces import IClient, ResourceRef
-from orchd.client.streams import read_body
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.codec import yaml_
@@ -36,7 +34,7 @@ from orchd.txkit.failures import describe, was_cancelled, was_lost
 from orchd.txkit.lru_cache import LruCache
 from orchd.txkit.proxy_tunnel import Dial
 from orchd.txkit.timeouts import within
-from orchd.txkit.tls_client import BytesBodyProducer, UnverifiedConnection, own_certificate, trust_roots
+from orchd.txkit.tls_client import ServerPolicy, own_certificate
 from orchd.txkit.tracing import trace_headers, traced
 
 #: Maximum number of cached combinations of CA bundle and credentials, with connections and TLS contexts.
@@ -119,20 +117,9 @@ class _Peer:
         self.pool = bounded_heads_pool(reactor, persistent=True)
         self.pool.maxPersistentPerHost = _IDLE_PER_HOST
         self.pool.cachedConnectionTimeout = _IDLE_SECONDS
-        self._trust = trust_roots(authority) if authority else ssl.platformTrust()
-        self._own = own_certificate(user.certificate, user.key) if user is not None else None
-        self._unchecked = user is not None and user.insecure
-        self._name = user.server_name if user is not None else ""
-        self._options: LruCache[str, Any] = LruCache(_MOST_POOLS)
-
-    def options(self, host: str) -> Any:
-        """TLS options that verify the name `host`, or the server name in the client configuration."""
-        if self._unchecked:
-            return UnverifiedConnection(self._own)
-        host = self._name or host
-        return self._options.obtain(
-            host, lambda: ssl.optionsForClientTLS(host, trustRoot=self._trust, clientCertificate=self._own)
-        )
+        own = own_certificate(user.certificate, user.key) if user is not None else None
+        unchecked, name = (user.insecure, user.server_name) if user is not None else (False, "")
+        self.policy = ServerPolicy(authority, own, unchecked=unchecked, name=name)
 
 
 @implementer(IAgentEndpointFactory)
@@ -276,19 +263,20 @@ class WebhookClient:
         user: ClientConfig | None,
         service: Mapping[str, Any] | None,
     ) -> Answer:
+        # The start of the server does not wait for the library.
+        from orchd.client.plain_http import exchange
+
         address = call.host, call.port
         dial = self._to_services if service else self._to_urls
         try:
             if service:
                 address = await self._resolve(service["namespace"], service["name"], call.port)
             peer = self._peer(authority(), user, dial)
-            agent = Agent.usingEndpointFactory(
-                self._reactor, _Where(self._reactor, address, peer.options(call.host), seconds, dial), pool=peer.pool
-            )
-            body = None if call.body is None else BytesBodyProducer(call.body)
-            asked = agent.request(call.method.encode(), call.url.encode("ascii"), self._headers(call, user), body)
-            response = await asked
-            data = await read_body(response, call.limit)
+            options = peer.policy.creatorForNetloc(call.host.encode(), call.port)
+            where = _Where(self._reactor, address, options, seconds, dial)
+            agent = Agent.usingEndpointFactory(self._reactor, where, pool=peer.pool)
+            headers = self._headers(call, user)
+            response, data = await exchange(agent, self._reactor, call.method, call.url, headers, call.body, call.limit)
             received = {
                 name.decode("latin-1").lower(): values[0].decode("latin-1")
                 for name, values in response.headers.getAllRawHeaders()
