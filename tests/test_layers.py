@@ -64,7 +64,7 @@ LAYERS = {
     " server.registry.interfaces",
     "server.outbound.egress": "txkit server.outbound.metrics",
     "server.outbound.metrics": "txkit.metrics",
-    "server.outbound.webhooks": "client.interfaces client.streams kinds.codec kinds.gotext pki.clientconfig txkit",
+    "server.outbound.webhooks": "client.interfaces client.plain_http kinds.codec kinds.gotext pki.clientconfig txkit",
     # Large objects are validated in another thread.
     "server.registry": "cache store.interfaces kinds pki txkit.aside txkit.metrics",
     "server.retrying_worker": "txkit",

@@ -14,7 +14,7 @@ from orchd.kinds.conditions import find_condition, with_condition
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import timestamp
 from orchd.server.aggregation.api_services import AggregatedService, AggregatedServices, registered_of
-from orchd.server.retrying_worker import RetryingWorker
+from orchd.server.retrying_worker import retrying_worker
 from orchd.txkit.metrics.instruments import Counter, Gauge, Instrument
 
 #: Seconds between probes of available servers.
@@ -97,7 +97,7 @@ class Availability:
         self._unavailable = Counter(
             "aggregator_unavailable_apiservice_total", "Transitions of APIServices to unavailable, by reason.", ("name", "reason")
         )
-        self._work = RetryingWorker("APIService", self._reconcile, clock)
+        self._work = retrying_worker("APIService", self._reconcile, clock)
         self._polling = LoopingCall(self._add_all)
         self._polling.clock = clock
         #: Names of aggregated APIServices.

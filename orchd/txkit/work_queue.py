@@ -69,6 +69,10 @@ class WorkQueue(Generic[K]):
     def __len__(self) -> int:
         return len(self._ready)
 
+    def __contains__(self, key: object) -> bool:
+        """True if `key` will be given out without a further `add`; delayed keys do not count."""
+        return key in self._dirty
+
     @property
     def waiting(self) -> int:
         """Number of delayed keys."""
@@ -182,17 +186,19 @@ class WorkQueue(Generic[K]):
         for _ in range(len(self._ready)):
             self._wake()
 
+    def drop_delayed(self) -> None:
+        """Drop the keys that are not due yet."""
+        self._due.clear()
+        self._heap.clear()
+        self._schedule()
+
     def close(self) -> None:
         """Drop all keys, end all waits, and ignore further keys. Idempotent."""
         self.closed = True
         self._ready.clear()
         self._dirty.clear()
         self._added_at.clear()
-        self._due.clear()
-        self._heap.clear()
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self.drop_delayed()
         if self._hold is not None:
             self._hold.cancel()
             self._hold = None

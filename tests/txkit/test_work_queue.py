@@ -6,8 +6,8 @@ from typing import Any
 
 from twisted.internet.task import Clock
 
-from orchd.client.queue import WorkQueue
 from orchd.txkit.coroutines import start
+from orchd.txkit.work_queue import WorkQueue
 
 
 def take(queue: WorkQueue[str]) -> list[Any]:
@@ -170,3 +170,17 @@ def test_closing_ends_a_hold() -> None:
     assert worker == [None]
     queue.hold(5)
     assert not clock.getDelayedCalls()
+
+
+def test_delayed_keys_can_be_dropped() -> None:
+    """Keys that are not due are dropped with their timer; queued keys stay."""
+    clock = Clock()
+    queue: WorkQueue[str] = WorkQueue(clock)
+    queue.add("a")
+    queue.add_after("b", 1)
+    assert "a" in queue and "b" not in queue
+    queue.drop_delayed()
+    assert clock.getDelayedCalls() == [] and take(queue) == ["a"] and "a" not in queue
+    queue.add_after("b", 1)
+    clock.advance(1)
+    assert take(queue) == ["b"]
