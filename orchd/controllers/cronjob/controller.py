@@ -6,7 +6,6 @@ from time import gmtime, strftime
 from typing import Any
 
 from orchd.controllers.base import Controller, Key, terminating_namespace
-from orchd.controllers.cronjob.schedule import Schedule, ScheduleError, parse
 from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import (
@@ -27,6 +26,7 @@ from orchd.controllers.objects import (
 )
 from orchd.controllers.ttl_after_finished import finish_time
 from orchd.errors import ApiError
+from orchd.kinds.cron import Schedule, ScheduleError, parse
 from orchd.kinds.gotext.values import quote
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import timestamp

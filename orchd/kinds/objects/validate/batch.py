@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
+from orchd.kinds.cron import ScheduleError, parse
 from orchd.kinds.gotext import differences
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.gotext.values import GoText, interface
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.core import pods
-from orchd.kinds.objects.validate.cron import schedule_error
 from orchd.kinds.objects.validate.names import label, subdomain_name
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, STATUS, Path
 from orchd.kinds.objects.validate.report import Report
@@ -160,9 +160,10 @@ def _cron_job(spec: Object, report: Report) -> None:
     if not schedule:
         report.required(SPEC / "schedule")
     else:
-        wrong = schedule_error(schedule)
-        if wrong:
-            report.invalid(SPEC / "schedule", schedule, wrong)
+        try:
+            parse(schedule)
+        except ScheduleError as error:
+            report.invalid(SPEC / "schedule", schedule, str(error))
     nonnegative(spec, ("startingDeadlineSeconds",), SPEC, report)
     policy = spec.get("concurrencyPolicy") or ""
     if not policy:
