@@ -9,7 +9,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from typing import Any, Final
 from urllib.parse import SplitResult, urlsplit
 
-from orchd.kinds.gotext import durations
+from orchd.kinds.gotext.durations import DurationError, format_seconds, parse_seconds
 
 _TRUE: Final = frozenset(("1", "t", "T", "TRUE", "true", "True"))
 _FALSE: Final = frozenset(("0", "f", "F", "FALSE", "false", "False"))
@@ -67,14 +67,9 @@ def parse_float(text: str) -> float:
 def parse_duration(text: str) -> float:
     """Seconds of a duration such as ``1h30m``, ``1.5s``, ``-10ms`` or ``0``."""
     try:
-        return durations.parse_duration(text) / 1e9
-    except durations.DurationError:
+        return parse_seconds(text)
+    except DurationError:
         raise ValueError(f"{text!r} is not a duration such as 1h, 1m30s, 500ms") from None
-
-
-def format_duration(seconds: float) -> str:
-    """Seconds as a duration string such as ``1m0s``."""
-    return durations.format_duration(round(seconds * 1e9))
 
 
 def parse_strings(text: str) -> tuple[str, ...]:
@@ -223,7 +218,7 @@ def show(type_: str, value: Any) -> str:
     if type_ == "bool":
         return "true" if value else "false"
     if type_ == "duration":
-        return format_duration(value)
+        return format_seconds(value)
     if type_ == "portRange":
         return f"{value[0]}-{value[1]}"
     if type_ == "namedCertKey":

@@ -26,7 +26,6 @@ from orchd.controllers.objects import (
     name,
     namespace,
     owner_reference,
-    seconds_of,
     spec,
     status,
     uid,
@@ -36,7 +35,7 @@ from orchd.controllers.ttl_after_finished import finish_time
 from orchd.controllers.workload import PodViewController
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.times import seconds_of, timestamp
 from orchd.txkit.for_each import side_by_side
 from orchd.txkit.metrics.histogram import exponential
 from orchd.txkit.metrics.instruments import Counter, Distribution

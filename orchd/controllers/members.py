@@ -14,9 +14,10 @@ from heapq import nsmallest
 from math import log2
 from typing import Any, Final
 
-from orchd.controllers.objects import condition, deleting, labels, name, namespace, owner, seconds_of, spec, status, uid
+from orchd.controllers.objects import condition, deleting, labels, name, namespace, owner, spec, status, uid
 from orchd.controllers.pods import deletion_rank, is_active, is_ready
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.times import seconds_of
 
 #: A set of labels as a hashable value.
 LabelKey = frozenset[tuple[str, str]]

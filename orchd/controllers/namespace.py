@@ -15,12 +15,12 @@ from orchd.controllers.aggregated import AggregatedResource, discover
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.loop import RetryError
-from orchd.controllers.objects import NAMESPACES, deleting, seconds_of, spec, status
+from orchd.controllers.objects import NAMESPACES, deleting, spec, status
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.times import seconds_of, timestamp
 
 #: Seconds between checks of remaining objects with finalizers.
 _FINALIZER_PAUSE = 15

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import re
-import time
-from calendar import timegm
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from typing import Any, Final
 
 from orchd.client.interfaces import IInformer, ResourceRef
@@ -43,16 +40,6 @@ BY_NODE: Final = "controllers/node"
 
 
 _DIGITS: Final = re.compile("[0-9]{1,9}")
-
-
-@lru_cache(8192)
-def seconds_of(text: str | None) -> float | None:
-    """Seconds since the epoch of an RFC 3339 time in UTC as the API writes it; None for none."""
-    if not text:
-        return None
-    whole, _, rest = text.removesuffix("Z").partition(".")
-    fraction = float(f"0.{rest}") if rest.isdigit() else 0.0
-    return timegm(time.strptime(whole, "%Y-%m-%dT%H:%M:%S")) + fraction
 
 
 def small_number(text: str) -> int | None:

@@ -7,8 +7,9 @@ from typing import Any
 
 from twisted.python.failure import Failure
 
-from orchd.controllers.objects import annotations_of, condition, deleting, seconds_of, small_number, spec, status
+from orchd.controllers.objects import annotations_of, condition, deleting, small_number, spec, status
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.times import seconds_of
 from orchd.txkit.for_each import side_by_side
 
 _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}

@@ -21,7 +21,6 @@ from orchd.controllers.objects import (
     namespace,
     owner,
     owner_reference,
-    seconds_of,
     spec,
     status,
     uid,
@@ -30,7 +29,7 @@ from orchd.controllers.pods import pod_from_template, slow_start
 from orchd.controllers.workload import WorkloadController
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.times import seconds_of, timestamp
 from orchd.txkit.for_each import side_by_side
 from orchd.txkit.metrics.histogram import exponential
 from orchd.txkit.metrics.instruments import Distribution

@@ -5,13 +5,12 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Any
 
-from orchd.client.times import second_time
 from orchd.dialect import Dialect
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.release import VERSION
 from orchd.kinds.simulated import LABEL, RUNTIME
+from orchd.kinds.times import seconds_of, timestamp
 from orchd.simulation.behaviour import NOT_READY, SILENT
-from orchd.simulation.pods import epoch
 from orchd.simulation.settings import SimulationSettings
 
 
@@ -67,7 +66,7 @@ class NodeForms:
 
     def ready_at(self, node: Object, now: float) -> float:
         """Time at which the node is Ready, in seconds since the epoch; for a node that is being registered, from now."""
-        created = epoch(node["metadata"].get("creationTimestamp"))
+        created = seconds_of(node["metadata"].get("creationTimestamp"))
         return (now if created is None else created) + self._settings.node_startup_delay
 
     def status(self, node: Object, address: str, now: float) -> dict[str, Any]:
@@ -116,7 +115,7 @@ class NodeForms:
             since = old.get("lastTransitionTime") if old.get("status") == status else None
             out.append({
                 "type": type_, "status": status, "reason": why, "message": message,
-                "lastHeartbeatTime": second_time(now), "lastTransitionTime": since or second_time(now),
+                "lastHeartbeatTime": timestamp(now), "lastTransitionTime": since or timestamp(now),
             })  # fmt: skip
         own = {row[0] for row in rows}
         return [*(c for t, c in before.items() if t not in own), *out]

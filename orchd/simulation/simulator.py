@@ -16,11 +16,12 @@ from orchd.controllers.metrics import ControllerMetrics
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.times import seconds_of
 from orchd.simulation.addresses import NODE_RANGE, POD_RANGE, AddressPool, Network
 from orchd.simulation.behaviour import AnnotationError, PodBehaviour, pod_behaviour
 from orchd.simulation.leases import LeaseKeeper
 from orchd.simulation.nodes import NodeForms, differs
-from orchd.simulation.pods import advance, epoch
+from orchd.simulation.pods import advance
 from orchd.simulation.settings import SimulationSettings
 from orchd.txkit.log import Logger
 
@@ -178,7 +179,7 @@ class Simulator:
 
     @staticmethod
     def _stale(status: dict[str, Any], now: float) -> bool:
-        times = [epoch(c.get("lastHeartbeatTime")) or 0.0 for c in status.get("conditions") or () if c["type"] == "Ready"]
+        times = [seconds_of(c.get("lastHeartbeatTime")) or 0.0 for c in status.get("conditions") or () if c["type"] == "Ready"]
         return not times or now - times[0] >= _REPORT
 
     # -- pods

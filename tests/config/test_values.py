@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchd.config.values import NamedCertKey, format_duration, parse
+from orchd.config.values import NamedCertKey, parse
+from orchd.kinds.gotext.durations import format_seconds
 
 
 @pytest.mark.parametrize(("type_", "text", "value"), [
@@ -41,7 +42,7 @@ def test_invalid_values_are_refused(type_: str, text: str) -> None:
 def test_duration_round_trip(milliseconds: int) -> None:
     """A formatted duration parses to the same value."""
     seconds = milliseconds / 1000
-    assert parse("duration", format_duration(seconds)) == pytest.approx(seconds, rel=1e-5, abs=1e-3)
+    assert parse("duration", format_seconds(seconds)) == pytest.approx(seconds, rel=1e-5, abs=1e-3)
 
 
 @given(st.sampled_from(["bool", "int", "float", "duration", "strings", "ip", "cidrs", "mapStringBool",

@@ -9,7 +9,7 @@ import pytest
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.objects import PODS, STATEFUL_SETS, labels
 from orchd.controllers.statefulset.controller import StatefulSetController
-from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.times import timestamp
 from orchd.testing.server import NOW
 from tests.controllers.cluster_support import Cluster, template
 from tests.controllers.lagging_support import StartLagging

@@ -19,8 +19,8 @@ from orchd.errors import ApiError
 from orchd.kinds.catalog import split_group_version
 from orchd.kinds.conditions import with_condition
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.selectors import LabelSelector
+from orchd.kinds.times import timestamp
 
 AUTOSCALERS: Final = ResourceRef("autoscaling", "v2", "horizontalpodautoscalers")
 _ABLE, _ACTIVE, _LIMITED = "AbleToScale", "ScalingActive", "ScalingLimited"

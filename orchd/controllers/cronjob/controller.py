@@ -19,7 +19,6 @@ from orchd.controllers.objects import (
     namespace,
     owner,
     owner_reference,
-    seconds_of,
     spec,
     status,
     uid,
@@ -29,7 +28,7 @@ from orchd.errors import ApiError
 from orchd.kinds.cron import Schedule, ScheduleError, parse
 from orchd.kinds.gotext.values import quote
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.times import seconds_of, timestamp
 from orchd.txkit.metrics.histogram import exponential
 from orchd.txkit.metrics.instruments import Distribution
 

@@ -20,7 +20,6 @@ from orchd.controllers.objects import (
     namespace,
     owner,
     owner_reference,
-    seconds_of,
     spec,
     status,
     uid,
@@ -30,6 +29,7 @@ from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.conditions import find_condition, find_in
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.times import seconds_of
 
 #: Maximum length of the revision history annotation.
 _HISTORY = 2000

@@ -8,7 +8,6 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
 from orchd.client.interfaces import ResourceRef
-from orchd.client.times import second_time
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.event_objects import NORMAL, WARNING, with_type
 from orchd.controllers.interfaces import Environment
@@ -33,7 +32,6 @@ from orchd.controllers.objects import (
     name,
     namespace,
     pods_node,
-    seconds_of,
     spec,
     status,
     uid,
@@ -41,6 +39,7 @@ from orchd.controllers.objects import (
 from orchd.errors import ApiError
 from orchd.kinds.conditions import is_true
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.times import seconds_of, timestamp
 from orchd.txkit.background import Background
 from orchd.txkit.log import Logger
 
@@ -280,7 +279,7 @@ class NodeLifecycleController(Controller):
             found = status(pod).get("conditions") or ()
             if not is_true(status(pod), "Ready"):
                 continue
-            stamp = second_time(self.env.wall())
+            stamp = timestamp(self.env.wall())
             conditions = [
                 {**c, "status": "False", "lastTransitionTime": stamp} if c["type"] == "Ready" else c for c in found
             ]

@@ -14,8 +14,9 @@ from orchd.controllers.objects import CLAIMS, MERGE, annotations_of, name, names
 from orchd.controllers.volumes.migration import migrated_source
 from orchd.controllers.volumes.usage import CLAIM_KIND, VOLUMES
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import Quantity, timestamp
+from orchd.kinds.objects.scalars import Quantity
 from orchd.kinds.objects.volumes.claims import capacity, requested_storage
+from orchd.kinds.times import timestamp
 
 _REASON = "ExternalExpanding"
 _EXTERNAL = (

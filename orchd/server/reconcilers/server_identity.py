@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 
@@ -22,7 +21,7 @@ from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import format_microtime, parse_time, timestamp
+from orchd.kinds.times import microtime, seconds_of, timestamp
 from orchd.txkit.coroutines import start
 from orchd.txkit.log import Logger
 
@@ -100,7 +99,7 @@ class ServerIdentity:
     async def _renew(self) -> None:
         name, namespace = self._settings.name, self._dialect.system_namespace
         found = await self._get(self._leases, namespace, name)
-        now = format_microtime(datetime.fromtimestamp(self._wall(), UTC))
+        now = microtime(self._wall())
         spec = {"holderIdentity": name, "leaseDurationSeconds": self._settings.duration, "renewTime": now}
         if found is None:
             label, value = map(self._dialect, _LABEL)
@@ -188,7 +187,7 @@ class ServerIdentity:
         renewed = spec.get("renewTime")
         if renewed is None or spec.get("leaseDurationSeconds") is None:
             return True
-        return parse_time(renewed, micro=True).timestamp() + int(spec["leaseDurationSeconds"]) < self._wall()
+        return (seconds_of(renewed) or 0.0) + int(spec["leaseDurationSeconds"]) < self._wall()
 
     def _broken(self, failure: Failure) -> None:
         if failure.check(CancelledError) and not self._loop.running:

@@ -9,7 +9,7 @@ from typing import Any
 from orchd import errors
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.naming import random_suffix, random_uuid
-from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.times import timestamp
 from orchd.server.registry.interfaces import Context
 
 #: Longest prefix of a generated name: names may be DNS labels of 63 characters, five of them random.

@@ -8,8 +8,8 @@ from typing import Final
 
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.times import timestamp
 from orchd.pki.certificates import load_chain
 from orchd.server.registry.interfaces import Context
 from orchd.server.registry.strategies.base import Strategy

@@ -16,8 +16,8 @@ from orchd.kinds.codec import decode, mediatype
 from orchd.kinds.codec.decode import ExpectedKind
 from orchd.kinds.conditions import is_true, with_condition
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.selectors import LabelSelector
+from orchd.kinds.times import timestamp
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.options import WriteOptions, delete_options, write_options

@@ -11,8 +11,8 @@ import orjson
 from orchd import errors
 from orchd.kinds.catalog import Catalog, split_group_version
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.validate import dispatch as validation
+from orchd.kinds.times import timestamp
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext, mutate
