@@ -185,7 +185,7 @@ def extract(archive: IO[bytes], path: str, target: Path) -> None:
     if not hasattr(tarfile, "data_filter"):
         raise CommandError("this Python unpacks archives without checking them: use one from 3.11.4 on")
     prefix = posixpath.normpath(path).lstrip("/")
-    found = False
+    copied = False
     try:
         with tarfile.open(fileobj=archive, mode="r|", tarinfo=_Member) as reading:
             for member in reading:
@@ -200,13 +200,13 @@ def extract(archive: IO[bytes], path: str, target: Path) -> None:
                 elif not (member.isfile() or member.isdir()) or member.issparse():
                     _warn(f"{member.name} is a link, a device or a sparse file")
                 else:
-                    found = True
+                    copied = True
                     _extract_one(reading, member, inside, target, posixpath.basename(prefix))
     except (tarfile.TarError, EOFError, ValueError, OverflowError) as error:
         raise CommandError(f"the container did not send a proper archive: {error}") from None
     except OSError as error:
         raise CommandError(f"{error.filename or target}: {error.strerror or error}") from None
-    if not found:
+    if not copied:
         raise CommandError(f"{path}: nothing that can be copied")
 
 
