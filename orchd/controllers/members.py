@@ -14,8 +14,9 @@ from heapq import nsmallest
 from math import log2
 from typing import Any, Final
 
-from orchd.controllers.objects import condition, deleting, labels, name, namespace, owner, spec, status, uid
+from orchd.controllers.objects import condition
 from orchd.controllers.pods import deletion_rank, is_active, is_ready
+from orchd.kinds.fields import deleting, labels, name, namespace, owner, spec, status, uid
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.times import seconds_of
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from orchd.client.interfaces import IInformer, ResourceRef
 from orchd.kinds.conditions import find_condition
+from orchd.kinds.fields import namespace, owner, spec
 from orchd.kinds.jsonvalues import Object
 
 PODS: Final = ResourceRef("", "v1", "pods")
@@ -47,58 +48,6 @@ def small_number(text: str) -> int | None:
     return int(text) if _DIGITS.fullmatch(text) else None
 
 
-def uid(obj: Mapping[str, Any]) -> str:
-    return str(obj["metadata"].get("uid", ""))
-
-
-def name(obj: Mapping[str, Any]) -> str:
-    return str(obj["metadata"]["name"])
-
-
-def namespace(obj: Mapping[str, Any]) -> str:
-    return str(obj["metadata"].get("namespace", ""))
-
-
-def labels(obj: Mapping[str, Any]) -> dict[str, str]:
-    return obj["metadata"].get("labels") or {}
-
-
-def annotations_of(obj: Mapping[str, Any]) -> dict[str, str]:
-    return obj["metadata"].get("annotations") or {}
-
-
-def deleting(obj: Mapping[str, Any]) -> bool:
-    return bool(obj["metadata"].get("deletionTimestamp"))
-
-
-def spec(obj: Mapping[str, Any]) -> dict[str, Any]:
-    return obj.get("spec") or {}
-
-
-def status(obj: Mapping[str, Any]) -> dict[str, Any]:
-    return obj.get("status") or {}
-
-
-def owner(obj: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The owner reference with ``controller: true``; None without one."""
-    for reference in obj["metadata"].get("ownerReferences") or ():
-        if reference.get("controller"):
-            return dict(reference)
-    return None
-
-
-def owner_reference(obj: Mapping[str, Any], api_version: str, kind: str) -> dict[str, Any]:
-    """The owner reference to `obj` in its dependents."""
-    return {
-        "apiVersion": api_version,
-        "kind": kind,
-        "name": name(obj),
-        "uid": uid(obj),
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
-
-
 def index_by_controller(informer: IInformer) -> None:
     """Index objects by their controller's uid; under "/namespace" those that have none."""
     try:
@@ -128,11 +77,3 @@ def without(mapping: Mapping[str, Any], *keys: str) -> dict[str, Any]:
     return {k: v for k, v in mapping.items() if k not in keys}
 
 
-def annotated(obj: Object, **changes: str) -> Object:
-    """A copy of `obj` with these annotations."""
-    return with_annotations(obj, {**annotations_of(obj), **changes})
-
-
-def with_annotations(obj: Object, wanted: Mapping[str, str]) -> Object:
-    """A copy of `obj` with exactly these annotations."""
-    return {**obj, "metadata": {**obj["metadata"], "annotations": dict(wanted)}}

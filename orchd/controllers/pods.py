@@ -7,7 +7,9 @@ from typing import Any
 
 from twisted.python.failure import Failure
 
-from orchd.controllers.objects import annotations_of, condition, deleting, small_number, spec, status
+from orchd.controllers.objects import condition, small_number
+from orchd.kinds import fields
+from orchd.kinds.fields import annotations_of, deleting, spec, status
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.times import seconds_of
 from orchd.txkit.for_each import side_by_side
@@ -42,12 +44,12 @@ def is_available(pod: Mapping[str, Any], min_ready_seconds: int, now: float) -> 
 
 def pod_from_template(template: Mapping[str, Any], name: str, owner: Mapping[str, Any]) -> Object:
     """A new pod of a template, with a name made from `name`, owned by `owner` (an owner reference)."""
-    wanted = template.get("metadata") or {}
+    wanted = fields.metadata(template)
     metadata: dict[str, Any] = {"generateName": f"{name}-", "ownerReferences": [dict(owner)]}
     for key in ("labels", "annotations", "finalizers"):
         if wanted.get(key):
             metadata[key] = wanted[key]
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template.get("spec") or {}}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec(template)}
 
 
 def deletion_order(cost_annotation: str, per_node: Mapping[str, int]) -> Callable[[Object], Any]:

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from orchd.client.informers import key_of
-from orchd.controllers.objects import annotations_of, condition, namespace, owner, spec, status
+from orchd.controllers.objects import condition
+from orchd.kinds.fields import annotations_of, namespace, owner, spec, status
 from orchd.kinds.jsonvalues import Object
 
 _METADATA: Final = (

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.simulated import RUNTIME
 from orchd.kinds.times import seconds_of, timestamp
@@ -33,7 +34,7 @@ def advance(
 ) -> Step:
     """The next step of a pod that is bound to a simulated node with the address `host`. A text instead of the behavior is
     the reason why the pod cannot start."""
-    metadata, old = pod["metadata"], pod.get("status") or {}
+    metadata, old = pod["metadata"], fields.status(pod)
     ended = old.get("phase") in ("Succeeded", "Failed")
     if metadata.get("deletionTimestamp"):
         end = _end_of_grace(metadata, behaviour)
@@ -57,7 +58,7 @@ def _end_of_grace(metadata: Mapping[str, Any], behaviour: PodBehaviour | str) ->
 
 def _removal(pod: Object, now: float) -> Step:
     """Remove the pod. A pod with finalizers first gets a status in which its containers have ended."""
-    metadata, old = pod["metadata"], pod.get("status") or {}
+    metadata, old = pod["metadata"], fields.status(pod)
     if not metadata.get("finalizers"):
         return Step(remove=True)
     open_ = [c for c in old.get("containerStatuses") or () if "running" in (c.get("state") or {})]
@@ -71,7 +72,7 @@ def _removal(pod: Object, now: float) -> Step:
 
 
 def _running(pod: Object, behaviour: PodBehaviour | str, host: str, addresses: Sequence[str], now: float) -> Step:
-    spec, old = pod["spec"], pod.get("status") or {}
+    spec, old = pod["spec"], fields.status(pod)
     start = seconds_of(old.get("startTime"))
     begin = now if start is None else start
     deadline = spec.get("activeDeadlineSeconds")
@@ -255,7 +256,7 @@ def _overdue(old: Mapping[str, Any]) -> Status:
 
 def _conditions(pod: Object, status: Mapping[str, Any], now: float, *, initialized: bool = True) -> list[Status]:
     """The conditions of a pod: those of the node agent, then the unchanged ones of other writers."""
-    old = {c["type"]: c for c in (pod.get("status") or {}).get("conditions") or ()}
+    old = {c["type"]: c for c in fields.status(pod).get("conditions") or ()}
     containers = status.get("containerStatuses") or ()
     unready = [c["name"] for c in containers if not c.get("ready")]
     why: dict[str, str] = {}

@@ -9,7 +9,7 @@ from orchd.controllers.base import Controller, Key
 from orchd.controllers.certificates.requests import holds, request_of, requests_ref, with_condition
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.loop import RetryError
-from orchd.controllers.objects import spec, status
+from orchd.kinds.fields import spec, status
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.times import timestamp
 from orchd.pki.requests import RequestError, check_node_client, common_name
@@ -74,4 +74,4 @@ class CertificateApprover(Controller):
             },
         }
         answer = await self.client.create(self._reviews, "", review)
-        return bool((answer.get("status") or {}).get("allowed"))
+        return bool(status(answer).get("allowed"))

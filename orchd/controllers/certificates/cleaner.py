@@ -13,7 +13,8 @@ from cryptography import x509
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.certificates.requests import requests_ref
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.objects import condition, status, uid
+from orchd.controllers.objects import condition
+from orchd.kinds.fields import status, uid
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.times import seconds_of
 

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.certificates.requests import failed, holds, request_of, requests_ref, with_condition
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.objects import spec, status
+from orchd.kinds.fields import spec, status, with_status
 from orchd.kinds.times import timestamp
 from orchd.pki.requests import RequestError, check_client, check_node_client, check_node_serving, sign_request
 from orchd.txkit.log import Logger
@@ -74,7 +74,7 @@ class CertificateSigner(Controller):
             changed = with_condition(found, timestamp(now), "Failed", "SignerValidationFailure", str(error))
         else:
             pem = base64.b64encode(certificate.public_bytes(Encoding.PEM)).decode()
-            changed = {**found, "status": {**status(found), "certificate": pem}}
+            changed = with_status(found, certificate=pem)
         await self.client.update(self._ref, "", key[1], changed, subresource="status")
         return None
 

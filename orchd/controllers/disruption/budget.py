@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from orchd.controllers.objects import condition, deleting, name, spec, status
+from orchd.controllers.objects import condition
 from orchd.controllers.percent import scale_percent
 from orchd.controllers.pods import is_ready
 from orchd.kinds.conditions import with_condition
+from orchd.kinds.fields import deleting, name, spec, status
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.times import seconds_of, timestamp
 

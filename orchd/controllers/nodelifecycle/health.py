@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from orchd.controllers.objects import condition, labels, spec, status
+from orchd.controllers.objects import condition
 from orchd.dialect import Dialect
+from orchd.kinds.fields import labels, spec, status
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.times import timestamp
 

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 
 from orchd.client.informers import key_of
 from orchd.client.interfaces import ResourceRef
-from orchd.controllers.objects import PODS, deleting
+from orchd.controllers.objects import PODS
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Resource
+from orchd.kinds.fields import deleting
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.quota.amounts import Usage, add
 from orchd.kinds.objects.quota.scopes import in_scopes

@@ -6,6 +6,7 @@ import base64
 import binascii
 from collections.abc import Sequence
 
+from orchd.kinds import fields
 from orchd.kinds.gotext.values import quote
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
@@ -15,7 +16,7 @@ from orchd.kinds.objects.validate.report import Report
 
 
 def create(value: Object, report: Report) -> None:
-    metadata, spec = value.get("metadata") or {}, value.get("spec") or {}
+    metadata, spec = fields.metadata(value), fields.spec(value)
     group, version = spec.get("group") or "", spec.get("version") or ""
     required = f"{version}.{group}"
 
@@ -70,13 +71,13 @@ def _size(encoded: str) -> int:
 
 
 def update(value: Object, old: Object, report: Report) -> None:
-    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report, core=False)
+    meta.update(fields.metadata(value), fields.metadata(old), report, core=False)
     create(value, report)
 
 
 def update_status(value: Object, old: Object, report: Report) -> None:
-    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report, core=False)
-    for i, condition in enumerate((value.get("status") or {}).get("conditions") or ()):
+    meta.update(fields.metadata(value), fields.metadata(old), report, core=False)
+    for i, condition in enumerate(fields.status(value).get("conditions") or ()):
         if condition.get("status") not in ("True", "False", "Unknown"):
             at = (STATUS / "conditions")[i] / "status"
             report.unsupported(at, condition.get("status") or "", ("True", "False", "Unknown"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from orchd.kinds import fields
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
@@ -24,7 +25,7 @@ MAX_AFFINITY_SECONDS: Final = 86400
 
 def create(service: Object, report: Report) -> None:
     body(service, report)
-    _one_protocol(service.get("spec") or {}, {}, report)
+    _one_protocol(fields.spec(service), {}, report)
 
 
 def _has_health_check(spec: Object) -> bool:
@@ -46,7 +47,7 @@ def _mixes_protocols(spec: Object) -> bool:
 
 def body(service: Object, report: Report) -> None:
     """The rules that apply on create and on update."""
-    metadata, spec = service.get("metadata") or {}, service.get("spec") or {}
+    metadata, spec = fields.metadata(service), fields.spec(service)
     meta.create(metadata, report, namespaced=True, name_rule=label_1035_name)
     kind, ports = spec.get("type") or "", spec.get("ports") or []
     headless = _headless(spec)
@@ -272,8 +273,8 @@ def _traffic(kind: str, spec: Object, report: Report) -> None:
 
 
 def update(service: Object, old: Object, report: Report) -> None:
-    meta.update(service.get("metadata") or {}, old.get("metadata") or {}, report)
-    new, before = service.get("spec") or {}, old.get("spec") or {}
+    meta.update(fields.metadata(service), fields.metadata(old), report)
+    new, before = fields.spec(service), fields.spec(old)
     if "ExternalName" not in (new.get("type"), before.get("type")):
         if not (_headless(new) and _headless(before)):
             _kept_addresses(new, before, report)
@@ -341,6 +342,6 @@ def _families(values: list[str]) -> Any:
 
 
 def update_status(service: Object, old: Object, report: Report) -> None:
-    meta.update(service.get("metadata") or {}, old.get("metadata") or {}, report)
-    status = (service.get("status") or {}).get("loadBalancer") or {}
+    meta.update(fields.metadata(service), fields.metadata(old), report)
+    status = fields.status(service).get("loadBalancer") or {}
     load_balancer_status(status, STATUS / "loadBalancer", report)

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import orjson
 
 from orchd import errors
+from orchd.kinds import fields
 from orchd.kinds.catalog import Catalog, split_group_version
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import dispatch as validation
@@ -61,7 +62,7 @@ class Tokens:
         review = self._foreign.admission.review(write_context, "CREATE", None, name=target.name)
         asked = await mutate(context, review, kind, asked)
         account = await self._read(context, "serviceaccounts", target.namespace, target.name)
-        spec = dict(asked.get("spec") or {})
+        spec = dict(fields.spec(asked))
         spec["audiences"] = spec.get("audiences") or self._audiences
         asked = {**asked, "spec": spec}
         causes = validation.validate_create(asked, kind, context.settings)
@@ -100,7 +101,7 @@ class Tokens:
         if group or plural is None:
             raise errors.bad_request(f"cannot bind token to object of type {group}/{version}, Kind={kind}")
         bound = await self._read(context, plural, target.namespace, name)
-        if kind == "Pod" and (bound.get("spec") or {}).get("serviceAccountName", "") != target.name:
+        if kind == "Pod" and fields.spec(bound).get("serviceAccountName", "") != target.name:
             raise errors.bad_request(
                 f'cannot bind token for serviceaccount "{target.name}" to pod running with different serviceaccount name.'
             )
@@ -116,7 +117,7 @@ class Tokens:
 
 def _with_lifetime(asked: Object) -> Object:
     """`asked` with the default lifetime if it sets none."""
-    spec = asked.get("spec") or {}
+    spec = fields.spec(asked)
     if spec.get("expirationSeconds") is not None:
         return asked
     return {**asked, "spec": {**spec, "expirationSeconds": _DEFAULT_SECONDS}}
