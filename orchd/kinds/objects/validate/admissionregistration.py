@@ -31,7 +31,7 @@ def update(value: Object, old: Object, report: Report) -> None:
 
 
 def _webhooks(value: Object, report: Report, *, lenient: bool) -> None:
-    meta.create(value.get("metadata") or {}, report, namespaced=False, name_rule=subdomain_name, core=False)
+    meta.create(value, report, namespaced=False, name_rule=subdomain_name, core=False)
     names: set[str] = set()
     for i, hook in enumerate(value.get("webhooks") or ()):
         at = root("webhooks")[i]

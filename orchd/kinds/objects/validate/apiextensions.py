@@ -38,7 +38,7 @@ _NOT_WEBHOOK: Final = "should not be set when strategy is not set to Webhook"
 def create(value: Object, report: Report, *, old_form: bool = False) -> None:
     """Validate a new definition. `old_form`: it was sent in v1beta1, which has weaker rules."""
     metadata, spec = fields.metadata(value), fields.spec(value)
-    _metadata(metadata, spec, report)
+    _metadata(value, spec, report)
     _spec(spec, report, beta(None, (), report.dialect) if old_form else Options(), known_reviews=True)
     _status(value, report)
     _stored_versions(value, report)
@@ -47,7 +47,7 @@ def create(value: Object, report: Report, *, old_form: bool = False) -> None:
         _preserves(spec, report)
 
 
-def _metadata(metadata: Object, spec: Object, report: Report) -> None:
+def _metadata(value: Object, spec: Object, report: Report) -> None:
     wanted = f"{(spec.get('names') or {}).get('plural') or ''}.{spec.get('group') or ''}"
 
     def rule(name: str, prefix: bool) -> list[str]:
@@ -56,7 +56,7 @@ def _metadata(metadata: Object, spec: Object, report: Report) -> None:
             wrong.append('must be spec.names.plural+"."+spec.group')
         return wrong
 
-    meta.create(metadata, report, namespaced=False, name_rule=rule, core=False)
+    meta.create(value, report, namespaced=False, name_rule=rule, core=False)
 
 
 def _preserves(spec: Object, report: Report) -> None:
@@ -323,7 +323,7 @@ def _print_version(versions: list[Object], index: int) -> GoText:
 def update(value: Object, old: Object, report: Report, *, old_form: bool = False) -> None:
     """Validate a change. `old_form`: the definition was sent in v1beta1."""
     spec, before = fields.spec(value), fields.spec(old)
-    meta.update(fields.metadata(value), fields.metadata(old), report, core=False)
+    meta.update(value, old, report, core=False)
     schemas = [_schema_of(version) for version in before.get("versions") or ()]
     # A definition that satisfies a rule must continue to.
     fine = all(schema is not None and is_fine(schema, report.settings) for schema in schemas)
@@ -358,5 +358,5 @@ def _is_established(value: Object) -> bool:
 
 def update_status(value: Object, old: Object, report: Report) -> None:
     """Validate a change of the status. Stored versions may be removed, which ends migrations."""
-    meta.update(fields.metadata(value), fields.metadata(old), report, core=False)
+    meta.update(value, old, report, core=False)
     _status(value, report)

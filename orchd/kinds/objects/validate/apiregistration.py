@@ -16,7 +16,7 @@ from orchd.kinds.objects.validate.report import Report
 
 
 def create(value: Object, report: Report) -> None:
-    metadata, spec = fields.metadata(value), fields.spec(value)
+    spec = fields.spec(value)
     group, version = spec.get("group") or "", spec.get("version") or ""
     required = f"{version}.{group}"
 
@@ -26,7 +26,7 @@ def create(value: Object, report: Report) -> None:
             return wrong
         return [f'must be `spec.version+"."+spec.group`: {quote(required)}']
 
-    meta.create(metadata, report, namespaced=False, name_rule=rule, core=False)
+    meta.create(value, report, namespaced=False, name_rule=rule, core=False)
     if not group:
         if version != "v1":
             report.required(SPEC / "group", report.dialect("only v1 may have an empty group and it better be legacy {short}"))
@@ -71,12 +71,12 @@ def _size(encoded: str) -> int:
 
 
 def update(value: Object, old: Object, report: Report) -> None:
-    meta.update(fields.metadata(value), fields.metadata(old), report, core=False)
+    meta.update(value, old, report, core=False)
     create(value, report)
 
 
 def update_status(value: Object, old: Object, report: Report) -> None:
-    meta.update(fields.metadata(value), fields.metadata(old), report, core=False)
+    meta.update(value, old, report, core=False)
     for i, condition in enumerate(fields.status(value).get("conditions") or ()):
         if condition.get("status") not in ("True", "False", "Unknown"):
             at = (STATUS / "conditions")[i] / "status"

@@ -34,11 +34,7 @@ _STATEFUL_CHANGEABLE: Final = ("replicas", "template", "updateStrategy", "persis
 
 
 def _metadata(value: Object, report: Report) -> None:
-    meta.create(fields.metadata(value), report, namespaced=True, name_rule=subdomain_name)
-
-
-def _meta_update(value: Object, old: Object, report: Report) -> None:
-    meta.update(fields.metadata(value), fields.metadata(old), report)
+    meta.create(value, report, namespaced=True, name_rule=subdomain_name)
 
 
 def _same_selector(value: Object, old: Object, report: Report) -> None:
@@ -94,13 +90,13 @@ def _deployment_strategy(strategy: Object, at: Path, report: Report) -> None:
 
 
 def update_deployment(value: Object, old: Object, report: Report) -> None:
-    _meta_update(value, old, report)
+    meta.update(value, old, report)
     _deployment(value, report)
     _same_selector(value, old, report)
 
 
 def update_deployment_status(value: Object, old: Object, report: Report) -> None:
-    _meta_update(value, old, report)
+    meta.update(value, old, report)
     status = fields.status(value)
     nonnegative(
         status,
@@ -137,14 +133,14 @@ def _replica_set(spec: Object, report: Report) -> None:
 
 def update_replica_set(value: Object, old: Object, report: Report) -> None:
     create_replica_set(value, report)
-    _meta_update(value, old, report)
+    meta.update(value, old, report)
     _replica_set(fields.spec(value), report)
     _same_selector(value, old, report)
 
 
 def update_replica_set_status(value: Object, old: Object, report: Report) -> None:
     """The rules for replica sets and replication controllers."""
-    _meta_update(value, old, report)
+    meta.update(value, old, report)
     status = fields.status(value)
     members = ("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration")
     nonnegative(status, members, STATUS, report)
@@ -172,7 +168,7 @@ def _replication_controller(spec: Object, report: Report) -> None:
 
 def update_replication_controller(value: Object, old: Object, report: Report) -> None:
     create_replication_controller(value, report)
-    _meta_update(value, old, report)
+    meta.update(value, old, report)
     _replication_controller(fields.spec(value), report)
 
 
@@ -227,13 +223,13 @@ def _daemon_strategy(strategy: Object, at: Path, report: Report) -> None:
 
 def update_daemon_set(value: Object, old: Object, report: Report) -> None:
     create_daemon_set(value, report)
-    _meta_update(value, old, report)
+    meta.update(value, old, report)
     _daemon_set(fields.spec(value), report)
     _same_selector(value, old, report)
 
 
 def update_daemon_set_status(value: Object, old: Object, report: Report) -> None:
-    _meta_update(value, old, report)
+    meta.update(value, old, report)
     status = fields.status(value)
     nonnegative(
         status,
@@ -299,7 +295,7 @@ def _stateful_strategy(strategy: Object, at: Path, report: Report) -> None:
 
 def update_stateful_set(value: Object, old: Object, report: Report) -> None:
     create_stateful_set(value, report)
-    _meta_update(value, old, report)
+    meta.update(value, old, report)
     new, before = fields.spec(value), fields.spec(old)
     waits = report.settings.feature("StatefulSetMinReadySeconds")
     changeable = (*_STATEFUL_CHANGEABLE, "minReadySeconds") if waits else _STATEFUL_CHANGEABLE
@@ -317,7 +313,7 @@ def update_stateful_set_status(value: Object, old: Object, report: Report) -> No
     workloads.at_most_replicas(status, members[1:], STATUS, report)
     if waits:
         _available(status, report)
-    _meta_update(value, old, report)
+    meta.update(value, old, report)
     workloads.collisions(status, fields.status(old), STATUS, report)
 
 
@@ -329,7 +325,7 @@ def create_controller_revision(value: Object, report: Report) -> None:
 
 
 def update_controller_revision(value: Object, old: Object, report: Report) -> None:
-    _meta_update(value, old, report)
+    meta.update(value, old, report)
     create_controller_revision(value, report)
     if text_of(value.get("data")) != text_of(old.get("data")):
         report.invalid(root("data"), _unknown(value.get("data")), "field is immutable")

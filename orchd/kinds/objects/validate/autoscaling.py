@@ -27,17 +27,17 @@ _MAX_PERIOD: Final = 1800
 
 
 def create(value: Object, report: Report) -> None:
-    meta.create(fields.metadata(value), report, namespaced=True, name_rule=subdomain_name)
+    meta.create(value, report, namespaced=True, name_rule=subdomain_name)
     _spec(_internal(value, report), report)
 
 
 def update(value: Object, old: Object, report: Report) -> None:
-    meta.update(fields.metadata(value), fields.metadata(old), report)
+    meta.update(value, old, report)
     _spec(_internal(value, report), report, was_zero=fields.spec(old).get("minReplicas") == 0)
 
 
 def update_status(value: Object, old: Object, report: Report) -> None:
-    meta.update(fields.metadata(value), fields.metadata(old), report)
+    meta.update(value, old, report)
     for member in ("currentReplicas", "desiredReplicas"):
         report.nonnegative(STATUS / member, fields.status(value).get(member))
 
@@ -238,7 +238,7 @@ def _rules(rules: Object, at: Path, report: Report) -> None:
 def scale(value: Object, report: Report) -> None:
     """Validate a Scale."""
     metadata = fields.metadata(value)
-    meta.create(metadata, report, namespaced=bool(metadata.get("namespace")), name_rule=subdomain_name)
+    meta.create(value, report, namespaced=bool(metadata.get("namespace")), name_rule=subdomain_name)
     report.nonnegative(SPEC / "replicas", fields.spec(value).get("replicas"))
 
 

@@ -26,7 +26,7 @@ TRACKING: Final = "batch.{long}.io/job-tracking"
 
 def create_job(job: Object, report: Report, *, may_be_tracked: bool | None = None) -> None:
     metadata, spec = fields.metadata(job), fields.spec(job)
-    meta.create(metadata, report, namespaced=True, name_rule=subdomain_name)
+    meta.create(job, report, namespaced=True, name_rule=subdomain_name)
     _generated_selector(metadata, spec, report)
     _job(spec, SPEC, report)
     if may_be_tracked is None:
@@ -100,7 +100,7 @@ def _is_tracked(job: Object, report: Report) -> bool:
 def update_job(job: Object, old: Object, report: Report) -> None:
     # Tracking with finalizers is decided when a job is created.
     create_job(job, report, may_be_tracked=_is_tracked(old, report))
-    meta.update(fields.metadata(job), fields.metadata(old), report)
+    meta.update(job, old, report)
     spec, before = fields.spec(job), fields.spec(old)
     _job(spec, SPEC, report)
     report.immutable(SPEC / "completions", spec.get("completions"), before.get("completions"))
@@ -132,7 +132,7 @@ def _without_placement(template: Object) -> Object:
 
 
 def update_job_status(job: Object, old: Object, report: Report) -> None:
-    meta.update(fields.metadata(job), fields.metadata(old), report)
+    meta.update(job, old, report)
     status = fields.status(job)
     nonnegative(status, ("active", "succeeded", "failed", "ready"), STATUS, report)
     seen: set[str] = set()
@@ -148,7 +148,7 @@ def update_job_status(job: Object, old: Object, report: Report) -> None:
 
 def create_cron_job(value: Object, report: Report) -> None:
     metadata, spec = fields.metadata(value), fields.spec(value)
-    meta.create(metadata, report, namespaced=True, name_rule=subdomain_name)
+    meta.create(value, report, namespaced=True, name_rule=subdomain_name)
     _cron_job(spec, report)
     name = metadata.get("name") or ""
     if len(name) > 52:
@@ -181,9 +181,5 @@ def _cron_job(spec: Object, report: Report) -> None:
 
 
 def update_cron_job(value: Object, old: Object, report: Report) -> None:
-    meta.update(fields.metadata(value), fields.metadata(old), report)
+    meta.update(value, old, report)
     _cron_job(fields.spec(value), report)
-
-
-def update_meta_only(value: Object, old: Object, report: Report) -> None:
-    meta.update(fields.metadata(value), fields.metadata(old), report)

@@ -40,7 +40,7 @@ def create(value: Object, report: Report) -> None:
 
 def _whole(value: Object, old: Object | None, report: Report) -> None:
     """The rules for a request. Errors that the stored request has already are accepted."""
-    meta.create(fields.metadata(value), report, namespaced=False, name_rule=path_segment)
+    meta.create(value, report, namespaced=False, name_rule=path_segment)
     spec, before = fields.spec(value), {} if old is None else fields.spec(old)
     status, had = fields.status(value), {} if old is None else fields.status(old)
     _request(spec.get("request"), report)
@@ -200,7 +200,7 @@ def _update(value: Object, old: Object, report: Report, *, approval: bool, signi
             report.forbidden(STATUS / "certificate", "updates may not set certificate content")
         elif stored.get("certificate"):
             report.forbidden(STATUS / "certificate", "updates may not modify existing certificate content")
-    meta.update(fields.metadata(value), fields.metadata(old), report)
+    meta.update(value, old, report)
 
 
 def _count(status: Object) -> dict[str, int]:

@@ -50,7 +50,7 @@ FIXED_LEVELS: Final[dict[str, Object]] = {
 
 
 def create_schema(value: Object, report: Report) -> None:
-    meta.create(fields.metadata(value), report, namespaced=False, name_rule=subdomain_name)
+    meta.create(value, report, namespaced=False, name_rule=subdomain_name)
     _schema(value, report)
 
 
@@ -190,7 +190,7 @@ def _path_rule(rule: Object, at: Path, report: Report) -> None:
 
 
 def create_level(value: Object, report: Report) -> None:
-    meta.create(fields.metadata(value), report, namespaced=False, name_rule=subdomain_name)
+    meta.create(value, report, namespaced=False, name_rule=subdomain_name)
     name, spec = fields.metadata(value).get("name") or "", fields.spec(value)
     kind, limited = spec.get("type") or "", spec.get("limited")
     if (name == "exempt") != (kind == "Exempt"):

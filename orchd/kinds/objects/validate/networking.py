@@ -35,14 +35,14 @@ CLASS_ANNOTATION: Final = "{long}.io/ingress.class"
 
 
 def create_policy(value: Object, report: Report) -> None:
-    meta.create(fields.metadata(value), report, namespaced=True, name_rule=subdomain_name)
+    meta.create(value, report, namespaced=True, name_rule=subdomain_name)
     _policy(fields.spec(value), report)
 
 
 def update_policy(value: Object, old: Object, report: Report) -> None:
     # The spec is validated twice, as in the reference.
     create_policy(value, report)
-    meta.update(fields.metadata(value), fields.metadata(old), report)
+    meta.update(value, old, report)
     _policy(fields.spec(value), report)
 
 
@@ -120,7 +120,7 @@ def _block(block: Object, at: Path, report: Report) -> None:
 
 def create_ingress(value: Object, report: Report) -> None:
     metadata, spec = fields.metadata(value), fields.spec(value)
-    _ingress(metadata, spec, report)
+    _ingress(value, report)
     key = report.dialect(CLASS_ANNOTATION)
     given = (metadata.get("annotations") or {}).get(key)
     if given is not None and spec.get("ingressClassName") is not None:
@@ -128,19 +128,19 @@ def create_ingress(value: Object, report: Report) -> None:
 
 
 def update_ingress(value: Object, old: Object, report: Report) -> None:
-    metadata = fields.metadata(value)
-    meta.update(metadata, fields.metadata(old), report)
-    _ingress(metadata, fields.spec(value), report)
+    meta.update(value, old, report)
+    _ingress(value, report)
 
 
 def update_ingress_status(value: Object, old: Object, report: Report) -> None:
-    meta.update(fields.metadata(value), fields.metadata(old), report)
+    meta.update(value, old, report)
     status = fields.status(value).get("loadBalancer") or {}
     load_balancer_status(status, STATUS / "loadBalancer", report)
 
 
-def _ingress(metadata: Object, spec: Object, report: Report) -> None:
-    meta.create(metadata, report, namespaced=True, name_rule=subdomain_name)
+def _ingress(value: Object, report: Report) -> None:
+    spec = fields.spec(value)
+    meta.create(value, report, namespaced=True, name_rule=subdomain_name)
     rules, backend = spec.get("rules") or [], spec.get("defaultBackend")
     if not rules and backend is None:
         shown = dump("[]networking.IngressRule", spec.get("rules"))
@@ -239,12 +239,12 @@ def _typed_reference(reference: Object, at: Path, report: Report) -> None:
 
 
 def create_class(value: Object, report: Report) -> None:
-    meta.create(fields.metadata(value), report, namespaced=False, name_rule=subdomain_name)
+    meta.create(value, report, namespaced=False, name_rule=subdomain_name)
     _class(fields.spec(value), report)
 
 
 def update_class(value: Object, old: Object, report: Report) -> None:
-    meta.update(fields.metadata(value), fields.metadata(old), report)
+    meta.update(value, old, report)
     spec = fields.spec(value)
     report.immutable(SPEC / "controller", spec.get("controller") or "", fields.spec(old).get("controller") or "")
     create_class(value, report)

@@ -38,12 +38,12 @@ _SECCOMP: Final = {
 
 
 def create(value: Object, report: Report) -> None:
-    meta.create(fields.metadata(value), report, namespaced=False, name_rule=subdomain_name)
+    meta.create(value, report, namespaced=False, name_rule=subdomain_name)
     _policy(value, report)
 
 
 def update(value: Object, old: Object, report: Report) -> None:
-    meta.update(fields.metadata(value), fields.metadata(old), report)
+    meta.update(value, old, report)
     _policy(value, report)
 
 

@@ -26,7 +26,7 @@ _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 
 
 def create_priority_class(value: Object, report: Report) -> None:
-    meta.create(metadata(value), report, namespaced=False, name_rule=subdomain_name)
+    meta.create(value, report, namespaced=False, name_rule=subdomain_name)
     name, number = metadata(value).get("name") or "", value.get("value") or 0
     if name.startswith("system-"):
         wrong = _unknown_system_class(name, number, bool(value.get("globalDefault")))
@@ -50,19 +50,19 @@ def _unknown_system_class(name: str, number: int, default: bool) -> str:
 
 
 def update_priority_class(value: Object, old: Object, report: Report) -> None:
-    meta.update(metadata(value), metadata(old), report)
+    meta.update(value, old, report)
     if (value.get("value") or 0) != (old.get("value") or 0):
         report.forbidden(root("Value"), "may not be changed in an update.")
     report.immutable(root("preemptionPolicy"), value.get("preemptionPolicy"), old.get("preemptionPolicy"))
 
 
 def create_lease(value: Object, report: Report) -> None:
-    meta.create(metadata(value), report, namespaced=True, name_rule=subdomain_name)
+    meta.create(value, report, namespaced=True, name_rule=subdomain_name)
     _lease(fields.spec(value), report)
 
 
 def update_lease(value: Object, old: Object, report: Report) -> None:
-    meta.update(metadata(value), metadata(old), report)
+    meta.update(value, old, report)
     _lease(fields.spec(value), report)
 
 
@@ -75,7 +75,7 @@ def _lease(spec: Object, report: Report) -> None:
 
 
 def create_runtime_class(value: Object, report: Report) -> None:
-    meta.create(metadata(value), report, namespaced=False, name_rule=subdomain_name)
+    meta.create(value, report, namespaced=False, name_rule=subdomain_name)
     spec = value.get("spec") or value
     is_label(_handler(value), root("handler"), report)
     if spec.get("overhead") is not None:
@@ -97,12 +97,12 @@ def _handler(value: Object) -> str:
 
 def update_runtime_class(value: Object, old: Object, report: Report) -> None:
     create_runtime_class(value, report)
-    meta.update(metadata(value), metadata(old), report)
+    meta.update(value, old, report)
     report.immutable(root("handler"), _handler(value), _handler(old))
 
 
 def create_slice(value: Object, report: Report) -> None:
-    meta.create(metadata(value), report, namespaced=True, name_rule=subdomain_name)
+    meta.create(value, report, namespaced=True, name_rule=subdomain_name)
     kind = value.get("addressType") or ""
     if not kind:
         report.required(root("addressType"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from orchd.kinds import fields
-from orchd.kinds.fields import metadata
 from orchd.kinds.gotext import differences
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
@@ -27,7 +26,7 @@ _MAX_PARAMETERS_BYTES: Final = 256 * 1024
 
 
 def create_class(value: Object, report: Report) -> None:
-    meta.create(metadata(value), report, namespaced=False, name_rule=subdomain_name)
+    meta.create(value, report, namespaced=False, name_rule=subdomain_name)
     provisioner = value.get("provisioner") or ""
     if not provisioner:
         report.required(root("provisioner"))
@@ -82,7 +81,7 @@ def _parameters(parameters: Object, report: Report) -> None:
 
 def update_class(value: Object, old: Object, report: Report) -> None:
     create_class(value, report)
-    meta.update(metadata(value), metadata(old), report)
+    meta.update(value, old, report)
     for member in ("parameters", "provisioner", "reclaimPolicy"):
         if not differences.same(value.get(member), old.get(member)):
             report.forbidden(root(member), f"updates to {member} are forbidden.")
@@ -99,7 +98,7 @@ def create_attachment(value: Object, report: Report) -> None:
 
 
 def _attachment(value: Object, report: Report) -> None:
-    meta.create(metadata(value), report, namespaced=False, name_rule=subdomain_name)
+    meta.create(value, report, namespaced=False, name_rule=subdomain_name)
     spec, status = fields.spec(value), fields.status(value)
     if not spec.get("attacher"):
         report.required(SPEC / "attacher")
@@ -135,7 +134,7 @@ def update_attachment(value: Object, old: Object, report: Report) -> None:
 
 
 def create_driver(value: Object, report: Report) -> None:
-    meta.create(metadata(value), report, namespaced=False, name_rule=subdomain_name)
+    meta.create(value, report, namespaced=False, name_rule=subdomain_name)
     spec = fields.spec(value)
     for member, shown in (
         ("attachRequired", "attachedRequired"), ("podInfoOnMount", "podInfoOnMount"), ("storageCapacity", "storageCapacity"),
@@ -164,7 +163,7 @@ def _token_requests(spec: Object, report: Report) -> None:
 
 
 def update_driver(value: Object, old: Object, report: Report) -> None:
-    meta.update(metadata(value), metadata(old), report)
+    meta.update(value, old, report)
     spec, before = fields.spec(value), fields.spec(old)
     for member, shown in (
         ("attachRequired", "attachedRequired"), ("fsGroupPolicy", "fsGroupPolicy"), ("podInfoOnMount", "podInfoOnMount"),
@@ -178,7 +177,7 @@ def update_driver(value: Object, old: Object, report: Report) -> None:
 
 
 def create_csi_node(value: Object, report: Report) -> None:
-    meta.create(metadata(value), report, namespaced=False, name_rule=subdomain_name)
+    meta.create(value, report, namespaced=False, name_rule=subdomain_name)
     names: set[str] = set()
     for i, driver in enumerate(fields.spec(value).get("drivers") or ()):
         _csi_node_driver(driver, names, (SPEC / "drivers")[i], report)
@@ -225,7 +224,7 @@ def create_capacity(value: Object, report: Report) -> None:
 
 
 def _capacity(value: Object, report: Report) -> None:
-    meta.create(metadata(value), report, namespaced=True, name_rule=subdomain_name)
+    meta.create(value, report, namespaced=True, name_rule=subdomain_name)
     label_selector(value.get("nodeTopology"), root("nodeTopology"), report)
     is_subdomain(value.get("storageClassName") or "", root("storageClassName"), report)
     # maximumVolumeSize may be any quantity.
@@ -236,7 +235,7 @@ def _capacity(value: Object, report: Report) -> None:
 
 def update_capacity(value: Object, old: Object, report: Report) -> None:
     _capacity(value, report)
-    meta.update(metadata(value), metadata(old), report)
+    meta.update(value, old, report)
     if not differences.same(value.get("nodeTopology"), old.get("nodeTopology")):
         shown = dump("v1.LabelSelector", value.get("nodeTopology"))
         report.invalid(root("nodeTopology"), shown, "field is immutable")

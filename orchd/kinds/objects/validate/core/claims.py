@@ -28,7 +28,7 @@ CLASS_ANNOTATION: Final = "volume.beta.{long}.io/storage-class"
 
 
 def create(claim: Object, report: Report) -> None:
-    meta.create(fields.metadata(claim), report, namespaced=True, name_rule=subdomain_name)
+    meta.create(claim, report, namespaced=True, name_rule=subdomain_name)
     spec(fields.spec(claim), SPEC, report)
 
 
@@ -77,7 +77,7 @@ def update(claim: Object, old: Object, report: Report) -> None:
     """Validate a change: the size of a bound claim may grow, and the volume name may be set once."""
     # The reference validates twice, and reports the errors of a claim twice.
     create(claim, report)
-    meta.update(fields.metadata(claim), fields.metadata(old), report)
+    meta.update(claim, old, report)
     create(claim, report)
     new, before = dict(fields.spec(claim)), dict(fields.spec(old))
     if not before.get("volumeName"):
@@ -112,7 +112,7 @@ def _size(spec: Object) -> Any:
 
 
 def update_status(claim: Object, old: Object, report: Report) -> None:
-    meta.update(fields.metadata(claim), fields.metadata(old), report)
+    meta.update(claim, old, report)
     status = fields.status(claim)
     if not fields.spec(claim).get("accessModes"):
         report.required(root("Spec") / "accessModes")

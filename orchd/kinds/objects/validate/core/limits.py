@@ -31,7 +31,7 @@ _PAIRS: Final = (("BestEffort", "NotBestEffort"), ("Terminating", "NotTerminatin
 
 
 def create_range(value: Object, report: Report) -> None:
-    meta.create(fields.metadata(value), report, namespaced=True, name_rule=subdomain_name)
+    meta.create(value, report, namespaced=True, name_rule=subdomain_name)
     seen: set[str] = set()
     for i, limit in enumerate(fields.spec(value).get("limits") or ()):
         at = (SPEC / "limits")[i]
@@ -110,13 +110,13 @@ def _order(limit: Object, key: str, kind: str, at: Path, report: Report) -> None
 
 
 def create_quota(value: Object, report: Report) -> None:
-    meta.create(fields.metadata(value), report, namespaced=True, name_rule=subdomain_name)
+    meta.create(value, report, namespaced=True, name_rule=subdomain_name)
     _quota_spec(fields.spec(value), report)
     _amounts(fields.status(value), ("hard", "used"), STATUS, report)
 
 
 def update_quota(value: Object, old: Object, report: Report) -> None:
-    meta.update(fields.metadata(value), fields.metadata(old), report)
+    meta.update(value, old, report)
     spec = fields.spec(value)
     _quota_spec(spec, report)
     scopes = spec.get("scopes") or []
@@ -125,7 +125,7 @@ def update_quota(value: Object, old: Object, report: Report) -> None:
 
 
 def update_quota_status(value: Object, old: Object, report: Report) -> None:
-    meta.update(fields.metadata(value), fields.metadata(old), report)
+    meta.update(value, old, report)
     _amounts(fields.status(value), ("hard", "used"), STATUS, report)
 
 

@@ -23,7 +23,7 @@ TAINTS: Final = "scheduler.alpha.{long}.io/taints"
 
 def create(node: Object, report: Report) -> None:
     metadata, spec = fields.metadata(node), fields.spec(node)
-    meta.create(metadata, report, namespaced=False, name_rule=subdomain_name)
+    meta.create(node, report, namespaced=False, name_rule=subdomain_name)
     if metadata.get("annotations"):
         _annotations(metadata["annotations"], report)
     _taints(spec.get("taints") or [], METADATA / "taints", report)
@@ -112,7 +112,7 @@ def update(node: Object, old: Object, report: Report) -> None:
 
 
 def update_status(node: Object, old: Object, report: Report) -> None:
-    meta.update(fields.metadata(node), fields.metadata(old), report)
+    meta.update(node, old, report)
     spec, before = fields.spec(node), fields.spec(old)
     annotations = fields.metadata(node).get("annotations")
     if annotations:

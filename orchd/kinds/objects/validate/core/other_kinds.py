@@ -17,7 +17,7 @@ _TEMPLATE: Final = root("template")
 
 
 def create_namespace(value: Object, report: Report) -> None:
-    meta.create(metadata(value), report, namespaced=False, name_rule=dns_label_name)
+    meta.create(value, report, namespaced=False, name_rule=dns_label_name)
     for finalizer in spec(value).get("finalizers") or ():
         _finalizer(finalizer, SPEC / "finalizers", report)
 
@@ -29,11 +29,11 @@ def _finalizer(finalizer: str, at: Path, report: Report) -> None:
 
 def update_namespace(value: Object, old: Object, report: Report) -> None:
     create_namespace(value, report)
-    meta.update(metadata(value), metadata(old), report)
+    meta.update(value, old, report)
 
 
 def update_namespace_status(value: Object, old: Object, report: Report) -> None:
-    meta.update(metadata(value), metadata(old), report)
+    meta.update(value, old, report)
     phase = status(value).get("phase") or ""
     if not metadata(value).get("deletionTimestamp"):
         if phase != "Active":
@@ -43,17 +43,17 @@ def update_namespace_status(value: Object, old: Object, report: Report) -> None:
 
 
 def finalize_namespace(value: Object, old: Object, report: Report) -> None:
-    meta.update(metadata(value), metadata(old), report)
+    meta.update(value, old, report)
     for i, finalizer in enumerate(spec(value).get("finalizers") or ()):
         _finalizer(finalizer, (SPEC / "finalizers")[i], report)
 
 
 def create_service_account(value: Object, report: Report) -> None:
-    meta.create(metadata(value), report, namespaced=True, name_rule=subdomain_name)
+    meta.create(value, report, namespaced=True, name_rule=subdomain_name)
 
 
 def update_service_account(value: Object, old: Object, report: Report) -> None:
-    meta.update(metadata(value), metadata(old), report)
+    meta.update(value, old, report)
     create_service_account(value, report)
 
 
@@ -70,10 +70,10 @@ def create_binding(value: Object, report: Report) -> None:
 
 
 def create_pod_template(value: Object, report: Report) -> None:
-    meta.create(metadata(value), report, namespaced=True, name_rule=subdomain_name)
+    meta.create(value, report, namespaced=True, name_rule=subdomain_name)
     pods.template(value.get("template"), _TEMPLATE, report)
 
 
 def update_pod_template(value: Object, old: Object, report: Report) -> None:
-    meta.update(metadata(value), metadata(old), report)
+    meta.update(value, old, report)
     pods.template(value.get("template"), _TEMPLATE, report)

@@ -48,7 +48,7 @@ def create(volume: Object, report: Report) -> None:
 
 def _whole(volume: Object, report: Report) -> None:
     metadata = fields.metadata(volume)
-    meta.create(metadata, report, namespaced=False, name_rule=subdomain_name)
+    meta.create(volume, report, namespaced=False, name_rule=subdomain_name)
     spec(fields.spec(volume), SPEC, report, name=metadata.get("name") or "")
 
 
@@ -241,4 +241,4 @@ def update(volume: Object, old: Object, report: Report) -> None:
 
 
 def update_status(volume: Object, old: Object, report: Report) -> None:
-    meta.update(fields.metadata(volume), fields.metadata(old), report)
+    meta.update(volume, old, report)

@@ -38,7 +38,7 @@ def create(pod: Object, report: Report) -> None:
 def metadata_and_spec(pod: Object, report: Report) -> None:
     """The rules that apply on create and on update."""
     metadata, body = fields.metadata(pod), fields.spec(pod)
-    meta.create(metadata, report, namespaced=True, name_rule=subdomain_name)
+    meta.create(pod, report, namespaced=True, name_rule=subdomain_name)
     if metadata.get("annotations"):
         annotation_rules(metadata["annotations"], body, METADATA / "annotations", report)
     spec(body, SPEC, report, name=metadata.get("name") or "")

@@ -29,7 +29,7 @@ _SYSTEM_CONDITIONS: Final = ("PodScheduled", "Ready", "Initialized")
 
 
 def update(pod: Object, old: Object, report: Report) -> None:
-    meta.update(fields.metadata(pod), fields.metadata(old), report)
+    meta.update(pod, old, report)
     metadata_and_spec(pod, report)
     _annotation_changes(pod, old, report)
     spec, before = fields.spec(pod), fields.spec(old)
@@ -119,7 +119,7 @@ def _annotation_changes(pod: Object, old: Object, report: Report) -> None:
 
 
 def update_status(pod: Object, old: Object, report: Report) -> None:
-    meta.update(fields.metadata(pod), fields.metadata(old), report)
+    meta.update(pod, old, report)
     _annotation_changes(pod, old, report)
     status, before = fields.status(pod), fields.status(old)
     for i, condition in enumerate(status.get("conditions") or ()):
@@ -166,7 +166,7 @@ def _pod_ips(listed: list[Object], at: Path, report: Report) -> None:
 
 def update_ephemeral(pod: Object, old: Object, report: Report) -> None:
     """Validate a change through ephemeralcontainers: containers may be added, not changed or removed."""
-    meta.update(fields.metadata(pod), fields.metadata(old), report)
+    meta.update(pod, old, report)
     metadata_and_spec(pod, report)
     _annotation_changes(pod, old, report)
     at = SPEC / "ephemeralContainers"

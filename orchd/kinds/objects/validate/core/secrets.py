@@ -25,7 +25,7 @@ SERVICE_ACCOUNT_NAME: Final = "{long}.io/service-account.name"
 
 def create(secret: Object, report: Report) -> None:
     metadata, data = fields.metadata(secret), secret.get("data") or {}
-    meta.create(metadata, report, namespaced=True, name_rule=subdomain_name)
+    meta.create(secret, report, namespaced=True, name_rule=subdomain_name)
     size = 0
     for key, value in data.items():
         report.invalids(_DATA[key], key, config_key(key))
@@ -97,7 +97,7 @@ _RULES: Final[dict[str, Callable[[Object, Object, Report], None]]] = {
 
 
 def update(secret: Object, old: Object, report: Report) -> None:
-    meta.update(fields.metadata(secret), fields.metadata(old), report)
+    meta.update(secret, old, report)
     report.immutable(root("type"), secret.get("type") or "", old.get("type") or "")
     _frozen(secret, old, (("data", _DATA),), report)
     create(secret, report)
@@ -114,7 +114,7 @@ def _frozen(new: Object, old: Object, members: tuple[tuple[str, Path], ...], rep
 
 
 def create_config_map(value: Object, report: Report) -> None:
-    meta.create(fields.metadata(value), report, namespaced=True, name_rule=subdomain_name)
+    meta.create(value, report, namespaced=True, name_rule=subdomain_name)
     data, binary = value.get("data") or {}, value.get("binaryData") or {}
     size = 0
     for key, text in data.items():
@@ -130,6 +130,6 @@ def create_config_map(value: Object, report: Report) -> None:
 
 
 def update_config_map(value: Object, old: Object, report: Report) -> None:
-    meta.update(fields.metadata(value), fields.metadata(old), report)
+    meta.update(value, old, report)
     _frozen(value, old, (("data", _DATA), ("binaryData", _BINARY)), report)
     create_config_map(value, report)
