@@ -10,7 +10,7 @@ import re
 from base64 import b64encode
 from typing import Any
 
-from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IPushProducer
 from twisted.internet.protocol import Protocol, connectionDone
 from twisted.python.failure import Failure
@@ -101,11 +101,7 @@ class WatchSocket(Protocol):
             self._send(_TEXT, data) if self._text else self._send(_BINARY, data[_LENGTH:])
 
     def writable(self) -> Deferred[None]:
-        if self._closed:
-            return fail(StreamEnded())
-        if not self._paused:
-            return succeed(None)
-        return self._drain.wait()
+        return self._drain.writable(StreamEnded, closed=self._closed, paused=self._paused)
 
     def finish(self) -> None:
         if not self._closed:
