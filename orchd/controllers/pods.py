@@ -9,7 +9,7 @@ from twisted.python.failure import Failure
 
 from orchd.controllers.objects import condition, small_number
 from orchd.kinds import fields
-from orchd.kinds.fields import annotations_of, deleting, spec, status
+from orchd.kinds.fields import annotations_of, deleting, namespace, owner, spec, status
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.times import seconds_of
 from orchd.txkit.for_each import side_by_side
@@ -99,3 +99,11 @@ async def slow_start(count: int, make: Callable[[int], Awaitable[Any]]) -> tuple
         done += batch
         size *= 2
     return succeeded, None
+
+
+def group_of(pod: Object, kind: str) -> tuple[str, str] | None:
+    """Namespace of a pod and uid of its controller, "" without one; None if the controller is not of `kind`."""
+    reference = owner(pod)
+    if reference is None:
+        return namespace(pod), ""
+    return (namespace(pod), str(reference.get("uid", ""))) if reference.get("kind") == kind else None
