@@ -12,7 +12,7 @@ from orchd.assembly.storage import Storage
 from orchd.client.interfaces import IClient
 from orchd.kinds.catalog import Catalog, group_version
 from orchd.kinds.naming import random_uuid
-from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.times import timestamp
 from orchd.server.authz import bootstrap_policy as rbac
 from orchd.server.bootstrap import ensure_objects, objects
 from orchd.server.reconcilers.api_endpoints import CountedEndpointReconciler, EndpointReconciler

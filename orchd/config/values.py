@@ -9,7 +9,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from typing import Any, Final
 from urllib.parse import SplitResult, urlsplit
 
-from orchd.kinds.gotext import durations
+from orchd.kinds.gotext.durations import DurationError, format_seconds, parse_seconds
 
 _TRUE: Final = frozenset(("1", "t", "T", "TRUE", "true", "True"))
 _FALSE: Final = frozenset(("0", "f", "F", "FALSE", "false", "False"))
@@ -67,14 +67,9 @@ def parse_float(text: str) -> float:
 def parse_duration(text: str) -> float:
     """Seconds of a duration such as ``1h30m``, ``1.5s``, ``-10ms`` or ``0``."""
     try:
-        return durations.parse_duration(text) / 1e9
-    except durations.DurationError:
+        return parse_seconds(text)
+    except DurationError:
         raise ValueError(f"{text!r} is not a duration such as 1h, 1m30s, 500ms") from None
-
-
-def format_duration(seconds: float) -> str:
-    """Seconds as a duration string such as ``1m0s``."""
-    return durations.format_duration(round(seconds * 1e9))
 
 
 def parse_strings(text: str) -> tuple[str, ...]:
@@ -234,7 +229,7 @@ class FlagType:
 BOOL: Final = FlagType(name="bool", parse=parse_bool, placeholder="", zero=False, format=_show_bool)
 INT: Final = FlagType(name="int", parse=parse_int, placeholder="int", zero=0)
 FLOAT: Final = FlagType(name="float", parse=parse_float, placeholder="float", zero=0.0)
-DURATION: Final = FlagType(name="duration", parse=parse_duration, placeholder="duration", zero=0.0, format=format_duration)
+DURATION: Final = FlagType(name="duration", parse=parse_duration, placeholder="duration", zero=0.0, format=format_seconds)
 STRING: Final = FlagType(name="string", parse=str, placeholder="text")
 STRINGS: Final = FlagType(name="strings", parse=parse_strings, placeholder="list", combine=_extend)
 STRING_ARRAY: Final = FlagType(name="stringArray", parse=parse_array, placeholder="text", combine=_extend)

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchd.config import values
-from orchd.config.values import DURATION, FlagType, NamedCertKey, format_duration
+from orchd.config.values import DURATION, FlagType, NamedCertKey
+from orchd.kinds.gotext.durations import format_seconds
 
 TYPES = {each.name: each for each in vars(values).values() if isinstance(each, FlagType)}
 
@@ -44,7 +45,7 @@ def test_invalid_values_are_refused(type_: str, text: str) -> None:
 def test_duration_round_trip(milliseconds: int) -> None:
     """A formatted duration parses to the same value."""
     seconds = milliseconds / 1000
-    assert DURATION.parse(format_duration(seconds)) == pytest.approx(seconds, rel=1e-5, abs=1e-3)
+    assert DURATION.parse(format_seconds(seconds)) == pytest.approx(seconds, rel=1e-5, abs=1e-3)
 
 
 @given(st.sampled_from(list(TYPES)), st.text(max_size=40))

@@ -16,8 +16,8 @@ from orchd.errors import ApiError
 from orchd.kinds.crd.conditions import FINALIZER, TERMINATING, with_condition
 from orchd.kinds.crd.naming import decide_names, taken_by
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.schema_check.definitions.condition import with_structure
+from orchd.kinds.times import timestamp
 from orchd.server.customkinds.apiservices import ApiServices
 from orchd.server.customkinds.definition import Definition
 from orchd.server.customkinds.instances import Instances

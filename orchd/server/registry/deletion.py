@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 from orchd import errors
 from orchd.cache.entries import Damaged, Entry
 from orchd.kinds.catalog import Resource
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.times import seconds_of, timestamp
 from orchd.server.registry.interfaces import Context, Deleted, IAdmission, IStrategy, StrategyOf
 from orchd.server.registry.object_store import ObjectStore, path_of
 from orchd.server.registry.operations import Delete
@@ -247,7 +246,7 @@ def _change_grace(context: Context, old: Object, metadata: dict[str, Any], secon
     if not before:
         _stamp(context, old, metadata, seconds)
     else:
-        metadata["deletionTimestamp"] = timestamp(datetime.fromisoformat(before).timestamp() - period + seconds)
+        metadata["deletionTimestamp"] = timestamp((seconds_of(before) or 0.0) - period + seconds)
         metadata["deletionGracePeriodSeconds"] = seconds
 
 

@@ -12,8 +12,9 @@ from dataclasses import replace
 from orchd import errors
 from orchd.cache.entries import Entry
 from orchd.errors import ApiError, Cause
-from orchd.kinds import bounds
+from orchd.kinds import bounds, fields
 from orchd.kinds.catalog import Resource
+from orchd.kinds.fields import with_metadata
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.list_options import parse_unsigned
 from orchd.kinds.objects.owner_references import single_owners
@@ -70,7 +71,7 @@ class Writer:
 
     async def _create_or_conflict(self, context: Context, obj: Object) -> Entry:
         """Store a new object. Raises ApiError 409 for a taken name, 500 for a failing store."""
-        resource, metadata = context.resource, obj.get("metadata") or {}
+        resource, metadata = context.resource, fields.metadata(obj)
         try:
             return await self._create_with_retries(context, obj)
         except KeyExistsError as taken:
@@ -125,7 +126,7 @@ class Writer:
         if context.dry_run:
             await self._must_be_free(resource, path)
             return await self._transient(context.size, resource, path, obj)
-        obj = objectmeta.with_metadata(obj, resourceVersion=None)
+        obj = with_metadata(obj, resourceVersion=None)
         kept = await self._versions.to_stored(resource, obj)
         key = self._access.key(resource, path)
         value = await self._aside(context.size, self._access.encode, resource, kept)
@@ -171,8 +172,8 @@ class Writer:
             raise errors.not_found(resource.group, resource.plural, operation.name)
         obj = await self.transformer.transform(context, operation, None)
         # The resourceVersion of a missing object is ignored, but must be a number.
-        parse_unsigned((obj.get("metadata") or {}).get("resourceVersion") or "0")
-        return await self._create(context, objectmeta.with_metadata(obj, resourceVersion=None, name=operation.name))
+        parse_unsigned(fields.metadata(obj).get("resourceVersion") or "0")
+        return await self._create(context, with_metadata(obj, resourceVersion=None, name=operation.name))
 
     def _may_create(self, context: Context, operation: Change) -> bool:
         """True if the operation creates a missing object."""
@@ -207,7 +208,7 @@ class Writer:
         try:
             obj = objectmeta.for_update(context, obj, old)
             obj = await self._aside(context.size, strategy.prepare_update, context, obj, old)
-            obj = objectmeta.with_metadata(obj, resourceVersion=old["metadata"]["resourceVersion"])
+            obj = with_metadata(obj, resourceVersion=old["metadata"]["resourceVersion"])
             refuse(resource, name, await self._aside(context.size, strategy.validate_update, context, obj, old))
             for text in strategy.warnings(context, obj, old):
                 context.warn(text)
@@ -253,7 +254,7 @@ class Writer:
             return obj, kept, value
         if context.applies or not obj["metadata"].get("managedFields"):
             raise bounds.too_large(size)
-        obj, kept = (objectmeta.with_metadata(one, managedFields=None) for one in (obj, kept))
+        obj, kept = (with_metadata(one, managedFields=None) for one in (obj, kept))
         value = await self._aside(len(value), self._access.encode, resource, kept)
         size = await self._aside(len(value), self._access.stored_size, resource, key, kept, value, old)
         if size > bounds.MAX_STORED:
@@ -281,7 +282,7 @@ class Writer:
         entry = await self._access.cache(resource).applied(path, revision)
         if entry is not None and entry.revision == revision:
             return entry
-        return await self._transient(len(value), resource, path, objectmeta.with_metadata(obj, resourceVersion=str(revision)))
+        return await self._transient(len(value), resource, path, with_metadata(obj, resourceVersion=str(revision)))
 
     async def _transient(self, size: int, resource: Resource, path: str, obj: Object) -> Entry:
         return await self._aside(size, self._access.transient_entry, resource, path, obj)
@@ -296,14 +297,14 @@ def _sized(context: Context, obj: Object) -> Context:
 def _wanted_uid(operation: Change) -> str:
     """The uid that the object must have, "" for any. No missing object has it."""
     if isinstance(operation, Replace):
-        return (operation.obj.get("metadata") or {}).get("uid") or ""
+        return fields.metadata(operation.obj).get("uid") or ""
     return operation.uid if isinstance(operation, Edit) else ""
 
 
 def _check_guard(resource: Resource, strategy: IStrategy, name: str, obj: Object, old: Object) -> None:
     """A resourceVersion in the object must equal that of the stored object. Raises ApiError 409, or 422 where the kind requires
     one."""
-    version = parse_unsigned((obj.get("metadata") or {}).get("resourceVersion") or "0")
+    version = parse_unsigned(fields.metadata(obj).get("resourceVersion") or "0")
     if not version:
         if not strategy.unconditional_update:
             message = "Invalid value: 0x0: must be specified for an update"

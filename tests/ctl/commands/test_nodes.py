@@ -12,7 +12,7 @@ from orchd.ctl.commands.taint import apply_taint_changes, split_taints
 from orchd.ctl.errors import CommandError
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.times import timestamp
 from tests.ctl.ctl_runner import Ctl
 from tests.ctl.meddling import precede
 

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from orchd.ctl.printing import output
-from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.times import timestamp
 from tests.ctl.ctl_runner import Ctl
 
 #: Characters that terminals act upon, and a text that must stay.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.defaults.rules import Rule, fill_members, within
 from orchd.kinds.objects.settings import ObjectSettings
@@ -89,7 +90,7 @@ def _network_policy_spec(value: Object, settings: ObjectSettings) -> Object:
 
 
 def _definition(value: Object, settings: ObjectSettings) -> Object:
-    spec = value.get("spec") or {}
+    spec = fields.spec(value)
     names = spec.get("names") or {}
     kind = names.get("kind")
     if kind:
@@ -97,7 +98,7 @@ def _definition(value: Object, settings: ObjectSettings) -> Object:
         if full is not names:
             spec = {**spec, "names": full}
             value = {**value, "spec": spec}
-    status = value.get("status") or {}
+    status = fields.status(value)
     if not status.get("storedVersions"):
         stored = next((v["name"] for v in spec.get("versions") or () if v.get("storage")), None)
         if stored is not None:
@@ -107,7 +108,7 @@ def _definition(value: Object, settings: ObjectSettings) -> Object:
 
 def _definition_v1beta1(value: Object, settings: ObjectSettings) -> Object:
     """Synchronize version with the first of versions."""
-    spec = dict(value.get("spec") or {})
+    spec = dict(fields.spec(value))
     version, versions = spec.get("version"), spec.get("versions")
     if version and not versions:
         spec["versions"] = [{"name": version, "served": True, "storage": True}]

@@ -57,9 +57,7 @@ def identity_causes(obj: Object, resource: Resource) -> list[Cause]:
 def create_causes(obj: Object, resource: Resource, settings: ObjectSettings) -> list[Cause]:
     """All causes for a new object in the version of `resource`."""
     rules, report = rules_of(resource, settings.dialect), Report(settings)
-    meta.create(
-        obj.get("metadata") or {}, report, namespaced=resource.namespaced, name_rule=subdomain_name, core=False
-    )
+    meta.create(obj, report, namespaced=resource.namespaced, name_rule=subdomain_name, core=False)
     out = report.causes
     out += _schema_causes(rules, obj)
     if rules.scale is not None:
@@ -76,7 +74,7 @@ def update_causes(
 ) -> list[Cause]:
     """All causes for an update of `old`, both in the version of `resource`."""
     rules, report = rules_of(resource, settings.dialect), Report(settings)
-    meta.update(obj.get("metadata") or {}, old.get("metadata") or {}, report, core=False)
+    meta.update(obj, old, report, core=False)
     out = report.causes
     out += _schema_causes(rules, obj)
     if rules.scale is not None:

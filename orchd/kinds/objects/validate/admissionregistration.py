@@ -68,7 +68,7 @@ def _unknown_reviews(value: Object) -> bool:
 
 
 def _webhooks(value: Object, report: Report, rules: _Rules) -> None:
-    meta.create(value.get("metadata") or {}, report, namespaced=False, name_rule=subdomain_name, core=False)
+    meta.create(value, report, namespaced=False, name_rule=subdomain_name, core=False)
     names: set[str] = set()
     for i, hook in enumerate(value.get("webhooks") or ()):
         at = root("webhooks")[i]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IPushProducer
 from twisted.internet.protocol import Protocol, connectionDone
 from twisted.python.failure import Failure
@@ -92,11 +92,7 @@ class WatchSocket(Protocol):
             self._send(TextMessage(data=data.decode()) if self._text else BytesMessage(data=data[_LENGTH:]))
 
     def writable(self) -> Deferred[None]:
-        if self._closed:
-            return fail(StreamEnded())
-        if not self._paused:
-            return succeed(None)
-        return self._drain.wait()
+        return self._drain.writable(StreamEnded, closed=self._closed, paused=self._paused)
 
     def finish(self) -> None:
         self._finish(CloseReason.NORMAL_CLOSURE)

@@ -1,31 +1,38 @@
 """Schedules in cron syntax: five fields, a descriptor such as @hourly, or @every with a duration. Times are UTC unless
-the schedule begins with ``TZ=`` or ``CRON_TZ=`` and the name of a time zone. Pure."""
+the schedule begins with ``TZ=`` or ``CRON_TZ=`` and the name of a time zone. Pure.
+
+Syntax and messages are those of the parser of the reference, robfig/cron v3.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Final
 from zoneinfo import ZoneInfo
 
-from orchd.kinds.digits import integer, is_whole
+from orchd.kinds.digits import integer
 from orchd.kinds.gotext.durations import DurationError, parse_duration
+from orchd.kinds.gotext.values import quote
 
-_WORDS = {
+_DESCRIPTORS: Final = {
     "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *", "@monthly": "0 0 1 * *", "@weekly": "0 0 * * 0",
     "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@hourly": "0 * * * *",
 }
-_MONTHS = {name: number for number, name in enumerate("jan feb mar apr may jun jul aug sep oct nov dec".split(), 1)}
-_DAYS = {name: number for number, name in enumerate("sun mon tue wed thu fri sat".split())}
-_RANGES: tuple[tuple[int, int, dict[str, int]], ...] = (
+_MONTHS: Final = {name: number for number, name in enumerate("jan feb mar apr may jun jul aug sep oct nov dec".split(), 1)}
+_DAYS: Final = {name: number for number, name in enumerate("sun mon tue wed thu fri sat".split())}
+#: (lowest, highest, names) of minute, hour, day of month, month, day of week.
+_FIELDS: Final[tuple[tuple[int, int, dict[str, int]], ...]] = (
     (0, 59, {}), (0, 23, {}), (1, 31, {}), (1, 12, _MONTHS), (0, 6, _DAYS)
 )
 #: Days searched for the next time: February 29 may be eight years away.
-_HORIZON = 366 * 9
+_HORIZON: Final = 366 * 9
 
 
 class ScheduleError(ValueError):
-    """An invalid schedule."""
+    """An invalid schedule; the message is that of the reference's parser."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,64 +94,85 @@ class Schedule:
 
 def parse(text: str) -> Schedule:
     """Parse a schedule. Raises ScheduleError."""
+    if not text:
+        raise ScheduleError("empty spec string")
+    zone: tzinfo = UTC
     if text.startswith(("TZ=", "CRON_TZ=")):
         prefix, _, text = text.partition(" ")
-        return replace(_parse_times(text), zone=_zone(prefix.partition("=")[2]))
-    return _parse_times(text)
-
-
-def _parse_times(text: str) -> Schedule:
-    text = text.strip()
+        zone, text = _zone(prefix.partition("=")[2]), text.strip()
     if text.startswith("@every "):
-        seconds = _duration(text[7:].strip())
-        return Schedule(every=max(1.0, float(int(seconds))))
-    fields = _WORDS.get(text, text).split()
-    if len(fields) != 5:
-        raise ScheduleError(f"expected exactly 5 fields, found {len(fields)}: {text!r}")
-    sets = [_field(field, *limits) for field, limits in zip(fields, _RANGES, strict=True)]
-    stars = [any(part.split("/")[0] in ("*", "?") for part in field.split(",")) for field in fields]
-    return Schedule(sets[0], sets[1], sets[2], sets[3], sets[4], stars[2], stars[4])
+        return Schedule(every=_period(text))
+    if text.startswith("@") and text not in _DESCRIPTORS:
+        raise ScheduleError(f"unrecognized descriptor: {text}")
+    fields = _DESCRIPTORS.get(text, text).split()
+    if len(fields) != len(_FIELDS):
+        raise ScheduleError(f"expected exactly 5 fields, found {len(fields)}: [{' '.join(fields)}]")
+    (minutes, _), (hours, _), (days, any_day), (months, _), (weekdays, any_weekday) = (
+        _field(field, *limits) for field, limits in zip(fields, _FIELDS, strict=True)
+    )
+    return Schedule(minutes, hours, days, months, weekdays, any_day, any_weekday, zone=zone)
 
 
 def _zone(name: str) -> tzinfo:
     if name in ("", "Local"):
         return UTC
+    if ".." in name or name.startswith(("/", "\\")):
+        raise ScheduleError(f"provided bad location {name}: time: invalid location name")
     try:
         return ZoneInfo(name)
     except (OSError, ValueError, LookupError):
         raise ScheduleError(f"provided bad location {name}: unknown time zone {name}") from None
 
 
-def _duration(text: str) -> float:
+def _period(text: str) -> float:
+    """Whole seconds of an @every descriptor, at least one."""
     try:
-        return parse_duration(text) / 10**9
+        return float(max(1, parse_duration(text.removeprefix("@every ")) // 10**9))
     except DurationError as error:
-        raise ScheduleError(f"not a duration: {error}") from None
+        raise ScheduleError(f"failed to parse duration {text}: {error}") from None
 
 
-def _field(text: str, low: int, high: int, names: dict[str, int]) -> frozenset[int]:
-    out: set[int] = set()
+def _field(text: str, low: int, high: int, names: dict[str, int]) -> tuple[frozenset[int], bool]:
+    """(values, whether one of its parts is a star without a step) of a field. Without a part it has no values, and matches never."""
+    values: set[int] = set()
+    star = False
     for part in filter(None, text.split(",")):
-        span, slash, step_text = part.partition("/")
-        first, dash, last = span.partition("-")
+        span, *steps = part.split("/")
+        first, *rest = span.split("-")
         if first in ("*", "?"):
             start, end = low, high
         else:
-            start = _value(first, names)
-            end = _value(last, names) if dash else high if slash else start
-        step = _value(step_text, {}) if slash else 1
-        if not low <= start <= end <= high or step < 1:
-            raise ScheduleError(f"out of range: {part!r}")
-        out.update(range(start, end + 1, step))
-    if not out:
-        raise ScheduleError(f"empty field: {text!r}")
-    return frozenset(out)
+            start = end = _number(first, names)
+            if len(rest) > 1:
+                raise ScheduleError(f"too many hyphens: {part}")
+            if rest:
+                end = _number(rest[0], names)
+        if len(steps) > 1:
+            raise ScheduleError(f"too many slashes: {part}")
+        step = _number(steps[0], {}) if steps else 1
+        if steps and not rest:
+            end = high
+        if start < low:
+            raise ScheduleError(f"beginning of range ({start}) below minimum ({low}): {part}")
+        if end > high:
+            raise ScheduleError(f"end of range ({end}) above maximum ({high}): {part}")
+        if start > end:
+            raise ScheduleError(f"beginning of range ({start}) beyond end of range ({end}): {part}")
+        if step == 0:
+            raise ScheduleError(f"step of range should be a positive number: {part}")
+        values.update(range(start, end + 1, step))
+        star = star or (first in ("*", "?") and step == 1)
+    return frozenset(values), star
 
 
-def _value(text: str, names: dict[str, int]) -> int:
-    if is_whole(text):
-        return integer(text)
-    try:
+def _number(text: str, names: dict[str, int]) -> int:
+    if text.lower() in names:
         return names[text.lower()]
-    except KeyError:
-        raise ScheduleError(f"not a number: {text!r}") from None
+    if not re.fullmatch(r"[-+]?\d+", text, re.ASCII):
+        raise ScheduleError(f"failed to parse int from {text}: strconv.Atoi: parsing {quote(text)}: invalid syntax")
+    number = integer(text)
+    if not -(2**63) <= number < 2**63:
+        raise ScheduleError(f"failed to parse int from {text}: strconv.Atoi: parsing {quote(text)}: value out of range")
+    if number < 0:
+        raise ScheduleError(f"negative number ({number}) not allowed: {text}")
+    return number
