@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from orchd.testing.process import DaemonProcess
 from tests.ui.page import Page, applied, config_map
@@ -146,10 +147,17 @@ def test_invalid_yaml_is_reported_with_its_line(page: Page, server: DaemonProces
     page.until(lambda: page.text("#editor"))
     valid = page.text("#editor")
     last = valid.count("\n") + 1
+
+    def add(added: str, text: str) -> str:
+        return valid + added
+
+    def tells(words: str) -> bool:
+        return words in page.one("#problem").text
+
     for added, line in (("  broken: [\n", last), ("  a: c\n", last), ("---\na: b\n", last), ("  b: c: d\n", last)):
-        page.type_yaml(lambda text, added=added: valid + added)
+        page.type_yaml(partial(add, added))
         page.one("#apply").click()
-        page.until(lambda line=line: f"line {line}: " in page.one("#problem").text)
+        page.until(partial(tells, f"line {line}: "))
         assert page.one("#editor").get_attribute("aria-invalid") == "true"
         selected = page.driver.execute_script("const e = arguments[0]; return e.value.slice(e.selectionStart, e.selectionEnd)", page.one("#editor"))
         assert selected == added.split("\n")[0]
