@@ -167,13 +167,12 @@ async def _upload(side: _Container, source: Path, target: str, archive: IO[bytes
 
 
 class _Member(tarfile.TarInfo):
-    """A member whose header is checked before anything is done with its size."""
+    """A member that is no header of unlimited size, which tarfile reads as a whole. Negative sizes are errors of streams, which cannot be
+    read backwards."""
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
         member = super().frombuf(buf, encoding, errors)
-        if member.size < 0:
-            raise tarfile.ReadError("a member has a negative size")
         if member.type in _WHOLE_HEADERS and member.size > _MOST_HEADER:
             raise tarfile.ReadError(f"a header has more than {_MOST_HEADER} bytes")
         return member
@@ -191,8 +190,6 @@ def extract(archive: IO[bytes], path: str, target: Path) -> None:
             for member in reading:
                 # They would all be kept.
                 reading.members.clear()  # type: ignore[attr-defined]  # not in the stubs
-                if member.size < 0:
-                    raise tarfile.ReadError(f"{member.name} has a negative size")
                 name = posixpath.normpath(member.name).lstrip("/")
                 inside = "" if name == prefix else name.removeprefix(f"{prefix}/") if prefix != "." else name
                 if inside == name and prefix not in (".", ""):

@@ -106,7 +106,8 @@ class Writer:
         obj = objectmeta.in_namespace(context, obj)
         obj, release = await strategy.allocate(context, obj, None)
         try:
-            obj = strategy.prepare_create(context, objectmeta.for_create(context, obj, self._naming, unnamed=strategy.creates_unnamed))
+            obj = objectmeta.for_create(context, obj, self._naming, unnamed=strategy.creates_unnamed)
+            obj = await self._aside(context.size, strategy.prepare_create, context, obj)
             name = obj["metadata"].get("name", "")
             refuse(resource, name, await self._aside(context.size, strategy.validate_create, context, obj))
             for text in strategy.warnings(context, obj, None):
@@ -123,7 +124,7 @@ class Writer:
         path = path_of(resource, context.namespace, name)
         if context.dry_run:
             await self._must_be_free(resource, path)
-            return self._access.transient_entry(resource, path, obj)
+            return await self._transient(context.size, resource, path, obj)
         obj = objectmeta.with_metadata(obj, resourceVersion=None)
         kept = await self._versions.to_stored(resource, obj)
         key = self._access.key(resource, path)
@@ -131,7 +132,7 @@ class Writer:
         if len(value) > bounds.MAX_STORED_TEXT:
             obj, kept, value = await self._fit(context, key, obj, kept, value)
         revision = await self._access.writer_for(strategy).create(key, obj, kept, value)
-        return await self._entry_of(resource, path, revision, obj)
+        return await self._entry_of(resource, path, revision, obj, value)
 
     async def _must_be_free(self, resource: Resource, path: str) -> None:
         cache = self._access.cache(resource)
@@ -186,11 +187,11 @@ class Writer:
         resource, name = context.resource, operation.name
         strategy: IStrategy = self._strategy(resource)
         found = self._access.decode(entry)
-        old = await self._versions.to_working(resource, found)
+        old = await self._versions.to_working(resource, found, len(entry.json))
         uid = _wanted_uid(operation)
         if uid and uid != old["metadata"].get("uid"):
             raise precondition_failed(context, name, uid, old["metadata"].get("uid", ""))
-        (live,) = await self._versions.to_requested(resource, (old,))
+        (live,) = await self._versions.to_requested(resource, (old,), len(entry.json))
         # An object that is just being delivered was not decoded from the ordered bytes.
         context = replace(
             context,
@@ -204,7 +205,8 @@ class Writer:
         context, obj = await self._admit(context, review, sent)
         obj, release = await strategy.allocate(context, obj, old)
         try:
-            obj = strategy.prepare_update(context, objectmeta.for_update(context, obj, old), old)
+            obj = objectmeta.for_update(context, obj, old)
+            obj = await self._aside(context.size, strategy.prepare_update, context, obj, old)
             obj = objectmeta.with_metadata(obj, resourceVersion=old["metadata"]["resourceVersion"])
             refuse(resource, name, await self._aside(context.size, strategy.validate_update, context, obj, old))
             for text in strategy.warnings(context, obj, old):
@@ -222,12 +224,12 @@ class Writer:
         if strategy.completes_deletion(context, obj, old):
             if not context.dry_run:
                 await self._access.writer_for(strategy).delete(key, old, expected=entry.revision)
-            return self._access.transient_entry(resource, path, obj)
+            return await self._transient(context.size, resource, path, obj)
         if obj == old or ownership.keep_times(obj, old) is old:
             # Only the timestamp of a managedFields entry would change.
             return entry
         if context.dry_run:
-            return self._access.transient_entry(resource, path, obj)
+            return await self._transient(context.size, resource, path, obj)
         kept = await self._versions.to_stored(resource, obj)
         earlier = old if context.stored_canonical else None
         value = await self._aside(context.size, self._access.encode, resource, kept, earlier)
@@ -236,7 +238,7 @@ class Writer:
         writer = self._access.writer_for(strategy)
         revision = await writer.update(key, obj, old, kept, value, expected=entry.revision)
         strategy.observe_update(obj, old)
-        return await self._entry_of(resource, path, revision, obj)
+        return await self._entry_of(resource, path, revision, obj, value)
 
     # -- both
 
@@ -262,7 +264,7 @@ class Writer:
         """The context of what follows, and the sent object in the working version after mutating admission: with canonical
         shape and defaults again if that changed it."""
         resource = context.resource
-        obj = await self._versions.to_working(resource, sent)
+        obj = await self._versions.to_working(resource, sent, context.size)
         admitted = await review.mutate(obj)
         assert admitted is not None
         if admitted is obj:
@@ -274,12 +276,15 @@ class Writer:
         context = _sized(context, admitted)
         return context, await self._aside(context.size, self._versions.canonicalize, resource, admitted, obj)
 
-    async def _entry_of(self, resource: Resource, path: str, revision: int, obj: Object) -> Entry:
+    async def _entry_of(self, resource: Resource, path: str, revision: int, obj: Object, value: bytes) -> Entry:
         """The cache's entry of a durable write; a new entry if a later write has replaced it."""
         entry = await self._access.cache(resource).applied(path, revision)
         if entry is not None and entry.revision == revision:
             return entry
-        return self._access.transient_entry(resource, path, objectmeta.with_metadata(obj, resourceVersion=str(revision)))
+        return await self._transient(len(value), resource, path, objectmeta.with_metadata(obj, resourceVersion=str(revision)))
+
+    async def _transient(self, size: int, resource: Resource, path: str, obj: Object) -> Entry:
+        return await self._aside(size, self._access.transient_entry, resource, path, obj)
 
 
 def _sized(context: Context, obj: Object) -> Context:
