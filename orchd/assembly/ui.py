@@ -9,6 +9,8 @@ from orchd.kinds.catalog import builtin_catalog
 from orchd.server.pipeline.audit.tail import PATH, AuditTail
 from orchd.server.pipeline.endpoints.routes import Endpoint
 from orchd.server.pipeline.interfaces import Stage
+from orchd.server.pipeline.verbs.context import BODY_LIMIT
+from orchd.server.ui.conversion import ConversionStage, RunAside
 from orchd.server.ui.files import page_files
 from orchd.server.ui.stages import LocalPage, SessionStage, names_of, page_endpoints
 
@@ -32,6 +34,9 @@ class Page:
             return []
         groups = {each.group for each in builtin_catalog(self._dialect).resources}
         return [SessionStage({**names_of(self._dialect), "groups": sorted(groups)}, local=not self._everywhere)]
+
+    def after_limits(self, aside: RunAside) -> list[Stage]:
+        return [ConversionStage(aside, limit=BODY_LIMIT, local=not self._everywhere)] if self._enabled else []
 
     def endpoints(self) -> Mapping[str, Endpoint]:
         """Endpoints behind authorization."""

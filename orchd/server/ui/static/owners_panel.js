@@ -44,7 +44,7 @@ async function build(resource, object, signal, tell) {
 /** A tree with the keys of the ARIA practices. */
 function treeElement({top, children}, here) {
   const node = (each, level) => {
-    const below = children.get(each.uid) || [];
+    const below = [...(children.get(each.uid) || new Map()).values()];
     const more = each.below ? [each.below] : below;
     const element = h(
       'li',
