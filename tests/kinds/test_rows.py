@@ -160,6 +160,7 @@ ALLOWED = {
     ("kinds/objects/validate/core/limits.py", "_LIMIT_TYPES"): "values of a field of LimitRange",
     ("kinds/objects/validate/core/resources.py", "COUNTED"): "names in a ResourceQuota",
     ("kinds/openapi/descriptions/common.py", "FIELDS"): "names of fields",
+    ("assembly/bootstrap_cluster.py", "_REQUIRED"): "resources without which no cluster starts",
     ("assembly/delegation.py", "_PLURALS"): "reviews that a client sends",
 }
 

@@ -178,7 +178,7 @@ def test_logs_and_streams_are_refused(world: World, path: str) -> None:
 
 
 @pytest.mark.parametrize(("flag", "word"), [
-    ("--simulated-nodes=-1", "--simulated-nodes: must be between"),
+    ("--simulated-nodes=-1", "--simulated-nodes: must be at least 0"),
     ("--simulated-node-capacity=cpu=x,memory=1,pods=1", "--simulated-node-capacity: cpu"),
     ("--simulated-node-capacity=cpu=1", "--simulated-node-capacity: memory is missing"),
     ("--simulated-pod-startup-delay=-1s", "--simulated-pod-startup-delay: must not be negative"),

@@ -123,7 +123,7 @@ class Channel:
     def _lost(self, connection: Connection, reason: str) -> None:
         if connection is self._connection:
             self._connection = None
-            if connection.heard:
+            if connection.heard or connection.retired:
                 # A server that accepts connections and closes them is not yet back.
                 self._rounds = 0
             self.failure = self.last_failure = f"connection lost: {reason}"

@@ -103,6 +103,8 @@ class Connection(Protocol):
         self._reason = ""
         #: True once the server has sent anything.
         self.heard = False
+        #: True if it ends because it has no stream numbers left, which is no fault of the server.
+        self.retired = False
 
     # Lifecycle.
 
@@ -154,7 +156,7 @@ class Connection(Protocol):
     def _retire(self) -> None:
         """Prepare a replacement: pending calls move to the new connection, watches restart there, other calls end
         here."""
-        self.open, self._reason = False, "the connection has no stream numbers left"
+        self.open, self.retired, self._reason = False, True, "the connection has no stream numbers left"
         waiting = list(self._waiting)
         self._waiting.clear()
         lost, self._lost = self._lost, _nobody
