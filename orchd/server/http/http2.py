@@ -53,6 +53,9 @@ class BoundedConnection(H2Connection):
         self._going = False
 
     def _requestReceived(self, event: Any) -> None:
+        if not self._stillProducing:
+            # A frame before it has closed the connection: nothing can be answered any more.
+            return
         H2Connection._requestReceived(self, event)
         if not self._going and self.says_goodbye():
             self._going = True
