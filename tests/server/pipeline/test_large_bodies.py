@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,7 @@ from orchd.testing.server import run
 from orchd.txkit.aside import LARGE, Aside
 
 MAPS = ResourceRef("", "v1", "configmaps")
-MERGE = "application/merge-patch+json"
+MERGE, APPLY = "application/merge-patch+json", "application/apply-patch+yaml"
 
 
 class Noted:
@@ -55,6 +56,29 @@ def test_large_writes_use_another_thread(space: Any, noted: Noted) -> None:
     answer = space("PATCH", "configmaps/a", {"data": {"k00000": "x"}}, content_type=MERGE)
     assert answer.code == 200 and answer.json["data"]["k00000"] == "x"
     assert noted.names[:2] == ["apply_patch", "_update"]
+
+
+def test_all_steps_of_a_large_write_use_another_thread(space: Any, noted: Noted) -> None:
+    """Conversion, preparation, validation, encoding and the answers of dry runs and deletions of a large object are computed in
+    another thread; so is an applied configuration with the check of its size."""
+    group = "autoscaling/v2"
+    metric = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 1}}}
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}
+    scaler = {"metadata": {"name": "h"}, "spec": {"maxReplicas": 2, "scaleTargetRef": target, "metrics": [metric] * 300}}
+    assert space("POST", "horizontalpodautoscalers", scaler, group=group).code == 201
+    assert noted.names[:6] == ["_decode", "_update", "convert", "prepare_create", "validate_create", "encode"]
+    noted.names.clear()
+    assert space("POST", "configmaps?dryRun=All", large("a")).code == 201
+    assert noted.names[-1] == "transient_entry"
+    noted.names.clear()
+    assert space("PATCH", "configmaps/a?fieldManager=m", json.dumps({"apiVersion": "v1", "kind": "ConfigMap", **large("a")}).encode(), content_type=APPLY).code == 201
+    assert {"merge", "check_object", "prepare_create"} <= set(noted.names)
+    noted.names.clear()
+    space("PATCH", "configmaps/a", {"metadata": {"finalizers": ["example.com/f"]}}, content_type=MERGE)
+    assert "prepare_update" in noted.names
+    noted.names.clear()
+    assert space("DELETE", "configmaps/a").code == 200
+    assert noted.names == ["encode", "transient_entry"]
 
 
 def test_large_body_errors_match_small_ones(space: Any, noted: Noted) -> None:
