@@ -118,6 +118,8 @@ LAYERS = {
     "ctl.objects": "client kinds ctl.cluster ctl.printing",
     # Asks for what belongs to an object.
     "ctl.printing.describe": "kinds ctl.cluster ctl.printing ctl.objects",
+    # Shapes of removed versions, for one command.
+    "ctl.conversions": "kinds pki",
     "ctl.streams": "client kinds txkit ctl.cluster ctl.printing ctl.objects",
     "ctl.commands": "client kinds pki txkit ctl",
     "ctl.commands.store": "ctl storecommands",

@@ -27,6 +27,7 @@ from orchd.errors import ApiError
 from orchd.kinds.codec import yaml_
 from orchd.kinds.identity import AUTHENTICATED_GROUP, User, service_account
 from orchd.kinds.release import VERSION
+from orchd.pki.certificates import load_chain
 from orchd.pki.keys import load_private
 from orchd.server.authn.serviceaccount import TokenIssuer
 from orchd.server.authn.signedtokens import Signer
@@ -160,10 +161,14 @@ class Controllers:
 def root_authority(flags: Mapping[str, Any]) -> bytes:
     """The CA bundle of --root-ca-file for pods; b"" without the flag. Raises ValueError naming the file."""
     path = flags["root-ca-file"]
+    if not path:
+        return b""
     try:
-        return Path(path).read_bytes() if path else b""
-    except OSError as error:
-        raise ValueError(f"--root-ca-file: {path}: {error.strerror}") from error
+        bundle = Path(path).read_bytes()
+        load_chain(bundle)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"--root-ca-file: {path}: {getattr(error, 'strerror', None) or error}") from error
+    return bundle
 
 
 def account_token_issuer(dialect: Dialect, flags: Mapping[str, Any], wall: Callable[[], float]) -> TokenIssuer | None:

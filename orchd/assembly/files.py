@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
+from typing import TypeVar
 
 from orchd.assembly.tls import tls_settings
 from orchd.config.settings import Settings
 from orchd.pki import bootstrap as pki
+from orchd.pki.certificates import load_chain
 from orchd.pki.keys import PrivateKey, PublicKey, load_private, load_public_keys
 from orchd.server.http.tls import TlsSettings
 from orchd.server.registry.ranges import first_address
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,10 +89,19 @@ def prepare(
     own = made.ca_certificate.read_bytes()
     given = _read("client-ca-file", settings.authentication.client_ca_file)
     accounts = settings.authentication.service_accounts
-    signing = load_private(_read("service-account-signing-key-file", accounts.signing_key_file) or made.signing_key.read_bytes())
+    for flag, name in (
+        ("client-ca-file", settings.authentication.client_ca_file),
+        ("requestheader-client-ca-file", settings.authentication.front_proxy.ca_file),
+    ):
+        if name:
+            _parse(flag, name, load_chain)
+    if accounts.signing_key_file:
+        signing = _parse("service-account-signing-key-file", accounts.signing_key_file, load_private)
+    else:
+        signing = load_private(made.signing_key.read_bytes())
     keys: list[PublicKey] = []
     for name in accounts.key_files:
-        keys.extend(load_public_keys(_read("service-account-key-file", name)))
+        keys.extend(_parse("service-account-key-file", name, load_public_keys))
     if not keys:
         keys.append(signing.public_key())
         if not accounts.signing_key_file:
@@ -122,6 +136,15 @@ def _is_unspecified(name: str) -> bool:
         return ip_address(name).is_unspecified
     except ValueError:
         return False
+
+
+def _parse(flag: str, name: str, parse: Callable[[bytes], T]) -> T:
+    """What `parse` makes of a file. Raises ValueError naming the flag and the file."""
+    data = _read(flag, name)
+    try:
+        return parse(data)
+    except ValueError as error:
+        raise ValueError(f"--{flag}: {name}: {error}") from error
 
 
 def _read(flag: str, name: str) -> bytes:

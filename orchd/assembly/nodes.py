@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from orchd.config.settings import Settings
+from orchd.pki.certificates import load_chain
 from orchd.server.key_pairs import key_pair
 from orchd.server.pipeline.verbs.subresources.addresses import any_address
 from orchd.server.pipeline.verbs.subresources.upstream import IUpstream, NodePolicy, Upstream, UpstreamLimits
@@ -30,6 +31,7 @@ def node_upstreams(settings: Settings, reactor: Any, dial: Dial | None = None) -
     if chosen.authority_file:
         try:
             authority = Path(chosen.authority_file).read_bytes()
+            load_chain(authority)
             policy = NodePolicy(authority=authority, own=own)
         except Exception as error:  # pyOpenSSL raises a different error for each kind of damage
             raise ValueError(dialect("--{short}let-certificate-authority: ") + f"{chosen.authority_file}: {error}") from error

@@ -268,7 +268,7 @@ class LeaderElection:
         )
 
     def _see(self, holder: str, raw: object) -> None:
-        if holder != self._holder:
+        if holder not in (self._holder, self.identity):
             self.log.info("{name} is led by {holder}", name=self.name, holder=holder or "no one")
         self._holder = holder
         self._seen = raw

@@ -25,7 +25,8 @@ def key_pair(flag: str, certificate: str, key: str, clock: IReactorTime) -> KeyP
             return b"", b""
         try:
             pair = Path(certificate).read_bytes(), Path(key).read_bytes()
-            own_certificate(*pair)
+            if own_certificate(*pair) is None:
+                raise ValueError("an empty file")
         except OSError as error:
             raise ValueError(f"--{flag}: {error}") from error
         except Exception as error:  # pyOpenSSL raises a different error for each kind of damage

@@ -93,3 +93,28 @@ def test_missing_files_fail_the_start(tmp_path: Path, flags: list[str], message:
     """A server does not start if a file is missing."""
     with pytest.raises(ValueError, match=message):
         make_server(tmp_path, *(flag.format(folder=tmp_path) for flag in flags))
+
+
+@pytest.mark.parametrize(
+    "flag",
+    [
+        "client-ca-file", "service-account-key-file", "root-ca-file", "orchlet-certificate-authority", "requestheader-client-ca-file",
+        "service-account-signing-key-file",
+    ],
+)
+@pytest.mark.parametrize("content", [b"", bytes(range(256)), None])
+def test_files_without_what_a_flag_needs_are_refused(tmp_path: Path, flag: str, content: bytes | None) -> None:
+    """An empty, binary or missing file fails the start with flag and file, and is not taken for a flag that was not given."""
+    file = tmp_path / "given"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(ValueError, match=f"^--{flag}: .*{file}"):
+        make_server(tmp_path / "data", f"--{flag}={file}", "--service-account-issuer=https://i")
+
+
+def test_empty_certificate_of_a_pair_is_refused(tmp_path: Path) -> None:
+    """An empty certificate file is not a pair without a certificate."""
+    write(tmp_path)
+    (tmp_path / "tls.crt").write_text("")
+    with pytest.raises(ValueError, match=r"--the-flag: .*tls\.crt and .*tls\.key are not a certificate and its key"):
+        pair(tmp_path, Clock())

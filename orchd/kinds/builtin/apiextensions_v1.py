@@ -200,6 +200,11 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     "ValidationRule": (
         ("rule", 1, "string", "required"),
         ("message", 2, "string", "omit"),
+        # Of releases 1.27 to 1.29: only newer clients define them.
+        ("messageExpression", 3, "string", "omit"),
+        ("reason", 4, "string", "omit ptr"),
+        ("fieldPath", 5, "string", "omit"),
+        ("optionalOldSelf", 6, "bool", "omit ptr"),
     ),
     "WebhookClientConfig": (
         ("url", 3, "string", "omit ptr"),

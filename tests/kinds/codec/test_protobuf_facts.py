@@ -74,7 +74,10 @@ def messages(reference: Callable[[str], Any]) -> Callable[[str], type[Message]]:
 
 
 #: Fields of later releases, which the recorded messages do not have.
-LATER = {"apiextensions/v1.CustomResourceDefinitionVersion": ("selectableFields",)}
+LATER = {
+    "apiextensions/v1.CustomResourceDefinitionVersion": ("selectableFields",),
+    "apiextensions/v1.ValidationRule": ("messageExpression", "reason", "fieldPath", "optionalOldSelf"),
+}
 
 
 def check(value: Any, found: Any, type_: Type) -> None:

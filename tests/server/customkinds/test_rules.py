@@ -56,6 +56,7 @@ def server(tmp_path: Path) -> Iterator[InProcessServer]:
     [
         (WHOLE, 1),
         ({"type": "array", "items": WHOLE}, 1),
+        ({**WHOLE, RULES: [{**RULE, "reason": "FieldValueForbidden", "fieldPath": ".a", "messageExpression": "'x'", "optionalOldSelf": True}]}, 1),
         ({"type": "object", "additionalProperties": {"type": "array", "items": {**WHOLE, RULES: [RULE, RULE]}}, RULES: [RULE]}, 3),
         ({"type": "integer", "not": {"minimum": 3, RULES: [RULE]}, "anyOf": [{"minimum": 1}, {"maximum": 9, RULES: [RULE]}]}, 2),
         ({"type": "object", "properties": {RULES: {"type": "string"}}, "default": {RULES: "kept"}}, 0),
@@ -64,7 +65,8 @@ def server(tmp_path: Path) -> Iterator[InProcessServer]:
 def test_rules_are_dropped_at_all_depths(server: InProcessServer, member: dict[str, Any], number: int) -> None:
     """Rules are dropped wherever a schema may hold them; a Warning header and a condition say how many. Members of objects
     with the name of the keyword are none."""
-    answer = run(server.request("POST", URL, body=definition(member)))
+    apply = {"content-type": "application/apply-patch+yaml"}
+    answer = run(server.request("PATCH", f"{URL}/things.example.com?fieldManager=m", body=definition(member), headers=apply))
     assert answer.code == 201
     made, warning = answer.json, answer.headers.get("Warning", "")
     if not number:

@@ -212,7 +212,13 @@ TEXTS: Final[Texts] = {
     "apiextensions.CustomResourceValidation": {"": "Schema of a custom resource.", "openAPIV3Schema": "OpenAPI v3 schema."},
     "apiextensions.ExternalDocumentation": {"": "Reference to external documentation."},
     "apiextensions.ValidationRule": {
-        "": "Validation rule in CEL.", "message": "Error message when the rule is not met.", "rule": "CEL expression.",
+        "": "Validation rule in CEL.",
+        "fieldPath": "JSON path of the field that errors name, relative to the schema. Default: the value itself.",
+        "message": "Error message when the rule is not met.",
+        "messageExpression": "CEL expression of the error message. Takes precedence over message.",
+        "optionalOldSelf": "Evaluates a rule about the old value also where there is none: oldSelf is then an optional value.",
+        "reason": "Reason of the error: FieldValueInvalid (default), FieldValueForbidden, FieldValueRequired or FieldValueDuplicate.",
+        "rule": "CEL expression.",
     },
     "apiextensions.JSONSchemaProps": {
         "": "JSON schema.",
