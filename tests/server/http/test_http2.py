@@ -109,14 +109,23 @@ def test_requests_after_the_limit_of_resets_are_dropped() -> None:
     """A request that arrives with the reset that closes the connection is not begun: its answer could not be sent."""
     wire, problems = Wire(), list[Any]()
 
-    def observe(event: Any) -> None:
+    def note(event: Any) -> None:
         if event["log_level"] is LogLevel.critical:
             problems.append(event["log_format"])
 
+    observe: Any = note
     globalLogPublisher.addObserver(observe)
     try:
-        wire.send(b"".join(get(stream) + frame(RESET, b"\0\0\0\x08", stream=stream) for stream in range(1, 4000, 2)))
-        wire.turns()
+        for stream in range(1, 20_000, 4):
+            if wire.transport.disconnecting:
+                break
+            # So slow that the library's count of pending requests, which recovers later than this server's, is reached first.
+            wire.clock.advance(0.018)
+            wire.send(get(stream, b"/wait"))
+            wire.turns()
+            wire.send(frame(RESET, b"\0\0\0\x08", stream=stream) + get(stream + 2))
+            wire.turns()
+            wire.clock.pump([0] * 5)
     finally:
         globalLogPublisher.removeObserver(observe)
     assert wire.transport.disconnecting and not problems
