@@ -20,7 +20,7 @@ _log = Logger(namespace="orchd")
 
 #: Garbage collection thresholds (gc.set_threshold). A server holds many long-lived objects and few cycles, so frequent
 #: collections find little. Saves 15 % of a create, and some of the start.
-_COLLECT_AFTER = (50_000, 20, 100)
+_COLLECT_AFTER = (10_000, 100, 100)
 #: Seconds between collections of young objects, number of these after which the next generation is collected as well, and number
 #: of such collections after which the interpreter may collect all objects: once an hour.
 _YOUNG_PERIOD, _YOUNG_ROUNDS, _OLD_AFTER = 0.2, 10, 1800

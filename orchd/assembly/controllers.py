@@ -115,6 +115,7 @@ class Controllers:
             settings=controller_settings(settings.flags),
             several_servers=not subsystems.storage.store.exclusive,
             features=runtime.objects.features,
+            aside=subsystems.objects.aside,
         )
         self._prepared: ControllerTerm | None = ControllerTerm(self._names, self._env)
         self.leadership = Leadership(

@@ -17,6 +17,7 @@ from orchd.kinds import gates
 from orchd.kinds.catalog import Catalog
 from orchd.kinds.jsonvalues import Object
 from orchd.pki.certificates import Signed
+from orchd.txkit.aside import Aside
 
 
 class IController(Interface):
@@ -42,7 +43,8 @@ class Environment:
     monotonic. `authority` is the PEM of the server's CA certificate; `issue_token(account, secret name)` signs a token that
     does not expire. `signing_authority(signer)` is the CA of a built-in signer (a template), None for a signer without one.
     `settings` holds the controllers' flags. `several_servers` is False if no other server can be on the same store, so that a
-    change is known to the only one at once. `features` are the feature gates that were given.
+    change is known to the only one at once. `features` are the feature gates that were given. `aside` calls pure functions of
+    large objects away from the reactor.
     """
 
     dialect: Dialect
@@ -60,6 +62,7 @@ class Environment:
     settings: ControllerSettings
     several_servers: bool
     features: Mapping[str, bool] = field(default_factory=dict)
+    aside: Aside = field(default_factory=Aside)
 
     def feature(self, name: str) -> bool:
         """True if a feature gate is on. Raises KeyError for an unknown one."""

@@ -151,7 +151,7 @@ class JobController(PodViewController):
             fresh["startTime"] = timestamp(now)
         active = [pod for pod in mine if is_active(pod)]
         pending = self._tracking.pending(key, mine) if tracked else mine
-        succeeded, done = self._succeeded(job, pending)
+        succeeded, done = await self._succeeded(job, pending)
         failed = sum(1 for pod in mine if status(pod).get("phase") == "Failed")
         if tracked:
             valid = pending if done is None else [pod for pod in pending if self._valid_index(job, pod) is not None]
@@ -187,7 +187,7 @@ class JobController(PodViewController):
         else:
             fresh.pop("uncountedTerminatedPods", None)
             fresh.update({k: v for k, v in (("succeeded", succeeded), ("failed", failed)) if v})
-            _set_indexes(fresh, done)
+            await self._set_indexes(fresh, done)
             _finish(fresh, end)
             await self._tracking.release(None, [pod for pod in mine if self._tracking.holds(pod)])
             await self._write_status(job, fresh)
@@ -201,15 +201,28 @@ class JobController(PodViewController):
             self._failures.pop(key, None)
         return pause or self._until_deadline(job, fresh)
 
-    def _succeeded(self, job: Object, mine: list[Object]) -> tuple[int, IndexSet | None]:
+    async def _succeeded(self, job: Object, mine: list[Object]) -> tuple[int, IndexSet | None]:
         """Number of completions; for an indexed job also their indexes."""
         ended = [pod for pod in mine if status(pod).get("phase") == "Succeeded"]
         if spec(job).get("completionMode") != "Indexed":
             return len(ended), None
         most = int(spec(job).get("completions") or 0)
-        before = parse_indexes(str(status(job).get("completedIndexes") or ""), most)
-        done = before.with_indexes(i for i in (self._index(pod) for pod in ended) if i is not None and i < most and i not in before)
+        before = await self._completed(job)
+        new = [i for i in (self._index(pod) for pod in ended) if i is not None and i < most and i not in before]
+        done = await self.env.aside(before.size, before.with_indexes, new)
         return len(done), done
+
+    async def _completed(self, job: Object) -> IndexSet:
+        """The indexes in the status of a job, which may be a megabyte."""
+        text = str(status(job).get("completedIndexes") or "")
+        return await self.env.aside(len(text), parse_indexes, text, int(spec(job).get("completions") or 0))
+
+    async def _set_indexes(self, fresh: dict[str, Any], done: IndexSet | None) -> None:
+        """Set or remove status.completedIndexes; None for a job without indexes."""
+        if done is not None and done.intervals:
+            fresh["completedIndexes"] = await self.env.aside(done.size, str, done)
+        elif done is not None:
+            fresh.pop("completedIndexes", None)
 
     def _valid_index(self, job: Object, pod: Object) -> int | None:
         """The index of a pod, None if the job has no such index."""
@@ -246,18 +259,17 @@ class JobController(PodViewController):
         fresh.update((name, current[name]) for name in ("succeeded", "failed") if name in current)
         # Of an earlier pass that did not come this far.
         count_released(fresh, {uid(pod) for pod in pending})
-        most = int(spec(job).get("completions") or 0)
         index: Callable[[Object], int | None] | None = None
         if spec(job).get("completionMode") == "Indexed":
             index = partial(self._valid_index, job)
             pending = sorted(pending, key=lambda pod: -1 if (own := self._index(pod)) is None else own)
-        done = parse_indexes(str(current.get("completedIndexes") or ""), most)
+        done = await self._completed(job)
         found = tally({**job, "status": fresh}, pending, index, done, ends=end is not None)
         fresh["uncountedTerminatedPods"] = {result: uids for result, uids in found.uncounted.items() if uids}
         if found.indexes:
-            done = done.with_indexes(found.indexes)
+            done = await self.env.aside(done.size, done.with_indexes, found.indexes)
             fresh["succeeded"] = len(done)
-            _set_indexes(fresh, done)
+            await self._set_indexes(fresh, done)
         written = await self._write_status(job, fresh)
         released, problem = await self._tracking.release(key, found.released)
         fresh = dict(status(written))
@@ -446,14 +458,6 @@ class JobController(PodViewController):
                 case "Suspended":
                     verb = "suspended" if found["status"] == "True" else "resumed"
                     self.record(job, NORMAL, verb.capitalize(), f"Job {verb}")
-
-
-def _set_indexes(fresh: dict[str, Any], done: IndexSet | None) -> None:
-    """Set or remove status.completedIndexes; None for a job without indexes."""
-    if done:
-        fresh["completedIndexes"] = str(done)
-    elif done is not None:
-        fresh.pop("completedIndexes", None)
 
 
 def _finish(fresh: dict[str, Any], end: dict[str, Any] | None) -> None:

@@ -165,7 +165,8 @@ class InProcessServer:
         headers: Mapping[str, str] | None = None,
         hijack: Callable[[], Any] | None = None,
     ) -> Answer:
-        """Send a request; `path` includes the query, `body` is bytes or JSON data. Errors are returned as responses."""
+        """Send a request; `path` includes the query, `body` is bytes or JSON data. Errors are returned as responses. What the request
+        left to later turns of the reactor is done afterwards."""
         raw, _, query = path.partition("?")
         given = {"user-agent": "test/1", "content-type": "application/json", **(headers or {})}
         named = {name.lower(): (value,) for name, value in given.items()}
@@ -183,6 +184,7 @@ class InProcessServer:
             hijack=hijack,
         )
         response = await self.server.pipeline.handle(request)
+        self.clock.advance(0)
         return Answer(response.code, dict(response.headers), whole(response.body), response)
 
     def contents(self) -> Mapping[str, KeyValue]:

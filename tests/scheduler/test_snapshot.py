@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+import pytest
+
 from orchd.scheduler.columns.changes import KEPT_CHANGES, ChangeLog
 from orchd.scheduler.values import Columns
 from tests.scheduler.scheduler_support import NODES, ZONE, SchedulerHarness, node, pod
@@ -34,6 +39,29 @@ def test_columns_grow_with_the_cluster() -> None:
     assert at.label_value(ZONE, int(at.label(ZONE)[at.row_of("n150")])) == "b"
     assert at.requested[0, at.row_of("n0")] == 1000 and at.requested[0, at.row_of("n150")] == 2000
     assert tally.rows[""][at.row_of("n0")] == tally.rows[""][at.row_of("n150")] == 1
+
+
+def test_columns_of_many_resources_are_created_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A node or a pod with thousands of resources copies the columns once, not once for each."""
+    harness, copies, stack = SchedulerHarness(), list[int](), np.vstack
+
+    def count(columns: Any) -> Any:
+        copies.append(len(columns))
+        return stack(columns)
+
+    monkeypatch.setattr(np, "vstack", count)
+    large = node("n0")
+    large["status"]["allocatable"].update({f"example.com/r{n}": "3" for n in range(2000)})
+    harness.put(large)
+    at = harness.scheduler.snapshot
+    assert len(copies) == 2
+    assert at.allocatable[at.resources["example.com/r1999"], at.row_of("n0")] == 3
+    asking = pod("p", on="n0")
+    asking["spec"]["containers"][0]["resources"] = {"requests": {f"example.com/s{n}": "2" for n in range(2000)}}
+    harness.put(asking)
+    assert len(copies) == 4
+    assert at.requested[at.resources["example.com/s7"], at.row_of("n0")] == 2
+    assert at.resource("example.com/s7") == at.resources["example.com/s7"] and len(at.requested) == len(at.resources)
 
 
 def test_reused_row_is_empty() -> None:

@@ -45,6 +45,27 @@ def test_spent_budget_ends_the_turn() -> None:
     assert not clock.getDelayedCalls()
 
 
+def test_long_work_begins_in_a_later_turn() -> None:
+    """`wait_next` ends the turn even if nothing was done in it; what waits afterwards comes after it."""
+    clock = WorkingClock()
+    turns, order = TurnBudget(clock, seconds=0.005), list[str]()
+
+    async def long() -> None:
+        await turns.wait_next()
+        clock.spend(0.1)
+        order.append("long")
+
+    start(long())
+    start(work(clock, turns, lambda: order.append("short")))
+    assert order == []
+    clock.turn()
+    assert order == ["long"]
+    clock.turn()
+    assert order == ["long", "short"]
+    clock.turn()
+    assert not clock.getDelayedCalls()
+
+
 def test_each_turn_has_a_new_budget() -> None:
     """Time between turns does not count against the budget."""
     clock = WorkingClock()

@@ -42,16 +42,17 @@ def is_updated(parent: Object, pod: Object, revision: str) -> bool:
 def add_default_tolerations(dialect: Dialect, pod_spec: Mapping[str, Any]) -> dict[str, Any]:
     """A pod spec with the tolerations that every daemon has."""
     tolerations = [dict(each) for each in pod_spec.get("tolerations") or ()]
+    places: dict[tuple[str, ...], int] = {}
+    for place, each in enumerate(tolerations):
+        places.setdefault(tuple(each.get(name) or "" for name in ("key", "operator", "effect", "value")), place)
     wanted = (*_TOLERATED, _OF_HOST_NETWORK) if pod_spec.get("hostNetwork") else _TOLERATED
     for condition, effect in wanted:
         fresh = {"key": dialect("node.{long}.io/") + condition, "operator": "Exists", "effect": effect}
-        for place, each in enumerate(tolerations):
-            same = (each.get("key"), each.get("operator"), each.get("effect"), each.get("value") or "")
-            if same == (fresh["key"], "Exists", effect, ""):
-                tolerations[place] = fresh
-                break
-        else:
+        same = places.get((fresh["key"], "Exists", effect, ""))
+        if same is None:
             tolerations.append(fresh)
+        else:
+            tolerations[same] = fresh
     return {**pod_spec, "tolerations": tolerations}
 
 

@@ -30,11 +30,15 @@ _MEASURED: Final = (PODS, SERVICES, CLAIMS)
 _UNKNOWN: Final = 5.0
 #: Objects that are processed in one turn of the reactor.
 _PIECE: Final = 30
+#: Bytes of JSON that a name in a quota stands for, where work on many names is done aside.
+_PER_NAME: Final = 64
+#: Resources that a quota names, with the names about each.
+Resources = dict[ResourceRef, tuple[Resource, list[str]]]
 #: Verbs that a counted resource must support.
 _COUNTABLE: Final = frozenset(("create", "list", "watch", "delete"))
 
 
-def resources_of(catalog: Catalog, hard: Iterable[str], dialect: Any) -> dict[ResourceRef, tuple[Resource, list[str]]]:
+def resources_of(catalog: Catalog, hard: Iterable[str], dialect: Any) -> Resources:
     """The resources that a quota names, each in one version, with their names."""
     wanted = frozenset(hard)
     found: dict[tuple[str, str], tuple[Resource, list[str]]] = {}
@@ -48,6 +52,19 @@ def resources_of(catalog: Catalog, hard: Iterable[str], dialect: Any) -> dict[Re
                 if names:
                     found[resource.group, resource.plural] = resource, names
     return {ResourceRef(r.group, r.version, r.plural): (r, names) for r, names in found.values()}
+
+
+def changed_status(quota: Object, fresh: Usage) -> dict[str, Any] | None:
+    """The status of a quota with the usage `fresh`; names that it lacks keep their usage. None if the status says so already."""
+    hard, before = amounts(spec(quota).get("hard")), status(quota)
+    known = amounts(before.get("used"))
+    used = {name: fresh.get(name, known.get(name)) for name in hard}
+    wanted: dict[str, Any] = {}
+    if hard:
+        wanted["hard"] = {name: str(value) for name, value in hard.items()}
+    wanted["used"] = {name: str(value) for name, value in used.items() if value is not None}
+    same = "used" in before and amounts(before.get("hard")) == hard and known == amounts(wanted["used"])
+    return None if same else wanted
 
 
 class ResourceQuotaController(Controller):
@@ -66,7 +83,7 @@ class ResourceQuotaController(Controller):
         for ref in _MEASURED:
             self._measured[ref] = self.follow(ref, self._listener(ref), complete=True)
         self._counts = ObjectCounts(self.client, env.clock, env.random, self._counts_changed)
-        self._resources: dict[frozenset[str], dict[ResourceRef, tuple[Resource, list[str]]]] = {}
+        self._resources: dict[frozenset[str], Resources] = {}
         self._catalog: Catalog | None = None
         self._charges = ChargesOfQuotas()
 
@@ -104,15 +121,29 @@ class ResourceQuotaController(Controller):
         """Of a namespace with many objects, changes are collected: each pass writes the quota."""
         self.queue.add_after(key, batch_seconds(self._charges.count(key)))
 
-    def _concerned(self, quota: Object) -> dict[ResourceRef, tuple[Resource, list[str]]]:
+    def _concerned(self, quota: Object) -> Resources:
+        names, found = self._known(quota)
+        if found is None:
+            found = self._resources[names] = resources_of(self.env.catalog(), names, self.dialect)
+        return found
+
+    def _known(self, quota: Object) -> tuple[frozenset[str], Resources | None]:
+        """The names in a quota, and their resources if those were determined for the current catalog."""
         catalog = self.env.catalog()
         if catalog is not self._catalog:
             self._catalog = catalog
             self._resources.clear()
         names = frozenset(spec(quota).get("hard") or ())
-        found = self._resources.get(names)
+        return names, self._resources.get(names)
+
+    async def _determine(self, quota: Object) -> Resources:
+        """As `_concerned`; for many names away from the reactor."""
+        names, found = self._known(quota)
         if found is None:
-            found = self._resources[names] = resources_of(catalog, names, self.dialect)
+            catalog = self.env.catalog()
+            found = await self.env.aside(_PER_NAME * len(names), resources_of, catalog, names, self.dialect)
+            if catalog is self._catalog:
+                self._resources[names] = found
         return found
 
 # -- reconciliation
@@ -121,16 +152,10 @@ class ResourceQuotaController(Controller):
         quota = self._quotas.get(*key)
         if quota is None:
             return None
-        hard = amounts(spec(quota).get("hard"))
         fresh, complete = await self._usage(quota)
-        before = status(quota)
-        known = amounts(before.get("used"))
-        used = {name: fresh.get(name, known.get(name)) for name in hard}
-        wanted: dict[str, Any] = {}
-        if hard:
-            wanted["hard"] = {name: str(value) for name, value in hard.items()}
-        wanted["used"] = {name: str(value) for name, value in used.items() if value is not None}
-        if amounts(before.get("hard")) != hard or "used" not in before or known != amounts(wanted["used"]):
+        size = _PER_NAME * len(spec(quota).get("hard") or ())
+        wanted = await self.env.aside(size, changed_status, quota, fresh)
+        if wanted is not None:
             await self._write(quota, wanted)
         return self._period if complete else min(_UNKNOWN, self._period)
 
@@ -144,7 +169,7 @@ class ResourceQuotaController(Controller):
     async def _usage(self, quota: Object) -> tuple[Usage, bool]:
         """The usage of the quota, and True if it covers every name in it."""
         out: Usage = {}
-        concerned = self._concerned(quota)
+        concerned = await self._determine(quota)
         charges = await self._charged(quota, {ref: found for ref, found in concerned.items() if ref in self._measured})
         for ref, (_, names) in concerned.items():
             if ref in charges.concerned:

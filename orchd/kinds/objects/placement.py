@@ -47,6 +47,16 @@ class Tolerations:
                     value = None if operator == "Exists" else each.get("value") or ""
                     self._places.setdefault((each.get("key") or "", each.get("effect") or "", value), (place, each))
 
+    def has(self, taint: ObjectView) -> bool:
+        """True if a toleration matches a taint."""
+        places = self._places
+        if places is None:
+            return any(tolerates(each, taint) for each in self._all)
+        key, effect, value = taint.get("key") or "", taint.get("effect") or "", taint.get("value") or ""
+        return any(
+            (k, e, None) in places or (k, e, value) in places for k, e in ((key, effect), (key, ""), ("", effect), ("", ""))
+        )
+
     def first(self, taint: ObjectView) -> ObjectView | None:
         """The first toleration that matches a taint."""
         if self._places is None:
@@ -56,13 +66,15 @@ class Tolerations:
         return min(found, key=itemgetter(0))[1] if found else None
 
 
-def find_untolerated_taint(taints: Collection[ObjectView], tolerations: Collection[ObjectView], effects: Collection[str]) -> ObjectView | None:
+def find_untolerated_taint(
+    taints: Collection[ObjectView], tolerations: Collection[ObjectView] | Tolerations, effects: Collection[str]
+) -> ObjectView | None:
     """The first taint with one of these effects that no toleration matches, None if all are tolerated."""
     if not taints:
         return None
-    known = Tolerations(tolerations)
+    known = tolerations if isinstance(tolerations, Tolerations) else Tolerations(tolerations)
     for taint in taints:
-        if taint.get("effect") in effects and known.first(taint) is None:
+        if taint.get("effect") in effects and not known.has(taint):
             return taint
     return None
 

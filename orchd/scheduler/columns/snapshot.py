@@ -152,9 +152,8 @@ class Snapshot:
         self.images.add(row, facts)
         self.labels.put(row, facts.labels, facts.name)
         self.allocatable[:, row] = 0
-        for name, number in facts.allocatable.items():
-            resource = self.resource(name)  # may replace the columns
-            self.allocatable[resource, row] = number
+        indexes = self.indexes_of(facts.allocatable)  # may replace the columns
+        self.allocatable[indexes, row] = list(facts.allocatable.values())
         self.pods_allowed[row] = facts.pods_allowed
         self.unschedulable[row] = facts.unschedulable
         self.taints[row] = self._taint_number(facts)
@@ -220,13 +219,18 @@ class Snapshot:
 
     def resource(self, name: str) -> int:
         """The index of a resource's columns; creates them for a new resource."""
-        found = self.resources.get(name)
-        if found is None:
-            found = self.resources[name] = len(self.resources)
-            none = np.zeros((1, self.size), dtype=np.int64)
+        return self.indexes_of((name,))[0]
+
+    def indexes_of(self, names: Collection[str]) -> list[int]:
+        """The indexes of the columns of resources; creates those of new ones together, since that copies all others."""
+        known = self.resources
+        new = [name for name in dict.fromkeys(names) if name not in known]
+        if new:
+            known.update((name, number) for number, name in enumerate(new, len(known)))
+            none = np.zeros((len(new), self.size), dtype=np.int64)
             self.allocatable = np.vstack((self.allocatable, none))
             self.requested = np.vstack((self.requested, none))
-        return found
+        return [known[name] for name in names]
 
     def _grow(self) -> None:
         old, self.size = self.size, self.size * 2
@@ -291,9 +295,9 @@ class Snapshot:
     def _count(self, pod: Pod, row: int, sign: int) -> None:
         template = pod.template
         touched = Columns.RESOURCES | Columns.PODS
-        for name, number in template.requests.items():
-            resource = self.resource(name)  # may replace the columns
-            self.requested[resource, row] += sign * number
+        indexes = self.indexes_of(template.requests)  # may replace the columns
+        for index, number in zip(indexes, template.requests.values(), strict=True):
+            self.requested[index, row] += sign * number
         cpu, memory = template.nonzero
         self.nonzero[0, row] += sign * cpu
         self.nonzero[1, row] += sign * memory

@@ -130,7 +130,7 @@ class _Fits:
         self._snapshot = snapshot
         self._reasons = (TOO_MANY, *(insufficient(name) for name, _ in wanted))
         # The basic resources come first, so that a slice is enough for most pods.
-        indexes = [snapshot.resource(name) for name, _ in wanted]
+        indexes = snapshot.indexes_of([name for name, _ in wanted])
         self._indexes = slice(0, len(indexes)) if indexes == list(range(len(indexes))) else np.array(indexes)
         self._amounts = np.array([[amount] for _, amount in wanted], dtype=np.int64)
         self._bits = np.array([[2 << n] for n in range(len(wanted))], dtype=np.int64)

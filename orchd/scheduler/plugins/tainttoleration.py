@@ -53,7 +53,8 @@ class TaintToleration:
         return None if taint is None else refusal(taint)
 
     def compile_filter(self, state: CycleState, pod: Pod) -> IRowFilter | None:
-        found = [find_untolerated_taint(taints, pod.template.tolerations, _HARD) for taints in self._snapshot.taint_lists]
+        tolerations = Tolerations(pod.template.tolerations)
+        found = [find_untolerated_taint(taints, tolerations, _HARD) for taints in self._snapshot.taint_lists]
         return _Tainted(self._snapshot, found) if any(taint is not None for taint in found) else None
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: Sequence[NodeView]) -> Status | None:
@@ -75,7 +76,7 @@ def _soft(template: PodTemplate) -> Callable[[Taints], int]:
     tolerations = Tolerations([each for each in template.tolerations if each.get("effect") in (None, "", _SOFT)])
 
     def count(taints: Taints) -> int:
-        return sum(taint.get("effect") == _SOFT and tolerations.first(taint) is None for taint in taints)
+        return sum(taint.get("effect") == _SOFT and not tolerations.has(taint) for taint in taints)
 
     return count
 

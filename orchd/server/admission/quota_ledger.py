@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from orchd.dialect import Dialect
 from orchd.kinds import fields
 from orchd.kinds.catalog import Resource
@@ -9,6 +11,7 @@ from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.quota.amounts import Usage, add, amounts, format_amounts
 from orchd.kinds.objects.quota.scopes import in_scopes
 from orchd.kinds.objects.quota.usage import concerned_names, unspecified
+from orchd.kinds.objects.scalars import Quantity
 from orchd.server.admission.interfaces import Review
 from orchd.server.admission.plugin import refuse
 
@@ -21,8 +24,11 @@ class Ledger:
         self.name: str = quota["metadata"]["name"]
         status = fields.status(quota)
         self._dialect = dialect
-        self._hard = amounts(status.get("hard"))
-        self._used = amounts(status.get("used"))
+        # A quota may have thousands of names: only those that a write concerns are parsed.
+        self._hard: Mapping[str, str] = status.get("hard") or {}
+        self._used: Mapping[str, str] = status.get("used") or {}
+        #: The usage of names that were charged.
+        self._charged: Usage = {}
         #: Names in the quota that limit a resource.
         self._names: dict[Resource, list[str]] = {}
 
@@ -42,12 +48,13 @@ class Ledger:
         """The part of `delta` that the quota counts. Raises ApiError 403 if the write exceeds it."""
         self.check_known(review)
         asked = {name: delta[name] for name in self.names(review.resource) if name in delta}
-        over = [name for name in asked if self._used[name] + asked[name] > self._hard[name]]
+        used, hard = self._used_of(asked), amounts({name: self._hard[name] for name in asked})
+        over = [name for name in asked if used[name] + asked[name] > hard[name]]
         if over:
-            requested, used, limited = (
-                format_amounts({name: values[name] for name in over}) for values in (asked, self._used, self._hard)
+            requested, spent, limited = (
+                format_amounts({name: values[name] for name in over}) for values in (asked, used, hard)
             )
-            raise refuse(review, f"exceeded quota: {self.name}, requested: {requested}, used: {used}, limited: {limited}")
+            raise refuse(review, f"exceeded quota: {self.name}, requested: {requested}, used: {spent}, limited: {limited}")
         return asked
 
     def check_known(self, review: Review) -> None:
@@ -62,9 +69,12 @@ class Ledger:
 
     def add(self, asked: Usage) -> None:
         """Count what `check` returned."""
-        self._used = add(self._used, asked)
+        self._charged |= add(self._used_of(asked), asked)
+
+    def _used_of(self, names: Iterable[str]) -> Usage:
+        return {name: self._charged.get(name) or Quantity.parse(self._used[name]) for name in names}
 
     @property
     def used(self) -> dict[str, str]:
         """The usage as in the status of a quota."""
-        return {name: str(value) for name, value in self._used.items()}
+        return {**self._used, **{name: str(value) for name, value in self._charged.items()}}

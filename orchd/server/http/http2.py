@@ -53,6 +53,9 @@ class BoundedConnection(H2Connection):
         self._going = False
 
     def _requestReceived(self, event: Any) -> None:
+        if not self._stillProducing:
+            # A frame before it has closed the connection: nothing can be answered any more, and the rest of the request is ignored.
+            return
         H2Connection._requestReceived(self, event)
         if not self._going and self.says_goodbye():
             self._going = True
@@ -60,6 +63,18 @@ class BoundedConnection(H2Connection):
             frame = GoAwayFrame(0, last_stream_id=event.stream_id, error_code=ErrorCodes.NO_ERROR)
             transport: Any = self.transport
             transport.write(frame.serialize())
+
+    def _requestDataReceived(self, event: Any) -> None:
+        if self._stillProducing:
+            H2Connection._requestDataReceived(self, event)
+
+    def _requestEnded(self, event: Any) -> None:
+        if self._stillProducing:
+            H2Connection._requestEnded(self, event)
+
+    def _requestAborted(self, event: Any) -> None:
+        if self._stillProducing:
+            H2Connection._requestAborted(self, event)
 
     def _requestDone(self, stream: int) -> None:
         H2Connection._requestDone(self, stream)

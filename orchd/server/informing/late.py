@@ -94,9 +94,10 @@ class LateChanges:
         try:
             while self._waiting:
                 late = self._waiting[0]
-                await self._decode(late)
-                # Also if nothing was decoded: not in the turn of the writer.
+                # Not in the turn of the writer.
                 await self._turns.wait_next()
+                await self._decode(late)
+                await self._turns.wait()
                 # A flush meanwhile has taken all steps.
                 if not self._is_first(late):
                     continue

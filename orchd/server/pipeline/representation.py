@@ -40,6 +40,8 @@ _MOST_VIEWS = 2048
 _SHARED_FRAME = 64 * 1024
 #: Key of the sorted form of an object that was stored in another one.
 _SORTED = "sorted"
+#: Bytes of JSON whose encoding costs as much as one cell of a table.
+_CELL = 40
 
 #: Valid values of includeObject for tables.
 _INCLUDED = frozenset(("", table.METADATA, table.OBJECT, table.NO_OBJECT))
@@ -230,6 +232,12 @@ class Presenter:
                 entry.keep(view.key, row, row.size)
             rows.append(row.at(ages))
         return tables.table_pieces(view.chosen.api_version, meta, how.columns_json, rows)
+
+    def cell_work(self, view: Representation) -> int:
+        """What the cells of one object cost in a table, as bytes of JSON that would cost as much; 0 in any other form."""
+        if view.chosen.as_ != "Table":
+            return 0
+        return _CELL * len(table.tabulator(view.resource, self._dialect).columns)
 
     def _row(self, view: Representation, entry: Entry, how: table.Tabulator, now: datetime) -> tables.Row | None:
         printed, shown = self._printed(view, self.in_version(view.resource, entry))

@@ -52,7 +52,8 @@ _TOLERATIONS = st.fixed_dictionaries(
 def test_many_tolerations_are_found_like_few(tolerations: list[dict[str, str]], taint: dict[str, str], at: int) -> None:
     """The first toleration that matches is the same with an index as by comparing one by one."""
     many = [*tolerations[:at], *({"key": f"other{i}", "operator": "Exists"} for i in range(20)), *tolerations[at:]]
-    assert Tolerations(many).first(taint) is next((each for each in many if tolerates(each, taint)), None)
+    first = next((each for each in many if tolerates(each, taint)), None)
+    assert Tolerations(many).first(taint) is first and Tolerations(many).has(taint) == (first is not None)
 
 
 def test_only_relevant_effects_are_checked() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Resource, builtin_catalog
-from orchd.kinds.objects.selectors import EVERYTHING, FieldSelector, LabelSelector, fields_of, index_for
+from orchd.kinds.objects.selectors import EVERYTHING, FieldSelector, LabelSelector, Requirement, fields_of, index_for
 
 CATALOG = builtin_catalog(ORCH)
 
@@ -128,6 +128,21 @@ def test_label_selector_objects() -> None:
     assert selector.matches({"a": "1", "b": "x", "d": ""})
     assert not selector.matches({"a": "1", "b": "x", "d": "", "e": ""})
     assert LabelSelector.from_map({"a": "1"}).matches({"a": "1", "b": "2"})
+
+
+def test_labels_of_a_selector_are_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A selector of thousands of labels is made without work for each; its matches, index and text are those of its terms."""
+    labels = {f"k{n}": "v" for n in range(5000)}
+    made: list[str] = []
+    monkeypatch.setattr(Requirement, "__init__", lambda self, key, *more: made.append(key))
+    selectors = LabelSelector.from_object({"matchLabels": labels}), LabelSelector.from_map(labels)
+    assert not made and all(each.equal is labels and each.exact is labels for each in selectors)
+    monkeypatch.undo()
+    written = LabelSelector.parse(",".join(f"{key}=v" for key in labels))
+    for each in selectors:
+        assert str(each) == str(written) and each.exact == written.exact and not each.everything
+        for have in ({}, labels, {**labels, "k7": "w"}, {**labels, "more": ""}):
+            assert each.matches(have) == written.matches(have)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
+from twisted.logger import LogLevel, globalLogPublisher
 
 from orchd.server.http.http2 import BoundedConnection, Http2Factory
 from orchd.server.pipeline.interfaces import Request, Response
@@ -102,6 +103,32 @@ def test_rapid_reset_closes_the_connection(split: bool) -> None:
         wire.turns()
     assert wire.transport.disconnecting and len(wire.paths.requests) <= 1010
     assert wire.transport.value()[-17:-8] == frame(7, b"12345678")[:9] and wire.transport.value()[-4:] == b"\0\0\0\x0b"
+
+
+def test_requests_after_the_limit_of_resets_are_dropped() -> None:
+    """A request that arrives with the reset that closes the connection is not begun: its answer could not be sent."""
+    wire, problems = Wire(), list[Any]()
+
+    def note(event: Any) -> None:
+        if event["log_level"] is LogLevel.critical:
+            problems.append(event["log_format"])
+
+    observe: Any = note
+    globalLogPublisher.addObserver(observe)
+    try:
+        for stream in range(1, 20_000, 4):
+            if wire.transport.disconnecting:
+                break
+            # So slow that the library's count of pending requests, which recovers later than this server's, is reached first.
+            wire.clock.advance(0.018)
+            wire.send(get(stream, b"/wait"))
+            wire.turns()
+            wire.send(frame(RESET, b"\0\0\0\x08", stream=stream) + get(stream + 2))
+            wire.turns()
+            wire.clock.pump([0] * 5)
+    finally:
+        globalLogPublisher.removeObserver(observe)
+    assert wire.transport.disconnecting and not problems
 
 
 def test_idle_pings_are_allowed() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import orjson
@@ -20,6 +20,7 @@ from orchd.client.interfaces import ResourceRef
 from orchd.kinds.jsonvalues import Object
 from orchd.server.informing import informer as module
 from orchd.server.informing.informers import CachedInformers
+from orchd.server.informing.late import LARGE
 from orchd.store.interfaces import UnavailableError
 from orchd.store.memory import MemoryStore
 from orchd.testing.informers import MemoryInformers
@@ -152,6 +153,70 @@ def test_objects_are_decoded_lazily() -> None:
     bench.put("n/a", "blue")
     assert bench.informer.get("n", "a") is not found and bench.decoded == 2
     assert bench.informer.get("n", "x") is None and bench.informer.get("x", "a") is None
+
+
+def test_large_changes_are_delivered_in_later_turns() -> None:
+    """A large object is not decoded, indexed or handed to listeners in the turn of its writer; each listener gets it in one of its
+    own when the first takes long. Changes after it wait for it, so that all arrive in order."""
+    bench, heard = Bench(), list[str]()
+
+    def busy(name: str) -> Callable[[str, Object | None, Object | None], None]:
+        def listen(kind: str, old: Object | None, new: Object | None) -> None:
+            heard.append(f"{name} {path_of(new or old or {})} {kind}")
+            bench.clock.rightNow += 0.01
+
+        return listen
+
+    bench.informer.add_index("color", color)
+    for name in "ab":
+        bench.informer.add_listener(busy(name))
+    bench.start()
+    assert bench.find("red") == []
+    bench.put("n/small", "red")
+    assert heard == ["a n/small ADDED", "b n/small ADDED"]
+    heard.clear()
+    decoded = bench.decoded
+    bench.put("n/large", "x" * (LARGE + 1))
+    bench.put("n/small", "blue")
+    assert (heard, bench.decoded, bench.find("blue")) == ([], decoded, [])
+    turns = []
+    for _ in range(10):
+        bench.clock.turn()
+        turns.append(len(heard))
+    assert heard == ["a n/large ADDED", "b n/large ADDED", "a n/small MODIFIED", "b n/small MODIFIED"]
+    # No turn has more than one listener.
+    assert sorted({*turns}) == [1, 2, 3, 4]
+    assert bench.find("blue") == ["n/small"] and bench.find("x" * (LARGE + 1)) == ["n/large"]
+
+
+def test_waiting_large_changes_precede_a_gap() -> None:
+    """When the cache loses its watch, what waits is delivered before the differences; a removed listener hears nothing more."""
+    bench, heard, removed = Bench(), Listening(), Listening()
+    for listener in (heard, removed):
+        bench.informer.add_listener(listener)
+    bench.start()
+    bench.put("n/large", "x" * (LARGE + 1))
+    bench.informer.remove_listener(removed)
+    bench.end_watch()
+    assert heard.heard == ["ADDED n/large"]
+    bench.put("n/other")
+    bench.pump()
+    assert heard.heard == ["ADDED n/large", "ADDED n/other"] and removed.heard == []
+
+
+def test_waiting_changes_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More changes than the limit are delivered at once."""
+    monkeypatch.setattr("orchd.server.informing.late._MOST_WAITING", 3)
+    bench, heard = Bench(), Listening()
+    bench.informer.add_listener(heard)
+    bench.start()
+    bench.put("n/large", "x" * (LARGE + 1))
+    for name in "abc":
+        assert heard.heard == []
+        bench.put(f"n/{name}")
+    assert len(heard.heard) == 4
+    bench.pump()
+    assert len(heard.heard) == 4
 
 
 def test_lists_of_all_or_one_namespace() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -9,12 +10,15 @@ import pytest
 import yaml
 
 from orchd.client.interfaces import ResourceRef
+from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.testing.server import run
 from orchd.txkit.aside import LARGE, Aside
 
 MAPS = ResourceRef("", "v1", "configmaps")
-MERGE = "application/merge-patch+json"
+MERGE, APPLY = "application/merge-patch+json", "application/apply-patch+yaml"
+DEFINITIONS = ORCH("/apis/apiextensions.{abbr}.io/v1/customresourcedefinitions")
+PRESERVE = ORCH("x-{long}-preserve-unknown-fields")
 
 
 class Noted:
@@ -55,6 +59,29 @@ def test_large_writes_use_another_thread(space: Any, noted: Noted) -> None:
     answer = space("PATCH", "configmaps/a", {"data": {"k00000": "x"}}, content_type=MERGE)
     assert answer.code == 200 and answer.json["data"]["k00000"] == "x"
     assert noted.names[:2] == ["apply_patch", "_update"]
+
+
+def test_all_steps_of_a_large_write_use_another_thread(space: Any, noted: Noted) -> None:
+    """Conversion, preparation, validation, encoding and the answers of dry runs and deletions of a large object are computed in
+    another thread; so is an applied configuration with the check of its size."""
+    group = "autoscaling/v2"
+    metric = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 1}}}
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}
+    scaler = {"metadata": {"name": "h"}, "spec": {"maxReplicas": 2, "scaleTargetRef": target, "metrics": [metric] * 300}}
+    assert space("POST", "horizontalpodautoscalers", scaler, group=group).code == 201
+    assert noted.names[:6] == ["_decode", "_update", "convert", "prepare_create", "validate_create", "encode"]
+    noted.names.clear()
+    assert space("POST", "configmaps?dryRun=All", large("a")).code == 201
+    assert noted.names[-1] == "transient_entry"
+    noted.names.clear()
+    assert space("PATCH", "configmaps/a?fieldManager=m", json.dumps({"apiVersion": "v1", "kind": "ConfigMap", **large("a")}).encode(), content_type=APPLY).code == 201
+    assert {"merge", "check_object", "prepare_create"} <= set(noted.names)
+    noted.names.clear()
+    space("PATCH", "configmaps/a", {"metadata": {"finalizers": ["example.com/f"]}}, content_type=MERGE)
+    assert "prepare_update" in noted.names
+    noted.names.clear()
+    assert space("DELETE", "configmaps/a").code == 200
+    assert noted.names == ["encode", "transient_entry"]
 
 
 def test_large_body_errors_match_small_ones(space: Any, noted: Noted) -> None:
@@ -107,9 +134,29 @@ def test_large_lists_are_encoded_in_another_thread(space: Any, noted: Noted, for
     assert len(aside) > 100
 
 
+def test_tables_of_many_columns_are_computed_in_another_thread(space: Any, noted: Noted) -> None:
+    """Small objects whose kind has a thousand columns are large work."""
+    group = "columns.example.com"
+    columns = [{"name": f"c{n}", "type": "string", "jsonPath": f".spec.c{n}"} for n in range(1000)]
+    schema = {"type": "object", "properties": {"spec": {"type": "object", PRESERVE: True}}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    names = {"plural": "wides", "singular": "wide", "kind": "Wide", "listKind": "WideList"}
+    spec = {"group": group, "scope": "Namespaced", "names": names, "versions": [{**version, "additionalPrinterColumns": columns}]}
+    definition = {"metadata": {"name": f"wides.{group}"}, "spec": spec}
+    assert run(space.server.request("POST", DEFINITIONS, body=definition)).code == 201
+    for number in range(10):
+        wide = {"apiVersion": f"{group}/v1", "kind": "Wide", "metadata": {"name": f"w{number}"}, "spec": {"c1": "v"}}
+        assert space("POST", "wides", wide, group=f"{group}/v1").code == 201
+    accept = space.server.dialect("application/json;as=Table;g=meta.{abbr}.io;v=v1")
+    for path, steps in (("wides/w0", ["entry"]), ("wides", ["page"]), ("wides/w0", [])):
+        noted.names.clear()
+        rows = space("GET", path, accept=accept, group=f"{group}/v1").json["rows"]
+        assert rows[0]["cells"][:3] == ["w0", None, "v"] and noted.names == steps
+
+
 def test_local_bodies_have_the_same_bounds(space: Any) -> None:
-    """Bodies of an in-process client have the same limits as those over HTTP."""
-    for count, code in ((40_000, 201), (50_001, 413)):
+    """Bodies of an in-process client, which controllers and admission may have made larger, have the limits of objects."""
+    for count, code in ((40_000, 201), (200_001, 413)):
         body = {"metadata": {"name": f"m{count}"}, "data": {f"k{n}": "" for n in range(count)}}
         try:
             run(space.server.client().create(MAPS, space.name, body))

@@ -49,11 +49,14 @@ def concerns(resource: Resource, name: str, dialect: Dialect) -> bool:
 def concerned_names(resource: Resource, names: Collection[str], dialect: Dialect) -> frozenset[str]:
     """Those of `names`, a mapping or a set, that count objects of `resource`. Most kinds have one possible name, so that the others
     are not looked at."""
-    quota = resource.row.quota
+    quota, counted = resource.row.quota, count_name(resource)
+    possible = (counted, "" if quota is None else quota.counted_as)
+    found = {name for name in possible if name in names}
     if quota is not None and not quota.counted_as:
-        return frozenset(name for name in names if concerns(resource, name, dialect))
-    possible = (count_name(resource), "" if quota is None else quota.counted_as)
-    return frozenset(name for name in possible if name in names)
+        concerned = resolve(quota.concerns)
+        # A quota may count thousands of other resources.
+        found.update(name for name in names if not name.startswith("count/") and concerned(name, dialect))
+    return frozenset(found)
 
 
 def pod_usage(pod: Object, dialect: Dialect) -> Usage:

@@ -87,10 +87,11 @@ class VerbContext:
 
     async def encode_entry(self, view: Representation, entry: Entry) -> Body:
         """The body for one entry. Large objects in another format than the stored one are encoded in another thread."""
-        if view.plain or len(entry.json) <= LARGE or view.key in entry.derived:
+        size = len(entry.json) + self.present.cell_work(view)
+        if view.plain or size <= LARGE or view.key in entry.derived:
             return self.present.entry(view, entry)
         apart = entry.detached()
-        body: Body = await self.aside(len(entry.json), self.present.entry, view, apart)
+        body: Body = await self.aside(size, self.present.entry, view, apart)
         _keep((entry,), (apart,))
         return body
 
@@ -103,7 +104,8 @@ class VerbContext:
     async def encode_page(self, view: Representation, page: ListPage) -> Body:
         """The body for a list. Large lists that are not joined from stored bytes are encoded away from the reactor; YAML, which
         is slow, item by item, so that other large objects are not kept waiting."""
-        missing = 0 if view.plain else sum(len(e.json) for e in page.entries if view.key not in e.derived)
+        cells = self.present.cell_work(view)
+        missing = 0 if view.plain else sum(len(e.json) + cells for e in page.entries if view.key not in e.derived)
         if missing <= _LARGE_LIST:
             return self.present.page(view, page)
         entries = page.entries
