@@ -23,6 +23,8 @@ LAYERS = {
     "errors": "-",
     "values": "-",
     "txkit": "-",
+    # A package by itself.
+    "cel": "-",
     "kinds": "",
     "kinds.ir": "",
     "kinds.builtin": "kinds.ir",

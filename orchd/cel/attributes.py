@@ -1,0 +1,180 @@
+"""Attributes: a variable, or any value, and what is selected from it by field, key or index.
+
+The planner collects selections that follow each other into one attribute, so that ``self.spec.replicas`` is one step. Each
+selection costs 1, and so does the attribute as a whole, unless it is a test (``has``) or a branch of a condition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from orchd.cel.costs import Meter
+from orchd.cel.operators import MISSING, find_key, get_item, is_list, is_map
+from orchd.cel.values import MAX_INT, MIN_INT, NONE, EvaluationError, Optional, Uint, Value, type_of
+
+#: Evaluates an expression: state of the evaluation to value. Raises `EvaluationError` and `Cancelled`.
+Evaluator = Callable[[Meter], Value]
+
+
+def text_of(value: Value) -> str:
+    """Return a key or index as messages spell it."""
+    if value is True:
+        return "true"
+    if value is False:
+        return "false"
+    if value.__class__ is Uint:
+        return str(value.value)
+    if value.__class__ is float:
+        from orchd.cel.numbers import shortest
+
+        return shortest(value)
+    return str(value)
+
+
+def index_of(key: Value) -> int:
+    """Return the index that a number means. Raises `EvaluationError`."""
+    kind = key.__class__
+    if kind is int:
+        return int(key)
+    if kind is float:
+        if key.is_integer() and MIN_INT < key < MAX_INT:
+            return int(key)
+        raise EvaluationError(f"unsupported index value {text_of(key)} in list")
+    if kind is Uint:
+        if key.value <= MAX_INT:
+            return int(key.value)
+        raise EvaluationError(f"unsupported index value {key.value} in list")
+    raise EvaluationError(f"unsupported index type '{type_of(key)}' in list")
+
+
+def qualify(value: Value, key: Value) -> Value:
+    """Return what is at a key or index. Raises `EvaluationError`."""
+    kind = value.__class__
+    if kind is dict and key.__class__ is str:
+        found = value.get(key, MISSING)
+    elif is_map(value):
+        found = find_key(value, key)
+    elif is_list(value):
+        index = index_of(key)
+        if not 0 <= index < len(value):
+            raise EvaluationError(f"index out of bounds: {text_of(key)}")
+        return get_item(value, _view_index(value, key, index))
+    elif hasattr(value, "field"):
+        found = value.field(key)
+    else:
+        found = MISSING
+    if found is MISSING:
+        raise EvaluationError(f"no such key: {text_of(key)}")
+    if found.__class__ is EvaluationError:
+        raise found
+    return found
+
+
+def _view_index(value: Value, key: Value, index: int) -> int:
+    if key.__class__ is not int and hasattr(value, "item"):
+        raise EvaluationError(f"unsupported index: {text_of(key)}")
+    return index
+
+
+def qualify_if_present(value: Value, key: Value) -> Value:
+    """Return what is at a key or index, `MISSING` if nothing is there. Raises `EvaluationError`."""
+    if is_map(value):
+        found = find_key(value, key)
+    elif is_list(value):
+        index = index_of(key)
+        found = get_item(value, index) if 0 <= index < len(value) else MISSING
+    elif hasattr(value, "field"):
+        found = value.field(key)
+    else:
+        found = MISSING
+    if found.__class__ is EvaluationError:
+        raise found
+    return found
+
+
+class Qualifier:
+    """One selection. ``index`` computes the key where it is no constant."""
+
+    __slots__ = ("index", "key", "optional", "test")
+
+    def __init__(self, key: Value = None, index: Evaluator | None = None, *, optional: bool = False) -> None:
+        self.key = key
+        self.index = index
+        self.optional = optional
+        self.test = False
+
+
+class Attribute:
+    """A base and the selections from it. The base is ``slot`` (a variable), ``operand`` or a ``condition`` with two branches."""
+
+    __slots__ = ("branches", "condition", "name", "operand", "qualifiers", "slot", "test")
+
+    def __init__(self) -> None:
+        self.slot = -1
+        self.name = ""
+        self.operand: Evaluator | None = None
+        self.condition: Evaluator | None = None
+        self.branches: tuple[Attribute, Attribute] | None = None
+        self.qualifiers: list[Qualifier] = []
+        self.test = False
+
+    def add(self, qualifier: Qualifier) -> None:
+        if self.branches is not None:
+            for branch in self.branches:
+                branch.add(qualifier)
+        else:
+            self.qualifiers.append(qualifier)
+
+    @property
+    def price(self) -> int:
+        """What the attribute costs beyond its selections."""
+        return 0 if self.test or self.branches is not None else 1
+
+
+def select_all(frame: Meter, value: Value, qualifiers: list[Qualifier], spend: Callable[[Meter, int], None]) -> Value:
+    """Apply selections one after the other, each at its cost. An optional value stays optional to the end."""
+    optional = value.__class__ is Optional
+    if optional:
+        if not value.present:
+            return value
+        value = value.value
+    for qualifier in qualifiers:
+        key = qualifier.key
+        if qualifier.index is not None:
+            key = qualifier.index(frame)
+            check_key(key)
+        optional = optional or qualifier.optional
+        try:
+            if qualifier.test:
+                found = qualify_if_present(value, key)
+                value = found is not MISSING
+            elif optional:
+                value = qualify_if_present(value, key)
+                if value is MISSING:
+                    return NONE
+            else:
+                value = qualify(value, key)
+        except EvaluationError:
+            spend(frame, 1)
+            raise
+        spend(frame, 1)
+    return Optional(value) if optional else value
+
+
+_KEYS = frozenset([str, int, Uint, bool, float])
+_NAMES = {
+    "bytes": "types.Bytes",
+    "google.protobuf.Duration": "types.Duration",
+    "google.protobuf.Timestamp": "types.Timestamp",
+    "list": "*types.baseList",
+    "map": "*types.baseMap",
+    "null_type": "types.Null",
+    "type": "*types.Type",
+}
+
+
+def check_key(key: Value) -> None:
+    """Raise `EvaluationError` for a value that is no key and no index."""
+    if key.__class__ not in _KEYS:
+        name = type_of(key).name
+        raise EvaluationError(f"invalid qualifier type: {_NAMES.get(name, name)}")

@@ -1,0 +1,238 @@
+"""Quantities: ``quantity('1.5Gi')``, numbers with suffixes of SI, of powers of two, or with an exponent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from fractions import Fraction
+
+from orchd.cel.costs import FLAT, reading
+from orchd.cel.declare import Library, function, member, overload
+from orchd.cel.types import BOOL, DOUBLE, INT, STRING, VENDOR, Type, struct
+from orchd.cel.values import MAX_INT, MIN_INT, EvaluationError, Opaque, Value, no_overload
+
+QUANTITY_TYPE = struct(f"{VENDOR}.Quantity")
+
+_QUANTITY = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)", re.ASCII)
+_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_EXPONENT = re.compile(r"[eE]([+-]?[0-9]+)", re.ASCII)
+#: Digits of numbers that are kept as an integer and a power of ten.
+_SHORT = 18
+_WRONG = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+#: The smallest part that a quantity can have: 10 to this power.
+_NANO = -9
+
+
+class Quantity(Opaque):
+    """A number: ``value`` times 10 to the power of ``scale``.
+
+    ``exact`` says that it fits 64 bits; others are never integers for the language. ``computed`` quantities come from
+    arithmetic: nothing equals them.
+    """
+
+    __slots__ = ("computed", "exact", "form", "scale", "text", "value")
+    cel_type: Type = QUANTITY_TYPE
+
+    def __init__(
+        self, value: int, scale: int, form: str, *, exact: bool, text: str = "", computed: bool = False
+    ) -> None:
+        self.value = value
+        self.scale = scale
+        self.form = form
+        self.exact = exact
+        self.text = text
+        self.computed = computed
+
+    @property
+    def amount(self) -> Fraction:
+        return Fraction(self.value) * Fraction(10) ** self.scale
+
+    def compare(self, other: Quantity) -> int:
+        mine, yours = self.amount, other.amount
+        return (mine > yours) - (mine < yours)
+
+    def equals(self, other: Value) -> bool:
+        if not isinstance(other, Quantity) or other.computed:
+            raise no_overload()
+        return self.amount == other.amount
+
+    def wire(self, spell: Callable[[str], str]) -> dict[str, str]:
+        return {"opaque": spell(QUANTITY_TYPE.name)} if self.computed else {"quantity": self.text or canonical(self)}
+
+
+def canonical(quantity: Quantity) -> str:
+    """Return the shortest text of a quantity in its form."""
+    amount = quantity.amount
+    if not amount:
+        return "0"
+    if quantity.form == "binary" and abs(amount) >= 1024 and amount.denominator == 1:
+        whole, power = int(amount), 0
+        while power < 60 and whole % 1024 == 0:
+            whole //= 1024
+            power += 10
+        return f"{whole}{ {bits: name for name, bits in _BINARY.items()}.get(power, '') }"
+    scale = _NANO
+    mantissa = amount / Fraction(10) ** scale
+    while scale < 18 and mantissa.denominator == 1 and mantissa % 1000 == 0:
+        mantissa /= 1000
+        scale += 3
+    if quantity.form == "exponent":
+        return f"{int(mantissa)}{f'e{scale}' if scale else ''}"
+    return f"{int(mantissa)}{ {power: name for name, power in _DECIMAL.items()}[scale] }"
+
+
+def parse_quantity(text: str) -> Quantity:
+    """Return the quantity of a text. Raises `EvaluationError`."""
+    if not text:
+        raise EvaluationError(_WRONG)
+    if text == "0":
+        return Quantity(0, 0, "decimal", exact=True, text=text)
+    match = _QUANTITY.match(text)
+    assert match is not None
+    sign, whole, fraction, suffix = match.groups()
+    if match.end() != len(text):
+        raise EvaluationError(_WRONG)
+    power, form = _suffix(suffix)
+    if not whole and not fraction:
+        raise EvaluationError("unable to parse numeric part of quantity")
+    digits = whole.lstrip("0") + (fraction or "")
+    places = len(fraction or "")
+    if len(digits) > 4000 or abs(power) > 4000:
+        raise EvaluationError("unable to parse numeric part of quantity")
+    number = int(digits or "0") * (-1 if sign == "-" else 1)
+    kept = "" if fraction else text
+    if form == "binary":
+        short = not places and 15 - len(whole) - int(power * 3 / 10) - 1 >= 0
+        shifted = number << power
+        if short and MIN_INT <= shifted <= MAX_INT:
+            return Quantity(shifted, 0, form, exact=True, text=kept)
+        return _rounded(Fraction(shifted, 10**places), "binary", capped=True)
+    if len(whole) + places <= _SHORT and power - places >= _NANO and MIN_INT <= number <= MAX_INT:
+        return Quantity(number, power - places, form, exact=True, text=kept)
+    return _rounded(Fraction(number) * Fraction(10) ** (power - places), form, capped=False)
+
+
+def _suffix(suffix: str) -> tuple[int, str]:
+    """Return the power of ten, or of two for binary suffixes, and the form."""
+    if suffix in _BINARY:
+        return _BINARY[suffix], "binary"
+    if suffix in _DECIMAL:
+        return _DECIMAL[suffix], "decimal"
+    match = _EXPONENT.fullmatch(suffix)
+    if match is None or len(match.group(1)) > 10:
+        raise EvaluationError("unable to parse quantity's suffix")
+    return int(match.group(1)), "exponent"
+
+
+def _rounded(amount: Fraction, form: str, *, capped: bool) -> Quantity:
+    """Return a number away from zero to nano, at most the largest for binary suffixes."""
+    scaled = abs(amount) * 10**-_NANO
+    units = -(-scaled.numerator // scaled.denominator)
+    if capped:
+        units = min(units, MAX_INT * 10**-_NANO)
+    if form == "binary" and 0 < units < 10**-_NANO:
+        form = "decimal"
+    return Quantity(-units if amount < 0 else units, _NANO, form, exact=False)
+
+
+def _add(left: Quantity, right: Quantity, sign: int = 1) -> Quantity:
+    form = left.form if left.value else right.form
+    scale = min(left.scale, right.scale)
+    if not right.value:
+        scale = left.scale
+    elif not left.value:
+        scale = right.scale
+    value = _at_scale(left, scale) + sign * _at_scale(right, scale)
+    exact = left.exact and right.exact and MIN_INT <= value <= MAX_INT
+    return Quantity(value, scale, form, exact=exact, computed=True)
+
+
+def _at_scale(quantity: Quantity, scale: int) -> int:
+    return quantity.value * 10 ** (quantity.scale - scale) if quantity.value else 0
+
+
+def _of_int(value: int) -> Quantity:
+    return Quantity(value, 0, "exponent", exact=True)
+
+
+def _is_quantity(text: str) -> bool:
+    try:
+        parse_quantity(text)
+    except EvaluationError:
+        return False
+    return True
+
+
+def _integer(quantity: Quantity) -> int | None:
+    """Return the integer that a quantity is, None if it is none or was not written as one."""
+    if not quantity.exact or quantity.scale < 0:
+        return None
+    value = int(quantity.value * 10**quantity.scale) if quantity.value else 0
+    return value if MIN_INT <= value <= MAX_INT else None
+
+
+def _as_integer(quantity: Quantity) -> int:
+    found = _integer(quantity)
+    if found is None:
+        raise EvaluationError("cannot convert value to integer")
+    return found
+
+
+def _as_double(quantity: Quantity) -> float:
+    try:
+        return float(quantity.value) * (10.0**quantity.scale) if quantity.scale else float(quantity.value)
+    except OverflowError:
+        return float("inf") if quantity.value > 0 else float("-inf")
+
+
+_PARSE = reading(0)
+_PAIR = [QUANTITY_TYPE, QUANTITY_TYPE]
+_WITH_INT = [QUANTITY_TYPE, INT]
+
+LIBRARY = Library(
+    name="quantity",
+    functions=(
+        function("quantity", overload("string_to_quantity", [STRING], QUANTITY_TYPE, parse_quantity, cost=_PARSE)),
+        function("isQuantity", overload("is_quantity_string", [STRING], BOOL, _is_quantity, cost=_PARSE)),
+        function(
+            "sign",
+            overload(
+                "quantity_sign", [QUANTITY_TYPE], INT, lambda value: (value.value > 0) - (value.value < 0), cost=FLAT
+            ),
+        ),
+        function(
+            "isGreaterThan",
+            member("quantity_is_greater_than", _PAIR, BOOL, lambda left, right: left.compare(right) > 0, cost=FLAT),
+        ),
+        function(
+            "isLessThan",
+            member("quantity_is_less_than", _PAIR, BOOL, lambda left, right: left.compare(right) < 0, cost=FLAT),
+        ),
+        function("compareTo", member("quantity_compare_to", _PAIR, INT, Quantity.compare, cost=FLAT)),
+        function("asApproximateFloat", member("quantity_get_float", [QUANTITY_TYPE], DOUBLE, _as_double, cost=FLAT)),
+        function("asInteger", member("quantity_get_int", [QUANTITY_TYPE], INT, _as_integer, cost=FLAT)),
+        function(
+            "isInteger",
+            member("quantity_is_integer", [QUANTITY_TYPE], BOOL, lambda value: _integer(value) is not None, cost=FLAT),
+        ),
+        function(
+            "add",
+            member("quantity_add", _PAIR, QUANTITY_TYPE, _add, cost=FLAT),
+            member(
+                "quantity_add_int", _WITH_INT, QUANTITY_TYPE, lambda left, value: _add(left, _of_int(value)), cost=FLAT
+            ),
+        ),
+        function(
+            "sub",
+            member("quantity_sub", _PAIR, QUANTITY_TYPE, lambda left, right: _add(left, right, -1), cost=FLAT),
+            member(
+                "quantity_sub_int",
+                _WITH_INT,
+                QUANTITY_TYPE,
+                lambda left, value: _add(left, _of_int(value), -1),
+                cost=FLAT,
+            ),
+        ),
+    ),
+)

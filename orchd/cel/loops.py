@@ -1,0 +1,493 @@
+"""Closures of what is lazy: logic, conditions, optional alternatives, comprehensions, and literals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from orchd.cel.attributes import Evaluator, qualify
+from orchd.cel.calls import call_pair, spend
+from orchd.cel.costs import LIST, MAP, Cost, Meter
+from orchd.cel.operators import MISSING, equals, find_key, is_list, is_map
+from orchd.cel.syntax import Call, Comprehension, ListLiteral
+from orchd.cel.values import Cancelled, EvaluationError, Map, Optional, Value, map_key, no_overload, type_of
+
+if TYPE_CHECKING:
+    from orchd.cel.program import _Planner
+
+#: Turns of a loop between two looks at whether anybody still waits.
+INTERRUPTION = 100
+
+
+def selection(base: Evaluator, keys: list[str], price: int) -> Evaluator:
+    """Select one or two constant keys."""
+    total = len(keys) + price
+    if len(keys) == 1:
+        (key,) = keys
+
+        def run_single(frame: Meter) -> Value:
+            value = base(frame)
+            if value.__class__ is Optional:
+                if not value.present:
+                    spend(frame, price)
+                    return value
+                return _select_optional(frame, value, keys, price)
+            try:
+                value = qualify(value, key)
+            except EvaluationError:
+                spend(frame, total)
+                raise
+            left = frame[0] = frame[0] - total
+            if left < 0:
+                _overdrawn(frame)
+            return value
+
+        return run_single
+
+    def run_pair(frame: Meter) -> Value:
+        value = base(frame)
+        if value.__class__ is Optional:
+            return _select_optional(frame, value, keys, price)
+        done = 0
+        try:
+            for key in keys:
+                done += 1
+                value = qualify(value, key)
+        except EvaluationError:
+            spend(frame, done + price)
+            raise
+        left = frame[0] = frame[0] - total
+        if left < 0:
+            _overdrawn(frame)
+        return value
+
+    return run_pair
+
+
+def _overdrawn(frame: Meter) -> None:
+    """End an evaluation whose budget was passed by one of several steps of cost 1: that step was the last."""
+    frame[0] = max(frame[0], -1)
+    spend(frame, 0)
+
+
+def _select_optional(frame: Meter, value: Value, keys: list[str], price: int) -> Value:
+    from orchd.cel.attributes import Qualifier, select_all
+
+    try:
+        result = select_all(frame, value, [Qualifier(key) for key in keys], spend)
+    finally:
+        spend(frame, price)
+    return result
+
+
+def failing(message: str) -> Evaluator:
+    """An expression that always is an error."""
+
+    def run(frame: Meter) -> Value:
+        raise EvaluationError(message)
+
+    return run
+
+
+def lazy_variable(slot: int, start: Evaluator) -> Evaluator:
+    """Read a variable that is computed when it is first needed; an error stays its value."""
+
+    def run(frame: Meter) -> Value:
+        value = frame[slot]
+        if value is MISSING:
+            try:
+                value = start(frame)
+            except EvaluationError as error:
+                value = error
+            frame[slot] = value
+        if value.__class__ is EvaluationError:
+            raise value
+        return value
+
+    return run
+
+
+# Logic.
+
+
+def conjunction(terms: list[Evaluator]) -> Evaluator:
+    """False if one term is false; otherwise the first error, if there is one; otherwise true."""
+    return _logic(terms, decisive=False)
+
+
+def disjunction(terms: list[Evaluator]) -> Evaluator:
+    """True if one term is true; otherwise the first error, if there is one; otherwise false."""
+    return _logic(terms, decisive=True)
+
+
+def _logic(terms: list[Evaluator], *, decisive: bool) -> Evaluator:
+    neutral = not decisive
+    first, second = terms
+
+    def run(frame: Meter) -> Value:
+        failure: EvaluationError | None = None
+        try:
+            value = first(frame)
+            if value is decisive:
+                return decisive
+            if value is not neutral:
+                failure = no_overload()
+        except EvaluationError as error:
+            failure = error
+        try:
+            value = second(frame)
+            if value is decisive:
+                return decisive
+            if value is not neutral and failure is None:
+                failure = no_overload()
+        except EvaluationError as error:
+            failure = failure or error
+        if failure is not None:
+            raise failure
+        return neutral
+
+    return run
+
+
+def not_strictly_false(argument: Evaluator) -> Evaluator:
+    def run(frame: Meter) -> bool:
+        try:
+            value = argument(frame)
+        except EvaluationError:
+            value = True
+        spend(frame, 1)
+        return value is not False
+
+    return run
+
+
+def equality(first: Evaluator, second: Evaluator, cost: Cost) -> Evaluator:
+    return call_pair(first, second, lambda frame, left, right: equals(left, right, frame), cost, metered=True)
+
+
+def inequality(first: Evaluator, second: Evaluator, cost: Cost) -> Evaluator:
+    """Values that cannot be compared are different."""
+
+    def differ(frame: Meter, left: Value, right: Value) -> bool:
+        try:
+            return not equals(left, right, frame)
+        except EvaluationError:
+            return True
+
+    return call_pair(first, second, differ, cost, metered=True)
+
+
+def membership(argument: Evaluator, members: frozenset[Any]) -> Evaluator:
+    """Search a constant list, for nothing."""
+
+    def run(frame: Meter) -> bool:
+        value = argument(frame)
+        try:
+            return map_key(value) in members
+        except TypeError:
+            return False
+
+    return run
+
+
+def alternative(first: Evaluator, second: Evaluator, *, unwrap: bool) -> Evaluator:
+    """The first optional value if it is there, otherwise the second value; with ``unwrap`` what is inside the first."""
+
+    def run(frame: Meter) -> Value:
+        value = first(frame)
+        if value.__class__ is not Optional:
+            return value
+        if value.present:
+            return value.value if unwrap else value
+        return second(frame)
+
+    return run
+
+
+# Literals.
+
+
+def list_maker(closures: list[Evaluator], optional: frozenset[int]) -> Evaluator:
+    def run(frame: Meter) -> list[Value]:
+        values: list[Value] = []
+        try:
+            if not optional:
+                for closure in closures:
+                    values.append(closure(frame))
+            else:
+                for index, closure in enumerate(closures):
+                    value = closure(frame)
+                    if index in optional:
+                        if value.__class__ is not Optional:
+                            text = f"cannot initialize optional list element from non-optional value {value}"
+                            raise EvaluationError(text)
+                        if not value.present:
+                            continue
+                        value = value.value
+                    values.append(value)
+        except EvaluationError:
+            spend(frame, LIST)
+            raise
+        spend(frame, LIST)
+        return values
+
+    return run
+
+
+def map_maker(rows: list[tuple[Evaluator, Evaluator, bool]]) -> Evaluator:
+    def run(frame: Meter) -> Value:
+        result = Map()
+        try:
+            for key, value, optional in rows:
+                made_key = key(frame)
+                made = value(frame)
+                if optional:
+                    if made.__class__ is not Optional:
+                        text = f"cannot initialize optional entry '{made_key}' from non-optional value {made}"
+                        raise EvaluationError(text)
+                    if not made.present:
+                        result.remove(made_key)
+                        continue
+                    made = made.value
+                result.put(made_key, made)
+        except EvaluationError:
+            spend(frame, MAP)
+            raise
+        spend(frame, MAP)
+        return result
+
+    return run
+
+
+# Comprehensions.
+
+
+def plan(node: Comprehension, planner: _Planner) -> Evaluator:
+    """Plan a comprehension; those of the usual macros get closures of their own."""
+    over = planner.closure(node.over)
+    if node.hint == "bind":
+        return _bind(node, planner)
+    scope = planner.scope
+    start = planner.closure(node.start)
+    accumulator = scope.push(node.accumulator)
+    scope.starts[accumulator] = start
+    loop = _Loop(over, scope.push(node.variable), -1 if node.variable2 is None else scope.push(node.variable2))
+    run: Callable[[Meter], Value]
+    match node.hint, node.step:
+        case (("all" | "exists"), Call(args=[_, predicate])):
+            run = _quantifier(loop, planner.closure(predicate), decisive=node.hint == "exists")
+        case "map", Call(function="_+_", args=[_, ListLiteral(elements=[element])]):
+            run = _transform(loop, None, *planner.element(element))
+        case "map", Call(args=[predicate, Call(args=[_, ListLiteral(elements=[element])]), _]):
+            run = _transform(loop, planner.closure(predicate), *planner.element(element))
+        case _:
+            run = _fold(loop, accumulator, planner.closure(node.condition), planner.closure(node.step))
+    scope.pop(node.variable)
+    if node.variable2 is not None:
+        scope.pop(node.variable2)
+    if run.__name__ == "fold":
+        result = planner.closure(node.result)
+        fold = run
+
+        def run(frame: Meter) -> Value:
+            fold(frame)
+            return result(frame)
+
+    scope.pop(node.accumulator)
+    return run
+
+
+def _bind(node: Comprehension, planner: _Planner) -> Evaluator:
+    """A variable for one expression: computed when it is first needed, once."""
+    start = planner.closure(node.start)
+    slot = planner.scope.push(node.accumulator)
+    planner.scope.starts[slot] = start
+    result = planner.closure(node.result)
+    planner.scope.pop(node.accumulator)
+
+    def run(frame: Meter) -> Value:
+        frame[slot] = MISSING
+        return result(frame)
+
+    return run
+
+
+class _Loop:
+    """What a comprehension goes over, and the places of its variables."""
+
+    __slots__ = ("first", "over", "second")
+
+    def __init__(self, over: Evaluator, first: int, second: int) -> None:
+        self.over = over
+        self.first = first
+        self.second = second
+
+    def turns(self, frame: Meter) -> Iterable[Value]:
+        """Yield what the first variable is in each turn, having set the second."""
+        values = self.over(frame)
+        interrupted: Callable[[], bool] | None = frame[2]
+        if self.second < 0:
+            if not is_list(values) and not is_map(values):
+                raise EvaluationError(f"got '{_go_type(values)}', expected iterable type")
+            turns: Iterable[Value] = values
+        else:
+            turns = self._pairs(frame, values)
+        return turns if interrupted is None else _watched(turns, interrupted)
+
+    def _pairs(self, frame: Meter, values: Value) -> Iterator[Value]:
+        second = self.second
+        if is_map(values):
+            for key in values:
+                frame[second] = find_key(values, key)
+                yield key
+        elif is_list(values):
+            for index, value in enumerate(values):
+                frame[second] = value
+                yield index
+        else:
+            raise EvaluationError(f"unsupported comprehension range type: {_go_type(values)}")
+
+
+def _go_type(value: Value) -> str:
+    names = {
+        "bool": "types.Bool",
+        "bytes": "types.Bytes",
+        "double": "types.Double",
+        "google.protobuf.Duration": "types.Duration",
+        "google.protobuf.Timestamp": "types.Timestamp",
+        "int": "types.Int",
+        "null_type": "types.Null",
+        "optional_type": "*types.Optional",
+        "string": "types.String",
+        "type": "*types.Type",
+        "uint": "types.Uint",
+    }
+    name = type_of(value).name
+    return names.get(name, name)
+
+
+def _watched(turns: Iterable[Value], interrupted: Callable[[], bool]) -> Iterator[Value]:
+    left = INTERRUPTION
+    for turn in turns:
+        left -= 1
+        if not left:
+            left = INTERRUPTION
+            if interrupted():
+                raise Cancelled("operation interrupted")
+        yield turn
+
+
+def _quantifier(loop: _Loop, predicate: Evaluator, *, decisive: bool) -> Evaluator:
+    """``exists`` (decided by true) and ``all`` (decided by false), which absorb errors when they are decided."""
+    neutral = not decisive
+    # The condition reads the accumulator, and ``exists`` negates it; then the step reads it.
+    condition = 3 if decisive else 2
+    each = condition + 1
+    first = loop.first
+
+    def run(frame: Meter) -> Value:
+        failure: EvaluationError | None = None
+        turns = iter(loop.turns(frame))
+        for value in turns:
+            frame[first] = value
+            left = frame[0] = frame[0] - each
+            if left < 0:
+                _overdrawn(frame)
+            try:
+                found = predicate(frame)
+            except EvaluationError as error:
+                failure = failure or error
+                continue
+            if found is decisive:
+                if next(turns, MISSING) is not MISSING:
+                    spend(frame, condition)
+                spend(frame, 1)
+                return decisive
+            if found is not neutral:
+                failure = failure or no_overload()
+        spend(frame, 1)
+        if failure is not None:
+            raise failure
+        return neutral
+
+    return run
+
+
+def _transform(loop: _Loop, predicate: Evaluator | None, element: Evaluator, price: int) -> Evaluator:
+    """``map`` and ``filter``. An error makes the result an error, but the loop goes on."""
+    first = loop.first
+
+    def run(frame: Meter) -> list[Value]:
+        failure: EvaluationError | None = None
+        made: list[Value] = []
+        for value in loop.turns(frame):
+            frame[first] = value
+            if predicate is not None:
+                try:
+                    chosen = predicate(frame)
+                    if chosen is False:
+                        continue
+                    if chosen is not True:
+                        raise no_overload()
+                except EvaluationError as error:
+                    failure = error
+                    continue
+            left = frame[0] = frame[0] - 1
+            if left < 0:
+                _overdrawn(frame)
+            try:
+                made.append(element(frame))
+            except EvaluationError as error:
+                failure = failure or error
+            spend(frame, price)
+            spend(frame, 1)
+        spend(frame, 1)
+        if failure is not None:
+            raise failure
+        return made
+
+    return run
+
+
+def _fold(loop: _Loop, slot: int, condition: Evaluator, step: Evaluator) -> Evaluator:
+    """The general comprehension. An error of a step stays in the accumulator, and the loop goes on."""
+    first = loop.first
+
+    def fold(frame: Meter) -> None:
+        turns = loop.turns(frame)
+        frame[slot] = MISSING
+        for value in turns:
+            frame[first] = value
+            try:
+                if condition(frame) is False:
+                    break
+            except EvaluationError:
+                pass
+            try:
+                frame[slot] = step(frame)
+            except EvaluationError as error:
+                frame[slot] = error
+
+    return fold
+
+
+def block(node: Call, planner: _Planner) -> Evaluator:
+    """``cel.@block``: expressions with numbers, each computed when it is first needed."""
+    slots = node.args[0]
+    assert isinstance(slots, ListLiteral)
+    places = []
+    for index, element in enumerate(slots.elements):
+        start = planner.closure(element)
+        slot = planner.scope.push(f"@index{index}")
+        planner.scope.starts[slot] = start
+        places.append(slot)
+    result = planner.closure(node.args[1])
+    for index in range(len(slots.elements)):
+        planner.scope.pop(f"@index{index}")
+
+    def run(frame: Meter) -> Value:
+        for slot in places:
+            frame[slot] = MISSING
+        return result(frame)
+
+    return run

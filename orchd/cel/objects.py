@@ -1,0 +1,494 @@
+"""Data of JSON seen through a structural schema.
+
+`viewer` makes of a schema a function that turns data into values: scalars at once, lists and objects into views, which turn what
+they have when it is asked for. Data that is not what the schema says becomes an error where it is looked at.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from orchd.cel import times, types
+from orchd.cel.costs import Meter
+from orchd.cel.names import escape, unescape
+from orchd.cel.operators import MISSING, ListView, MapView, equal_values, is_list, is_map
+from orchd.cel.values import Duration, EvaluationError, Opaque, Timestamp, Value, map_key, no_overload
+
+Schema = Mapping[str, Any]
+#: Turns data into a value; an error of the data is returned, not raised.
+Viewer = Callable[[Any], Value]
+
+
+class Keywords:
+    """The keywords of schemas beyond OpenAPI, whose names have a vendor in them: ``x-VENDOR-int-or-string``."""
+
+    __slots__ = ("embedded", "int_or_string", "list_keys", "list_type", "preserve")
+
+    def __init__(self, vendor: str) -> None:
+        self.preserve = f"x-{vendor}-preserve-unknown-fields"
+        self.int_or_string = f"x-{vendor}-int-or-string"
+        self.embedded = f"x-{vendor}-embedded-resource"
+        self.list_type = f"x-{vendor}-list-type"
+        self.list_keys = f"x-{vendor}-list-map-keys"
+
+
+_STRING: Schema = {"type": "string"}
+_METADATA: Schema = {"type": "object", "properties": {"name": _STRING, "generateName": _STRING}}
+
+
+def with_metadata(schema: Schema) -> Schema:
+    """Return the schema of a whole resource: with kind, apiVersion and metadata."""
+    properties = schema.get("properties") or {}
+    metadata = properties.get("metadata") or {}
+    if (
+        all((properties.get(name) or {}).get("type") == "string" for name in ("kind", "apiVersion"))
+        and metadata.get("type") == "object"
+        and all(
+            ((metadata.get("properties") or {}).get(name) or {}).get("type") == "string"
+            for name in ("name", "generateName")
+        )
+    ):
+        return schema
+    return {**schema, "properties": {**properties, "kind": _STRING, "apiVersion": _STRING, "metadata": _METADATA}}
+
+
+def viewer(schema: Schema, keywords: Keywords) -> Viewer:
+    """Return the function that turns data of a schema into values."""
+    convert = _converter(schema, keywords)
+    if schema.get("nullable"):
+        return lambda data: None if data is None else convert(data)
+    return convert
+
+
+def _go_type(data: Any) -> str:
+    names = {bool: "bool", int: "int64", float: "float64", str: "string", dict: "map[string]interface {}"}
+    return names.get(data.__class__, "[]interface {}")
+
+
+def _error(message: str) -> EvaluationError:
+    return EvaluationError(f"invalid data, {message}")
+
+
+def _converter(schema: Schema, keywords: Keywords) -> Viewer:
+    if schema.get(keywords.int_or_string):
+        return _int_or_string
+    match schema.get("type"):
+        case "object":
+            return _Shape(schema, keywords).view
+        case "array":
+            return _list_viewer(schema, keywords)
+        case "string":
+            return _FORMATS.get(schema.get("format") or "", _text)
+        case "number":
+            return _number
+        case "integer":
+            return _integer
+        case "boolean":
+            return _boolean
+    if schema.get(keywords.preserve):
+        return Unknown
+    return lambda data: EvaluationError(
+        "invalid type, expected object, array, number, integer, boolean or string, or no type with"
+        f" x-{types.VENDOR}-int-or-string or x-{types.VENDOR}-preserve-unknown-fields is true, got {schema.get('type') or ''}"
+    )
+
+
+# Scalars.
+
+
+def _int_or_string(data: Any) -> Value:
+    kind = data.__class__
+    if kind is str or kind is int:
+        return data
+    return _null(data) or _error("expected XIntOrString value to be either a string or integer")
+
+
+def _null(data: Any) -> EvaluationError | None:
+    return _error("got null for schema with nullable=false") if data is None else None
+
+
+def _text(data: Any) -> Value:
+    return data if data.__class__ is str else _null(data) or _error(f"expected string, got {_go_type(data)}")
+
+
+def _number(data: Any) -> Value:
+    kind = data.__class__
+    if kind is float:
+        return data
+    return float(data) if kind is int else _null(data) or _error(f"expected float, got {_go_type(data)}")
+
+
+def _integer(data: Any) -> Value:
+    return data if data.__class__ is int else _null(data) or _error(f"expected int, got {_go_type(data)}")
+
+
+def _boolean(data: Any) -> Value:
+    return data if data.__class__ is bool else _null(data) or _error(f"expected bool, got {_go_type(data)}")
+
+
+_UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
+_LONG_UNITS = {"nano": 1, "micro": 10**3, "milli": 10**6, "sec": 10**9, "min": 60 * 10**9, "hr": 3600 * 10**9}
+_LONG_UNITS |= {"hour": 3600 * 10**9, "d": 86_400 * 10**9, "day": 86_400 * 10**9, "w": 604_800 * 10**9}
+_LONG_UNITS |= {"wk": 604_800 * 10**9, "week": 604_800 * 10**9}
+_AMOUNT = re.compile(r"(-\s?)?([0-9]+)\s*([A-Za-zµ]+)", re.ASCII)
+
+
+def _duration(data: Any) -> Value:
+    if data.__class__ is not str:
+        return _text(data)
+    found = times.parse_duration(data)
+    if found is not None:
+        return found
+    total, seen = 0, False
+    for _, amount, unit in _AMOUNT.findall(data):
+        word = unit.lower()
+        nanos = _UNITS.get(word) or next((size for name, size in _LONG_UNITS.items() if word.startswith(name)), 0)
+        if nanos and len(amount) < 19:
+            seen = True
+            total += int(amount) * nanos
+    if not seen:
+        return EvaluationError(f"Invalid duration {data}: unable to parse {data} as duration")
+    return Duration(((total + 2**63) % 2**64) - 2**63)
+
+
+def _parse_failure(text: str, layout: str, value: str, element: str) -> str:
+    return f'parsing time "{text}" as "{layout}": cannot parse "{value}" as "{element}"'
+
+
+def _date(data: Any) -> Value:
+    if data.__class__ is not str:
+        return _text(data)
+    found = times.parse_timestamp(f"{data}T00:00:00Z") if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", data) else None
+    return found or EvaluationError(f"Invalid date formatted string {data}: {times.date_failure(data)}")
+
+
+def _date_time(data: Any) -> Value:
+    if data.__class__ is not str:
+        return _text(data)
+    return times.parse_date_time(data) or EvaluationError(
+        f"Invalid date-time formatted string {data}: {times.date_time_failure(data)}"
+    )
+
+
+def _bytes(data: Any) -> Value:
+    if data.__class__ is not str:
+        return _text(data)
+    try:
+        return base64.b64decode(data.replace("\r", "").replace("\n", ""), validate=True)
+    except (binascii.Error, ValueError):
+        return EvaluationError(f"Invalid byte formatted string {data}: {_base64_failure(data)}")
+
+
+def _base64_failure(text: str) -> str:
+    match = re.match(r"[A-Za-z0-9+/]*", text)
+    return f"illegal base64 data at input byte {match.end() if match else 0}"
+
+
+_FORMATS: dict[str, Viewer] = {"duration": _duration, "date": _date, "date-time": _date_time, "byte": _bytes}
+
+
+class Unknown(Opaque):
+    """Data without a type: it can be compared, and nothing else."""
+
+    __slots__ = ("data",)
+    cel_type = types.Type("unknown", "unknown")
+
+    def __init__(self, data: Any) -> None:
+        self.data = data
+
+    def equals(self, other: Value) -> bool:
+        return same_data(self.data, native(other))
+
+
+# Objects and maps.
+
+
+class _Shape:
+    """An object or a map of a schema: viewers of its fields, made when they are first needed."""
+
+    __slots__ = ("_keywords", "_schemas", "_values", "fields", "is_object", "viewers")
+
+    def __init__(self, schema: Schema, keywords: Keywords) -> None:
+        self._keywords = keywords
+        properties = schema.get("properties")
+        if schema.get(keywords.embedded):
+            properties = with_metadata(schema)["properties"]
+        self.is_object = properties is not None
+        additional = schema.get("additionalProperties")
+        self._schemas: Mapping[str, Schema] = properties or {}
+        self._values: Schema | None = additional if not self.is_object and isinstance(additional, Mapping) else None
+        #: Viewers by name of JSON; of a map there is one.
+        self.viewers: dict[str, Viewer] = {}
+        #: (name of JSON, viewer) by name of the language, for names that were looked up.
+        self.fields: dict[str, tuple[str, Viewer] | None] = {}
+
+    def view(self, data: Any) -> Value:
+        if data.__class__ is dict:
+            return ObjectView(data, self)
+        return _null(data) or _error("expected a map for the provided schema with type=object")
+
+    def viewer(self, name: str) -> Viewer | None:
+        """Return the viewer of a field by its name in JSON, None if the schema does not know the field."""
+        if not self.is_object:
+            name = ""
+        found = self.viewers.get(name)
+        if found is None:
+            schema = self._schemas.get(name) if self.is_object else self._values
+            if schema is None:
+                return None
+            found = self.viewers[name] = viewer(schema, self._keywords)
+        return found
+
+    def field(self, key: str) -> tuple[str, Viewer] | None:
+        """Return the name in JSON and the viewer of a field."""
+        try:
+            return self.fields[key]
+        except KeyError:
+            name = unescape(key)
+            found = self.viewer(name) if name is not None else None
+            result = (name, found) if name is not None and found is not None else None
+            if len(self.fields) <= len(self._schemas):
+                self.fields[key] = result
+            return result
+
+
+class ObjectView(MapView):
+    """An object, whose keys are names of the language, or a map, whose keys are those of the data."""
+
+    __slots__ = ("data", "shape")
+
+    def __init__(self, data: dict[str, Any], shape: _Shape) -> None:
+        self.data = data
+        self.shape = shape
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __iter__(self) -> Iterator[str]:
+        shape = self.shape
+        for name in self.data:
+            if shape.viewer(name) is not None:
+                yield (escape(name) or name) if shape.is_object else name
+
+    def find(self, key: Value) -> Value:
+        if key.__class__ is not str:
+            raise no_overload()
+        shape = self.shape
+        if not shape.is_object:
+            view = shape.viewer(key)
+            return view(self.data[key]) if view is not None and key in self.data else MISSING
+        field = shape.field(key)
+        if field is None:
+            return MISSING
+        value = self.data.get(field[0])
+        return MISSING if value is None else field[1](value)
+
+    def equals(self, other: Value, meter: Meter) -> bool:
+        if not is_map(other):
+            raise no_overload()
+        if len(self) != len(other):
+            return False
+        for name, data in self.data.items():
+            meter.work(1)
+            if self.shape.viewer(name) is not None:
+                mine, yours = self.find(name), _find(other, name)
+                if (mine is MISSING) != (yours is MISSING):
+                    return False
+                if mine is not MISSING and not equal_values(_raised(mine), _raised(yours), meter):
+                    return False
+            elif not isinstance(other, ObjectView):
+                raise no_overload()
+            elif name in other.data and not same_data(data, other.data[name], meter):
+                return False
+        return True
+
+
+def _find(values: Value, key: str) -> Value:
+    from orchd.cel.operators import find_key
+
+    return find_key(values, key)
+
+
+def _raised(value: Value) -> Value:
+    if value.__class__ is EvaluationError:
+        raise value
+    return value
+
+
+# Lists.
+
+
+def _list_viewer(schema: Schema, keywords: Keywords) -> Viewer:
+    items = schema.get("items")
+    kind = schema.get(keywords.list_type)
+    views: dict[str, Callable[[list[Any]], Value]] = {}
+    if items is not None:
+        view = viewer(items, keywords)
+        keys = [escape(key) or key for key in schema.get(keywords.list_keys) or ()]
+        views = {
+            "set": partial(SetView, view),
+            "map": partial(KeyedView, view, keys),
+            "atomic": partial(ItemsView, view),
+        }
+
+    def convert(data: Any) -> Value:
+        if data.__class__ is not list:
+            return _null(data) or _error("expected an array for the provided schema with type=array")
+        if items is None:
+            return EvaluationError("invalid array type, expected Items with a non-empty Schema")
+        make = views.get(kind or "atomic")
+        if make is None:
+            text = f"invalid x-{types.VENDOR}-list-type, expected 'map', 'set' or 'atomic' but got {kind}"
+            return EvaluationError(text)
+        return make(data)
+
+    return convert
+
+
+class ItemsView(ListView):
+    """A list whose elements are compared in order."""
+
+    __slots__ = ("data", "view")
+
+    def __init__(self, view: Viewer, data: list[Any]) -> None:
+        self.view = view
+        self.data = data
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __iter__(self) -> Iterator[Value]:
+        return map(self.view, self.data)
+
+    def item(self, index: int) -> Value:
+        return self.view(self.data[index])
+
+    def contains(self, value: Value, meter: Meter) -> bool:
+        failure: EvaluationError | None = None
+        for element in self:
+            meter.work(1)
+            try:
+                if equal_values(_raised(element), value, meter):
+                    return True
+            except EvaluationError as error:
+                failure = failure or error
+        if failure is not None:
+            raise failure
+        return False
+
+    def add(self, other: Value) -> Value:
+        return ItemsView(self.view, [*self.data, *map(native, other)])
+
+    def equals(self, other: Value, meter: Meter) -> bool:
+        if not is_list(other):
+            raise no_overload()
+        if len(self) != len(other):
+            return False
+        for mine, yours in zip(self, other, strict=True):
+            meter.work(1)
+            if not equal_values(_raised(mine), yours, meter):
+                return False
+        return True
+
+
+class SetView(ItemsView):
+    """A list without order or duplicates."""
+
+    __slots__ = ()
+
+    def add(self, other: Value) -> Value:
+        known = {map_key(data) for data in self.data}
+        added = list(self.data)
+        for data in map(native, other):
+            if map_key(data) not in known:
+                known.add(map_key(data))
+                added.append(data)
+        return SetView(self.view, added)
+
+    def equals(self, other: Value, meter: Meter) -> bool:
+        if not is_list(other):
+            raise no_overload()
+        if len(self) != len(other):
+            return False
+        meter.work(len(self))
+        known = {_hashable(data) for data in self.data}
+        return all(_hashable(native(value)) in known for value in other)
+
+
+class KeyedView(ItemsView):
+    """A list of objects, each with keys of its own, without order."""
+
+    __slots__ = ("keys",)
+
+    def __init__(self, view: Viewer, keys: list[str], data: list[Any]) -> None:
+        super().__init__(view, data)
+        self.keys = keys
+
+    def key(self, data: Any) -> Any:
+        if data.__class__ is not dict:
+            return None
+        return tuple(_hashable(data.get(key)) for key in self.keys)
+
+    def add(self, other: Value) -> Value:
+        added = list(self.data)
+        places = {self.key(data): index for index, data in enumerate(added)}
+        for data in map(native, other):
+            place = places.get(self.key(data))
+            if place is None:
+                added.append(data)
+            else:
+                added[place] = data
+        return KeyedView(self.view, self.keys, added)
+
+    def equals(self, other: Value, meter: Meter) -> bool:
+        if not is_list(other):
+            raise no_overload()
+        if len(self) != len(other):
+            return False
+        mine = {self.key(data): data for data in self.data}
+        for value in other:
+            meter.work(1)
+            data = mine.get(self.key(native(value)), MISSING)
+            if data is MISSING or not equal_values(_raised(self.view(data)), value, meter):
+                return False
+        return True
+
+
+# Plain data.
+
+
+def native(value: Value) -> Any:
+    """Return the data behind a value, as lists of a schema keep what is added to them."""
+    if isinstance(value, ObjectView | ItemsView | Unknown):
+        return value.data
+    if isinstance(value, Timestamp):
+        return times.timestamp_text(value)
+    if is_list(value) and value.__class__ is not list:
+        return [native(element) for element in value]
+    return value
+
+
+def _hashable(data: Any) -> Any:
+    if data.__class__ in (dict, list):
+        return repr(data)
+    return map_key(data)
+
+
+def same_data(first: Any, second: Any, meter: Meter | None = None) -> bool:
+    """Say whether two data of JSON are the same; empty lists and objects are the same as null."""
+    if meter is not None:
+        meter.work(1)
+    if isinstance(first, dict) and isinstance(second, dict):
+        return first.keys() == second.keys() and all(same_data(first[key], second[key], meter) for key in first)
+    if isinstance(first, list) and isinstance(second, list):
+        return len(first) == len(second) and all(_same_pairs(first, second, meter))
+    return first.__class__ is second.__class__ and bool(first == second)
+
+
+def _same_pairs(first: list[Any], second: list[Any], meter: Meter | None) -> Iterable[bool]:
+    return (same_data(mine, yours, meter) for mine, yours in zip(first, second, strict=True))

@@ -1,0 +1,600 @@
+"""The parser: text to syntax tree, by recursive descent, in time linear in the text.
+
+It is bounded: code points of the text, nesting of brackets, depth of chains of operators and selections, and the number of
+repairs. Behind the first mistake it goes on as parsers of this language do: it drops a token that is too many, assumes one that
+is missing, or skips to one that may follow, so that several mistakes are named at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from orchd.cel.lex import END, RANK, Token, scan
+from orchd.cel.limits import deep
+from orchd.cel.literals import LiteralError, read_literal
+from orchd.cel.source import NOWHERE, Issue, Source
+from orchd.cel.syntax import (
+    Broken,
+    Call,
+    Entry,
+    Field,
+    Ident,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    Node,
+    Select,
+    StructLiteral,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: The longest text, in code points.
+MAX_TEXT = 100_000
+#: The deepest nesting of brackets, and of operators and selections.
+MAX_DEPTH = 250
+#: Repairs before the parser gives up.
+MAX_REPAIRS = 30
+
+RESERVED = frozenset(
+    "as break const continue else false for function if import in let loop package namespace null return true var void while".split()
+)
+
+_EXPRESSION = frozenset(
+    "'[' '{' '(' '.' '-' '!' 'true' 'false' 'null' NUM_FLOAT NUM_INT NUM_UINT STRING BYTES IDENTIFIER".split()
+)
+_RELATIONS = {
+    "'<'": "_<_",
+    "'<='": "_<=_",
+    "'>='": "_>=_",
+    "'>'": "_>_",
+    "'=='": "_==_",
+    "'!='": "_!=_",
+    "'in'": "@in",
+}
+_PRODUCTS = {"'*'": "_*_", "'/'": "_/_", "'%'": "_%_"}
+_SUMS = {"'+'": "_+_", "'-'": "_-_"}
+_LITERALS = frozenset("NUM_FLOAT NUM_INT NUM_UINT STRING BYTES 'true' 'false' 'null'".split())
+#: What may follow an expression anywhere.
+_OPERATORS = frozenset([*_RELATIONS, *_PRODUCTS, *_SUMS, "'&&'", "'||'", "'?'", END])
+_MEMBER = frozenset(["'.'", "'['"])
+_NAMES = frozenset(["IDENTIFIER", "ESC_IDENTIFIER"])
+
+#: Expands a macro: (call's offset, target or None, arguments) to the tree it stands for, None where it is no macro after all.
+Expander = Callable[[int, "Node | None", list[Node]], "Node | None"]
+
+
+class MacroError(Exception):
+    """The arguments of a macro do not fit it."""
+
+    def __init__(self, offset: int, message: str) -> None:
+        super().__init__(message)
+        self.offset = offset
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grammar:
+    """What depends on the environment: macros by (name, number of arguments, with a target), and the signs of optionals."""
+
+    macros: Mapping[tuple[str, int, bool], Expander] = field(default_factory=dict)
+    optionals: bool = True
+    escaped_names: bool = False
+
+
+class _Unexpected(Exception):
+    """The current token cannot go on the current rule; the issue is recorded."""
+
+
+class _GiveUp(Exception):
+    """Parsing ends here; the issue is recorded."""
+
+
+def parse(source: Source, grammar: Grammar) -> tuple[Node, list[Issue]]:
+    """Return the tree of an expression and what is wrong with it; with issues the tree is incomplete. Raises nothing."""
+    if len(source.text) > MAX_TEXT:
+        text = f"expression code point size exceeds limit: size: {len(source.text)}, limit {MAX_TEXT}"
+        return Broken(NOWHERE), [Issue(offset=NOWHERE, message=text)]
+    tokens, issues = scan(source.text)
+    parser = _Parser(tokens, grammar, issues)
+    with deep():
+        try:
+            node = parser.start()
+        except _GiveUp:
+            return Broken(NOWHERE), issues
+    if node.depth > MAX_DEPTH:
+        issues.append(Issue(offset=NOWHERE, message="max recursion depth exceeded"))
+    return node, issues
+
+
+class _Parser:
+    """One run over the tokens of one expression."""
+
+    def __init__(self, tokens: list[Token], grammar: Grammar, issues: list[Issue]) -> None:
+        self.tokens = tokens
+        self.grammar = grammar
+        self.issues = issues
+        self.at = 0
+        self.token = tokens[0]
+        #: What may follow the rules under way, outermost first.
+        self.follow: list[frozenset[str]] = []
+        self.repairing = False
+        self.repairs = 0
+        self.stuck = -1
+        self.depths = [0, 0, 0]
+
+    # Rules, from the outermost to the innermost.
+
+    def start(self) -> Node:
+        node = self.expression()
+        with suppress(_Unexpected):
+            self.match(END)
+        return node
+
+    def expression(self) -> Node:
+        """condition ? value : value, or one of its parts."""
+        with self.level(0):
+            node = self.alternatives()
+            if self.token.kind != "'?'":
+                return node
+            mark = self.advance()
+            with self.before("':'"):
+                first = self.alternatives()
+            try:
+                self.match("':'", _EXPRESSION)
+                second = self.expression()
+            except _Unexpected:
+                self.skip()
+                second = Broken(mark.offset)
+            return self.call(mark.offset, "_?_:_", [node, first, second], depth=1)
+
+    def alternatives(self) -> Node:
+        """Terms of ||, whose terms are terms of &&; chains become balanced trees."""
+        return self.chain("'||'", "_||_", lambda: self.chain("'&&'", "_&&_", lambda: self.relation(1)))
+
+    def chain(self, sign: str, function: str, term: Callable[[], Node]) -> Node:
+        terms, offsets = [term()], []
+        while self.token.kind == sign:
+            offsets.append(self.advance().offset)
+            terms.append(term())
+        return self.balance(function, terms, offsets)
+
+    def balance(self, function: str, terms: list[Node], offsets: list[int]) -> Node:
+        """Make a tree of logarithmic height of the terms of a chain."""
+        if not offsets:
+            return terms[0]
+        middle = len(offsets) // 2
+        left = self.balance(function, terms[: middle + 1], offsets[:middle])
+        right = self.balance(function, terms[middle + 1 :], offsets[middle + 1 :])
+        return self.call(offsets[middle], function, [left, right])
+
+    def relation(self, binding: int) -> Node:
+        with self.level(1):
+            node = self.calculation(1)
+            while binding <= 1 and self.token.kind in _RELATIONS:
+                mark = self.advance()
+                node = self.call(mark.offset, _RELATIONS[mark.kind], [node, self.relation(2)], depth=1)
+            return node
+
+    def calculation(self, binding: int) -> Node:
+        with self.level(2):
+            node = self.unary()
+            while True:
+                kind = self.token.kind
+                if kind in _PRODUCTS and binding <= 2:
+                    mark = self.advance()
+                    node = self.call(mark.offset, _PRODUCTS[kind], [node, self.calculation(3)], depth=1)
+                elif kind in _SUMS and binding <= 1:
+                    mark = self.advance()
+                    node = self.call(mark.offset, _SUMS[kind], [node, self.calculation(2)], depth=1)
+                else:
+                    return node
+
+    def unary(self) -> Node:
+        """Signs before a member. An even number of signs is none; the minus of a number belongs to the number."""
+        try:
+            self.expect(_EXPRESSION)
+            sign = self.token
+            if sign.kind not in ("'!'", "'-'"):
+                return self.member()
+            if sign.kind == "'-'" and self.after().kind in ("NUM_INT", "NUM_FLOAT"):
+                return self.member()
+            count = 0
+            while self.token.kind == sign.kind:
+                self.advance()
+                count += 1
+            node = self.member()
+        except _Unexpected:
+            self.skip()
+            return Broken(self.token.offset)
+        if count % 2 == 0:
+            return node
+        return self.call(sign.offset, "!_" if sign.kind == "'!'" else "-_", [node])
+
+    def member(self) -> Node:
+        """A primary and what is selected, called or indexed behind it."""
+        node = self.primary()
+        try:
+            while True:
+                kind = self.token.kind
+                if kind == "'.'":
+                    node = self.selection(node)
+                elif kind == "'['":
+                    node = self.index(node)
+                else:
+                    return node
+        except _Unexpected:
+            self.skip()
+            return node
+
+    def selection(self, node: Node) -> Node:
+        following = self.after()
+        if following.kind not in _NAMES and following.kind != "'?'":
+            self.no_alternative(following)
+        dot = self.advance()
+        optional = self.token.kind == "'?'"
+        if optional:
+            self.advance()
+            name = self.selected_name()
+        elif self.token.kind == "IDENTIFIER" and self.after().kind == "'('":
+            function = self.advance().text
+            bracket = self.advance()
+            return self.expand(bracket.offset, function, self.arguments(), node)
+        else:
+            name = self.selected_name()
+        if optional and not self.grammar.optionals:
+            return self.broken(dot.offset, "unsupported syntax '.?'")
+        if optional:
+            return self.call(dot.offset, "_?._", [node, Literal(dot.offset, name)], depth=1)
+        selected = Select(dot.offset, node, name)
+        selected.depth = node.depth + 1
+        return selected
+
+    def selected_name(self) -> str:
+        first = self.token
+        try:
+            self.expect(_NAMES)
+        except _Unexpected:
+            self.skip()
+            self.issues.append(Issue(offset=first.offset, message="unsupported ident kind"))
+            return ""
+        token = self.advance()
+        if token.kind == "IDENTIFIER":
+            return token.text
+        if not self.grammar.escaped_names:
+            self.issues.append(Issue(offset=token.offset, message="unsupported syntax: '`'"))
+        return token.text[1:-1]
+
+    def index(self, node: Node) -> Node:
+        bracket = self.advance()
+        optional = self.token.kind == "'?'"
+        if optional:
+            self.advance()
+        with self.before("']'"):
+            key = self.expression()
+        self.match("']'")
+        if optional and not self.grammar.optionals:
+            return self.broken(bracket.offset, "unsupported syntax '[?'")
+        return self.call(bracket.offset, "_[?_]" if optional else "_[_]", [node, key], depth=1)
+
+    def arguments(self) -> list[Node]:
+        """The arguments of a call whose bracket is open, and its end."""
+        self.expect(_EXPRESSION | {"')'"})
+        arguments: list[Node] = []
+        with self.before("')'", "','"):
+            if self.token.kind != "')'":
+                arguments.append(self.expression())
+                while self.token.kind == "','":
+                    self.advance()
+                    arguments.append(self.expression())
+        try:
+            self.match("')'")
+        except _Unexpected:
+            self.skip(*_MEMBER)
+        return arguments
+
+    def primary(self) -> Node:
+        """A literal, a name, a call, or something in brackets."""
+        token = self.token
+        kind = token.kind
+        if kind in _LITERALS or kind == "'-'":
+            return self.literal()
+        if kind == "IDENTIFIER" or kind == "'.'":
+            return self.named()
+        node: Node = Broken(token.offset)
+        try:
+            if kind == "'('":
+                self.advance()
+                with self.before("')'"):
+                    node = self.expression()
+                self.match("')'")
+            elif kind == "'['":
+                node = self.list_literal()
+            elif kind == "'{'":
+                node = self.map_literal()
+            else:
+                self.mismatch(_EXPRESSION - {"'!'"})
+        except _Unexpected:
+            self.skip(*_MEMBER)
+        return node
+
+    def named(self) -> Node:
+        """A name, a call of a function, or a struct literal; each with a leading dot or without."""
+        first = self.token
+        prefix = ""
+        if first.kind == "'.'":
+            if self.after().kind != "IDENTIFIER":
+                self.no_alternative(self.after())
+            self.advance()
+            prefix = "."
+        if self.begins_struct():
+            names = [self.advance().text]
+            while self.token.kind == "'.'":
+                self.advance()
+                names.append(self.advance().text)
+            return self.struct_literal(prefix + ".".join(names))
+        name = self.advance()
+        bracket = self.advance() if self.token.kind == "'('" else None
+        arguments = self.arguments() if bracket is not None else []
+        if name.text in RESERVED:
+            return self.broken(first.offset, f"reserved identifier: {name.text}")
+        if bracket is not None:
+            return self.expand(bracket.offset, prefix + name.text, arguments, None)
+        return Ident(name.offset, prefix + name.text)
+
+    def begins_struct(self) -> bool:
+        """Say whether the names from here on end in an opening brace."""
+        at, tokens = self.at + 1, self.tokens
+        while tokens[at].kind == "'.'" and tokens[at + 1].kind == "IDENTIFIER":
+            at += 2
+        return tokens[at].kind == "'{'"
+
+    def literal(self) -> Node:
+        token = self.token
+        negative = token.kind == "'-'"
+        if negative:
+            self.advance()
+        number = self.advance()
+        try:
+            value = read_literal(number, negative=negative)
+        except LiteralError as error:
+            self.issues.append(Issue(offset=token.offset, message=str(error)))
+            value = None
+        return Literal(token.offset, value)
+
+    def list_literal(self) -> Node:
+        bracket = self.advance()
+        elements: list[Node] = []
+        optional: list[int] = []
+        self.expect(_EXPRESSION | {"']'", "','", "'?'"})
+        with self.before("']'", "','"):
+            while self.token.kind in _EXPRESSION or self.token.kind == "'?'":
+                if self.optional_mark():
+                    optional.append(len(elements))
+                elements.append(self.expression())
+                if self.token.kind != "','" or not self.goes_on():
+                    break
+                self.advance()
+        self.end_literal("']'")
+        node = ListLiteral(bracket.offset, elements, frozenset(optional))
+        node.depth = max((element.depth for element in elements), default=0)
+        return node
+
+    def map_literal(self) -> Node:
+        brace = self.advance()
+        entries: list[Entry] = []
+        self.expect(_EXPRESSION | {"'}'", "','", "'?'"})
+        with self.before("'}'", "','"):
+            while self.token.kind in _EXPRESSION or self.token.kind == "'?'":
+                optional = self.optional_mark()
+                with self.before("':'"):
+                    key = self.expression()
+                colon = self.colon()
+                if colon is None:
+                    break
+                entries.append(Entry(colon.offset, key, self.expression(), optional))
+                if self.token.kind != "','" or not self.goes_on():
+                    break
+                self.advance()
+        self.end_literal("'}'")
+        node = MapLiteral(brace.offset, entries)
+        node.depth = max((max(entry.key.depth, entry.value.depth) for entry in entries), default=0)
+        return node
+
+    def struct_literal(self, name: str) -> Node:
+        brace = self.advance()
+        fields: list[Field] = []
+        try:
+            self.expect(_NAMES | {"'}'", "','", "'?'"})
+            with self.before("'}'", "','"):
+                while self.token.kind in _NAMES or self.token.kind == "'?'":
+                    optional = self.optional_mark()
+                    field_name = self.selected_name()
+                    colon = self.colon()
+                    if colon is None:
+                        break
+                    fields.append(Field(colon.offset, field_name, self.expression(), optional))
+                    if self.token.kind != "','" or not (self.after().kind in _NAMES or self.after().kind == "'?'"):
+                        break
+                    self.advance()
+            self.end_literal("'}'")
+        except _Unexpected:
+            self.skip(*_MEMBER)
+        node = StructLiteral(brace.offset, name, fields)
+        node.depth = max((field.value.depth for field in fields), default=0)
+        return node
+
+    def optional_mark(self) -> bool:
+        if self.token.kind != "'?'":
+            return False
+        mark = self.advance()
+        if not self.grammar.optionals:
+            self.issues.append(Issue(offset=mark.offset, message="unsupported syntax '?'"))
+        return True
+
+    def colon(self) -> Token | None:
+        token = self.token
+        try:
+            self.match("':'", _EXPRESSION)
+        except _Unexpected:
+            self.skip()
+            return None
+        return token
+
+    def goes_on(self) -> bool:
+        """Say whether behind this comma comes another element, rather than the end."""
+        following = self.after().kind
+        return following in _EXPRESSION or following == "'?'"
+
+    def end_literal(self, bracket: str) -> None:
+        """A comma, if there is one, and the end of a literal."""
+        self.expect(frozenset([bracket, "','"]))
+        if self.token.kind == "','":
+            self.advance()
+        self.match(bracket)
+
+    # Nodes.
+
+    def call(self, offset: int, function: str, args: list[Node], *, depth: int = 0) -> Node:
+        node = Call(offset, function, args)
+        node.depth = max(arg.depth for arg in args) + depth
+        return node
+
+    def expand(self, offset: int, function: str, args: list[Node], target: Node | None) -> Node:
+        """Return the call of a function, or what the macro of this name stands for."""
+        depth = max((arg.depth for arg in args), default=0)
+        if target is not None:
+            depth = max(depth, target.depth) + 1
+        macros = self.grammar.macros
+        key = (function, len(args), target is not None)
+        expander = macros.get(key) or macros.get((function, -1, target is not None))
+        node: Node | None = None
+        if expander is not None:
+            try:
+                node = expander(offset, target, args)
+            except MacroError as error:
+                node = self.broken(error.offset, str(error))
+        if node is None:
+            node = Call(offset, function, args, target)
+        node.depth = depth
+        return node
+
+    def broken(self, offset: int, message: str) -> Node:
+        self.issues.append(Issue(offset=offset, message=message))
+        return Broken(offset)
+
+    # Tokens, and what happens when they do not fit.
+
+    def advance(self) -> Token:
+        """Accept the current token."""
+        token = self.token
+        self.repairing = False
+        self.move()
+        return token
+
+    def move(self) -> None:
+        if self.at + 1 < len(self.tokens):
+            self.at += 1
+            self.token = self.tokens[self.at]
+
+    def after(self) -> Token:
+        return self.tokens[min(self.at + 1, len(self.tokens) - 1)]
+
+    @contextmanager
+    def level(self, rule: int) -> Iterator[None]:
+        self.depths[rule] += 1
+        if self.depths[rule] > MAX_DEPTH:
+            text = f"expression recursion limit exceeded: {MAX_DEPTH}"
+            self.issues.append(Issue(offset=NOWHERE, message=text))
+            raise _GiveUp
+        try:
+            yield
+        finally:
+            self.depths[rule] -= 1
+
+    @contextmanager
+    def before(self, *kinds: str) -> Iterator[None]:
+        """Note what may follow the rules inside."""
+        self.follow.append(frozenset(kinds))
+        try:
+            yield
+        finally:
+            self.follow.pop()
+
+    def match(self, kind: str, next_kinds: frozenset[str] = frozenset()) -> None:
+        """Accept a token of one kind. Drop one before it, or assume it where ``next_kinds`` or what may follow comes."""
+        if self.token.kind == kind:
+            self.advance()
+            return
+        self.count_repair()
+        if self.after().kind == kind:
+            self.report(self.token, f"extraneous input '{self.token.text}' expecting {kind}")
+            self.move()
+            self.advance()
+            return
+        if self.token.kind in (next_kinds or self.next_in_context(kind)):
+            self.report(self.token, f"missing {kind} at '{self.token.text}'")
+            return
+        self.report(self.token, f"mismatched input '{self.token.text}' expecting {kind}")
+        raise _Unexpected
+
+    def next_in_context(self, kind: str) -> frozenset[str]:
+        """What may come behind a token that ends a primary here: operators, and what the innermost rule waits for."""
+        if kind == END:
+            return frozenset()
+        allowed = (_OPERATORS | _MEMBER) - {END}
+        return allowed | (self.follow[-1] if self.follow else frozenset([END]))
+
+    def expect(self, kinds: frozenset[str]) -> None:
+        """Go on only with a token of these kinds; drop one before it."""
+        if self.token.kind in kinds or self.repairing:
+            return
+        if self.after().kind in kinds:
+            self.report(self.token, f"extraneous input '{self.token.text}' expecting {_set_of(kinds)}")
+            self.move()
+            self.repairing = False
+            return
+        self.mismatch(kinds)
+
+    def mismatch(self, kinds: frozenset[str]) -> None:
+        self.report(self.token, f"mismatched input '{self.token.text}' expecting {_set_of(kinds)}")
+        raise _Unexpected
+
+    def no_alternative(self, following: Token) -> None:
+        """The dot is followed by nothing that may be selected."""
+        text = "" if following.kind == END else following.text
+        if following.kind in ("'true'", "'false'", "'null'"):
+            self.report(following, f"mismatched input '{text}' expecting IDENTIFIER")
+        else:
+            self.report(following, f"no viable alternative at input '.{text}'")
+        raise _Unexpected
+
+    def report(self, token: Token, message: str) -> None:
+        """Record a mistake; those that only follow from the one under repair are not told."""
+        if not self.repairing:
+            self.issues.append(Issue(offset=token.offset, message=f"Syntax error: {message}"))
+        self.repairing = True
+
+    def skip(self, *more: str) -> None:
+        """Skip to a token that may follow one of the rules under way, or to one of some more kinds."""
+        self.count_repair()
+        if self.stuck == self.at:
+            self.move()
+        self.stuck = self.at
+        allowed = _OPERATORS.union(more, *self.follow)
+        while self.token.kind not in allowed:
+            self.move()
+
+    def count_repair(self) -> None:
+        self.repairs += 1
+        if self.repairs > MAX_REPAIRS:
+            text = f"Syntax error: error recovery attempt limit exceeded: {MAX_REPAIRS}"
+            self.issues.append(Issue(offset=self.token.offset, message=text))
+            raise _GiveUp
+
+
+def _set_of(kinds: frozenset[str]) -> str:
+    return "{" + ", ".join(sorted(kinds, key=RANK.__getitem__)) + "}"

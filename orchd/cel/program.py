@@ -1,0 +1,436 @@
+"""Programs: a checked tree, planned once into closures that are run many times.
+
+A closure takes the state of an evaluation (`costs.Meter`) and returns a value; an error of the language is raised as
+`EvaluationError`, and `&&`, `||` and their like catch it. Each closure spends what it costs from the budget in the state, so that
+nothing runs longer than its budget; a step that exceeds it is the last.
+
+Planning evaluates what is constant: lists and maps of constants, conversions of constants, and patterns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from orchd.cel import loops
+from orchd.cel.attributes import Attribute, Evaluator, Qualifier, check_key, select_all
+from orchd.cel.calls import NullaryCall, call_each, call_pair, call_single, spend
+from orchd.cel.costs import FIRST_SLOT, LIST, ONE, STRUCT, UNBOUNDED, WORK, Cost, Meter
+from orchd.cel.declare import Function, Overload
+from orchd.cel.limits import deep
+from orchd.cel.operators import MISSING, contains
+from orchd.cel.plans import Scope, constant_members
+from orchd.cel.regex import compile_pattern
+from orchd.cel.syntax import (
+    Call,
+    Comprehension,
+    Ident,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    Node,
+    Select,
+    StructLiteral,
+)
+from orchd.cel.values import Cancelled, EvaluationError, Optional, Value, no_overload
+
+if TYPE_CHECKING:
+    from orchd.cel.environment import Environment
+
+#: Functions whose calls with a constant are evaluated by the planner.
+CONVERSIONS = frozenset("bool bytes double duration dyn int string timestamp type uint".split())
+#: Functions whose second argument is a pattern.
+PATTERNS = frozenset(["matches", "find", "findAll"])
+
+
+class ProgramError(Exception):
+    """A constant part of an expression has no value, such as ``int('x')``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What an evaluation came to: a value or an error, and what it cost.
+
+    ``cancelled`` says that the error is the end of the budget, or that nobody waits any more.
+    """
+
+    value: Value
+    error: str | None
+    cost: int
+    cancelled: bool = False
+
+
+class _Constant:
+    __slots__ = ("value",)
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+
+#: What planning makes of a node: a constant, an attribute that may still grow, or a closure.
+_Plan = _Constant | Attribute | Evaluator
+
+
+class Program:
+    """An expression that is ready to be evaluated. It may be used by many evaluations at a time."""
+
+    __slots__ = ("_deep", "_empty", "_run", "_spell", "_variables")
+
+    def __init__(self, node: Node, environment: Environment) -> None:
+        """Plan a checked tree. Raises `ProgramError`."""
+        planner = _Planner(environment)
+        with deep():
+            try:
+                self._run = planner.emit(planner.plan(node))
+            except EvaluationError as error:
+                raise ProgramError(environment.spell(error.message)) from None
+        self._spell = environment.spell
+        self._variables = [(name, slot, environment.adapter(name)) for name, slot in planner.scope.globals.items()]
+        self._empty = [MISSING] * (FIRST_SLOT + planner.scope.size)
+        self._deep = planner.height > 60
+
+    def evaluate(
+        self, bindings: Mapping[str, Any], budget: int, *, interrupted: Callable[[], bool] | None = None
+    ) -> Outcome:
+        """Evaluate with values of variables, at most at the cost of ``budget``. Raises nothing.
+
+        Values are data of JSON, seen through the declaration of the variable, or values of the language; a callable without
+        arguments is called when the variable is first needed. ``interrupted`` is asked every hundred turns of a loop
+        whether to stop.
+        """
+        frame = Meter(self._empty)
+        frame[0], frame[1], frame[2] = budget, budget * WORK, interrupted
+        for name, slot, adapt in self._variables:
+            value = bindings.get(name, MISSING)
+            if value is not MISSING:
+                frame[slot] = value if adapt is None else adapt(value)
+        try:
+            if self._deep:
+                with deep():
+                    value = self._run(frame)
+            else:
+                value = self._run(frame)
+        except EvaluationError as error:
+            return Outcome(value=None, error=self._spell(error.message), cost=budget - frame[0])
+        except Cancelled as error:
+            return Outcome(value=None, error=str(error), cost=budget - frame[0], cancelled=True)
+        return Outcome(value=value, error=None, cost=budget - frame[0])
+
+
+class _Planner:
+    def __init__(self, environment: Environment) -> None:
+        self.environment = environment
+        self.scope = Scope(FIRST_SLOT)
+        self.height = 0
+        self._level = 0
+
+    def closure(self, node: Node) -> Evaluator:
+        return self.emit(self.plan(node))
+
+    def element(self, node: Node) -> tuple[Evaluator, int]:
+        """Return a closure of an element, and what a list of it alone costs: nothing if it is constant."""
+        plan = self.plan(node)
+        return self.emit(plan), 0 if isinstance(plan, _Constant) else LIST
+
+    def plan(self, node: Node) -> _Plan:
+        self._level += 1
+        self.height = max(self.height, self._level)
+        try:
+            match node:
+                case Literal():
+                    return _Constant(node.value)
+                case Ident():
+                    return self.ident(node)
+                case Select():
+                    return self.select(node)
+                case Call():
+                    return self.call(node)
+                case ListLiteral():
+                    return self.list_literal(node)
+                case MapLiteral():
+                    return self.map_literal(node)
+                case StructLiteral():
+                    return self.struct_literal(node)
+                case Comprehension():
+                    return loops.plan(node, self)
+        finally:
+            self._level -= 1
+        raise AssertionError(f"unexpected node {node!r}")
+
+    def emit(self, plan: _Plan) -> Evaluator:
+        """Turn a plan into a closure; nothing can be selected from it any more."""
+        if isinstance(plan, _Constant):
+            value = plan.value
+            return lambda frame: value
+        if not isinstance(plan, Attribute):
+            return plan
+        return self.emit_attribute(plan, plan.price)
+
+    # Attributes.
+
+    def ident(self, node: Ident) -> _Plan:
+        if node.constant is not None:
+            return _Constant(node.constant)
+        attribute = Attribute()
+        attribute.name = node.name
+        attribute.slot = self.scope.slot(node.name, local=node.local)
+        return attribute
+
+    def select(self, node: Select) -> _Plan:
+        if node.variable is not None:
+            return self.ident(node.variable)
+        attribute = self.attribute(node.operand)
+        qualifier = Qualifier(node.field)
+        qualifier.test = attribute.test = node.test
+        attribute.add(qualifier)
+        return attribute
+
+    def attribute(self, node: Node) -> Attribute:
+        """Plan a node as something to select from."""
+        plan = self.plan(node)
+        if isinstance(plan, Attribute):
+            return plan
+        attribute = Attribute()
+        attribute.operand = self.emit(plan)
+        return attribute
+
+    def index(self, node: Call, *, optional: bool) -> Attribute:
+        attribute = self.attribute(node.args[0])
+        plan = self.plan(node.args[1])
+        if isinstance(plan, _Constant):
+            check_key(plan.value)
+            qualifier = Qualifier(plan.value, optional=optional)
+        elif isinstance(plan, Attribute):
+            # The attribute as a key costs its selections only.
+            qualifier = Qualifier(None, self.emit_attribute(plan, 0), optional=optional)
+        else:
+            qualifier = Qualifier(None, plan, optional=optional)
+        attribute.add(qualifier)
+        return attribute
+
+    def emit_attribute(self, attribute: Attribute, price: int) -> Evaluator:
+        if attribute.branches is not None:
+            return self.emit_branches(attribute)
+        qualifiers = attribute.qualifiers
+        base = attribute.operand
+        if base is None:
+            base = self.variable(attribute)
+            if not qualifiers:
+                return base if not price else _priced(base, price)
+        if len(qualifiers) <= 2 and all(_plain(qualifier) for qualifier in qualifiers):
+            keys = [qualifier.key for qualifier in qualifiers]
+            return loops.selection(base, keys, price)
+
+        test = attribute.test
+
+        def run(frame: Meter) -> Value:
+            try:
+                value = select_all(frame, base(frame), qualifiers, spend)
+            except EvaluationError:
+                spend(frame, price)
+                raise
+            spend(frame, price)
+            return value.present if test and value.__class__ is Optional else value
+
+        return run
+
+    def emit_branches(self, attribute: Attribute) -> Evaluator:
+        assert attribute.branches is not None and attribute.condition is not None
+        condition = attribute.condition
+        first, second = (self.emit_attribute(branch, 0) for branch in attribute.branches)
+
+        def run(frame: Meter) -> Value:
+            chosen = condition(frame)
+            if chosen is True:
+                return first(frame)
+            if chosen is False:
+                return second(frame)
+            raise no_overload()
+
+        return run
+
+    def variable(self, attribute: Attribute) -> Evaluator:
+        """Return a closure that reads a variable, for nothing."""
+        slot, name = attribute.slot, attribute.name
+        start = self.scope.starts.get(slot)
+        if start is not None:
+            return loops.lazy_variable(slot, start)
+
+        def run(frame: Meter) -> Value:
+            value = frame[slot]
+            kind = value.__class__
+            if kind is EvaluationError:
+                raise value
+            if value is MISSING:
+                raise EvaluationError(f"no such attribute(s): {name}")
+            if kind is _FUNCTION:
+                value = frame[slot] = value()
+            return value
+
+        return run
+
+    # Calls.
+
+    def call(self, node: Call) -> _Plan:
+        match node.function:
+            case "_&&_":
+                return loops.conjunction([self.closure(arg) for arg in node.args])
+            case "_||_":
+                return loops.disjunction([self.closure(arg) for arg in node.args])
+            case "_?_:_":
+                return self.conditional(node)
+            case "_[_]":
+                return self.index(node, optional=False)
+            case "_[?_]" | "_?._":
+                return self.index(node, optional=True)
+            case "@not_strictly_false":
+                return loops.not_strictly_false(self.closure(node.args[0]))
+            case "cel.@block":
+                return loops.block(node, self)
+        arguments = [node.target, *node.args] if node.target is not None else node.args
+        plans = [self.plan(argument) for argument in arguments if argument is not None]
+        function = self.environment.functions.get(node.function)
+        if function is None:
+            return loops.failing(f"no such overload: {node.function}")
+        chosen = [overload for overload in function.overloads if overload.id in node.overloads]
+        # After a lenient check any overload may be meant.
+        chosen = chosen or list(function.overloads)
+        cost = _cost_of(chosen)
+        closures = [self.emit(plan) for plan in plans]
+        match node.function:
+            case "_==_":
+                return loops.equality(closures[0], closures[1], cost)
+            case "_!=_":
+                return loops.inequality(closures[0], closures[1], cost)
+            case "or" | "orValue" if len(closures) == 2 and chosen[0].id.startswith("optional_or"):
+                return loops.alternative(*closures, unwrap=node.function == "orValue")
+            case "@in":
+                return self.containment(plans, closures, chosen, cost)
+        constants = [isinstance(plan, _Constant) for plan in plans]
+        if node.function in PATTERNS and len(plans) > 1 and isinstance(plans[1], _Constant):
+            return self.search(node.function, plans[1].value, closures, cost)
+        if node.function in CONVERSIONS and constants == [True]:
+            return _Constant(self.dispatch(function, chosen, closures, ONE)(_planning()))
+        return self.dispatch(function, chosen, closures, cost)
+
+    def search(self, function: str, pattern: Value, closures: list[Evaluator], cost: Cost) -> Evaluator:
+        """A search with a constant pattern, which is compiled once."""
+        if pattern.__class__ is not str:
+            raise no_overload()
+        compiled = compile_pattern(pattern, "error parsing regexp")
+        find = {"matches": compiled.search, "find": compiled.find, "findAll": compiled.find_all}[function]
+
+        def call(text: Value, pattern: Value, *limit: Value) -> Value:
+            if text.__class__ is not str or any(number.__class__ is not int for number in limit):
+                raise no_overload()
+            return find(text, *limit)
+
+        return call_each(closures, call, cost)
+
+    def conditional(self, node: Call) -> Attribute:
+        attribute = Attribute()
+        attribute.condition = self.closure(node.args[0])
+        attribute.branches = (self.attribute(node.args[1]), self.attribute(node.args[2]))
+        return attribute
+
+    def containment(self, plans: list[_Plan], closures: list[Evaluator], chosen: list[Overload], cost: Cost) -> _Plan:
+        container = plans[1]
+        if [overload.id for overload in chosen] == ["in_list"] and isinstance(container, _Constant):
+            members = constant_members(container.value)
+            if not container.value:
+                return _Constant(False)
+            if members is not None:
+                return loops.membership(closures[0], members)
+
+        def run_contains(frame: Meter, value: Value, values: Value) -> bool:
+            return contains(value, values, frame)
+
+        return call_pair(closures[0], closures[1], run_contains, cost, metered=True)
+
+    def dispatch(self, function: Function, chosen: list[Overload], closures: list[Evaluator], cost: Cost) -> Evaluator:
+        """Return a closure that evaluates arguments and calls the implementation that fits them."""
+        implementation, metered, each = self.environment.implementation(function, chosen)
+        match len(closures):
+            case 0:
+                return NullaryCall(implementation, cost)
+            case 1:
+                return call_single(closures[0], implementation, cost, metered=metered)
+            case 2 if not each:
+                return call_pair(closures[0], closures[1], implementation, cost, metered=metered)
+        return call_each(closures, implementation, cost, metered=metered)
+
+    # Literals.
+
+    def list_literal(self, node: ListLiteral) -> _Plan:
+        plans = [self.plan(element) for element in node.elements]
+        constants = [plan.value for plan in plans if isinstance(plan, _Constant)]
+        closures = [self.emit(plan) for plan in plans]
+        run = loops.list_maker(closures, node.optional)
+        if len(constants) == len(plans):
+            return _Constant(run(_planning()))
+        return run
+
+    def map_literal(self, node: MapLiteral) -> _Plan:
+        rows: list[tuple[_Plan, _Plan, bool]] = [
+            (self.plan(entry.key), self.plan(entry.value), entry.optional) for entry in node.entries
+        ]
+        run = loops.map_maker([(self.emit(key), self.emit(value), optional) for key, value, optional in rows])
+        if all(isinstance(key, _Constant) and isinstance(value, _Constant) for key, value, _ in rows):
+            return _Constant(run(_planning()))
+        return run
+
+    def struct_literal(self, node: StructLiteral) -> _Plan:
+        declared = self.environment.struct(node.name)
+        make = declared.make if declared is not None else None
+        if make is None:
+            raise EvaluationError(f"unknown type: {node.name}")
+        fields = [(field.name, self.closure(field.value), field.optional) for field in node.fields]
+
+        def run(frame: Meter) -> Value:
+            values: dict[str, Value] = {}
+            try:
+                for name, closure, optional in fields:
+                    value = closure(frame)
+                    if optional:
+                        if value.__class__ is not Optional:
+                            raise EvaluationError(f"cannot initialize optional entry '{name}' from non-optional value")
+                        if not value.present:
+                            values.pop(name, None)
+                            continue
+                        value = value.value
+                    values[name] = value
+            finally:
+                spend(frame, STRUCT)
+            return make(values)
+
+        return run
+
+
+_FUNCTION = type(lambda: None)
+
+
+def _planning() -> Meter:
+    """The state in which constants are evaluated."""
+    return Meter([UNBOUNDED, UNBOUNDED, None])
+
+
+def _plain(qualifier: Qualifier) -> bool:
+    return qualifier.index is None and not qualifier.optional and not qualifier.test
+
+
+def _priced(base: Evaluator, price: int) -> Evaluator:
+    def run(frame: Meter) -> Value:
+        left = frame[0] = frame[0] - price
+        if left < 0:
+            spend(frame, 0)
+        return base(frame)
+
+    return run
+
+
+def _cost_of(chosen: list[Overload]) -> Cost:
+    """Return the cost of a call: that of its overload, or of its name where several overloads may be meant."""
+    if len(chosen) == 1 or all(overload.cost.by_name for overload in chosen):
+        return chosen[0].cost
+    return ONE

@@ -1,0 +1,247 @@
+"""Timestamps and durations: texts, parts, and time zones."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta, tzinfo
+from functools import lru_cache
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from orchd.cel import numbers
+from orchd.cel.operators import NANOS
+from orchd.cel.values import MAX_INT, MIN_INT, Duration, EvaluationError, Timestamp
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_DAY = 86_400
+_UNITS = {"ns": 1, "us": 1000, "µs": 1000, "μs": 1000, "ms": 1_000_000, "s": NANOS, "m": 60 * NANOS, "h": 3600 * NANOS}
+_DURATION_PART = re.compile(r"([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
+_RFC3339 = re.compile(
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]+))?(?:(Z)|([+-])([0-9]{2}):([0-9]{2}))",
+    re.ASCII,
+)
+
+
+def parse_duration(text: str) -> Duration | None:
+    """Return the duration of ``1h30m``, ``-1.5s`` and the like, None if the text is none or does not fit 64 bits."""
+    sign = -1 if text.startswith("-") else 1
+    rest = text[1:] if text[:1] in ("+", "-") else text
+    if rest == "0":
+        return Duration(0)
+    if not rest:
+        return None
+    total = 0
+    at = 0
+    while at < len(rest):
+        match = _DURATION_PART.match(rest, at)
+        if match is None:
+            return None
+        whole, fraction, unit = match.groups()
+        if not whole and not fraction:
+            return None
+        if len(whole) > 25:
+            return None
+        total += int(whole or 0) * _UNITS[unit]
+        if fraction:
+            fraction = fraction[:30]
+            total += int(fraction) * _UNITS[unit] // 10 ** len(fraction)
+        if total > 2**63:
+            return None
+        at = match.end()
+    nanos = sign * total
+    return Duration(nanos) if MIN_INT <= nanos <= MAX_INT else None
+
+
+def parse_timestamp(text: str) -> Timestamp | None:
+    """Return the instant of an RFC 3339 text, None if it is none."""
+    match = _RFC3339.fullmatch(text)
+    if match is None:
+        return None
+    year, month, day, hour, minute, second = (int(part) for part in match.groups()[:6])
+    fraction, zulu, sign, zone_hours, zone_minutes = match.groups()[6:]
+    if hour > 23 or minute > 59 or second > 59:
+        return None
+    days = days_from_civil(year, month, day)
+    if days is None:
+        return None
+    offset = 0
+    if zulu is None:
+        if int(zone_hours) > 24 or int(zone_minutes) > 60:
+            return None
+        offset = (int(zone_hours) * 3600 + int(zone_minutes) * 60) * (-1 if sign == "-" else 1)
+    nanos = int((fraction or "0")[:9].ljust(9, "0"))
+    epoch = days * _DAY + hour * 3600 + minute * 60 + second - offset
+    return Timestamp(epoch * NANOS + nanos, offset)
+
+
+def days_from_civil(year: int, month: int, day: int) -> int | None:
+    """Return the days since 1970-01-01 of a date, None if there is no such date. The year 0 is one before 1."""
+    lengths = (31, 29 if _leap(year) else 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+    if not 1 <= month <= 12 or not 1 <= day <= lengths[month - 1]:
+        return None
+    before = year - 1
+    return before * 365 + before // 4 - before // 100 + before // 400 + sum(lengths[: month - 1]) + day - 719_163
+
+
+def _leap(year: int) -> bool:
+    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+
+
+def timestamp_text(value: Timestamp) -> str:
+    """Return the RFC 3339 text, in the offset in which the instant was written."""
+    moment = _local(value)
+    nanos = value.nanos % NANOS
+    fraction = f".{nanos:09d}".rstrip("0") if nanos else ""
+    if not value.offset:
+        zone = "Z"
+    else:
+        minutes = abs(value.offset) // 60
+        zone = f"{'-' if value.offset < 0 else '+'}{minutes // 60:02d}:{minutes % 60:02d}"
+    date = f"{moment.year:04d}-{moment.month:02d}-{moment.day:02d}"
+    return f"{date}T{moment.hour:02d}:{moment.minute:02d}:{moment.second:02d}{fraction}{zone}"
+
+
+def duration_text(value: Duration) -> str:
+    """Return seconds, with as many decimals as a double of them has: ``1.5s``."""
+    seconds, nanos = divmod(abs(value.nanos), NANOS)
+    total = float(seconds) + nanos / 1e9
+    return numbers.plain(-total if value.nanos < 0 else total) + "s"
+
+
+def _local(value: Timestamp) -> datetime:
+    """Return date and time in the offset of a timestamp, held within the years that datetime knows."""
+    seconds = value.nanos // NANOS + value.offset
+    seconds = min(max(seconds, -62_135_596_800), 253_402_300_799)
+    return _EPOCH + timedelta(seconds=seconds)
+
+
+def in_zone(value: Timestamp, zone: str) -> Timestamp:
+    """Return the same instant with the offset of a time zone: a name, or ``+01:30``. Raises `EvaluationError`."""
+    if ":" in zone:
+        hours, _, minutes = zone.partition(":")
+        span = _integer(hours) * 60
+        span += -_integer(minutes) if zone.startswith("-") else _integer(minutes)
+        return Timestamp(value.nanos, span * 60)
+    moment = _EPOCH + timedelta(seconds=value.nanos // NANOS)
+    try:
+        offset = moment.astimezone(_zone(zone)).utcoffset()
+    except OverflowError:
+        offset = timedelta(0)
+    return Timestamp(value.nanos, int(offset.total_seconds()) if offset is not None else 0)
+
+
+def _integer(text: str) -> int:
+    if not re.fullmatch(r"[+-]?[0-9]{1,9}", text, re.ASCII):
+        raise EvaluationError(f'strconv.Atoi: parsing "{text}": invalid syntax')
+    return int(text)
+
+
+@lru_cache(maxsize=256)
+def _zone(name: str) -> tzinfo:
+    if name in ("", "UTC"):
+        return UTC
+    if name == "Local":
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise EvaluationError(f"unknown time zone {name}") from None
+
+
+def whole(nanos: int, unit: int) -> int:
+    """Return how many whole units there are, towards zero."""
+    return nanos // unit if nanos >= 0 else -(-nanos // unit)
+
+
+def year(value: Timestamp) -> int:
+    return _local(value).year
+
+
+def month(value: Timestamp) -> int:
+    return _local(value).month - 1
+
+
+def day_of_year(value: Timestamp) -> int:
+    return _local(value).timetuple().tm_yday - 1
+
+
+def day_of_month(value: Timestamp) -> int:
+    return _local(value).day - 1
+
+
+def date(value: Timestamp) -> int:
+    return _local(value).day
+
+
+def day_of_week(value: Timestamp) -> int:
+    return _local(value).isoweekday() % 7
+
+
+def hours(value: Timestamp) -> int:
+    return _local(value).hour
+
+
+def minutes(value: Timestamp) -> int:
+    return _local(value).minute
+
+
+def seconds(value: Timestamp) -> int:
+    return _local(value).second
+
+
+def milliseconds(value: Timestamp) -> int:
+    return value.nanos % NANOS // 1_000_000
+
+
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
+
+
+def parse_date_time(text: str) -> Timestamp | None:
+    """Return the instant of a text of format date-time: RFC 3339, also without a zone, with a zone without colon, or a date."""
+    if not text:
+        return Timestamp(0)
+    candidate = text
+    zoned = re.fullmatch(r"(.*[0-9])([+-][0-9]{2})([0-9]{2})", text, re.ASCII)
+    if zoned:
+        candidate = f"{zoned.group(1)}{zoned.group(2)}:{zoned.group(3)}"
+    elif _DATE.fullmatch(text):
+        candidate = f"{text}T00:00:00Z"
+    elif re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]+(?:\.[0-9]+)?", text, re.ASCII):
+        candidate = f"{text}Z"
+    found = parse_timestamp(candidate)
+    if found is not None:
+        return found
+    spaced = re.fullmatch(r"([0-9-]{10}) ([0-9:.]+)(?: ?([+-][0-9:]{5,6}|Z))?", text, re.ASCII)
+    return parse_timestamp(f"{spaced.group(1)}T{spaced.group(2)}{spaced.group(3) or 'Z'}") if spaced else None
+
+
+def date_failure(text: str) -> str:
+    """Say why a text is no date."""
+    return _failure(text, "2006-01-02")
+
+
+def date_time_failure(text: str) -> str:
+    """Say why a text is no date and time."""
+    return _failure(text, "2006-01-02T15:04:05")
+
+
+def _failure(text: str, layout: str) -> str:
+    match = re.fullmatch(r"([0-9]{4})-([0-9]{2})-([0-9]{2})", text, re.ASCII)
+    if match:
+        part = "month" if not 1 <= int(match.group(2)) <= 12 else "day"
+        return f'parsing time "{text}": {part} out of range'
+    rest, elements = text, ("2006", "-", "01", "-", "02")
+    for element in elements:
+        found = re.match("-" if element == "-" else f"[0-9]{{{len(element)}}}", rest, re.ASCII)
+        if found is None:
+            return f'parsing time "{text}" as "{layout}": cannot parse "{rest}" as "{element}"'
+        rest = rest[found.end() :]
+    return f'parsing time "{text}": extra text: "{rest}"'
+
+
+def is_date_time(text: str) -> bool:
+    """Say whether a text is of format date-time, strictly: RFC 3339 with at most 9 decimals."""
+    if len(text) < 4:
+        return False
+    return re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:.*", text, re.ASCII) is not None and (
+        parse_timestamp(text.upper()) is not None
+    )
