@@ -1,9 +1,11 @@
 """Prints the table: the server's CPU per operation, in microseconds and in units of a bare GET of the same run.
 
 ``python -m benchmarks.run`` measures everything, with a server that it starts itself in a temporary folder: bare, our HTTP
-layer, fan-out, the store and the cache, starts with many objects on disk, the scheduler, the controllers, the API. It takes some ten minutes.
-``--only TEXT`` chooses rows by name or by group (``bare static fan-out store starts scheduler controllers api``), ``--pods N`` the size of the
-lists, ``--scale F`` how often things are done (0.1 for a quick look), ``--disk FOLDER`` where the data is.
+layer, fan-out, the store and the cache, starts with many objects on disk, the scheduler, the controllers, expressions,
+the API. It takes some ten minutes.
+``--only TEXT`` chooses rows by name or by group (``bare static fan-out store starts scheduler controllers cel api``),
+``--pods N`` the size of the lists, ``--scale F`` how often things are done (0.1 for a quick look), ``--disk FOLDER``
+where the data is.
 ``--url https://127.0.0.1:6443 --token T --pid P`` measures a running API server instead, and only that (P: its process;
 several with commas, for a store of its own); ``--start 'COMMAND'`` starts that server and measures the time until it is ready.
 """
@@ -26,6 +28,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from benchmarks.api_rows import API_ROWS
+from benchmarks.cel_rows import cel_rows
 from benchmarks.controller_rows import controller_rows
 from benchmarks.load import Connection, Target, Watchers, cpu, resident, run
 from benchmarks.scheduler_rows import scheduler_rows
@@ -127,6 +130,7 @@ OWN_ROWS: tuple[Row, ...] = (
     ("starts", start_rows),
     ("scheduler", scheduler_rows),
     ("controllers", controller_rows),
+    ("cel", cel_rows),
 )
 
 

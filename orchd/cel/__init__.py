@@ -10,8 +10,9 @@ Use it like this::
     from orchd.cel.releases import environment_of_release         # the libraries of a release
     from orchd.cel.schema import declare_variable                 # a variable whose values are data of a schema
 
-    variable, structs = declare_variable({"type": "object", "properties": {"replicas": {"type": "integer"}}}, "Widget")
-    environment = environment_of_release((1, 35)).with_variables({"self": variable}, structs)
+    schema = {"type": "object", "properties": {"replicas": {"type": "integer"}}}
+    variable, structs = declare_variable(schema, "Widget", "example")
+    environment = environment_of_release((1, 35), "example").with_variables({"self": variable}, structs)
 
     checked = environment.compile("self.replicas <= 3")           # once per expression; keep it
     checked.issues                                                # () or what is wrong; checked.text as one text
@@ -26,8 +27,9 @@ Values of variables are plain data of JSON: a variable with a schema is looked a
 nothing is copied. Variables of type dyn take dicts, lists, str, int, float, bool and None as they are. Callables without
 arguments are called when a variable is first needed. An `Environment` and a `Program` are immutable and may be shared.
 
-Modules in the order of their dependencies: `source` (positions, issues), `lex`, `syntax` (the tree), `parse`, `macros`, `types`, `values`,
-`costs` (the model, and the meter of an evaluation), `declare` (functions and libraries as tables), `unify`, `check`, `estimate`,
-`operators`, `attributes`, `calls`, `loops`, `program`, `environment`, `objects` (data seen through a schema), `schema` (declarations of
-schemas), `libraries` (one module each), `releases`. docs/cel.md tells more.
+Modules in the order in which an expression meets them: `source` (positions, issues), `lex`, `tokens` (reading with repairs), `parse`,
+`literals`, `macros`, `syntax` (the tree); `types`, `unify`, `check`, `validate`; `costs` (the model, and the meter of an evaluation),
+`estimate`; `values`, `operators`, `numbers`, `times`, `regex`; `attributes`, `reading`, `calls`, `comparisons`, `loops`, `plans`, `program`.
+`declare` (functions and libraries as tables), `libraries` (one module each), `environment` and `releases` say what there is;
+`objects`, `names` and `schema` see data through schemas. `cases` and `wire` serve ``python -m orchd.cel``. docs/cel.md tells more.
 """

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from orchd.cel.costs import Meter
+from orchd.cel.costs import EXCEEDED, Meter
+from orchd.cel.objects import ObjectView
 from orchd.cel.operators import MISSING, find_key, get_item, is_list, is_map
-from orchd.cel.values import MAX_INT, MIN_INT, NONE, EvaluationError, Optional, Uint, Value, type_of
+from orchd.cel.values import MAX_INT, MIN_INT, NONE, Cancelled, EvaluationError, Optional, Uint, Value, type_of
 
 #: Evaluates an expression: state of the evaluation to value. Raises `EvaluationError` and `Cancelled`.
 Evaluator = Callable[[Meter], Value]
@@ -50,7 +51,9 @@ def index_of(key: Value) -> int:
 def qualify(value: Value, key: Value) -> Value:
     """Return what is at a key or index. Raises `EvaluationError`."""
     kind = value.__class__
-    if kind is dict and key.__class__ is str:
+    if kind is ObjectView:
+        found = value.find(key)
+    elif kind is dict and key.__class__ is str:
         found = value.get(key, MISSING)
     elif is_map(value):
         found = find_key(value, key)
@@ -129,6 +132,22 @@ class Attribute:
     def price(self) -> int:
         """What the attribute costs beyond its selections."""
         return 0 if self.test or self.branches is not None else 1
+
+
+def qualify_all(frame: Meter, value: Value, keys: list[str], price: int) -> Value:
+    """Select constant keys from an optional value, each at 1, and pay a price for the whole."""
+    left = frame[0]
+
+    def spend(frame: Meter, cost: int) -> None:
+        frame[0] -= cost
+        if frame[0] < 0:
+            raise Cancelled(EXCEEDED)
+
+    try:
+        return select_all(frame, value, [Qualifier(key) for key in keys], spend)
+    finally:
+        if left >= 0:
+            spend(frame, price)
 
 
 def select_all(frame: Meter, value: Value, qualifiers: list[Qualifier], spend: Callable[[Meter, int], None]) -> Value:

@@ -18,6 +18,12 @@ def spend(frame: Meter, cost: int) -> None:
         raise Cancelled(EXCEEDED)
 
 
+def overdrawn(frame: Meter) -> None:
+    """End an evaluation whose budget was passed by one of several steps of cost 1: that step was the last."""
+    frame[0] = max(frame[0], -1)
+    raise Cancelled(EXCEEDED)
+
+
 class NullaryCall:
     """A call without arguments."""
 

@@ -109,7 +109,9 @@ class CaseEnvironments:
             if "type" in declared:
                 variables[declared["name"]] = Variable(type=parse_type(declared["type"], self.vendor))
             else:
-                functions.append(Function(name=declared["name"], overloads=tuple(map(self._overload, declared["overloads"]))))
+                functions.append(
+                    Function(name=declared["name"], overloads=tuple(map(self._overload, declared["overloads"])))
+                )
         environment = language_environment().with_variables(variables)
         if functions:
             library = Library(name="declared", functions=tuple(functions))

@@ -154,13 +154,17 @@ class Meter(list[Value]):
     __slots__ = ()
 
     def work(self, units: int) -> None:
-        """Count work that the cost model does not see. Raises `Cancelled`."""
+        """Count work that the cost model does not see: elements that are looked at. Raises `Cancelled`."""
         self[1] -= units
         if self[1] < 0:
             raise Cancelled(EXCEEDED)
+
+    def write(self, characters: int) -> None:
+        """Count characters of a text before it is made. Raises `Cancelled`."""
+        self.work(characters >> 4)
 
 
 #: Places of a `Meter` before its first variable.
 FIRST_SLOT = 3
 #: Units of work per unit of the budget.
-WORK = 32
+WORK = 1

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from orchd.cel.attributes import Evaluator, qualify
-from orchd.cel.calls import call_pair, spend
-from orchd.cel.costs import LIST, MAP, Cost, Meter
-from orchd.cel.operators import MISSING, equals, find_key, is_list, is_map
+from orchd.cel.attributes import Evaluator
+from orchd.cel.calls import overdrawn, spend
+from orchd.cel.costs import LIST, MAP, Meter
+from orchd.cel.operators import MISSING, find_key, is_list, is_map
 from orchd.cel.syntax import Call, Comprehension, ListLiteral
 from orchd.cel.values import Cancelled, EvaluationError, Map, Optional, Value, map_key, no_overload, type_of
 
@@ -17,67 +17,6 @@ if TYPE_CHECKING:
 
 #: Turns of a loop between two looks at whether anybody still waits.
 INTERRUPTION = 100
-
-
-def selection(base: Evaluator, keys: list[str], price: int) -> Evaluator:
-    """Select one or two constant keys."""
-    total = len(keys) + price
-    if len(keys) == 1:
-        (key,) = keys
-
-        def run_single(frame: Meter) -> Value:
-            value = base(frame)
-            if value.__class__ is Optional:
-                if not value.present:
-                    spend(frame, price)
-                    return value
-                return _select_optional(frame, value, keys, price)
-            try:
-                value = qualify(value, key)
-            except EvaluationError:
-                spend(frame, total)
-                raise
-            left = frame[0] = frame[0] - total
-            if left < 0:
-                _overdrawn(frame)
-            return value
-
-        return run_single
-
-    def run_pair(frame: Meter) -> Value:
-        value = base(frame)
-        if value.__class__ is Optional:
-            return _select_optional(frame, value, keys, price)
-        done = 0
-        try:
-            for key in keys:
-                done += 1
-                value = qualify(value, key)
-        except EvaluationError:
-            spend(frame, done + price)
-            raise
-        left = frame[0] = frame[0] - total
-        if left < 0:
-            _overdrawn(frame)
-        return value
-
-    return run_pair
-
-
-def _overdrawn(frame: Meter) -> None:
-    """End an evaluation whose budget was passed by one of several steps of cost 1: that step was the last."""
-    frame[0] = max(frame[0], -1)
-    spend(frame, 0)
-
-
-def _select_optional(frame: Meter, value: Value, keys: list[str], price: int) -> Value:
-    from orchd.cel.attributes import Qualifier, select_all
-
-    try:
-        result = select_all(frame, value, [Qualifier(key) for key in keys], spend)
-    finally:
-        spend(frame, price)
-    return result
 
 
 def failing(message: str) -> Evaluator:
@@ -161,31 +100,11 @@ def not_strictly_false(argument: Evaluator) -> Evaluator:
     return run
 
 
-def equality(first: Evaluator, second: Evaluator, cost: Cost) -> Evaluator:
-    return call_pair(first, second, lambda frame, left, right: equals(left, right, frame), cost, metered=True)
-
-
-def inequality(first: Evaluator, second: Evaluator, cost: Cost) -> Evaluator:
-    """Values that cannot be compared are different."""
-
-    def differ(frame: Meter, left: Value, right: Value) -> bool:
-        try:
-            return not equals(left, right, frame)
-        except EvaluationError:
-            return True
-
-    return call_pair(first, second, differ, cost, metered=True)
-
-
 def membership(argument: Evaluator, members: frozenset[Any]) -> Evaluator:
     """Search a constant list, for nothing."""
 
     def run(frame: Meter) -> bool:
-        value = argument(frame)
-        try:
-            return map_key(value) in members
-        except TypeError:
-            return False
+        return map_key(argument(frame)) in members
 
     return run
 
@@ -392,7 +311,7 @@ def _quantifier(loop: _Loop, predicate: Evaluator, *, decisive: bool) -> Evaluat
             frame[first] = value
             left = frame[0] = frame[0] - each
             if left < 0:
-                _overdrawn(frame)
+                overdrawn(frame)
             try:
                 found = predicate(frame)
             except EvaluationError as error:
@@ -434,7 +353,7 @@ def _transform(loop: _Loop, predicate: Evaluator | None, element: Evaluator, pri
                     continue
             left = frame[0] = frame[0] - 1
             if left < 0:
-                _overdrawn(frame)
+                overdrawn(frame)
             try:
                 made.append(element(frame))
             except EvaluationError as error:

@@ -192,6 +192,14 @@ def _base64_failure(text: str) -> str:
 _FORMATS: dict[str, Viewer] = {"duration": _duration, "date": _date, "date-time": _date_time, "byte": _bytes}
 
 
+class _Nothing:
+    """The class of no data at all."""
+
+
+#: Viewers that return data of a class as it is.
+_DIRECT: dict[Viewer, type] = {_text: str, _integer: int, _number: float, _boolean: bool}
+
+
 class Unknown(Opaque):
     """Data without a type: it can be compared, and nothing else."""
 
@@ -224,8 +232,8 @@ class _Shape:
         self._values: Schema | None = additional if not self.is_object and isinstance(additional, Mapping) else None
         #: Viewers by name of JSON; of a map there is one.
         self.viewers: dict[str, Viewer] = {}
-        #: (name of JSON, viewer) by name of the language, for names that were looked up.
-        self.fields: dict[str, tuple[str, Viewer] | None] = {}
+        #: (name of JSON, viewer, class of data that needs no viewer) by name of the language, for names that were looked up.
+        self.fields: dict[str, tuple[str, Viewer, type] | None] = {}
 
     def view(self, data: Any) -> Value:
         if data.__class__ is dict:
@@ -244,14 +252,16 @@ class _Shape:
             found = self.viewers[name] = viewer(schema, self._keywords)
         return found
 
-    def field(self, key: str) -> tuple[str, Viewer] | None:
-        """Return the name in JSON and the viewer of a field."""
+    def field(self, key: str) -> tuple[str, Viewer, type] | None:
+        """Return the name in JSON and the viewer of a field, and the class of data that is its own value."""
         try:
             return self.fields[key]
         except KeyError:
             name = unescape(key)
             found = self.viewer(name) if name is not None else None
-            result = (name, found) if name is not None and found is not None else None
+            result = None
+            if name is not None and found is not None:
+                result = (name, found, _DIRECT.get(found, _Nothing))
             if len(self.fields) <= len(self._schemas):
                 self.fields[key] = result
             return result
@@ -474,9 +484,7 @@ def native(value: Value) -> Any:
 
 
 def _hashable(data: Any) -> Any:
-    if data.__class__ in (dict, list):
-        return repr(data)
-    return map_key(data)
+    return repr(data) if data.__class__ in (dict, list) else map_key(data)
 
 
 def same_data(first: Any, second: Any, meter: Meter | None = None) -> bool:

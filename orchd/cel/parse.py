@@ -1,18 +1,17 @@
 """The parser: text to syntax tree, by recursive descent, in time linear in the text.
 
 It is bounded: code points of the text, nesting of brackets, depth of chains of operators and selections, and the number of
-repairs. Behind the first mistake it goes on as parsers of this language do: it drops a token that is too many, assumes one that
-is missing, or skips to one that may follow, so that several mistakes are named at once.
+repairs (`tokens`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from orchd.cel.lex import END, RANK, Token, scan
+from orchd.cel.lex import END, Token, scan
 from orchd.cel.limits import deep
 from orchd.cel.literals import LiteralError, read_literal
 from orchd.cel.source import NOWHERE, Issue, Source
@@ -29,24 +28,18 @@ from orchd.cel.syntax import (
     Select,
     StructLiteral,
 )
+from orchd.cel.tokens import EXPRESSION, MAX_DEPTH, MEMBER, GiveUp, TokenReader, Unexpected
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    pass
 
 #: The longest text, in code points.
 MAX_TEXT = 100_000
-#: The deepest nesting of brackets, and of operators and selections.
-MAX_DEPTH = 250
-#: Repairs before the parser gives up.
-MAX_REPAIRS = 30
 
 RESERVED = frozenset(
     "as break const continue else false for function if import in let loop package namespace null return true var void while".split()
 )
 
-_EXPRESSION = frozenset(
-    "'[' '{' '(' '.' '-' '!' 'true' 'false' 'null' NUM_FLOAT NUM_INT NUM_UINT STRING BYTES IDENTIFIER".split()
-)
 _RELATIONS = {
     "'<'": "_<_",
     "'<='": "_<=_",
@@ -59,10 +52,10 @@ _RELATIONS = {
 _PRODUCTS = {"'*'": "_*_", "'/'": "_/_", "'%'": "_%_"}
 _SUMS = {"'+'": "_+_", "'-'": "_-_"}
 _LITERALS = frozenset("NUM_FLOAT NUM_INT NUM_UINT STRING BYTES 'true' 'false' 'null'".split())
-#: What may follow an expression anywhere.
-_OPERATORS = frozenset([*_RELATIONS, *_PRODUCTS, *_SUMS, "'&&'", "'||'", "'?'", END])
-_MEMBER = frozenset(["'.'", "'['"])
 _NAMES = frozenset(["IDENTIFIER", "ESC_IDENTIFIER"])
+_COLON = frozenset(["':'"])
+#: Rules whose nesting is counted.
+_EXPRESSIONS, _RELATION, _CALCULATION = range(3)
 
 #: Expands a macro: (call's offset, target or None, arguments) to the tree it stands for, None where it is no macro after all.
 Expander = Callable[[int, "Node | None", list[Node]], "Node | None"]
@@ -85,14 +78,6 @@ class Grammar:
     escaped_names: bool = False
 
 
-class _Unexpected(Exception):
-    """The current token cannot go on the current rule; the issue is recorded."""
-
-
-class _GiveUp(Exception):
-    """Parsing ends here; the issue is recorded."""
-
-
 def parse(source: Source, grammar: Grammar) -> tuple[Node, list[Issue]]:
     """Return the tree of an expression and what is wrong with it; with issues the tree is incomplete. Raises nothing."""
     if len(source.text) > MAX_TEXT:
@@ -103,60 +88,59 @@ def parse(source: Source, grammar: Grammar) -> tuple[Node, list[Issue]]:
     with deep():
         try:
             node = parser.start()
-        except _GiveUp:
+        except GiveUp:
             return Broken(NOWHERE), issues
     if node.depth > MAX_DEPTH:
         issues.append(Issue(offset=NOWHERE, message="max recursion depth exceeded"))
     return node, issues
 
 
-class _Parser:
+class _Parser(TokenReader):
     """One run over the tokens of one expression."""
 
     def __init__(self, tokens: list[Token], grammar: Grammar, issues: list[Issue]) -> None:
-        self.tokens = tokens
+        super().__init__(tokens, issues)
         self.grammar = grammar
-        self.issues = issues
-        self.at = 0
-        self.token = tokens[0]
-        #: What may follow the rules under way, outermost first.
-        self.follow: list[frozenset[str]] = []
-        self.repairing = False
-        self.repairs = 0
-        self.stuck = -1
-        self.depths = [0, 0, 0]
 
     # Rules, from the outermost to the innermost.
 
     def start(self) -> Node:
         node = self.expression()
-        with suppress(_Unexpected):
+        with suppress(Unexpected):
             self.match(END)
         return node
 
     def expression(self) -> Node:
         """condition ? value : value, or one of its parts."""
-        with self.level(0):
-            node = self.alternatives()
-            if self.token.kind != "'?'":
-                return node
+        self.enter(_EXPRESSIONS)
+        node = self.alternatives()
+        if self.token.kind == "'?'":
             mark = self.advance()
-            with self.before("':'"):
-                first = self.alternatives()
+            self.follow.append(_COLON)
+            first = self.alternatives()
+            self.follow.pop()
             try:
-                self.match("':'", _EXPRESSION)
+                self.match("':'", EXPRESSION)
                 second = self.expression()
-            except _Unexpected:
+            except Unexpected:
                 self.skip()
                 second = Broken(mark.offset)
-            return self.call(mark.offset, "_?_:_", [node, first, second], depth=1)
+            node = self.call(mark.offset, "_?_:_", [node, first, second], depth=1)
+        self.depths[_EXPRESSIONS] -= 1
+        return node
 
     def alternatives(self) -> Node:
         """Terms of ||, whose terms are terms of &&; chains become balanced trees."""
-        return self.chain("'||'", "_||_", lambda: self.chain("'&&'", "_&&_", lambda: self.relation(1)))
+        node = self.chain("'&&'", "_&&_", self.relation)
+        if self.token.kind != "'||'":
+            return node
+        return self.chain("'||'", "_||_", lambda: self.chain("'&&'", "_&&_", self.relation), node)
 
-    def chain(self, sign: str, function: str, term: Callable[[], Node]) -> Node:
-        terms, offsets = [term()], []
+    def chain(self, sign: str, function: str, term: Callable[[], Node], first: Node | None = None) -> Node:
+        node = term() if first is None else first
+        if self.token.kind != sign:
+            return node
+        terms, offsets = [node], []
         while self.token.kind == sign:
             offsets.append(self.advance().offset)
             terms.append(term())
@@ -171,32 +155,35 @@ class _Parser:
         right = self.balance(function, terms[middle + 1 :], offsets[middle + 1 :])
         return self.call(offsets[middle], function, [left, right])
 
-    def relation(self, binding: int) -> Node:
-        with self.level(1):
-            node = self.calculation(1)
-            while binding <= 1 and self.token.kind in _RELATIONS:
-                mark = self.advance()
-                node = self.call(mark.offset, _RELATIONS[mark.kind], [node, self.relation(2)], depth=1)
-            return node
+    def relation(self, binding: int = 1) -> Node:
+        self.enter(_RELATION)
+        node = self.calculation(1)
+        while binding <= 1 and self.token.kind in _RELATIONS:
+            mark = self.advance()
+            node = self.call(mark.offset, _RELATIONS[mark.kind], [node, self.relation(2)], depth=1)
+        self.depths[_RELATION] -= 1
+        return node
 
     def calculation(self, binding: int) -> Node:
-        with self.level(2):
-            node = self.unary()
-            while True:
-                kind = self.token.kind
-                if kind in _PRODUCTS and binding <= 2:
-                    mark = self.advance()
-                    node = self.call(mark.offset, _PRODUCTS[kind], [node, self.calculation(3)], depth=1)
-                elif kind in _SUMS and binding <= 1:
-                    mark = self.advance()
-                    node = self.call(mark.offset, _SUMS[kind], [node, self.calculation(2)], depth=1)
-                else:
-                    return node
+        self.enter(_CALCULATION)
+        node = self.unary()
+        while True:
+            kind = self.token.kind
+            if kind in _PRODUCTS and binding <= 2:
+                function, inner = _PRODUCTS[kind], 3
+            elif kind in _SUMS and binding <= 1:
+                function, inner = _SUMS[kind], 2
+            else:
+                break
+            mark = self.advance()
+            node = self.call(mark.offset, function, [node, self.calculation(inner)], depth=1)
+        self.depths[_CALCULATION] -= 1
+        return node
 
     def unary(self) -> Node:
         """Signs before a member. An even number of signs is none; the minus of a number belongs to the number."""
         try:
-            self.expect(_EXPRESSION)
+            self.expect(EXPRESSION)
             sign = self.token
             if sign.kind not in ("'!'", "'-'"):
                 return self.member()
@@ -207,7 +194,7 @@ class _Parser:
                 self.advance()
                 count += 1
             node = self.member()
-        except _Unexpected:
+        except Unexpected:
             self.skip()
             return Broken(self.token.offset)
         if count % 2 == 0:
@@ -226,7 +213,7 @@ class _Parser:
                     node = self.index(node)
                 else:
                     return node
-        except _Unexpected:
+        except Unexpected:
             self.skip()
             return node
 
@@ -257,7 +244,7 @@ class _Parser:
         first = self.token
         try:
             self.expect(_NAMES)
-        except _Unexpected:
+        except Unexpected:
             self.skip()
             self.issues.append(Issue(offset=first.offset, message="unsupported ident kind"))
             return ""
@@ -282,7 +269,7 @@ class _Parser:
 
     def arguments(self) -> list[Node]:
         """The arguments of a call whose bracket is open, and its end."""
-        self.expect(_EXPRESSION | {"')'"})
+        self.expect(EXPRESSION | {"')'"})
         arguments: list[Node] = []
         with self.before("')'", "','"):
             if self.token.kind != "')'":
@@ -292,8 +279,8 @@ class _Parser:
                     arguments.append(self.expression())
         try:
             self.match("')'")
-        except _Unexpected:
-            self.skip(*_MEMBER)
+        except Unexpected:
+            self.skip(*MEMBER)
         return arguments
 
     def primary(self) -> Node:
@@ -316,9 +303,9 @@ class _Parser:
             elif kind == "'{'":
                 node = self.map_literal()
             else:
-                self.mismatch(_EXPRESSION - {"'!'"})
-        except _Unexpected:
-            self.skip(*_MEMBER)
+                self.mismatch(EXPRESSION - {"'!'"})
+        except Unexpected:
+            self.skip(*MEMBER)
         return node
 
     def named(self) -> Node:
@@ -369,9 +356,9 @@ class _Parser:
         bracket = self.advance()
         elements: list[Node] = []
         optional: list[int] = []
-        self.expect(_EXPRESSION | {"']'", "','", "'?'"})
+        self.expect(EXPRESSION | {"']'", "','", "'?'"})
         with self.before("']'", "','"):
-            while self.token.kind in _EXPRESSION or self.token.kind == "'?'":
+            while self.token.kind in EXPRESSION or self.token.kind == "'?'":
                 if self.optional_mark():
                     optional.append(len(elements))
                 elements.append(self.expression())
@@ -386,9 +373,9 @@ class _Parser:
     def map_literal(self) -> Node:
         brace = self.advance()
         entries: list[Entry] = []
-        self.expect(_EXPRESSION | {"'}'", "','", "'?'"})
+        self.expect(EXPRESSION | {"'}'", "','", "'?'"})
         with self.before("'}'", "','"):
-            while self.token.kind in _EXPRESSION or self.token.kind == "'?'":
+            while self.token.kind in EXPRESSION or self.token.kind == "'?'":
                 optional = self.optional_mark()
                 with self.before("':'"):
                     key = self.expression()
@@ -421,8 +408,8 @@ class _Parser:
                         break
                     self.advance()
             self.end_literal("'}'")
-        except _Unexpected:
-            self.skip(*_MEMBER)
+        except Unexpected:
+            self.skip(*MEMBER)
         node = StructLiteral(brace.offset, name, fields)
         node.depth = max((field.value.depth for field in fields), default=0)
         return node
@@ -438,8 +425,8 @@ class _Parser:
     def colon(self) -> Token | None:
         token = self.token
         try:
-            self.match("':'", _EXPRESSION)
-        except _Unexpected:
+            self.match("':'", EXPRESSION)
+        except Unexpected:
             self.skip()
             return None
         return token
@@ -447,7 +434,7 @@ class _Parser:
     def goes_on(self) -> bool:
         """Say whether behind this comma comes another element, rather than the end."""
         following = self.after().kind
-        return following in _EXPRESSION or following == "'?'"
+        return following in EXPRESSION or following == "'?'"
 
     def end_literal(self, bracket: str) -> None:
         """A comma, if there is one, and the end of a literal."""
@@ -485,116 +472,3 @@ class _Parser:
     def broken(self, offset: int, message: str) -> Node:
         self.issues.append(Issue(offset=offset, message=message))
         return Broken(offset)
-
-    # Tokens, and what happens when they do not fit.
-
-    def advance(self) -> Token:
-        """Accept the current token."""
-        token = self.token
-        self.repairing = False
-        self.move()
-        return token
-
-    def move(self) -> None:
-        if self.at + 1 < len(self.tokens):
-            self.at += 1
-            self.token = self.tokens[self.at]
-
-    def after(self) -> Token:
-        return self.tokens[min(self.at + 1, len(self.tokens) - 1)]
-
-    @contextmanager
-    def level(self, rule: int) -> Iterator[None]:
-        self.depths[rule] += 1
-        if self.depths[rule] > MAX_DEPTH:
-            text = f"expression recursion limit exceeded: {MAX_DEPTH}"
-            self.issues.append(Issue(offset=NOWHERE, message=text))
-            raise _GiveUp
-        try:
-            yield
-        finally:
-            self.depths[rule] -= 1
-
-    @contextmanager
-    def before(self, *kinds: str) -> Iterator[None]:
-        """Note what may follow the rules inside."""
-        self.follow.append(frozenset(kinds))
-        try:
-            yield
-        finally:
-            self.follow.pop()
-
-    def match(self, kind: str, next_kinds: frozenset[str] = frozenset()) -> None:
-        """Accept a token of one kind. Drop one before it, or assume it where ``next_kinds`` or what may follow comes."""
-        if self.token.kind == kind:
-            self.advance()
-            return
-        self.count_repair()
-        if self.after().kind == kind:
-            self.report(self.token, f"extraneous input '{self.token.text}' expecting {kind}")
-            self.move()
-            self.advance()
-            return
-        if self.token.kind in (next_kinds or self.next_in_context(kind)):
-            self.report(self.token, f"missing {kind} at '{self.token.text}'")
-            return
-        self.report(self.token, f"mismatched input '{self.token.text}' expecting {kind}")
-        raise _Unexpected
-
-    def next_in_context(self, kind: str) -> frozenset[str]:
-        """What may come behind a token that ends a primary here: operators, and what the innermost rule waits for."""
-        if kind == END:
-            return frozenset()
-        allowed = (_OPERATORS | _MEMBER) - {END}
-        return allowed | (self.follow[-1] if self.follow else frozenset([END]))
-
-    def expect(self, kinds: frozenset[str]) -> None:
-        """Go on only with a token of these kinds; drop one before it."""
-        if self.token.kind in kinds or self.repairing:
-            return
-        if self.after().kind in kinds:
-            self.report(self.token, f"extraneous input '{self.token.text}' expecting {_set_of(kinds)}")
-            self.move()
-            self.repairing = False
-            return
-        self.mismatch(kinds)
-
-    def mismatch(self, kinds: frozenset[str]) -> None:
-        self.report(self.token, f"mismatched input '{self.token.text}' expecting {_set_of(kinds)}")
-        raise _Unexpected
-
-    def no_alternative(self, following: Token) -> None:
-        """The dot is followed by nothing that may be selected."""
-        text = "" if following.kind == END else following.text
-        if following.kind in ("'true'", "'false'", "'null'"):
-            self.report(following, f"mismatched input '{text}' expecting IDENTIFIER")
-        else:
-            self.report(following, f"no viable alternative at input '.{text}'")
-        raise _Unexpected
-
-    def report(self, token: Token, message: str) -> None:
-        """Record a mistake; those that only follow from the one under repair are not told."""
-        if not self.repairing:
-            self.issues.append(Issue(offset=token.offset, message=f"Syntax error: {message}"))
-        self.repairing = True
-
-    def skip(self, *more: str) -> None:
-        """Skip to a token that may follow one of the rules under way, or to one of some more kinds."""
-        self.count_repair()
-        if self.stuck == self.at:
-            self.move()
-        self.stuck = self.at
-        allowed = _OPERATORS.union(more, *self.follow)
-        while self.token.kind not in allowed:
-            self.move()
-
-    def count_repair(self) -> None:
-        self.repairs += 1
-        if self.repairs > MAX_REPAIRS:
-            text = f"Syntax error: error recovery attempt limit exceeded: {MAX_REPAIRS}"
-            self.issues.append(Issue(offset=self.token.offset, message=text))
-            raise _GiveUp
-
-
-def _set_of(kinds: frozenset[str]) -> str:
-    return "{" + ", ".join(sorted(kinds, key=RANK.__getitem__)) + "}"

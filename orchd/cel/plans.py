@@ -13,6 +13,15 @@ if TYPE_CHECKING:
 CONSTANT_LIST_TYPES = frozenset([bool, float, int, str, Uint])
 
 
+class Constant:
+    """A part of an expression whose value is known."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+
 class Scope:
     """Gives every variable a place of its own in the state of an evaluation."""
 

@@ -10,17 +10,16 @@ Planning evaluates what is constant: lists and maps of constants, conversions of
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from orchd.cel import loops
+from orchd.cel import comparisons, loops, reading
 from orchd.cel.attributes import Attribute, Evaluator, Qualifier, check_key, select_all
 from orchd.cel.calls import NullaryCall, call_each, call_pair, call_single, spend
 from orchd.cel.costs import FIRST_SLOT, LIST, ONE, STRUCT, UNBOUNDED, WORK, Cost, Meter
 from orchd.cel.declare import Function, Overload
 from orchd.cel.limits import deep
 from orchd.cel.operators import MISSING, contains
-from orchd.cel.plans import Scope, constant_members
+from orchd.cel.plans import Constant, Scope, constant_members
 from orchd.cel.regex import compile_pattern
 from orchd.cel.syntax import (
     Call,
@@ -48,8 +47,7 @@ class ProgramError(Exception):
     """A constant part of an expression has no value, such as ``int('x')``."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What an evaluation came to: a value or an error, and what it cost.
 
     ``cancelled`` says that the error is the end of the budget, or that nobody waits any more.
@@ -61,15 +59,8 @@ class Outcome:
     cancelled: bool = False
 
 
-class _Constant:
-    __slots__ = ("value",)
-
-    def __init__(self, value: Value) -> None:
-        self.value = value
-
-
 #: What planning makes of a node: a constant, an attribute that may still grow, or a closure.
-_Plan = _Constant | Attribute | Evaluator
+_Plan = Constant | Attribute | Evaluator
 
 
 class Program:
@@ -112,10 +103,10 @@ class Program:
             else:
                 value = self._run(frame)
         except EvaluationError as error:
-            return Outcome(value=None, error=self._spell(error.message), cost=budget - frame[0])
+            return Outcome(None, self._spell(error.message), budget - frame[0])
         except Cancelled as error:
-            return Outcome(value=None, error=str(error), cost=budget - frame[0], cancelled=True)
-        return Outcome(value=value, error=None, cost=budget - frame[0])
+            return Outcome(None, str(error), budget - frame[0], True)
+        return Outcome(value, None, budget - frame[0])
 
 
 class _Planner:
@@ -131,7 +122,7 @@ class _Planner:
     def element(self, node: Node) -> tuple[Evaluator, int]:
         """Return a closure of an element, and what a list of it alone costs: nothing if it is constant."""
         plan = self.plan(node)
-        return self.emit(plan), 0 if isinstance(plan, _Constant) else LIST
+        return self.emit(plan), 0 if isinstance(plan, Constant) else LIST
 
     def plan(self, node: Node) -> _Plan:
         self._level += 1
@@ -139,7 +130,7 @@ class _Planner:
         try:
             match node:
                 case Literal():
-                    return _Constant(node.value)
+                    return Constant(node.value)
                 case Ident():
                     return self.ident(node)
                 case Select():
@@ -160,7 +151,7 @@ class _Planner:
 
     def emit(self, plan: _Plan) -> Evaluator:
         """Turn a plan into a closure; nothing can be selected from it any more."""
-        if isinstance(plan, _Constant):
+        if isinstance(plan, Constant):
             value = plan.value
             return lambda frame: value
         if not isinstance(plan, Attribute):
@@ -171,7 +162,7 @@ class _Planner:
 
     def ident(self, node: Ident) -> _Plan:
         if node.constant is not None:
-            return _Constant(node.constant)
+            return Constant(node.constant)
         attribute = Attribute()
         attribute.name = node.name
         attribute.slot = self.scope.slot(node.name, local=node.local)
@@ -198,7 +189,7 @@ class _Planner:
     def index(self, node: Call, *, optional: bool) -> Attribute:
         attribute = self.attribute(node.args[0])
         plan = self.plan(node.args[1])
-        if isinstance(plan, _Constant):
+        if isinstance(plan, Constant):
             check_key(plan.value)
             qualifier = Qualifier(plan.value, optional=optional)
         elif isinstance(plan, Attribute):
@@ -213,15 +204,22 @@ class _Planner:
         if attribute.branches is not None:
             return self.emit_branches(attribute)
         qualifiers = attribute.qualifiers
+        keys = [qualifier.key for qualifier in qualifiers]
+        plain = all(_plain(qualifier) for qualifier in qualifiers)
         base = attribute.operand
         if base is None:
-            base = self.variable(attribute)
-            if not qualifiers:
-                return base if not price else _priced(base, price)
-        if len(qualifiers) <= 2 and all(_plain(qualifier) for qualifier in qualifiers):
-            keys = [qualifier.key for qualifier in qualifiers]
-            return loops.selection(base, keys, price)
-
+            if attribute.slot in self.scope.starts:
+                base = loops.lazy_variable(attribute.slot, self.scope.starts[attribute.slot])
+                if not qualifiers:
+                    return base if not price else _priced(base, price)
+            elif not qualifiers:
+                return reading.read_variable(attribute.slot, attribute.name, price)
+            elif plain and len(keys) == 1 and keys[0].__class__ is str:
+                return reading.read_field(attribute.slot, attribute.name, keys[0], price)
+            else:
+                base = reading.read_variable(attribute.slot, attribute.name, 0)
+        if plain:
+            return reading.select_keys(base, keys, price)
         test = attribute.test
 
         def run(frame: Meter) -> Value:
@@ -247,26 +245,6 @@ class _Planner:
             if chosen is False:
                 return second(frame)
             raise no_overload()
-
-        return run
-
-    def variable(self, attribute: Attribute) -> Evaluator:
-        """Return a closure that reads a variable, for nothing."""
-        slot, name = attribute.slot, attribute.name
-        start = self.scope.starts.get(slot)
-        if start is not None:
-            return loops.lazy_variable(slot, start)
-
-        def run(frame: Meter) -> Value:
-            value = frame[slot]
-            kind = value.__class__
-            if kind is EvaluationError:
-                raise value
-            if value is MISSING:
-                raise EvaluationError(f"no such attribute(s): {name}")
-            if kind is _FUNCTION:
-                value = frame[slot] = value()
-            return value
 
         return run
 
@@ -299,19 +277,17 @@ class _Planner:
         cost = _cost_of(chosen)
         closures = [self.emit(plan) for plan in plans]
         match node.function:
-            case "_==_":
-                return loops.equality(closures[0], closures[1], cost)
-            case "_!=_":
-                return loops.inequality(closures[0], closures[1], cost)
+            case "_==_" | "_!=_" | "_<_" | "_<=_" | "_>_" | "_>=_":
+                return comparisons.plan(node.function, plans, closures, cost)
             case "or" | "orValue" if len(closures) == 2 and chosen[0].id.startswith("optional_or"):
                 return loops.alternative(*closures, unwrap=node.function == "orValue")
             case "@in":
                 return self.containment(plans, closures, chosen, cost)
-        constants = [isinstance(plan, _Constant) for plan in plans]
-        if node.function in PATTERNS and len(plans) > 1 and isinstance(plans[1], _Constant):
+        constants = [isinstance(plan, Constant) for plan in plans]
+        if node.function in PATTERNS and len(plans) > 1 and isinstance(plans[1], Constant):
             return self.search(node.function, plans[1].value, closures, cost)
         if node.function in CONVERSIONS and constants == [True]:
-            return _Constant(self.dispatch(function, chosen, closures, ONE)(_planning()))
+            return Constant(self.dispatch(function, chosen, closures, ONE)(_planning()))
         return self.dispatch(function, chosen, closures, cost)
 
     def search(self, function: str, pattern: Value, closures: list[Evaluator], cost: Cost) -> Evaluator:
@@ -336,10 +312,10 @@ class _Planner:
 
     def containment(self, plans: list[_Plan], closures: list[Evaluator], chosen: list[Overload], cost: Cost) -> _Plan:
         container = plans[1]
-        if [overload.id for overload in chosen] == ["in_list"] and isinstance(container, _Constant):
+        if [overload.id for overload in chosen] == ["in_list"] and isinstance(container, Constant):
             members = constant_members(container.value)
             if not container.value:
-                return _Constant(False)
+                return Constant(False)
             if members is not None:
                 return loops.membership(closures[0], members)
 
@@ -364,11 +340,11 @@ class _Planner:
 
     def list_literal(self, node: ListLiteral) -> _Plan:
         plans = [self.plan(element) for element in node.elements]
-        constants = [plan.value for plan in plans if isinstance(plan, _Constant)]
+        constants = [plan.value for plan in plans if isinstance(plan, Constant)]
         closures = [self.emit(plan) for plan in plans]
         run = loops.list_maker(closures, node.optional)
         if len(constants) == len(plans):
-            return _Constant(run(_planning()))
+            return Constant(run(_planning()))
         return run
 
     def map_literal(self, node: MapLiteral) -> _Plan:
@@ -376,8 +352,8 @@ class _Planner:
             (self.plan(entry.key), self.plan(entry.value), entry.optional) for entry in node.entries
         ]
         run = loops.map_maker([(self.emit(key), self.emit(value), optional) for key, value, optional in rows])
-        if all(isinstance(key, _Constant) and isinstance(value, _Constant) for key, value, _ in rows):
-            return _Constant(run(_planning()))
+        if all(isinstance(key, Constant) and isinstance(value, Constant) for key, value, _ in rows):
+            return Constant(run(_planning()))
         return run
 
     def struct_literal(self, node: StructLiteral) -> _Plan:
@@ -405,9 +381,6 @@ class _Planner:
             return make(values)
 
         return run
-
-
-_FUNCTION = type(lambda: None)
 
 
 def _planning() -> Meter:

@@ -165,7 +165,11 @@ def map_key(key: Value) -> Any:
     kind = key.__class__
     if kind is str or kind is int:
         return key
-    return (kind.__name__, key)
+    return (kind, key) if kind in _HASHED else (kind, id(key))
+
+
+#: Classes of keys that are compared by their value; others are the same key only if they are the same object.
+_HASHED = frozenset([bool, float, bytes, Uint, Timestamp, Duration, Type, type(None)])
 
 
 class Map:

@@ -126,7 +126,7 @@ def _format(meter: Meter, text: str, values: Value, formatters: Mapping[str, _Fo
                 raise value
             part = formatters[part.letter](meter, part, value)
             used += 1
-        meter.work(len(part))
+        meter.write(len(part))
         made.append(part)
     return "".join(made)
 
@@ -201,7 +201,7 @@ def _nested(meter: Meter, value: Value, depth: int = 0) -> str:
             text = _plain(meter, value)
         except _Unformatted:
             raise _NoFormat(f"no formatting function for {type_name(value)}") from None
-    meter.work(len(text))
+    meter.write(len(text))
     return text
 
 
@@ -277,7 +277,7 @@ def _scientific(meter: Meter, clause: _Clause, value: Value) -> str:
     text = f"{mantissa}\u00d710{digits.translate(_SUPERSCRIPTS)}"
     # What is written as a precision is a width here.
     width = clause.precision or 0
-    meter.work(width)
+    meter.write(width)
     return text.rjust(min(width, MAX_WIDTH))
 
 
@@ -298,7 +298,7 @@ def _unquoted(meter: Meter, clause: _Clause, value: Value) -> str:
         text = "{" + ", ".join(f"{key}: {element}" for key, element in rows) + "}"
     else:
         return _string(meter, clause, value)
-    meter.work(len(text))
+    meter.write(len(text))
     return text
 
 
@@ -314,7 +314,7 @@ def _with_decimals(kind: str) -> _Formatter:
         if not math.isfinite(number):
             return _number_text(number)
         precision = _PRECISION if clause.precision is None else min(clause.precision, MAX_WIDTH)
-        meter.work(precision)
+        meter.write(precision)
         return f"{number:.{precision}{kind}}"
 
     return formatted

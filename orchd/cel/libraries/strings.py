@@ -89,7 +89,7 @@ def _replace(meter: Meter, text: str, old: str, new: str, limit: int = -1) -> st
     growth = len(new) - len(old)
     if growth > 0:
         count = text.count(old)
-        meter.work((count if limit < 0 else min(count, limit)) * growth)
+        meter.write((count if limit < 0 else min(count, limit)) * growth)
     return text.replace(old, new, limit)
 
 
@@ -109,7 +109,7 @@ def _join(meter: Meter, values: Value, separator: str = "") -> str:
         if value.__class__ is not str:
             raise EvaluationError(f"join: invalid input: {value}")
         total += len(value) + len(separator)
-    meter.work(total)
+    meter.write(total)
     return separator.join(values)
 
 

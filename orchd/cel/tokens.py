@@ -1,0 +1,158 @@
+"""Reading tokens with repairs: what a parser does when a token does not fit.
+
+Behind the first mistake a parser of this language goes on: it drops a token that is too many, assumes one that is missing, or skips
+to one that may follow, so that several mistakes are named at once. Mistakes that only follow from the one under repair are not told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from orchd.cel.lex import END, RANK, Token
+from orchd.cel.source import NOWHERE, Issue
+
+#: The deepest nesting of brackets, and of operators and selections.
+MAX_DEPTH = 250
+#: Repairs before the parser gives up.
+MAX_REPAIRS = 30
+
+#: What an expression begins with.
+EXPRESSION = frozenset(
+    "'[' '{' '(' '.' '-' '!' 'true' 'false' 'null' NUM_FLOAT NUM_INT NUM_UINT STRING BYTES IDENTIFIER".split()
+)
+#: What may follow an expression anywhere.
+OPERATORS = frozenset("'<' '<=' '>=' '>' '==' '!=' 'in' '*' '/' '%' '+' '-' '&&' '||' '?'".split()) | {END}
+#: What may follow a primary besides.
+MEMBER = frozenset(["'.'", "'['"])
+
+
+class Unexpected(Exception):
+    """The current token cannot go on the current rule; the issue is recorded."""
+
+
+class GiveUp(Exception):
+    """Parsing ends here; the issue is recorded."""
+
+
+class TokenReader:
+    """A place in the tokens of an expression, and the issues that were found on the way."""
+
+    def __init__(self, tokens: list[Token], issues: list[Issue]) -> None:
+        self.tokens = tokens
+        self.issues = issues
+        self.at = 0
+        self.token = tokens[0]
+        #: What may follow the rules under way, outermost first.
+        self.follow: list[frozenset[str]] = []
+        self.repairing = False
+        self.repairs = 0
+        self.stuck = -1
+        self.depths = [0, 0, 0]
+
+    def advance(self) -> Token:
+        """Accept the current token."""
+        token = self.token
+        self.repairing = False
+        self.move()
+        return token
+
+    def move(self) -> None:
+        if self.at + 1 < len(self.tokens):
+            self.at += 1
+            self.token = self.tokens[self.at]
+
+    def after(self) -> Token:
+        return self.tokens[min(self.at + 1, len(self.tokens) - 1)]
+
+    def enter(self, rule: int) -> None:
+        """Count one more activation of a rule; whoever leaves it counts it off."""
+        self.depths[rule] += 1
+        if self.depths[rule] > MAX_DEPTH:
+            text = f"expression recursion limit exceeded: {MAX_DEPTH}"
+            self.issues.append(Issue(offset=NOWHERE, message=text))
+            raise GiveUp
+
+    @contextmanager
+    def before(self, *kinds: str) -> Iterator[None]:
+        """Note what may follow the rules inside."""
+        self.follow.append(frozenset(kinds))
+        try:
+            yield
+        finally:
+            self.follow.pop()
+
+    def match(self, kind: str, next_kinds: frozenset[str] = frozenset()) -> None:
+        """Accept a token of one kind. Drop one before it, or assume it where ``next_kinds`` or what may follow comes."""
+        if self.token.kind == kind:
+            self.advance()
+            return
+        self.count_repair()
+        if self.after().kind == kind:
+            self.report(self.token, f"extraneous input '{self.token.text}' expecting {kind}")
+            self.move()
+            self.advance()
+            return
+        if self.token.kind in (next_kinds or self.next_in_context(kind)):
+            self.report(self.token, f"missing {kind} at '{self.token.text}'")
+            return
+        self.report(self.token, f"mismatched input '{self.token.text}' expecting {kind}")
+        raise Unexpected
+
+    def next_in_context(self, kind: str) -> frozenset[str]:
+        """What may come behind a token that ends a primary here: operators, and what the innermost rule waits for."""
+        if kind == END:
+            return frozenset()
+        allowed = (OPERATORS | MEMBER) - {END}
+        return allowed | (self.follow[-1] if self.follow else frozenset([END]))
+
+    def expect(self, kinds: frozenset[str]) -> None:
+        """Go on only with a token of these kinds; drop one before it."""
+        if self.token.kind in kinds or self.repairing:
+            return
+        if self.after().kind in kinds:
+            self.report(self.token, f"extraneous input '{self.token.text}' expecting {_set_of(kinds)}")
+            self.move()
+            self.repairing = False
+            return
+        self.mismatch(kinds)
+
+    def mismatch(self, kinds: frozenset[str]) -> None:
+        self.report(self.token, f"mismatched input '{self.token.text}' expecting {_set_of(kinds)}")
+        raise Unexpected
+
+    def no_alternative(self, following: Token) -> None:
+        """The dot is followed by nothing that may be selected."""
+        text = "" if following.kind == END else following.text
+        if following.kind in ("'true'", "'false'", "'null'"):
+            self.report(following, f"mismatched input '{text}' expecting IDENTIFIER")
+        else:
+            self.report(following, f"no viable alternative at input '.{text}'")
+        raise Unexpected
+
+    def report(self, token: Token, message: str) -> None:
+        """Record a mistake; those that only follow from the one under repair are not told."""
+        if not self.repairing:
+            self.issues.append(Issue(offset=token.offset, message=f"Syntax error: {message}"))
+        self.repairing = True
+
+    def skip(self, *more: str) -> None:
+        """Skip to a token that may follow one of the rules under way, or to one of some more kinds."""
+        self.count_repair()
+        if self.stuck == self.at:
+            self.move()
+        self.stuck = self.at
+        allowed = OPERATORS.union(more, *self.follow)
+        while self.token.kind not in allowed:
+            self.move()
+
+    def count_repair(self) -> None:
+        self.repairs += 1
+        if self.repairs > MAX_REPAIRS:
+            text = f"Syntax error: error recovery attempt limit exceeded: {MAX_REPAIRS}"
+            self.issues.append(Issue(offset=self.token.offset, message=text))
+            raise GiveUp
+
+
+def _set_of(kinds: frozenset[str]) -> str:
+    return "{" + ", ".join(sorted(kinds, key=RANK.__getitem__)) + "}"

@@ -1,0 +1,107 @@
+"""Hostile expressions and values: every one ends in an issue or an error, and none runs longer than its budget."""
+
+from __future__ import annotations
+
+import pytest
+
+from orchd.cel.environment import Environment, Variable
+from orchd.cel.releases import environment_of_release
+from orchd.cel.types import DYN
+
+ENVIRONMENT: Environment = environment_of_release((1, 35), "example").with_variables({"x": Variable(type=DYN)})
+EXCEEDED = "operation cancelled: actual cost limit exceeded"
+
+REFUSED = {
+    "too long": ("1" + " " * 100_000, "expression code point size exceeds limit"),
+    "brackets": ("(" * 50_000, "expression recursion limit exceeded: 250"),
+    "calls": ("f(" * 50_000, "expression recursion limit exceeded: 250"),
+    "conditions": ("true ? 1 : " * 5_000, "expression recursion limit exceeded: 250"),
+    "sums": ("1" + " + 1" * 300, "max recursion depth exceeded"),
+    "selections": ("x" + ".a" * 300, "max recursion depth exceeded"),
+    "digits": ("9" * 100_000, "invalid int literal"),
+    "escapes": ("'" + "\\x" * 40_000, "more errors were truncated"),
+    "repairs": ("1 ) ] } , : " * 1_000, "Syntax error"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_text_is_bounded(name: str) -> None:
+    """A text that is too long, too deep or too broken is refused with an issue."""
+    text, message = REFUSED[name]
+    assert message in ENVIRONMENT.compile(text).text
+
+
+@pytest.mark.parametrize("text", ["[" * 249 + "]" * 249, "!" * 5_001 + "true", "true" + " && true" * 5_000])
+def test_deep_text_within_bounds_is_evaluated(text: str) -> None:
+    """Nesting up to the limit, and chains that become balanced trees, compile and run."""
+    checked = ENVIRONMENT.compile(text)
+    assert not checked.issues
+    assert checked.program().evaluate({}, 1_000).error is None
+
+
+LOOPS = "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]"
+EXPENSIVE = {
+    "loops in loops": "".join(f"{LOOPS}.all(v{n}, " for n in range(6)) + "true" + ")" * 6,
+    "equality of shared lists": f"{'[1]' + '.map(x, [x, x])' * 30} == {'[1]' + '.map(x, [x, x])' * 30}",
+    "a long range": "lists.range(9223372036854775807).size() > 0",
+    "texts that grow": "'a'" + ".replace('', 'aaaaaaaaaaaaaaaaaaaa')" * 8 + " == 'a'",
+    "a wide format": "'%.999999999e'.format([1.0]) == ''",
+    "texts of shared lists": f"'%s'.format([{'[1]' + '.map(x, [x, x])' * 30}]) == ''",
+}
+
+
+@pytest.mark.parametrize("name", EXPENSIVE)
+def test_evaluation_ends_with_its_budget(name: str) -> None:
+    """An evaluation that would cost more than its budget is cancelled, also where no cost shows the work."""
+    checked = ENVIRONMENT.compile(EXPENSIVE[name])
+    assert not checked.issues, checked.text
+    outcome = checked.program().evaluate({}, 20_000)
+    assert (outcome.error, outcome.cancelled) == (EXCEEDED, True)
+
+
+def test_cancelling_is_not_absorbed() -> None:
+    """The end of the budget is no error that ``||`` absorbs."""
+    outcome = ENVIRONMENT.compile(f"{LOOPS}.all(v, v > 0) || true").program().evaluate({}, 5)
+    assert outcome.cancelled
+
+
+def test_cost_passes_the_budget_by_the_last_step() -> None:
+    """The cost of a cancelled evaluation is that of the steps up to the one that passed the budget."""
+    program = ENVIRONMENT.compile("[x].all(v, v == 1)").program()
+    whole = program.evaluate({"x": 1}, 1_000).cost
+    costs = [program.evaluate({"x": 1}, budget).cost for budget in range(whole)]
+    assert all(budget < cost <= whole for budget, cost in enumerate(costs))
+
+
+def test_interrupted_loop_ends() -> None:
+    """A loop asks every hundred turns whether anybody still waits."""
+    asked = []
+
+    def interrupted() -> bool:
+        asked.append(True)
+        return len(asked) == 3
+
+    program = ENVIRONMENT.compile("x.all(v, v >= 0)").program()
+    outcome = program.evaluate({"x": list(range(1_000))}, 1_000_000, interrupted=interrupted)
+    assert (outcome.error, outcome.cancelled, len(asked)) == ("operation interrupted", True, 3)
+
+
+@pytest.mark.parametrize("key", ["dyn([1])", "dyn({})", "dyn(optional.none())", "dyn(null)", "dyn(1.5)"])
+def test_values_that_are_no_keys_are_not_found(key: str) -> None:
+    """Looking for a list, a map or another value among the keys of a map finds nothing."""
+    outcome = ENVIRONMENT.compile(f"{key} in {{1: 2}}").program().evaluate({}, 1_000)
+    assert outcome.value is False
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "9223372036854775807 + x",
+        "-9223372036854775807 - x - x",
+        "9223372036854775807 * (x + x)",
+        "-(-9223372036854775807 - x)",
+    ],
+)
+def test_integers_have_64_bits(text: str) -> None:
+    """Arithmetic beyond 64 bits is an error."""
+    assert ENVIRONMENT.compile(text).program().evaluate({"x": 1}, 1_000).error == "integer overflow"

@@ -1,0 +1,152 @@
+"""Data seen through structural schemas: conversion where an expression looks, names, kinds of lists, and errors of data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchd.cel.names import escape, unescape
+from orchd.cel.releases import environment_of_release
+from orchd.cel.schema import declare_variable
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "count": {"type": "integer"},
+        "ratio": {"type": "number"},
+        "when": {"type": "string", "format": "date-time"},
+        "span": {"type": "string", "format": "duration"},
+        "blob": {"type": "string", "format": "byte"},
+        "port": {"x-example-int-or-string": True},
+        "a-b": {"type": "string"},
+        "namespace": {"type": "string"},
+        "note": {"type": "string", "nullable": True},
+        "set": {"type": "array", "items": {"type": "integer"}, "x-example-list-type": "set"},
+        "keyed": {
+            "type": "array",
+            "items": {"type": "object", "properties": {"k": {"type": "string"}, "v": {"type": "integer"}}},
+            "x-example-list-type": "map",
+            "x-example-list-map-keys": ["k"],
+        },
+        "open": {"type": "object", "x-example-preserve-unknown-fields": True},
+        "labels": {"type": "object", "additionalProperties": {"type": "string"}},
+    },
+}
+DATA: dict[str, Any] = {
+    "count": 3,
+    "ratio": 2,
+    "when": "2024-02-29T12:00:00Z",
+    "span": "1h",
+    "blob": "aGk=",
+    "port": "http",
+    "a-b": "dash",
+    "namespace": "ns",
+    "note": None,
+    "set": [1, 2],
+    "keyed": [{"k": "a", "v": 1}, {"k": "b", "v": 2}],
+    "open": {"hidden": 1},
+    "labels": {"a-b": "x"},
+}
+OTHER = {**DATA, "set": [2, 1], "keyed": [{"k": "b", "v": 2}, {"k": "a", "v": 1}]}
+
+
+def evaluate(text: str, **bindings: Any) -> Any:
+    """The value of an expression over `self` and `other`, or its error as an exception."""
+    variable, structs = declare_variable(SCHEMA, "Thing", "example")
+    environment = environment_of_release((1, 35), "example").with_variables(
+        {"self": variable, "other": variable}, structs
+    )
+    checked = environment.compile(text)
+    assert not checked.issues, checked.text
+    outcome = checked.program().evaluate({"self": DATA, "other": OTHER, **bindings}, 100_000)
+    if outcome.error is not None:
+        raise ValueError(outcome.error)
+    return outcome.value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "self.count == 3 && self.ratio == 2.0",
+        "self.when.getMonth() == 1 && self.span == duration('60m') && self.blob == b'hi'",
+        "self.port == 'http' && type(self.port) == string",
+        "self.a__dash__b == 'dash' && self.__namespace__ == 'ns' && self.namespace == 'ns'",
+        "!has(self.note) && has(self.count)",
+        "self.set == other.set && self.set + [2, 3] == [3, 1, 2] + []",
+        "self.keyed == other.keyed && (self.keyed + other.keyed).size() == 2",
+        "self == other && !(self != other)",
+        "self.labels['a-b'] == 'x' && 'a-b' in self.labels && self.labels.all(k, k == 'a-b')",
+        "self.keyed.exists(e, e.k == 'b' && e.v == 2)",
+        "self.?note.orValue('none') == 'none' && self.?count.hasValue()",
+        "dyn(self).count == 3 && dyn(self.count) == 3.0 && self.open == other.open",
+    ],
+)
+def test_data_is_what_its_schema_says(text: str) -> None:
+    """Values have the types of the schema, names are escaped, and lists compare by their kind."""
+    assert evaluate(text) is True
+
+
+@pytest.mark.parametrize(
+    ("text", "data", "message"),
+    [
+        ("self.count > 1", {"count": "3"}, "invalid data, expected int, got string"),
+        ("self.set.size() > 1", {"set": {}}, "invalid data, expected an array for the provided schema with type=array"),
+        ("has(self.labels.a)", {"labels": []}, "invalid data, expected a map for the provided schema with type=object"),
+        ("self.port == 1", {"port": 1.5}, "invalid data, expected XIntOrString value to be either a string or integer"),
+        ("self.set.all(e, e > 0)", {"set": [1, None]}, "invalid data, got null for schema with nullable=false"),
+        ("self.count == 1", {}, "no such key: count"),
+    ],
+)
+def test_data_that_is_not_what_its_schema_says_is_an_error(text: str, data: dict[str, Any], message: str) -> None:
+    """An error of the data comes where the expression looks at it, and is told."""
+    with pytest.raises(ValueError, match=message):
+        evaluate(text, self=data)
+
+
+def test_only_what_is_looked_at_is_converted() -> None:
+    """Wrong data beside what an expression looks at does not matter."""
+    assert evaluate("self.count == 3", self={**DATA, "when": "never", "set": "none"}) is True
+
+
+def test_data_is_not_changed() -> None:
+    """Adding to lists and sets makes new ones."""
+    before = repr((DATA, OTHER))
+    evaluate("(self.set + [7]).size() + (self.keyed + other.keyed).size() > 0")
+    assert repr((DATA, OTHER)) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "escaped"),
+    [
+        ("plain", "plain"),
+        ("a-b", "a__dash__b"),
+        ("a.b/c", "a__dot__b__slash__c"),
+        ("a__b", "a__underscores__b"),
+        ("namespace", "__namespace__"),
+        ("1a", None),
+        ("a b", None),
+        ("", None),
+        ("\u00e9", None),
+    ],
+)
+def test_names_are_escaped_and_back(name: str, escaped: str | None) -> None:
+    """Names that expressions cannot spell are escaped; some cannot be written at all."""
+    assert escape(name) == escaped
+    if escaped is not None:
+        assert unescape(escaped) == name
+
+
+def test_sizes_come_from_the_schema() -> None:
+    """Estimates know maxLength and maxItems; without them a value may fill a request."""
+    schema = {
+        "type": "array",
+        "maxItems": 10,
+        "items": {"type": "string", "maxLength": 5},
+    }
+    variable, structs = declare_variable(schema, "Thing", "example")
+    environment = environment_of_release((1, 35), "example").with_variables({"self": variable}, structs)
+    bounded = environment.compile("self.all(s, s.contains('x'))").estimate()
+    variable, structs = declare_variable({"type": "array", "items": {"type": "string"}}, "Thing", "example")
+    unbounded = environment.with_variables({"self": variable}).compile("self.all(s, s.contains('x'))").estimate()
+    assert bounded.high < 1_000 < 10_000_000 < unbounded.high
