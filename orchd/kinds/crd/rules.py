@@ -16,11 +16,13 @@ from typing import Any, Final
 import orjson
 
 from orchd.cel import types
+from orchd.cel.costs import Range
 from orchd.cel.environment import Environment, Variable
+from orchd.cel.estimate import Path, estimate
 from orchd.cel.objects import Keywords, viewer, with_metadata
 from orchd.cel.program import Program, ProgramError
 from orchd.cel.releases import environment_of_release
-from orchd.cel.schema import MAX_REQUEST, declare
+from orchd.cel.schema import MAX_REQUEST, Declared, declare
 from orchd.cel.syntax import Ident, Node, children
 from orchd.cel.values import NONE, Optional, Value
 from orchd.dialect import Dialect
@@ -91,7 +93,8 @@ def compile_rules(schema: Schema, dialect: Dialect, *, resource: bool) -> RuleSe
     key = blake2b(encoded, digest_size=16, person=b"rules" + dialect.name.encode()[:10]).digest(), resource
     found = _KEPT.get(key)
     if found is None:
-        found = _compile(schema, dialect, resource)
+        # The number in the name changes with the schema: nobody is to rely on the name, which messages show.
+        found = _Compiler(schema, dialect, f"selfType{int.from_bytes(key[0][:4])}", resource=resource).rules()
         _KEPT.put(key, found, len(encoded))
     return found
 
@@ -125,43 +128,68 @@ class _Kept:
 _KEPT: Final = _Kept()
 
 
-def _compile(schema: Schema, dialect: Dialect, resource: bool) -> RuleSet:
-    vendor = dialect("{long}")
-    keywords = Keywords(vendor)
-    # The name is not to be relied on: it names the type in messages only.
-    declared = declare(schema, "selfType", keywords, resource=resource)
-    if declared is None:
-        raise UntypedSchemaError("unable to convert structural schema to CEL declarations")
-    variable = Variable(type=declared.type, size=declared.size)
-    base = environment_of_release(_RELEASE, vendor)
-    optional_old = Variable(type=types.optional_of(declared.type), size=declared.size)
-    plain, optional = (
-        base.with_variables({_SELF: variable, _OLD_SELF: old}, declared.structs()) for old in (variable, optional_old)
-    )
-    rules = tuple(
-        _compile_rule(rule, optional if rule.get("optionalOldSelf") else plain) for rule in schema.get(dialect(VALIDATIONS)) or ()
-    )
-    return RuleSet(
-        rules=rules,
-        cardinality=MAX_REQUEST // (declared.least_bytes + 1),
-        transitions=any(rule.transition for rule in rules),
-        view=viewer(with_metadata(schema) if resource else schema, keywords),
-    )
+class _Compiler:
+    """Compiles the rules of one place of a schema."""
 
+    def __init__(self, schema: Schema, dialect: Dialect, type_name: str, *, resource: bool) -> None:
+        """`type_name` is that of values of the schema. Raises UntypedSchemaError."""
+        vendor = dialect("{long}")
+        keywords = Keywords(vendor)
+        declared = declare(schema, type_name, keywords, resource=resource)
+        if declared is None:
+            raise UntypedSchemaError("unable to convert structural schema to CEL declarations")
+        self._declared: Declared = declared
+        self._given = schema.get(dialect(VALIDATIONS)) or ()
+        self._view = viewer(with_metadata(schema) if resource else schema, keywords)
+        variable = Variable(type=declared.type)
+        base = environment_of_release(_RELEASE, vendor).with_variables({_SELF: variable}, declared.structs())
+        self._plain = base.with_variables({_OLD_SELF: variable})
+        self._optional = base.with_variables({_OLD_SELF: Variable(type=types.optional_of(declared.type))})
 
-def _compile_rule(rule: Mapping[str, Any], environment: Environment) -> Rule:
-    text, message = rule.get("rule") or "", rule.get("messageExpression") or ""
-    condition, nodes = _expression(text, environment, _CONDITION)
-    made = Expression(text=message)
-    if message and condition.program is not None:
-        made, _ = _expression(message, environment, _MESSAGE)
-    return Rule(
-        source=rule,
-        condition=condition,
-        message=made,
-        transition=nodes is not None and _mentions(nodes, _OLD_SELF),
-        optional=bool(rule.get("optionalOldSelf")),
-    )
+    def rules(self) -> RuleSet:
+        """The compiled rules."""
+        rules = tuple(map(self._rule, self._given))
+        return RuleSet(
+            rules=rules,
+            cardinality=MAX_REQUEST // (self._declared.least_bytes + 1),
+            transitions=any(rule.transition for rule in rules),
+            view=self._view,
+        )
+
+    def _rule(self, rule: Mapping[str, Any]) -> Rule:
+        environment = self._optional if rule.get("optionalOldSelf") else self._plain
+        text, message = rule.get("rule") or "", rule.get("messageExpression") or ""
+        condition, tree = self._expression(text, environment, _CONDITION)
+        made = Expression(text=message)
+        if message and condition.program is not None:
+            made, _ = self._expression(message, environment, _MESSAGE)
+        return Rule(
+            source=rule,
+            condition=condition,
+            message=made,
+            transition=tree is not None and _mentions(tree, _OLD_SELF),
+            optional=bool(rule.get("optionalOldSelf")),
+        )
+
+    def _expression(self, text: str, environment: Environment, purpose: _Purpose) -> tuple[Expression, Node | None]:
+        """An expression, and its tree if it has a program."""
+        if not text.strip() and purpose is _CONDITION:
+            return Expression(text=text), None
+        checked = environment.compile(text)
+        if checked.issues:
+            return Expression(text=text, error=purpose.compilation + checked.text), None
+        if checked.type != purpose.result:
+            return Expression(text=text, error=purpose.wrong_type), None
+        try:
+            program = checked.program()
+        except ProgramError as error:
+            return Expression(text=text, error=f"{purpose.instantiation}{error}"), None
+        cost = estimate(checked.node, environment.overloads, self._size)
+        return Expression(text=text, program=program, cost=cost.high), checked.node
+
+    def _size(self, path: Path) -> Range | None:
+        """The size of what is at a path. Whatever the name at its begin, the path is taken for one from `self`: so does the reference."""
+        return self._declared.size(path[1:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,22 +211,6 @@ _MESSAGE: Final = _Purpose(
     "messageExpression must evaluate to a string",
     "messageExpression instantiation failed: ",
 )
-
-
-def _expression(text: str, environment: Environment, purpose: _Purpose) -> tuple[Expression, Node | None]:
-    """An expression, and its tree if it has a program."""
-    if not text.strip() and purpose is _CONDITION:
-        return Expression(text=text), None
-    checked = environment.compile(text)
-    if checked.issues:
-        return Expression(text=text, error=purpose.compilation + checked.text), None
-    if checked.type != purpose.result:
-        return Expression(text=text, error=purpose.wrong_type), None
-    try:
-        program = checked.program()
-    except ProgramError as error:
-        return Expression(text=text, error=f"{purpose.instantiation}{error}"), None
-    return Expression(text=text, program=program, cost=checked.estimate().high), checked.node
 
 
 def _mentions(node: Node, name: str) -> bool:
