@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from orchd.config.nearest import nearest
-from orchd.dialect import KUBERNETES, Dialect
+from orchd.dialect import Dialect
 from orchd.kinds.gates import GATES, Stage
 from orchd.kinds.release import RELEASE
 
@@ -49,7 +49,7 @@ def resolve(dialect: Dialect, given: Mapping[str, bool], release: str = RELEASE)
         if stage.name in ("GA", "deprecated"):
             warnings.append(f"Setting {stage.name} feature gate {shown}={_text(value)}. It will be removed in a future release.")
         values[name] = value
-    if dialect == KUBERNETES:
+    if dialect.stock:
         for gate in GATES:
             if gate.stock and gate.stage(release) is not None:
                 values.setdefault(gate.name, True)
