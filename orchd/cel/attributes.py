@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from orchd.cel.costs import EXCEEDED, Meter
+from orchd.cel.numbers import shortest
 from orchd.cel.objects import ObjectView
 from orchd.cel.operators import MISSING, find_key, get_item, is_list, is_map
 from orchd.cel.values import MAX_INT, MIN_INT, NONE, Cancelled, EvaluationError, Optional, Uint, Value, type_of
@@ -26,8 +27,6 @@ def text_of(value: Value) -> str:
     if value.__class__ is Uint:
         return str(value.value)
     if value.__class__ is float:
-        from orchd.cel.numbers import shortest
-
         return shortest(value)
     return str(value)
 
@@ -96,14 +95,17 @@ def qualify_if_present(value: Value, key: Value) -> Value:
 
 
 class Qualifier:
-    """One selection. ``index`` computes the key where it is no constant."""
+    """One selection. ``index`` computes the key where it is no constant; ``exact`` is that of the environment."""
 
-    __slots__ = ("index", "key", "optional", "test")
+    __slots__ = ("exact", "index", "key", "optional", "test")
 
-    def __init__(self, key: Value = None, index: Evaluator | None = None, *, optional: bool = False) -> None:
+    def __init__(
+        self, key: Value = None, index: Evaluator | None = None, *, optional: bool = False, exact: bool = False
+    ) -> None:
         self.key = key
         self.index = index
         self.optional = optional
+        self.exact = exact
         self.test = False
 
 
@@ -161,13 +163,17 @@ def select_all(frame: Meter, value: Value, qualifiers: list[Qualifier], spend: C
         key = qualifier.key
         if qualifier.index is not None:
             key = qualifier.index(frame)
-            check_key(key)
+            if not is_key(key):
+                raise bad_key(key)
         optional = optional or qualifier.optional
         try:
             if qualifier.test:
                 found = qualify_if_present(value, key)
                 value = found is not MISSING
+                optional = optional and not qualifier.exact
             elif optional:
+                if qualifier.exact and not (is_map(value) or is_list(value) or hasattr(value, "field")):
+                    raise EvaluationError(f"no such key: {text_of(key)}")
                 value = qualify_if_present(value, key)
                 if value is MISSING:
                     return NONE
@@ -192,8 +198,12 @@ _NAMES = {
 }
 
 
-def check_key(key: Value) -> None:
-    """Raise `EvaluationError` for a value that is no key and no index."""
-    if key.__class__ not in _KEYS:
-        name = type_of(key).name
-        raise EvaluationError(f"invalid qualifier type: {_NAMES.get(name, name)}")
+def is_key(value: Value) -> bool:
+    """Say whether a value may be a key or an index."""
+    return value.__class__ in _KEYS
+
+
+def bad_key(value: Value) -> EvaluationError:
+    """Return the error for a value that is no key and no index."""
+    name = type_of(value).name
+    return EvaluationError(f"invalid qualifier type: {_NAMES.get(name, name)}")

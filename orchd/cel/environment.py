@@ -111,6 +111,8 @@ class Environment:
     #: Whether a reserved word names the field whose escaped name it has: ``self.namespace``.
     keyword_fields: bool = False
     escaped_names: bool = False
+    #: Whether errors are those of the specification where others are laxer: keys of maps, selections below optional values.
+    exact: bool = False
 
     def __post_init__(self) -> None:
         functions, overloads, macros, named = _tables(self.libraries)

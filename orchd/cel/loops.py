@@ -10,7 +10,7 @@ from orchd.cel.calls import overdrawn, spend
 from orchd.cel.costs import LIST, MAP, Meter
 from orchd.cel.operators import MISSING, find_key, is_list, is_map
 from orchd.cel.syntax import Call, Comprehension, ListLiteral
-from orchd.cel.values import Cancelled, EvaluationError, Map, Optional, Value, map_key, no_overload, type_of
+from orchd.cel.values import Cancelled, EvaluationError, Map, Optional, Uint, Value, map_key, no_overload, type_of
 
 if TYPE_CHECKING:
     from orchd.cel.program import _Planner
@@ -153,7 +153,7 @@ def list_maker(closures: list[Evaluator], optional: frozenset[int]) -> Evaluator
     return run
 
 
-def map_maker(rows: list[tuple[Evaluator, Evaluator, bool]]) -> Evaluator:
+def map_maker(rows: list[tuple[Evaluator, Evaluator, bool]], *, exact: bool) -> Evaluator:
     def run(frame: Meter) -> Value:
         result = Map()
         try:
@@ -168,6 +168,8 @@ def map_maker(rows: list[tuple[Evaluator, Evaluator, bool]]) -> Evaluator:
                         result.remove(made_key)
                         continue
                     made = made.value
+                if exact:
+                    _check_new(made_key, result)
                 result.put(made_key, made)
         except EvaluationError:
             spend(frame, MAP)
@@ -176,6 +178,17 @@ def map_maker(rows: list[tuple[Evaluator, Evaluator, bool]]) -> Evaluator:
         return result
 
     return run
+
+
+def _check_new(key: Value, known: Map) -> None:
+    if key.__class__ not in _KEYS:
+        raise EvaluationError("unsupported key type")
+    if known.find(key) is not None:
+        raise EvaluationError("Failed with repeated key")
+
+
+#: Classes of keys of maps.
+_KEYS = frozenset([str, int, bool, Uint])
 
 
 # Comprehensions.

@@ -16,7 +16,7 @@ from typing import Any
 from orchd.cel import times, types
 from orchd.cel.costs import Meter
 from orchd.cel.names import escape, unescape
-from orchd.cel.operators import MISSING, ListView, MapView, equal_values, is_list, is_map
+from orchd.cel.operators import MISSING, ListView, MapView, equal_values, find_key, is_list, is_map
 from orchd.cel.values import Duration, EvaluationError, Opaque, Timestamp, Value, map_key, no_overload
 
 Schema = Mapping[str, Any]
@@ -209,8 +209,8 @@ class Unknown(Opaque):
     def __init__(self, data: Any) -> None:
         self.data = data
 
-    def equals(self, other: Value) -> bool:
-        return same_data(self.data, native(other))
+    def equals(self, other: Value, meter: Meter) -> bool:
+        return same_data(self.data, native(other), meter)
 
 
 # Objects and maps.
@@ -306,7 +306,7 @@ class ObjectView(MapView):
         for name, data in self.data.items():
             meter.work(1)
             if self.shape.viewer(name) is not None:
-                mine, yours = self.find(name), _find(other, name)
+                mine, yours = self.find(name), find_key(other, name)
                 if (mine is MISSING) != (yours is MISSING):
                     return False
                 if mine is not MISSING and not equal_values(_raised(mine), _raised(yours), meter):
@@ -316,12 +316,6 @@ class ObjectView(MapView):
             elif name in other.data and not same_data(data, other.data[name], meter):
                 return False
         return True
-
-
-def _find(values: Value, key: str) -> Value:
-    from orchd.cel.operators import find_key
-
-    return find_key(values, key)
 
 
 def _raised(value: Value) -> Value:

@@ -388,7 +388,7 @@ def equal_values(left: Value, right: Value, meter: Meter) -> bool:
     if kind is Type:
         return other is Type and left.name == right.name
     if isinstance(left, Opaque):
-        return bool(left.equals(right))
+        return bool(left.equals(right, meter))
     return False
 
 

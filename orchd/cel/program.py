@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from orchd.cel import comparisons, loops, reading
-from orchd.cel.attributes import Attribute, Evaluator, Qualifier, check_key, select_all
+from orchd.cel.attributes import Attribute, Evaluator, Qualifier, bad_key, is_key, select_all
 from orchd.cel.calls import NullaryCall, call_each, call_pair, call_single, spend
 from orchd.cel.costs import FIRST_SLOT, LIST, ONE, STRUCT, UNBOUNDED, WORK, Cost, Meter
 from orchd.cel.declare import Function, Overload
@@ -172,7 +172,7 @@ class _Planner:
         if node.variable is not None:
             return self.ident(node.variable)
         attribute = self.attribute(node.operand)
-        qualifier = Qualifier(node.field)
+        qualifier = Qualifier(node.field, exact=self.environment.exact)
         qualifier.test = attribute.test = node.test
         attribute.add(qualifier)
         return attribute
@@ -189,14 +189,15 @@ class _Planner:
     def index(self, node: Call, *, optional: bool) -> Attribute:
         attribute = self.attribute(node.args[0])
         plan = self.plan(node.args[1])
-        if isinstance(plan, Constant):
-            check_key(plan.value)
+        if isinstance(plan, Constant) and is_key(plan.value):
             qualifier = Qualifier(plan.value, optional=optional)
+        elif isinstance(plan, Constant) and not self.environment.exact:
+            raise bad_key(plan.value)
         elif isinstance(plan, Attribute):
             # The attribute as a key costs its selections only.
             qualifier = Qualifier(None, self.emit_attribute(plan, 0), optional=optional)
         else:
-            qualifier = Qualifier(None, plan, optional=optional)
+            qualifier = Qualifier(None, self.emit(plan), optional=optional)
         attribute.add(qualifier)
         return attribute
 
@@ -351,8 +352,13 @@ class _Planner:
         rows: list[tuple[_Plan, _Plan, bool]] = [
             (self.plan(entry.key), self.plan(entry.value), entry.optional) for entry in node.entries
         ]
-        run = loops.map_maker([(self.emit(key), self.emit(value), optional) for key, value, optional in rows])
-        if all(isinstance(key, Constant) and isinstance(value, Constant) for key, value, _ in rows):
+        run = loops.map_maker(
+            [(self.emit(key), self.emit(value), optional) for key, value, optional in rows],
+            exact=self.environment.exact,
+        )
+        if not self.environment.exact and all(
+            isinstance(key, Constant) and isinstance(value, Constant) for key, value, _ in rows
+        ):
             return Constant(run(_planning()))
         return run
 

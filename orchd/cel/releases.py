@@ -98,7 +98,7 @@ def language_environment() -> Environment:
             encoders.LIBRARY,
             bindings.LIBRARY,
             bindings.BLOCKS,
-            network.LIBRARY,
+            network.LATEST,
             network.CIDRS,
             optionals.LIBRARY,
             optionals.LISTS,
@@ -108,6 +108,7 @@ def language_environment() -> Environment:
         named=wellknown.TYPES,
         constants=wellknown.CONSTANTS,
         escaped_names=True,
+        exact=True,
     )
 
 

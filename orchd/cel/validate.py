@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from orchd.cel.libraries.format import check_format
+from orchd.cel.libraries.standard import LIBRARY
 from orchd.cel.regex import compile_pattern
 from orchd.cel.source import Issue
 from orchd.cel.syntax import Call, ListLiteral, Literal, MapLiteral, Node, children
@@ -64,10 +65,7 @@ def _calls(nodes: list[Node], function: str) -> list[Call]:
 
 
 def _conversions(nodes: list[Node], function: str, issues: list[Issue]) -> None:
-    from orchd.cel.libraries.standard import LIBRARY
-
     rows = {row.id: row for declared in LIBRARY.functions if declared.name == function for row in declared.overloads}
-
     for call in _calls(nodes, function):
         convert = rows[call.overloads[0]].call if len(call.overloads) == 1 else None
         if convert is not None:

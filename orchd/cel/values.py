@@ -8,10 +8,13 @@ Everything else has a class here or in the library that knows it. Values are nev
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from orchd.cel import types
 from orchd.cel.types import Type
+
+if TYPE_CHECKING:
+    from orchd.cel.costs import Meter
 
 #: A value of the language.
 Value = Any
@@ -104,7 +107,7 @@ class Opaque:
         """The size for costs."""
         return 1
 
-    def equals(self, other: Value) -> bool:
+    def equals(self, other: Value, meter: Meter) -> bool:
         """Say whether this is the same as another value of any type. Raises `EvaluationError` if that cannot be said."""
         raise NotImplementedError
 

@@ -150,3 +150,21 @@ def test_sizes_come_from_the_schema() -> None:
     variable, structs = declare_variable({"type": "array", "items": {"type": "string"}}, "Thing", "example")
     unbounded = environment.with_variables({"self": variable}).compile("self.all(s, s.contains('x'))").estimate()
     assert bounded.high < 1_000 < 10_000_000 < unbounded.high
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Object{spec: Object.spec{a: [1]}} == Object{spec: Object.spec{a: [1]}}", True),
+        ("Object{spec: Object.spec{a: [1]}} == Object{spec: Object.spec{a: [2]}}", False),
+        (
+            "JSONPatch{op: 'add', path: '/a', value: {'b': 1}} == JSONPatch{op: 'add', path: '/a', value: {'b': 1}}",
+            True,
+        ),
+        ("JSONPatch{op: 'add', path: '/a', value: 1} == JSONPatch{op: 'add', path: '/a'}", False),
+    ],
+)
+def test_values_of_mutations_are_compared_whole(text: str, expected: bool) -> None:
+    checked = environment_of_release((1, 35), "example", mutates=True).compile(text)
+    assert not checked.issues, checked.text
+    assert checked.program().evaluate({}, 10_000).value is expected

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from orchd.cel.costs import FLAT, LIST, PER_CHARACTER, STRUCT, Cost, Estimate, Range, Sized, fixed, size_of
+from orchd.cel.costs import FLAT, LIST, PER_CHARACTER, STRUCT, Cost, Estimate, Meter, Range, Sized, fixed, size_of
 from orchd.cel.declare import Function, Library, function, member
 from orchd.cel.types import BOOL, STRING, VENDOR, Type, struct
 from orchd.cel.values import EvaluationError, Opaque, Value, no_overload
@@ -61,7 +61,7 @@ class Check(Opaque):
         self.ask = ask
         self.question = question
 
-    def equals(self, other: Value) -> bool:
+    def equals(self, other: Value, meter: Meter) -> bool:
         raise no_overload()
 
     def with_parts(self, cel_type: Type, **parts: Any) -> Check:
@@ -77,7 +77,7 @@ class Decision(Opaque):
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
 
-    def equals(self, other: Value) -> bool:
+    def equals(self, other: Value, meter: Meter) -> bool:
         raise no_overload()
 
 

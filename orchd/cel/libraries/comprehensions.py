@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from orchd.cel.attributes import text_of
 from orchd.cel.declare import Library, function, overload
 from orchd.cel.macros import exists_one, quantifier, transform_list, transform_map
 from orchd.cel.operators import MISSING, find_key
@@ -14,8 +15,6 @@ _MAP = map_of(_K, _V)
 
 def _insert(target: Value, key: Value, value: Value) -> Value:
     if find_key(target, key) is not MISSING:
-        from orchd.cel.attributes import text_of
-
         raise EvaluationError(f"insert failed: key {text_of(key)} already exists")
     if not isinstance(target, Map):
         copy = Map()

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from orchd.cel import times
-from orchd.cel.costs import FLAT, PER_CHARACTER, PER_PATTERN_CHARACTER, Cost, Estimate, Sized, size_of
+from orchd.cel.costs import FLAT, PER_CHARACTER, PER_PATTERN_CHARACTER, Cost, Estimate, Meter, Sized, size_of
 from orchd.cel.declare import Library, function, member, overload
 from orchd.cel.libraries.urls import url_failure
 from orchd.cel.types import STRING, VENDOR, Type, list_of, optional_of, struct
@@ -59,7 +59,7 @@ class Format(Opaque):
         self.find = find
         self.pattern = pattern
 
-    def equals(self, other: Value) -> bool:
+    def equals(self, other: Value, meter: Meter) -> bool:
         if not isinstance(other, Format):
             raise no_overload()
         return self.name == other.name

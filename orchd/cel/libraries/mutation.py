@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from orchd.cel.costs import reading
+from orchd.cel.costs import Meter, reading
 from orchd.cel.declare import Library, function, overload
-from orchd.cel.operators import MISSING
+from orchd.cel.operators import MISSING, equals
 from orchd.cel.types import STRING, Type, struct
 from orchd.cel.values import EvaluationError, Opaque, Value, type_name
+from orchd.cel.wire import to_wire
 
 PATCH = "JSONPatch"
 OBJECT = "Object"
@@ -29,12 +30,10 @@ class Patch(Opaque):
     def field(self, name: str) -> Value:
         return self.fields.get(name, MISSING)
 
-    def equals(self, other: Value) -> bool:
-        return isinstance(other, Patch) and self.fields == other.fields
+    def equals(self, other: Value, meter: Meter) -> bool:
+        return isinstance(other, Patch) and equals(self.fields, other.fields, meter)
 
     def wire(self, spell: Callable[[str], str]) -> dict[str, Any]:
-        from orchd.cel.wire import to_wire
-
         fields = {name: self.fields[name] for name in _TEXTS}
         if "value" in self.fields:
             fields["value"] = to_wire(self.fields["value"], spell)
@@ -62,8 +61,10 @@ class Object(Opaque):
     def field(self, name: str) -> Value:
         return self.fields.get(name, MISSING)
 
-    def equals(self, other: Value) -> bool:
-        return isinstance(other, Object) and self.cel_type == other.cel_type and self.fields == other.fields
+    def equals(self, other: Value, meter: Meter) -> bool:
+        return (
+            isinstance(other, Object) and self.cel_type == other.cel_type and equals(self.fields, other.fields, meter)
+        )
 
     def wire(self, spell: Callable[[str], str]) -> dict[str, Any]:
         return {"object": self.cel_type.name, "fields": _as_map(self, spell)}
@@ -71,8 +72,6 @@ class Object(Opaque):
 
 def _as_map(value: Value, spell: Callable[[str], str]) -> dict[str, Any]:
     """Return the typed JSON of fields, and of objects below them, as maps."""
-    from orchd.cel.wire import to_wire
-
     if isinstance(value, Object):
         return {"map": [[{"string": name}, _as_map(below, spell)] for name, below in value.fields.items()]}
     if isinstance(value, list):

@@ -6,8 +6,9 @@ import ipaddress
 import math
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from orchd.cel.costs import FLAT, PER_CHARACTER, UNIT, Cost, Estimate, Range, Sized, reading, size_of
+from orchd.cel.costs import FLAT, PER_CHARACTER, UNIT, Cost, Estimate, Meter, Range, Sized, reading, size_of
 from orchd.cel.declare import Function, Implementation, Library, function, member, overload
 from orchd.cel.quoting import quote
 from orchd.cel.types import BOOL, INT, STRING, Type, opaque
@@ -29,7 +30,7 @@ class IP(Opaque):
     def __init__(self, address: _Address) -> None:
         self.address = address
 
-    def equals(self, other: Value) -> bool:
+    def equals(self, other: Value, meter: Meter) -> bool:
         if not isinstance(other, IP):
             raise no_overload()
         return self.address == other.address
@@ -54,7 +55,7 @@ class CIDR(Opaque):
     def __str__(self) -> str:
         return f"{self.address}/{self.bits}"
 
-    def equals(self, other: Value) -> bool:
+    def equals(self, other: Value, meter: Meter) -> bool:
         if not isinstance(other, CIDR):
             raise no_overload()
         return self.address == other.address and self.bits == other.bits
@@ -196,6 +197,17 @@ def parse_ip(text: str) -> IP:
     return IP(address)
 
 
+def parse_any_ip(text: str) -> IP:
+    """Like `parse_ip`, but addresses of IPv4 may be written as IPv6 if they have no dots. Raises `EvaluationError`."""
+    try:
+        address, _ = _parse_address(text)
+    except _Bad:
+        return parse_ip(text)
+    if "." in text or not _mapped(address):
+        return parse_ip(text)
+    return IP(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
+
+
 def _mapped(address: _Address) -> bool:
     return address.version == 6 and int(address) >> 32 == 0xFFFF
 
@@ -330,6 +342,16 @@ LIBRARY = Library(
         _question("isGlobalUnicast", "ip_is_global_unicast", _is_global_unicast),
     ),
     types=(IP_TYPE,),
+)
+#: `LIBRARY` as its specification has it.
+LATEST = replace(
+    LIBRARY,
+    functions=tuple(
+        function("ip", overload("string_to_ip", [STRING], IP_TYPE, parse_any_ip, cost=_PARSE))
+        if row.name == "ip"
+        else row
+        for row in LIBRARY.functions
+    ),
 )
 CIDRS = Library(
     name="cidr",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from fractions import Fraction
 
-from orchd.cel.costs import FLAT, reading
+from orchd.cel.costs import FLAT, Meter, reading
 from orchd.cel.declare import Library, function, member, overload
 from orchd.cel.types import BOOL, DOUBLE, INT, STRING, VENDOR, Type, struct
 from orchd.cel.values import MAX_INT, MIN_INT, EvaluationError, Opaque, Value, no_overload
@@ -52,7 +52,7 @@ class Quantity(Opaque):
         mine, yours = self.amount, other.amount
         return (mine > yours) - (mine < yours)
 
-    def equals(self, other: Value) -> bool:
+    def equals(self, other: Value, meter: Meter) -> bool:
         if not isinstance(other, Quantity) or other.computed:
             raise no_overload()
         return self.amount == other.amount

@@ -9,6 +9,7 @@ from orchd.cel.costs import PER_CHARACTER, UNBOUNDED, Cost, Estimate, Meter, Ran
 from orchd.cel.declare import Function, Implementation, Library, Overload, function, member, overload
 from orchd.cel.libraries.format import format_plain, format_text
 from orchd.cel.libraries.standard import count_reading
+from orchd.cel.operators import find_key, is_list, is_map
 from orchd.cel.syntax import Literal
 from orchd.cel.types import DYN, INT, STRING, Type, list_of
 from orchd.cel.values import EvaluationError, Value
@@ -187,8 +188,6 @@ def estimate_search(target: Sized | None, args: Sequence[Sized]) -> Estimate | N
 
 def traversal(value: Value) -> int:
     """Count a walk over everything that is in a value."""
-    from orchd.cel.operators import find_key, is_list, is_map
-
     total = 0
     stack = [value]
     while stack:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from orchd.cel.costs import FLAT, reading
+from orchd.cel.costs import FLAT, Meter, reading
 from orchd.cel.declare import Function, Implementation, Library, function, member, overload
 from orchd.cel.quoting import quote
 from orchd.cel.types import BOOL, STRING, VENDOR, Type, list_of, map_of, struct
@@ -137,7 +137,7 @@ class URL(Opaque):
             text += f"?{self.query}"
         return text + (f"#{self.fragment}" if self.fragment else "")
 
-    def equals(self, other: Value) -> bool:
+    def equals(self, other: Value, meter: Meter) -> bool:
         if not isinstance(other, URL):
             raise no_overload()
         return str(self) == str(other)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from orchd.cel.costs import FLAT, reading
+from orchd.cel.costs import FLAT, Meter, reading
 from orchd.cel.declare import Library, function, member, overload
 from orchd.cel.quoting import quote
 from orchd.cel.types import BOOL, INT, STRING, VENDOR, Type, struct
@@ -40,7 +40,7 @@ class Semver(Opaque):
         yours = (other.numbers, not other.parts, other.parts)
         return (mine > yours) - (mine < yours)
 
-    def equals(self, other: Value) -> bool:
+    def equals(self, other: Value, meter: Meter) -> bool:
         if not isinstance(other, Semver):
             raise no_overload()
         return self.compare(other) == 0
