@@ -87,9 +87,7 @@ def _any(fields: dict[str, Value]) -> Value:
 
 
 def _json(fields: dict[str, Value]) -> Value:
-    for value in fields.values():
-        return value
-    return None
+    return next((None if name == "null_value" else value for name, value in fields.items()), None)
 
 
 _JSON_FIELDS = {
