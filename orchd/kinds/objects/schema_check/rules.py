@@ -32,7 +32,7 @@ GATE: Final = "CustomResourceValidationExpressions"
 OBJECT_BUDGET: Final = 10_000_000
 CALL_BUDGET: Final = 1_000_000
 #: Cost for one object that takes some milliseconds: what the reactor's thread can do between other things.
-QUICK_BUDGET: Final = 10_000
+QUICK_BUDGET: Final = 5_000
 #: Maximum number of characters that a messageExpression may give.
 _LONGEST_MESSAGE: Final = 5 << 10
 _FORBIDDEN: Final = "FieldValueForbidden"
@@ -190,7 +190,7 @@ class _Evaluation:
     def _spend(self, outcome: Outcome) -> Outcome | None:
         """Count an evaluation. None if it cost more than the rest of the budget."""
         left = self._left - outcome.cost
-        if self._quick and OBJECT_BUDGET - left > QUICK_BUDGET:
+        if self._quick and (outcome.cancelled or OBJECT_BUDGET - left > QUICK_BUDGET):
             raise LongValidationError
         if left < 0:
             return None

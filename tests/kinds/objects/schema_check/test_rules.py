@@ -165,4 +165,10 @@ def test_long_evaluations_leave_the_reactor() -> None:
     with pytest.raises(LongValidationError):
         evaluate(place, {"spec": {"l": list(range(100))}}, quick=True)
     assert evaluate(place, {"spec": {"l": list(range(100))}}) == []
+    sums = ruled("array", "self.all(x, (self + self).size() > 0)", items=NUMBER, **{LIST_TYPE: "set"})
+    place = compile_places(whole(l=sums), ORCH)
+    assert place is not None
+    # Comparing the elements of sets is work that no cost shows.
+    with pytest.raises(LongValidationError):
+        evaluate(place, {"spec": {"l": list(range(300))}}, quick=True)
     assert rules.QUICK_BUDGET < rules.CALL_BUDGET
