@@ -16,8 +16,9 @@ from typing import Final
 
 from orchd import certcommands, storecommands
 from orchd.config import completion, manpage
+from orchd.config.flag import FlagTable
 from orchd.config.help import default_name
-from orchd.config.table import COMPONENTS, FlagTable, component_table, table
+from orchd.config.table import COMPONENTS, component_table, table
 from orchd.dialect import COMMAND_LINE
 
 _FLAG_FILES: Final = (

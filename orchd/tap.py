@@ -13,10 +13,8 @@ from twisted.internet.interfaces import IStreamServerEndpoint
 
 from orchd.assembly.capabilities import capabilities
 from orchd.assembly.server import ApiServer
-from orchd.config import settings as config
-from orchd.config.options import TwistdOptions
+from orchd.config.options import TwistdOptions, from_options
 from orchd.daemon import ProcessEnd, YoungCollector, collect_seldom, exit_cleanly_on_sigterm, settle_memory
-from orchd.dialect import KUBERNETES
 from orchd.txkit.json_log import LoggedServices
 from orchd.txkit.log import Logger, set_verbosity
 from orchd.txkit.notify import Notifier
@@ -42,7 +40,7 @@ def makeService(options: Options, reactor: Any = None, endpoint: IStreamServerEn
     failures are in the service's `ready` (see docs/embedding.md), and OSError and ValueError are raised for missing or
     invalid files.
     """
-    settings = config.from_options(options)
+    settings = from_options(options)
     for text in settings.warnings:
         _log.warn("{text}", text=text)
     if reactor is not None:
@@ -102,13 +100,14 @@ def announcement(server: ApiServer) -> str:
     """The message of a ready server: how clients reach it."""
     made = server.files.made
     folder, pki, client = (Path(p).absolute() for p in (server.settings.storage.data_dir, made.folder, made.admin_config))
-    # The client command has the same name in either dialect, and reads the file under any name.
-    stock = KUBERNETES("{short}ctl --{short}config")
+    dialect = server.settings.dialect
+    # The client command of the dialect: the stock one speaks its own alone.
+    command = dialect("{short}ctl")
     return "\n".join((
         f"ready at {server.url}",
         f"data folder: {folder}",
         f"client configuration of the administrator: {client}",
-        f"try: {stock}={client} get namespaces",
+        f"try: {command} --{dialect.config_file_kind}={client} get namespaces",
         *([] if server.settings.serving.ui == "false" else [f"web page: {server.url}/ui"]),
         f"try: curl --cacert {pki}/ca.crt --cert {pki}/admin.crt --key {pki}/admin.key '{server.url}/readyz?verbose'",
     ))

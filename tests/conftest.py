@@ -33,7 +33,8 @@ settings.load_profile("new" if _EXAMPLES else "same")
 gc.set_threshold(10_000, 10, 10)
 
 _ROOT = Path(__file__).resolve().parents[1]
-_SHARED = Path(os.environ.get("ORCHD_REFERENCE", _ROOT.parent / "shared" / "reference"))
+#: Recorded facts of the reference (tests/reference/README.md).
+_REFERENCE = _ROOT / "tests" / "reference"
 
 if sys.dont_write_bytecode and sys.pycache_prefix is None:
     # Where bytecode cannot be written beside the sources: compilation takes longer than anything else in a server's
@@ -91,15 +92,12 @@ def builtin_tables(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPat
 
 @pytest.fixture(scope="session")
 def reference() -> Callable[[str], Any]:
-    """Loads a file of recorded API facts by name (``"defaults"``); skips the test if the file does not exist."""
+    """Loads a file of recorded API facts by name (``"defaults"``)."""
     loaded: dict[str, Any] = {}
 
     def load(name: str) -> Any:
-        path = _SHARED / f"{name}.json"
-        if not path.exists():
-            pytest.skip(f"no recorded facts at {path}")
         if name not in loaded:
-            loaded[name] = json.loads(path.read_text())
+            loaded[name] = json.loads((_REFERENCE / f"{name}.json").read_text())
         return loaded[name]
 
     return load

@@ -27,7 +27,7 @@ WORDS = re.compile(
 #: Modules that may name a dialect: the choice itself, documentation of the default, the daemon's hint for stock clients,
 #: and doubles that choose one for a test.
 CHOOSERS = (
-    "orchd/config/table.py", "orchd/config/options.py", "orchd/config/help.py", "orchd/config/manpage.py",
+    "orchd/config/flag.py", "orchd/config/rows/server.py", "orchd/config/options.py", "orchd/config/help.py", "orchd/config/manpage.py",
     "orchd/config/completion.py", "orchd/tap.py", "orchd/testing/",
 )
 # The names by which those modules refer to it.

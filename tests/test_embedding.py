@@ -19,8 +19,8 @@ from twisted.internet.protocol import Factory
 from orchd.assembly.capabilities import capabilities
 from orchd.assembly.server import ApiServer
 from orchd.client.interfaces import ResourceRef
-from orchd.config.options import from_mapping
-from orchd.config.settings import Settings, from_options
+from orchd.config.options import from_mapping, from_options
+from orchd.config.settings import Settings
 from orchd.tap import makeService
 from orchd.testing.process import PATIENCE
 

@@ -64,7 +64,7 @@ LAYERS = {
     " server.registry.interfaces",
     "server.outbound.egress": "txkit server.outbound.metrics",
     "server.outbound.metrics": "txkit.metrics",
-    "server.outbound.webhooks": "client.interfaces client.streams kinds.codec kinds.gotext pki.clientconfig txkit",
+    "server.outbound.webhooks": "client.interfaces client.plain_http kinds.codec kinds.gotext pki.clientconfig txkit",
     # Large objects are validated in another thread.
     "server.registry": "cache store.interfaces kinds pki txkit.aside txkit.metrics",
     "server.retrying_worker": "txkit",
@@ -84,8 +84,8 @@ LAYERS = {
     "server.escalation_guard": "kinds.jsonvalues server.authz.escalation server.registry.interfaces server.registry.objectmeta",
     # Lifecycle state of a server; read by health checks, stages and admission.
     "server.state": "",
-    # The web page: files, and who the user is.
-    "server.ui": "server.pipeline kinds.identity",
+    # The web page: files, who the user is, and YAML for what it shows.
+    "server.ui": "server.pipeline kinds.identity kinds.bounds kinds.codec",
     # Control loops of the server itself, which write through a client.
     "server.reconcilers": "client.interfaces kinds pki txkit store.interfaces server.bootstrap server.authn.frontproxy"
     " server.authn.x509 server.pipeline.fairness.stage",
@@ -98,6 +98,9 @@ LAYERS = {
     # Drop-in plugins are looked for where all drop-ins are.
     "scheduler": "client kinds txkit plugins",
     "config": "kinds pki.tls_names",
+    # Flags, then their values, then the settings that are built from them; the command line is above all of them.
+    "config.rows": "config.flag config.values",
+    "config.sections": "kinds pki.tls_names config.capabilities config.choices config.flag_values config.nearest config.values",
     "plugins": "-",
     "testing": ANYTHING,
     # The composition root; only this and tap import every implementation.
@@ -120,6 +123,8 @@ LAYERS = {
     "ctl.objects": "client kinds ctl.cluster ctl.printing",
     # Asks for what belongs to an object.
     "ctl.printing.describe": "kinds ctl.cluster ctl.printing ctl.objects",
+    # Shapes of removed versions, for one command.
+    "ctl.conversions": "kinds pki",
     "ctl.streams": "client kinds txkit ctl.cluster ctl.printing ctl.objects",
     "ctl.commands": "client kinds pki txkit ctl",
     "ctl.commands.store": "ctl storecommands",

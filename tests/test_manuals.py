@@ -1,4 +1,4 @@
-"""Manual pages and shell completion cover every built flag, and man and the shells accept them."""
+"""Manual pages and shell completion cover every flag that has an effect, and man and the shells accept them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pytest
 
 from orchd import manuals, storecommands
 from orchd.config import completion, manpage
-from orchd.config.table import Flag, FlagTable
+from orchd.config.flag import Flag, FlagTable
+from orchd.config.values import BOOL, INT, STRING, FlagType
 from orchd.testing.process import PATIENCE
 
 PROGRAMS = {**{name: flags for name, (_, flags) in manuals.programs().items()}}
@@ -34,8 +35,8 @@ def test_every_program_has_its_files(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_pages_and_scripts_have_every_built_flag(folder: Path, name: str) -> None:
-    """A manual page and its scripts contain exactly the built flags."""
+def test_pages_and_scripts_have_every_settable_flag(folder: Path, name: str) -> None:
+    """A manual page and its scripts contain exactly the flags that accept other values than their default."""
     page = (folder / "man" / f"{name}.8").read_text(encoding="utf-8")
     fish = (folder / "completion" / "fish" / f"{name}.fish").read_text(encoding="utf-8").split()
     bash = (folder / "completion" / "bash" / name).read_text(encoding="utf-8")
@@ -45,7 +46,7 @@ def test_pages_and_scripts_have_every_built_flag(folder: Path, name: str) -> Non
         shown = (
             f"\\fB\\-\\-{manpage.escape(spelled)}\\fR" in page, spelled in fish, f"--{spelled}=" in bash, f"--{spelled}=[" in zsh
         )
-        assert shown == (flag.built,) * 4, spelled
+        assert shown == (flag.settable,) * 4, spelled
 
 
 def test_command_line_page_has_every_command(folder: Path) -> None:
@@ -111,18 +112,18 @@ def test_bash_completes_flags_and_values(folder: Path, tmp_path: Path, program: 
     assert done.stdout.split() == expected
 
 
-def flag(name: str, type_: str = "string", help_: str = "Text.", choices: tuple[str, ...] = ()) -> Flag:
-    return Flag(name=name, type=type_, default="", help=help_, built=True, choices=choices)
+def flag(name: str, type_: FlagType = STRING, help_: str = "Text.", choices: tuple[str, ...] = ()) -> Flag:
+    return Flag(name, type_, "", help_, choices=choices)
 
 
 @pytest.mark.parametrize(
     ("one", "expected"),
     [
-        (flag("x", "bool"), "true false"),
+        (flag("x", BOOL), "true false"),
         (flag("x", choices=("a", "b")), "a b"),
         (flag("cert-dir"), completion.FOLDERS),
         (flag("tls-cert-file"), completion.FILES),
-        (flag("history-events", "int"), ""),
+        (flag("history-events", INT), ""),
     ],
     ids=lambda value: value if isinstance(value, str) else value.name,
 )

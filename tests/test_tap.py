@@ -81,9 +81,9 @@ def test_store_of_the_other_dialect_is_refused(tmp_path: Path) -> None:
     """The error names both dialects, and the status is 1."""
     with listening_socket() as (_, port):
         run_to_end(arguments(tmp_path, port=port))
-        status, log, _ = run_to_end(arguments(tmp_path, f"--dialect={KUBERNETES.name}", port=port))
+        status, _, error = run_to_end(arguments(tmp_path, f"--dialect={KUBERNETES.name}", port=port))
     assert status == 1
-    assert re.search(rf"cannot continue: .*--dialect={ORCH.name} .*--dialect={KUBERNETES.name}", log)
+    assert re.search(rf"orchd: the store .*--dialect={ORCH.name} .*--dialect={KUBERNETES.name}", error)
 
 
 def test_service_manager_notifications_and_socket(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_service_manager_notifications_and_socket(tmp_path: Path) -> None:
     assert process.returncode in (0, -signal.SIGTERM)
     for text in (f"ready at https://127.0.0.1:{port}", "data folder: ", "client configuration of the administrator: "):
         assert text in log
-    assert log.count("try: ") == 2
+    assert log.count("try: ") == 2 and "try: orchctl --orchconfig=" in log
     assert "rror" not in log
 
 

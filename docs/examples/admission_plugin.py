@@ -8,6 +8,7 @@ from __future__ import annotations
 from twisted.plugin import IPlugin
 from zope.interface import implementer
 
+from orchd.kinds.fields import labels, with_metadata
 from orchd.server.admission.interfaces import (
     CREATE,
     IAdmissionPlugin,
@@ -17,7 +18,7 @@ from orchd.server.admission.interfaces import (
     PluginContext,
     Review,
 )
-from orchd.server.admission.plugin import Plugin, labels_of, refuse, with_metadata
+from orchd.server.admission.plugin import Plugin, refuse
 
 
 @implementer(IMutatingPlugin, IValidatingPlugin)
@@ -38,11 +39,11 @@ class TeamLabel(Plugin):
 
     async def admit(self, review: Review) -> None:
         """Set the default. Objects are shared: a new one is assigned, the old one is not edited."""
-        if self._default and review.object is not None and "team" not in labels_of(review.object):
-            review.object = with_metadata(review.object, labels={**labels_of(review.object), "team": self._default})
+        if self._default and review.object is not None and "team" not in labels(review.object):
+            review.object = with_metadata(review.object, labels={**labels(review.object), "team": self._default})
 
     async def validate(self, review: Review) -> None:
-        if "team" not in labels_of(review.object):
+        if "team" not in labels(review.object):
             raise refuse(review, "the label team is required")
 
 

@@ -10,7 +10,8 @@ from zope.interface import implementer
 
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.interfaces import Environment, IController, IControllerFactory
-from orchd.controllers.objects import CONFIG_MAPS, MERGE, NAMESPACES, labels, name
+from orchd.controllers.objects import CONFIG_MAPS, MERGE, NAMESPACES
+from orchd.kinds.fields import labels, name
 from orchd.kinds.jsonvalues import Object
 
 LABEL = "team"

@@ -12,7 +12,8 @@ from zope.interface import implementer
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.interfaces import Environment, IController, IControllerFactory
-from orchd.controllers.objects import CONFIG_MAPS, labels
+from orchd.controllers.objects import CONFIG_MAPS
+from orchd.kinds.fields import labels
 from orchd.kinds.jsonvalues import Object
 
 REPORTS = ResourceRef("example.com", "v1", "reports")

@@ -26,8 +26,7 @@ from zope.interface import implementer
 from orchd.assembly.capabilities import capabilities
 from orchd.assembly.server import ApiServer
 from orchd.client.interfaces import ResourceRef
-from orchd.config.options import from_mapping
-from orchd.config.settings import from_options
+from orchd.config.options import from_mapping, from_options
 
 CONFIG_MAPS = ResourceRef("", "v1", "configmaps")
 

@@ -50,8 +50,8 @@ def admission_chain(
 
     chosen = runtime.settings.admission
     flags = {
-        "default-not-ready-toleration-seconds": chosen.not_ready_toleration_seconds,
-        "default-unreachable-toleration-seconds": chosen.unreachable_toleration_seconds,
+        "default-not-ready-toleration-seconds": chosen.default_not_ready_toleration_seconds,
+        "default-unreachable-toleration-seconds": chosen.default_unreachable_toleration_seconds,
     }
     metrics = WebhookMetrics()
     services = WebhookServices(

@@ -123,7 +123,7 @@ class Api:
             RunningWatches(reactor, identity.authorization.union, forbidden),
             reactor,
             runtime.random,
-            shortest=settings.serving.min_watch_timeout,
+            shortest=settings.serving.min_request_timeout,
             resumes_efficiently=runtime.objects.feature("EfficientWatchResumption"),
         )
         self.deadline = Deadline(reactor, settings.serving.request_timeout)
@@ -135,6 +135,7 @@ class Api:
             build_info(runtime.dialect, version_info(git_version=VERSION)),
         )
         self.page = Page(settings)
+        self._aside = Aside(runtime.in_thread)
         self.trail = make_trail(runtime, subsystems.outbound.reviews, self.page.tail)
         limits, self.flow_control = flow_control(
             runtime,
@@ -176,6 +177,7 @@ class Api:
                 impersonation,
                 *self.page.before_authorization(),
                 limits,
+                *self.page.after_limits(self._aside),
                 authorization,
                 *traces.innermost(),
             ],
@@ -240,7 +242,7 @@ class Api:
             wall=self._runtime.wall,
             authorize=partial(identity_stages.require, parts.identity.authorization.union),
             delete_workers=settings.api.delete_collection_workers,
-            aside=Aside(self._runtime.in_thread),
+            aside=self._aside,
         )
         dependencies = VerbDependencies(
             runtime=self._runtime,

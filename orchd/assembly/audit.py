@@ -10,9 +10,9 @@ import orjson
 from twisted.internet.interfaces import IReactorTime
 
 from orchd.assembly.runtime import Runtime
-from orchd.config.audit import AuditLogSettings, AuditWebhookSettings, SinkSettings
 from orchd.config.documents import types
 from orchd.config.documents.decoding import decode_document
+from orchd.config.sections.audit import AuditLogSettings, AuditWebhookSettings, SinkSettings
 from orchd.config.settings import Settings
 from orchd.server.outbound.reviews import ConfigurationFile
 from orchd.server.outbound.webhooks import WebhookClient, WebhookError, failed_response

@@ -12,7 +12,7 @@ from orchd.assembly.storage import Storage
 from orchd.client.interfaces import IClient
 from orchd.kinds.catalog import Catalog, group_version
 from orchd.kinds.naming import random_uuid
-from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.times import timestamp
 from orchd.server.authz import bootstrap_policy as rbac
 from orchd.server.bootstrap import ensure_objects, objects
 from orchd.server.reconcilers.api_endpoints import CountedEndpointReconciler, EndpointReconciler
@@ -48,10 +48,10 @@ class ClusterBootstrap:
                 raise ValueError(f"--runtime-config: API group/version {name} must be enabled, for {plural}")
         self._shared = not storage.store.exclusive
         self._server = objects.ServerEndpoint(ip=advertised_address(settings), port=settings.serving.port)
-        self._kind = settings.api.endpoint_reconciler
+        self._kind = settings.api.endpoint_reconciler_type
         parts = storage.store, client, runtime.dialect, runtime.reactor, runtime.wall, self._server
         self.endpoints = (
-            CountedEndpointReconciler(*parts, settings.api.server_count) if self._kind == "master-count" else EndpointReconciler(*parts)
+            CountedEndpointReconciler(*parts, settings.api.apiserver_count) if self._kind == "master-count" else EndpointReconciler(*parts)
         )
 
         self.identity = self._server_identity() if runtime.objects.feature("APIServerIdentity") else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchd.config.settings import Capabilities
+from orchd.config.capabilities import Capabilities
 from orchd.controllers.dropins import drop_ins
 from orchd.controllers.table import CONTROLLERS
 from orchd.server.admission import builtin

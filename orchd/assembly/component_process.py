@@ -16,7 +16,7 @@ from orchd.client.events import EventBroadcaster
 from orchd.client.leader_election import Candidate
 from orchd.client.metrics import event_instrument
 from orchd.config.component import ComponentSettings
-from orchd.config.leader_election import ElectionSettings
+from orchd.config.sections.leader_election import ElectionSettings
 from orchd.errors import ApiError
 from orchd.server.pipeline.endpoints.routes import Endpoint
 from orchd.txkit.metrics.instruments import instruments_of

@@ -21,7 +21,6 @@ from orchd.client.interfaces import IClient, IRawClient, ResourceRef
 from orchd.client.remote import RemoteClient
 from orchd.config.component import ComponentSettings
 from orchd.config.table import component_table
-from orchd.config.values import show
 from orchd.controllers.group import ControllerGroup
 from orchd.controllers.interfaces import Environment
 from orchd.errors import ApiError
@@ -200,7 +199,7 @@ class ControllerManager:
         flags = component_table(self.settings.name)
         return {
             dialect("{short}controllermanager.config.{abbr}.io"): {
-                flag.spelled(dialect): show(flag.type, self.settings.flags[flag.name]) for flag in flags
+                flag.spelled(dialect): flag.type.show(self.settings.flags[flag.name]) for flag in flags
             }
         }
 

@@ -55,7 +55,7 @@ def advertised_address(settings: Settings) -> str:
 
 def api_service_address(settings: Settings) -> str:
     """The cluster IP of the API service: the first usable address of the first service range."""
-    return first_address(settings.api.service_ranges[0])
+    return first_address(settings.api.service_cluster_ip_range[0])
 
 
 def local_url(settings: Settings, port: int) -> str:

@@ -22,13 +22,13 @@ def flow_control(
     settings = runtime.settings
     serving = settings.serving
     gate = runtime.objects.feature("APIPriorityAndFairness")
-    if not (serving.priority_and_fairness and gate):
-        return InFlight(in_flight, reading=serving.max_requests, changing=serving.max_mutating_requests), None
+    if not (serving.enable_priority_and_fairness and gate):
+        return InFlight(in_flight, reading=serving.max_requests_inflight, changing=serving.max_mutating_requests_inflight), None
     fairness = Fairness(
         runtime.dialect,
         runtime.reactor,
         in_flight,
-        total=serving.max_requests + serving.max_mutating_requests,
+        total=serving.max_requests_inflight + serving.max_mutating_requests_inflight,
         patience=serving.request_timeout / 4,
         estimates=estimates,
         mandatory=mandatory(runtime.dialect),

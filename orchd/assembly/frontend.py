@@ -82,11 +82,11 @@ class Frontend:
         """Begin the shutdown: report not ready, then end long-running requests."""
         self._state.stopping = True
         serving, reactor = self._runtime.settings.serving, self._runtime.reactor
-        if serving.shutdown_delay:
-            await deferLater(reactor, serving.shutdown_delay)
+        if serving.shutdown_delay_duration:
+            await deferLater(reactor, serving.shutdown_delay_duration)
         self._state.draining = True
         await self._api.end_streams()
-        if serving.shutdown_retry_after:
+        if serving.shutdown_send_retry_after:
             # Load balancers stop sending new clients while in-flight requests complete.
             end = reactor.seconds() + serving.request_timeout
             while self._api.in_flight.busy and reactor.seconds() < end:

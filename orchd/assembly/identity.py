@@ -17,7 +17,7 @@ from orchd.assembly.outbound_services import IssuerServices, OutboundServices
 from orchd.assembly.reload_metrics import reload_instruments, server_identity
 from orchd.assembly.runtime import Runtime
 from orchd.client.interfaces import IClient, IInformers
-from orchd.config.identity import OidcSettings
+from orchd.config.sections.identity import OidcSettings
 from orchd.config.settings import Settings
 from orchd.pki.verify import ClientVerifier
 from orchd.server.authn.anonymous import Anonymous

@@ -16,9 +16,10 @@ from orchd.kinds.objects.convert import convert
 from orchd.server.informing.informer import Decode
 from orchd.server.informing.informers import CachedInformers
 from orchd.server.registry.object_store import ObjectStore
+from orchd.txkit.aside import Aside
 
 
-def own_informers(access: ObjectStore, client: IClient, *, clock: IReactorTime, random: Random) -> CachedInformers:
+def own_informers(access: ObjectStore, client: IClient, *, clock: IReactorTime, random: Random, aside: Aside) -> CachedInformers:
     """Built-in kinds are read from the caches, even if not served; custom kinds through `client`, since they are added
     and removed. One that is not defined counts as one without objects: the server starts, so that it can be defined."""
     builtin = builtin_catalog(access.dialect)
@@ -34,4 +35,5 @@ def own_informers(access: ObjectStore, client: IClient, *, clock: IReactorTime, 
 
         return access.cache(resource), decode
 
-    return CachedInformers(opened, clock, others=Informers(client, clock, random, may_lack=lambda ref: True))
+    others = Informers(client, clock, random, may_lack=lambda ref: True)
+    return CachedInformers(opened, clock, others=others, aside=aside)

@@ -15,7 +15,7 @@ from orchd.assembly.runtime import ProcessRuntime
 from orchd.client.interfaces import IClient
 from orchd.client.leader_election import Candidate, ElectionTimes, LeaderCallbacks, LeaderElection
 from orchd.client.leader_locks import make_lock
-from orchd.config.leader_election import ElectionSettings
+from orchd.config.sections.leader_election import ElectionSettings
 from orchd.txkit.metrics.instruments import Instrument, ObservedGauge
 
 

@@ -23,7 +23,7 @@ from orchd.client.fenced import FencedClient
 from orchd.client.interfaces import IClient, IInformers
 from orchd.client.leader_election import Candidate
 from orchd.client.scoped_informers import ScopedInformers
-from orchd.config.leader_election import ElectionSettings
+from orchd.config.sections.leader_election import ElectionSettings
 from orchd.dialect import Dialect
 from orchd.kinds.identity import AUTHENTICATED_GROUP, User
 from orchd.kinds.release import VERSION

@@ -79,7 +79,7 @@ class ApiServer:
             settings=settings,
             objects=object_settings(settings),
         )
-        self.state = ServerState(reactor.seconds, settings.serving.livez_grace)
+        self.state = ServerState(reactor.seconds, settings.serving.livez_grace_period)
         with locked_store(settings) if store is None else nullcontext():
             self.files = prepare(settings, port=settings.serving.port, now=wall(), durable=durable_files)
         access = ClientAccess(runtime)
@@ -124,7 +124,7 @@ class ApiServer:
             self.storage, self.api, self.traces, self.egress, self.identity, admission, self.aggregation.availability,
             self.objects.conversion, registries, self.frontend, self.background, self.reactor_metrics,
         ]  # fmt: skip
-        patience = _PATIENCE + settings.serving.shutdown_delay
+        patience = _PATIENCE + settings.serving.shutdown_delay_duration
         self.service = ServiceGroup(self._members(), failed, clock=reactor, patience=patience, plain=(OSError, StoreError))
 
     def _members(self) -> list[Member]:

@@ -21,15 +21,15 @@ def outermost(settings: Settings, clock: Callable[[], float]) -> list[Stage]:
     stages: list[Stage] = []
     if settings.verbosity.of(access_log.NAMESPACE) >= _ACCESS_LOG:
         stages.append(AccessLog(clock))
-    if settings.serving.strict_transport_security:
-        stages.append(StrictTransport(settings.serving.strict_transport_security))
+    if settings.serving.strict_transport_security_directives:
+        stages.append(StrictTransport(settings.serving.strict_transport_security_directives))
     return stages
 
 
 def before_authentication(settings: Settings, leaving: Callable[[], bool], trail: AuditTrail | None) -> list[Stage]:
     """Stages before authentication: open endpoints, and handling of unauthenticated requests."""
     stages: list[Stage] = []
-    if settings.serving.shutdown_retry_after:
+    if settings.serving.shutdown_send_retry_after:
         stages.append(DrainingStage(settings.dialect, leaving))
     if settings.serving.cors_allowed_origins:
         stages.append(CrossOrigin(settings.serving.cors_allowed_origins))

@@ -13,7 +13,8 @@ from orchd.cache.caches import Caches
 from orchd.cache.metrics import cache_instruments
 from orchd.config.documents import types
 from orchd.config.documents.decoding import decode_document
-from orchd.config.settings import EtcdSettings, Settings
+from orchd.config.sections.storage import EtcdSettings
+from orchd.config.settings import Settings
 from orchd.kinds.catalog import builtin_catalog
 from orchd.store.compaction import HistoryLimits
 from orchd.store.encrypted import EncryptedStore, SharedEncryptedStore, is_object, refuse_encrypted
@@ -68,7 +69,7 @@ class Storage:
 def make_store(settings: Settings, reactor: Any, random: Random, dial: Dial | None) -> IStore:
     """Create the configured store without starting it. Raises ValueError that names the invalid flag or file."""
     store: IStore = _etcd(settings, reactor, random, dial) if settings.storage.etcd is not None else _sqlite(settings, reactor)
-    name = settings.storage.encryption_file
+    name = settings.storage.encryption_provider_config
     return with_encryption(settings, store, name) if name else store
 
 
@@ -138,7 +139,7 @@ def _sqlite(settings: Settings, reactor: Any) -> SqliteStore:
 def _history(settings: Settings) -> HistoryLimits:
     chosen = settings.storage
     return HistoryLimits(
-        compaction_interval=chosen.compaction_interval, seconds=chosen.history_duration, events=chosen.history_events
+        compaction_interval=chosen.etcd_compaction_interval, seconds=chosen.history_duration, events=chosen.history_events
     )
 
 

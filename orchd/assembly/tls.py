@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from orchd.config.listener import ListenerSettings
+from orchd.config.sections.listener import ListenerSettings
 from orchd.server.http.tls import KeyPairFiles, TlsSettings
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from orchd.config.settings import Settings
+from orchd.kinds.catalog import builtin_catalog
 from orchd.server.pipeline.audit.tail import PATH, AuditTail
 from orchd.server.pipeline.endpoints.routes import Endpoint
 from orchd.server.pipeline.interfaces import Stage
+from orchd.server.pipeline.verbs.context import BODY_LIMIT
+from orchd.server.ui.conversion import ConversionStage, RunAside
 from orchd.server.ui.files import page_files
 from orchd.server.ui.stages import LocalPage, SessionStage, names_of, page_endpoints
 
@@ -27,7 +30,13 @@ class Page:
         return [LocalPage(self._files)] if self._enabled else []
 
     def before_authorization(self) -> list[Stage]:
-        return [SessionStage(names_of(self._dialect), local=not self._everywhere)] if self._enabled else []
+        if not self._enabled:
+            return []
+        groups = {each.group for each in builtin_catalog(self._dialect).resources}
+        return [SessionStage({**names_of(self._dialect), "groups": sorted(groups)}, local=not self._everywhere)]
+
+    def after_limits(self, aside: RunAside) -> list[Stage]:
+        return [ConversionStage(aside, limit=BODY_LIMIT, local=not self._everywhere)] if self._enabled else []
 
     def endpoints(self) -> Mapping[str, Endpoint]:
         """Endpoints behind authorization."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import OrderedDict
 from operator import attrgetter
 
 from orchd.cache.entries import Change, ChangeType, Entry
+from orchd.txkit.lru_cache import LruCache
 
 _revision = attrgetter("revision")
 #: Number of past revisions whose difference from the current state is cached, for clients that page through them.
@@ -43,7 +43,7 @@ class Window:
         self._changes: list[Change] = []
         self._times: list[float] = []
         self._bytes = 0
-        self._pasts: OrderedDict[int, _Past] = OrderedDict()
+        self._pasts: LruCache[int, _Past] = LruCache(_PASTS)
 
     def __len__(self) -> int:
         return len(self._changes)
@@ -84,8 +84,9 @@ class Window:
         self.oldest = dropped[-1].revision
         del self._changes[:count]
         del self._times[:count]
-        for revision in [r for r in self._pasts if r < self.oldest]:
-            del self._pasts[revision]
+        for revision in self._pasts:
+            if revision < self.oldest:
+                self._pasts.remove(revision)
 
     def since(self, after: int, most: int | None = None) -> list[Change]:
         """The changes above a revision, at most `most`. The revision must not be older than `oldest`."""
@@ -104,13 +105,7 @@ class Window:
 
         The revision must not be older than `oldest`. Do not modify the result; it is valid in this reactor turn only.
         """
-        past = self._pasts.get(revision)
-        if past is None:
-            past = self._pasts[revision] = _Past(revision)
-            if len(self._pasts) > _PASTS:
-                self._pasts.popitem(last=False)
-        else:
-            self._pasts.move_to_end(revision)
+        past = self._pasts.obtain(revision, lambda: _Past(revision))
         differs = past.differs
         for change in self.since(past.upto):
             # The first change after the revision has the entry at the revision as its previous one.

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from orchd.client.times import micro_time
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.times import microtime
 from orchd.txkit.lru_cache import LruCache
 
 #: Maximum number of cached events.
@@ -77,7 +77,7 @@ class SeriesCache:
 
 
 def _serial(key: _Key, entry: _Entry) -> Serial:
-    series = {"count": entry.count, "lastObservedTime": micro_time(entry.last)}
+    series = {"count": entry.count, "lastObservedTime": microtime(entry.last)}
     return Serial(key, {**entry.event, "series": series}, {"series": series})
 
 

@@ -15,9 +15,9 @@ from orchd.client.event_correlation import Correlator
 from orchd.client.event_series import FINISH_SECONDS, REFRESH_SECONDS, Serial, SeriesCache
 from orchd.client.event_writer import EventCounts, EventWriter, Write
 from orchd.client.interfaces import IClient, IEventRecorder, ResourceRef
-from orchd.client.times import micro_time, second_time
 from orchd.dialect import Dialect
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.times import microtime, timestamp
 
 EVENTS = ResourceRef("", "v1", "events")
 #: Time limit for writing queued events at stop, in seconds.
@@ -164,7 +164,7 @@ class Recorder:
     ) -> None:
         reference = object_reference(regarding)
         metadata, now = self._broadcaster.metadata(reference)
-        stamp = second_time(now)
+        stamp = timestamp(now)
         self._broadcaster.submit(
             {
                 "apiVersion": "v1",
@@ -200,7 +200,7 @@ class SeriesRecorder:
             "apiVersion": self._broadcaster.group_version,
             "kind": "Event",
             "metadata": metadata,
-            "eventTime": micro_time(now),
+            "eventTime": microtime(now),
             "reportingController": self._controller,
             "reportingInstance": self._instance,
             "action": action,

@@ -10,7 +10,6 @@ import signal
 import subprocess
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from threading import Timer
 from typing import Any, Final
 
@@ -19,6 +18,7 @@ from twisted.internet.defer import Deferred
 
 from orchd.client.metrics import RequestMetrics
 from orchd.errors import ApiError
+from orchd.kinds.times import seconds_of
 from orchd.pki.clientconfig import ClientConfig, ExecPlugin
 from orchd.txkit.log import Logger
 from orchd.txkit.shared_call import SharedCall
@@ -255,8 +255,7 @@ def _credential(status: dict[str, Any]) -> ExecCredential:
     stamp = status.get("expirationTimestamp")
     if stamp:
         try:
-            read = datetime.fromisoformat(str(stamp))
+            expires = seconds_of(str(stamp))
         except ValueError:
             raise CredentialError(f"exec: expirationTimestamp {stamp!r} is not a time in RFC 3339") from None
-        expires = (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp()
     return ExecCredential(token=token, certificate=certificate.encode(), key=key.encode(), expires=expires)

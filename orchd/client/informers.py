@@ -153,7 +153,7 @@ class Informer:
     def _be_without(self) -> None:
         """Count a resource that is not served as listed, without objects."""
         if not self.synced:
-            self.log.error("the server does not serve {ref}: continuing without its objects", ref=self._resource_name)
+            self.log.warn("the server does not serve {ref}: continuing without its objects", ref=self._resource_name)
             self._be_synced()
 
     def _be_synced(self) -> None:

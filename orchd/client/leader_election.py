@@ -18,8 +18,8 @@ from twisted.python.failure import Failure
 
 from orchd.client.interfaces import IEventRecorder
 from orchd.client.leader_locks import ILeaderLock, LeaderRecord
-from orchd.client.times import micro_time
 from orchd.errors import ApiError
+from orchd.kinds.times import microtime
 from orchd.txkit.background import Background
 from orchd.txkit.coroutines import start
 from orchd.txkit.log import Logger
@@ -234,7 +234,7 @@ class LeaderElection:
         return taken
 
     async def _take(self) -> bool:
-        now = micro_time(self._wall())
+        now = microtime(self._wall())
         try:
             record, raw = await self._lock.get()
         except ApiError as error:
@@ -268,7 +268,7 @@ class LeaderElection:
         )
 
     def _see(self, holder: str, raw: object) -> None:
-        if holder != self._holder:
+        if holder not in (self._holder, self.identity):
             self.log.info("{name} is led by {holder}", name=self.name, holder=holder or "no one")
         self._holder = holder
         self._seen = raw
@@ -281,7 +281,7 @@ class LeaderElection:
             record, _ = await self._lock.get()
             if record.holder != self.identity:
                 return
-            now = micro_time(self._wall())
+            now = microtime(self._wall())
             free = LeaderRecord(holder="", duration=1, acquired=now, renewed=now, transitions=record.transitions)
             try:
                 await self._lock.update(free)

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from orchd.client.event_writer import EventCounts
 from orchd.client.events import EventBroadcaster
-from orchd.client.queue import BOUNDS, WorkQueue
 from orchd.client.requests import Call
 from orchd.txkit.metrics.histogram import Histogram
 from orchd.txkit.metrics.instruments import (
@@ -21,6 +20,7 @@ from orchd.txkit.metrics.instruments import (
     ObservedDistribution,
     ObservedGauge,
 )
+from orchd.txkit.work_queue import BOUNDS, WorkQueue
 
 #: Bounds of the histograms, in seconds.
 _SECONDS: Final = tuple(0.001 * 2**power for power in range(10))

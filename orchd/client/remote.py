@@ -43,7 +43,6 @@ from orchd.client.statuses import error_of, warning_text
 from orchd.client.streams import EventStream, read_body
 from orchd.client.throttle import Throttle
 from orchd.client.transport import Transport
-from orchd.client.websocket import WebSocket
 from orchd.errors import ApiError
 from orchd.kinds.digits import is_whole
 from orchd.kinds.jsonvalues import Object
@@ -228,6 +227,9 @@ class RemoteClient(Methods):
         return response
 
     async def websocket(self, path: str, query: Iterable[tuple[str, str]], protocols: Iterable[str]) -> IWebSocket:
+        # Few clients open one: others do not wait for its library.
+        from orchd.client.websocket import WebSocket
+
         self._transport.reload()
         credential = await self._credentials.get(self._transport.config)
         headers = [("User-Agent", self._user_agent), *self._impersonation]

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from orchd.config.table import Flag, FlagTable
+from orchd.config.flag import Flag, FlagTable
+from orchd.config.values import BOOL
 from orchd.dialect import ORCH
 
 #: How a value is completed: "" not at all, else FILES, FOLDERS or a list of words.
@@ -30,12 +31,12 @@ class Program:
 
     def offered_flags(self) -> list[Flag]:
         """The flags that are offered."""
-        return sorted((flag for flag in self.flags if flag.built), key=Flag.spelled)
+        return sorted((flag for flag in self.flags if flag.settable), key=Flag.spelled)
 
 
 def values(flag: Flag) -> str:
     """FILES, FOLDERS, or the words that a value may be, separated by spaces."""
-    if flag.type == "bool":
+    if flag.type is BOOL:
         return "true false"
     if flag.choices:
         return " ".join(ORCH(choice) for choice in flag.choices)
@@ -116,8 +117,8 @@ def zsh(program: Program) -> str:
         for mark in "[]:":
             help_ = help_.replace(mark, "\\" + mark)
         # A switch may stand alone.
-        colon = "::" if flag.type == "bool" else ":"
-        lines.append(f"  '*--{flag.spelled()}=[{help_}]{colon}{flag.type}:{action}' \\")
+        colon = "::" if flag.type is BOOL else ":"
+        lines.append(f"  '*--{flag.spelled()}=[{help_}]{colon}{flag.type.name}:{action}' \\")
     return "\n".join(lines).removesuffix(" \\") + "\n"
 
 
@@ -132,7 +133,7 @@ def fish(program: Program) -> str:
     for flag in program.offered_flags():
         offered = values(flag)
         action = {FILES: "-r -F", FOLDERS: "-x -a '(__fish_complete_directories)'", "": "-x"}.get(offered, f"-x -a '{offered}'")
-        if flag.type == "bool":
+        if flag.type is BOOL:
             # It may stand alone, so that fish must not wait for a value.
             action = "-f"
         help_ = _summary(flag).replace("\\", "\\\\").replace("'", "\\'")

@@ -3,19 +3,20 @@ the flag was not given."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from orchd.config.identity import FrontProxySettings, front_proxy
-from orchd.config.leader_election import ElectionSettings, election
-from orchd.config.listener import ListenerSettings
+from orchd.config.capabilities import Capabilities
+from orchd.config.flag_values import FlagValues
 from orchd.config.options import Options, PlainErrors
-from orchd.config.settings import Capabilities
-from orchd.config.settings_builder import SettingsBuilder
+from orchd.config.sections.components import controller_names
+from orchd.config.sections.identity import FrontProxySettings, front_proxy
+from orchd.config.sections.leader_election import ElectionSettings, election
+from orchd.config.sections.listener import ListenerSettings, check_metrics, listener_members
+from orchd.config.sections.verbosity import Verbosity, verbosity
 from orchd.config.table import component_table
 from orchd.config.values import url_parts
-from orchd.config.verbosity import Verbosity
 from orchd.dialect import Dialect
 
 
@@ -32,6 +33,24 @@ class ClientSettings:
     burst: int
 
 
+def _client(flags: FlagValues) -> ClientSettings:
+    master = flags["master"]
+    if master and url_parts(master).scheme not in ("https", "http"):
+        raise flags.error("master", f"{master!r} is not http://host:port or https://host:port")
+    media_type, known = flags["{short}-api-content-type"], ("application/json", flags.dialect.protobuf)
+    if media_type not in ("", *known):
+        raise flags.error("{short}-api-content-type", f"{media_type!r} is not one of {', '.join(known)}")
+    return ClientSettings(
+        config_file=flags["{short}config"],
+        master=master,
+        content_type=media_type or known[0],
+        # By default responses are JSON, which takes less time to decode in Python.
+        answers=media_type if "{short}-api-content-type" in flags.given else known[0],
+        qps=flags["{short}-api-qps"],
+        burst=flags.at_least("{short}-api-burst", 0),
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DelegatedAuthentication:
     """Authentication at the port. `config_file` is the client configuration for token reviews and for the lookup of CA bundles in
@@ -45,6 +64,17 @@ class DelegatedAuthentication:
     front_proxy: FrontProxySettings
 
 
+def _delegated_authentication(flags: FlagValues) -> DelegatedAuthentication:
+    return DelegatedAuthentication(
+        config_file=flags["authentication-{short}config"],
+        skip_lookup=flags["authentication-skip-lookup"],
+        tolerate_failure=flags["authentication-tolerate-lookup-failure"],
+        token_ttl=flags.at_least("authentication-token-webhook-cache-ttl", 0),
+        client_ca_file=flags["client-ca-file"],
+        front_proxy=front_proxy(flags),
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DelegatedAuthorization:
     """Authorization at the port. `config_file` is the client configuration for access reviews; `open_paths` need none."""
@@ -53,6 +83,19 @@ class DelegatedAuthorization:
     authorized_ttl: float
     unauthorized_ttl: float
     open_paths: tuple[str, ...]
+
+
+def _delegated_authorization(flags: FlagValues) -> DelegatedAuthorization:
+    paths: tuple[str, ...] = flags["authorization-always-allow-paths"]
+    for path in paths:
+        if "*" in path[:-1]:
+            raise flags.error("authorization-always-allow-paths", f"{path!r}: only a trailing * is allowed")
+    return DelegatedAuthorization(
+        config_file=flags["authorization-{short}config"],
+        authorized_ttl=flags.at_least("authorization-webhook-cache-authorized-ttl", 0),
+        unauthorized_ttl=flags.at_least("authorization-webhook-cache-unauthorized-ttl", 0),
+        open_paths=paths,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +121,29 @@ class ComponentSettings:
     warnings: tuple[str, ...] = ()
 
 
+def _component(name: str, flags: FlagValues, can: Capabilities) -> ComponentSettings:
+    client = _client(flags)
+    check_metrics(flags)
+    lock: str = flags["leader-elect-resource-name"]
+    if "lock-object-name" in flags.given and "leader-elect-resource-name" not in flags.given:
+        lock = flags["lock-object-name"]
+    return ComponentSettings(
+        name=name,
+        dialect=flags.dialect,
+        client=client,
+        port=ListenerSettings(**listener_members(flags, flags["cert-dir"], zero="no port")),
+        authentication=_delegated_authentication(flags),
+        authorization=_delegated_authorization(flags),
+        election=election(flags, lock),
+        controllers=controller_names(flags, can) if "controllers" in flags else (),
+        features=flags.features,
+        verbosity=verbosity(flags),
+        flags=flags.by_name(),
+        given=flags.given,
+        warnings=tuple(flags.warnings),
+    )
+
+
 class ComponentOptions(PlainErrors, Options):
     """All flags of a component that runs in its own process, for `twistd`. After `parseOptions`, `component` holds the
     settings. `dialect` is the default of --dialect."""
@@ -90,8 +156,7 @@ class ComponentOptions(PlainErrors, Options):
         self.component: ComponentSettings | None = None
 
     def _make_settings(self) -> None:
-        builder = _ComponentBuilder(self._name, self.dialect, self.by_name, self.given.keys(), self._capabilities)
-        made = builder.component()
+        made = _component(self._name, FlagValues(self.dialect, self.by_name, self.given), self._capabilities)
         self.component = replace(made, warnings=(*self.warnings, *made.warnings))
 
     def component_settings(self) -> ComponentSettings:
@@ -100,82 +165,3 @@ class ComponentOptions(PlainErrors, Options):
             self.parseOptions(())
         assert self.component is not None
         return self.component
-
-
-class _ComponentBuilder(SettingsBuilder):
-    """One method per group of settings."""
-
-    def __init__(
-        self, name: str, dialect: Dialect, values: Mapping[str, Any], given: Collection[str], can: Capabilities
-    ) -> None:
-        super().__init__(dialect, values, given, can, {})
-        self._name = name
-
-    def component(self) -> ComponentSettings:
-        v = self._values
-        return ComponentSettings(
-            name=self._name,
-            dialect=self._dialect,
-            client=self._client(),
-            port=self._port(),
-            authentication=self._delegated_authentication(),
-            authorization=DelegatedAuthorization(
-                config_file=v["authorization-{short}config"],
-                authorized_ttl=self._at_least("authorization-webhook-cache-authorized-ttl", 0),
-                unauthorized_ttl=self._at_least("authorization-webhook-cache-unauthorized-ttl", 0),
-                open_paths=self._open_paths(),
-            ),
-            election=election(v, self._error, self._lock_name()),
-            controllers=self._controller_names() if "controllers" in v else (),
-            features=self._features(),
-            verbosity=self._verbosity(),
-            flags=dict(v),
-            given=frozenset(self._given),
-            warnings=tuple(self._warnings),
-        )
-
-    def _lock_name(self) -> str:
-        name: str = self._values["leader-elect-resource-name"]
-        if "lock-object-name" in self._given and "leader-elect-resource-name" not in self._given:
-            name = self._values["lock-object-name"]
-        return name
-
-    def _client(self) -> ClientSettings:
-        v = self._values
-        master = v["master"]
-        if master and url_parts(master).scheme not in ("https", "http"):
-            raise self._error("master", f"{master!r} is not http://host:port or https://host:port")
-        known = ("application/json", self._dialect.protobuf)
-        if v["{short}-api-content-type"] not in ("", *known):
-            raise self._error("{short}-api-content-type", f"{v['{short}-api-content-type']!r} is not one of {', '.join(known)}")
-        return ClientSettings(
-            config_file=v["{short}config"],
-            master=master,
-            content_type=v["{short}-api-content-type"] or known[0],
-            # By default responses are JSON, which takes less time to decode in Python.
-            answers=v["{short}-api-content-type"] if "{short}-api-content-type" in self._given else known[0],
-            qps=v["{short}-api-qps"],
-            burst=self._at_least("{short}-api-burst", 0),
-        )
-
-    def _port(self) -> ListenerSettings:
-        self._check_metrics()
-        return ListenerSettings(**self._listener(self._values["cert-dir"], zero="no port"))
-
-    def _delegated_authentication(self) -> DelegatedAuthentication:
-        v = self._values
-        return DelegatedAuthentication(
-            config_file=v["authentication-{short}config"],
-            skip_lookup=v["authentication-skip-lookup"],
-            tolerate_failure=v["authentication-tolerate-lookup-failure"],
-            token_ttl=self._at_least("authentication-token-webhook-cache-ttl", 0),
-            client_ca_file=v["client-ca-file"],
-            front_proxy=front_proxy(v, self._error),
-        )
-
-    def _open_paths(self) -> tuple[str, ...]:
-        paths: tuple[str, ...] = self._values["authorization-always-allow-paths"]
-        for path in paths:
-            if "*" in path[:-1]:
-                raise self._error("authorization-always-allow-paths", f"{path!r}: only a trailing * is allowed")
-        return paths

@@ -4,21 +4,10 @@ from __future__ import annotations
 
 import textwrap
 
-from orchd.config.table import Flag, FlagTable
+from orchd.config.flag import Flag, FlagTable
 from orchd.dialect import KUBERNETES, ORCH, Dialect
 from orchd.kinds.gates import DROPPED, GATES, KEPT
 from orchd.kinds.release import RELEASE
-
-#: Placeholders of flag types in help texts.
-_WORDS = {
-    "bool": "", "strings": "list", "stringArray": "text", "string": "text", "mapStringBool": "name=bool,...",
-    "mapStringString": "key=value,...", "namedCertKey": "cert,key:names", "portRange": "low-high", "cidrs": "CIDR,...",
-}
-
-
-def type_word(name: str) -> str:
-    """A type as a reader of help texts knows it, "" for a switch."""
-    return _WORDS.get(name, name)
 
 
 def default_name(component: str) -> str:
@@ -34,26 +23,26 @@ def _parts(table: FlagTable) -> dict[str, list[Flag]]:
 
 
 def usage_text(table: FlagTable, dialect: Dialect, width: int) -> str:
-    """The text of ``--help``: implemented flags by component; the rest by name only."""
+    """The text of ``--help``: flags by component; those without an effect by name only."""
     lines: list[str] = []
-    waiting: list[str] = []
+    void: list[str] = []
     for component, flags in _parts(table).items():
-        built = sorted((f for f in flags if f.built), key=lambda f: f.spelled(dialect))
-        waiting.extend(f.spelled(dialect) for f in flags if not f.built and not f.own)
-        if built:
+        settable = sorted((f for f in flags if f.settable), key=lambda f: f.spelled(dialect))
+        void.extend(f.spelled(dialect) for f in flags if f.void)
+        if settable:
             lines.append(f"Flags of the {component}:")
-        for flag in built:
-            word = type_word(flag.type)
-            lines.append(f"  --{flag.spelled(dialect)}" + (f"={word}" if word else ""))
+        for flag in settable:
+            value = flag.type.placeholder
+            lines.append(f"  --{flag.spelled(dialect)}" + (f"={value}" if value else ""))
             text = dialect(flag.help)
             if flag.default:
                 text += f" (default {dialect(flag.default)})"
             if flag.deprecated:
                 text = "Deprecated. " + text
             lines.extend(textwrap.wrap(text, max(40, width - 8), initial_indent=" " * 8, subsequent_indent=" " * 8))
-    lines.append("Not built yet, or without effect here (only the default value is accepted):")
+    lines.append("Without effect here (only the default value is accepted):")
     lines.extend(
-        textwrap.wrap(" ".join(sorted(waiting)), max(40, width - 2), initial_indent="  ", subsequent_indent="  ",
+        textwrap.wrap(" ".join(sorted(void)), max(40, width - 2), initial_indent="  ", subsequent_indent="  ",
                       break_on_hyphens=False)
     )
     lines.append("--flagfile=FILE reads one flag per line; # starts a comment line. List items are separated by commas.")
@@ -65,12 +54,12 @@ def flags_markdown(table: FlagTable) -> str:
     lines = [
         "# Flags",
         "",
-        "Generated from the tables in `orchd/config`. Names that contain the product word follow the default dialect; the",
+        "Generated from the rows in `orchd/config/rows`. Names that contain the product word follow the default dialect; the",
         "spelling of the chosen `--dialect` is accepted as well. `--name=value`, `--name value` and, for booleans,",
         "`--name` alone are accepted, on the command line and in flag files (one flag per line, `#` comments); later flags",
-        "override earlier ones. A flag marked *not built yet* or *can have no effect* accepts only its default value; one marked",
-        ORCH("*only in a separate process* is for `twistd {short}-controller-manager` and `twistd {short}-scheduler`, which"),
-        "take the flags of the controllers and of the scheduler.",
+        "override earlier ones. A flag marked *can have no effect* accepts only its default value; one marked *only in a separate",
+        ORCH("process* is for `twistd {short}-controller-manager` and `twistd {short}-scheduler`, which take the flags of the"),
+        "controllers and of the scheduler.",
     ]
     for component, flags in _parts(table).items():
         lines += ["", f"## Flags of the {component}", "", "| flag | type | default | description |", "|---|---|---|---|"]
@@ -78,17 +67,15 @@ def flags_markdown(table: FlagTable) -> str:
             notes = []
             if flag.deprecated:
                 notes.append("Deprecated.")
-            if flag.own and not flag.built:
+            if flag.separate:
                 notes.append("*Only in a separate process.*")
             elif flag.void:
                 notes.append(f"*Can have no effect: {flag.void}.*")
             elif flag.noop:
                 notes.append(f"*Has no effect, and warns: {flag.noop}.*")
-            elif not flag.built:
-                notes.append("*Not built yet.*")
             help_ = " ".join([ORCH(flag.help), *notes]).replace("|", "\\|")
             default = f"`{ORCH(flag.default)}`" if flag.default else ""
-            lines.append(f"| `--{flag.spelled()}` | {flag.type} | {default} | {help_} |")
+            lines.append(f"| `--{flag.spelled()}` | {flag.type.name} | {default} | {help_} |")
     return "\n".join(lines) + "\n"
 
 

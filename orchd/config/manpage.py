@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from orchd.config.help import type_word
-from orchd.config.table import Flag, FlagTable
+from orchd.config.flag import Flag, FlagTable
 from orchd.dialect import ORCH
 
 
@@ -55,10 +54,10 @@ def subsection(title: str, text: str) -> list[str]:
 
 
 def options(flags: FlagTable) -> list[str]:
-    """The section of flags that are built, by component."""
+    """The section of flags that have an effect, by component."""
     groups: dict[str, list[Flag]] = {}
     for flag in flags:
-        if flag.built:
+        if flag.settable:
             groups.setdefault(flag.components[0] if flag.components else "server", []).append(flag)
     lines = [".SH OPTIONS"]
     for component, members in groups.items():
@@ -69,8 +68,8 @@ def options(flags: FlagTable) -> list[str]:
 
 
 def _option(flag: Flag) -> Iterable[str]:
-    word = type_word(flag.type)
-    value = f"=\\fI{escape(word)}\\fR" if word else ""
+    placeholder = flag.type.placeholder
+    value = f"=\\fI{escape(placeholder)}\\fR" if placeholder else ""
     text = ("Deprecated. " if flag.deprecated else "") + ORCH(flag.help)
     if flag.choices:
         text += f" One of {', '.join(ORCH(choice) for choice in flag.choices)}."

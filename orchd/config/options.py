@@ -16,13 +16,15 @@ from typing import Any, NoReturn
 
 from twisted.python import usage
 
+from orchd.config.capabilities import Capabilities
+from orchd.config.flag import FlagTable
+from orchd.config.flag_values import FlagValues
 from orchd.config.help import usage_text
 from orchd.config.nearest import nearest
-from orchd.config.settings import Capabilities, ComponentFlags, Settings
-from orchd.config.settings_builder import from_values
+from orchd.config.settings import Settings, build_settings
 from orchd.config.source import FlagError, Mention, Reader
-from orchd.config.table import AMBIGUOUS, COMPONENTS, FlagTable, component_table, private_flags, table
-from orchd.config.values import combine, default, parse, show
+from orchd.config.table import AMBIGUOUS, COMPONENTS, component_table, private_flags, table
+from orchd.config.values import FLOAT, INT
 from orchd.dialect import DIALECTS, ORCH, Dialect
 from orchd.kinds.release import VERSION
 
@@ -59,7 +61,7 @@ class Options(usage.Options):
     def parseOptions(self, options: Sequence[str] | None = None) -> None:
         """Parse `options` (without the program's name). Overridden: the base class does not support ``--bool=false``."""
         try:
-            mentions = Reader(self.flags.by_spelling(), self._read_file).read_command_line(options or ())
+            mentions = Reader(self.flags.by_spelling, self._read_file).read_command_line(options or ())
             asked = {m.flag.name for m in mentions if m.text == "true"}
             if "help" in asked:
                 self.opt_help()  # type: ignore[no-untyped-call]  # likewise
@@ -68,7 +70,7 @@ class Options(usage.Options):
             self.dialect = self._chosen_dialect(mentions)
             self.by_name = self._combine(mentions)
             self.given = {m.flag.name: m for m in mentions}
-            self._refuse_unbuilt()
+            self._refuse_ineffective()
             self._make_settings()
         except FlagError as error:
             raise usage.UsageError(str(error)) from None
@@ -78,31 +80,26 @@ class Options(usage.Options):
 
     def _make_settings(self) -> None:
         """Settings from `by_name`. Raises FlagError."""
-        made = from_values(
-            self.dialect,
-            self.by_name,
-            given=self.given.keys(),
-            capabilities=self._capabilities,
-            components={name: self._component(name) for name in COMPONENTS},
-        )
+        components = {name: self._component(name) for name in COMPONENTS}
+        made = build_settings(FlagValues(self.dialect, self.by_name, self.given), components, self._capabilities)
         self.settings = replace(made, warnings=(*self.warnings, *made.warnings))
 
-    def _component(self, name: str) -> ComponentFlags:
+    def _component(self, name: str) -> FlagValues:
         """The flags of a component in this process: the server's, and over them those of the component's flag file."""
         flags, private = component_table(name), private_flags(name)
-        values = {flag.name: default(flag.type, self.dialect(flag.default)) for flag in flags}
+        values = flags.defaults(self.dialect)
         values |= {flag: value for flag, value in self.by_name.items() if flag not in AMBIGUOUS}
         given = set(self.given) - AMBIGUOUS
         path = self.by_name[f"{name}-flagfile"]
         if path:
-            mentions = Reader(flags.by_spelling(), self._read_file).read_command_line([f"--flagfile={path}"])[1:]
+            mentions = Reader(flags.by_spelling, self._read_file).read_command_line([f"--flagfile={path}"])[1:]
             for mention in mentions:
                 if mention.flag.name not in private | {"flagfile"}:
                     raise mention.error(f"is not the component's alone in this process: not allowed in --{name}-flagfile")
             values |= self._parse(mentions, values)
             given |= {mention.flag.name for mention in mentions}
             self._refuse(flags, {mention.flag.name: mention for mention in mentions}, values)
-        return ComponentFlags(values=values, given=frozenset(given))
+        return FlagValues(self.dialect, values, given)
 
     def _chosen_dialect(self, mentions: Sequence[Mention]) -> Dialect:
         for mention in reversed(mentions):
@@ -122,7 +119,7 @@ class Options(usage.Options):
             )
 
     def _combine(self, mentions: Sequence[Mention]) -> dict[str, Any]:
-        return self._parse(mentions, {flag.name: default(flag.type, self.dialect(flag.default)) for flag in self.flags})
+        return self._parse(mentions, self.flags.defaults(self.dialect))
 
     def _parse(self, mentions: Sequence[Mention], usual: Mapping[str, Any]) -> dict[str, Any]:
         """The values of `usual`, overridden by `mentions`."""
@@ -134,40 +131,38 @@ class Options(usage.Options):
                 raise mention.error(f"not a flag of this dialect: write --{flag.spelled(self.dialect)}")
             self._check_choice(mention)
             try:
-                value = parse(flag.type, mention.text)
+                value = flag.type.parse(mention.text)
             except ValueError as error:
                 raise mention.error(str(error)) from None
-            if flag.least is not None and value < flag.least:
+            if flag.type in (INT, FLOAT) and flag.least is not None and value < flag.least:
                 raise mention.error(f"must be at least {flag.least}")
             again = last.get(flag.name) == mention.source
-            values[flag.name] = combine(flag.type, values[flag.name], value) if again else value
+            values[flag.name] = flag.type.combine(values[flag.name], value) if again else value
             last[flag.name] = mention.source
         return values
 
-    def _refuse_unbuilt(self) -> None:
+    def _refuse_ineffective(self) -> None:
         for name in AMBIGUOUS & self.given.keys():
             flag = self.flags[name]
-            usual = default(flag.type, self.dialect(flag.default))
+            usual = flag.default_value(self.dialect)
             if "scheduler-flagfile" in self.by_name and self.by_name[name] != usual:
                 files = " or ".join(f"--{component}-flagfile" for component in COMPONENTS)
                 raise self.given[name].error(f"means another thing for each component: give it in {files}")
         self._refuse(self.flags, self.given, self.by_name)
 
     def _refuse(self, flags: FlagTable, given: Mapping[str, Mention], values: Mapping[str, Any]) -> None:
-        """Refuse values of flags whose features are not there, and collect warnings about others. Raises FlagError."""
+        """Refuse values of flags that can have no effect, and collect warnings about others. Raises FlagError."""
         for name, mention in given.items():
             flag = flags[name]
-            usual = default(flag.type, self.dialect(flag.default))
+            usual = flag.default_value(self.dialect)
             if flag.deprecated:
                 self.warnings.append(mention.text_about("is deprecated"))
             if flag.noop and values[name] != usual:
                 self.warnings.append(mention.text_about(f"has no effect: {flag.noop}"))
-            if flag.own and not flag.built and values[name] != usual:
+            if flag.separate and values[name] != usual:
                 raise mention.error("is for a separate process: here the component uses the server's own client")
             if flag.void and values[name] != usual:
-                raise mention.error(f"can have no effect: {flag.void}; only the default {show(flag.type, usual)!r} is accepted")
-            if not flag.built and values[name] != usual:
-                raise mention.error(f"not built yet; only the default {show(flag.type, usual)!r} is accepted")
+                raise mention.error(f"can have no effect: {flag.void}; only the default {flag.type.show(usual)!r} is accepted")
 
     def value(self, name: str) -> Any:
         """The value of a flag by its name in the tables."""
@@ -189,7 +184,7 @@ class Options(usage.Options):
             if flag.name in ("help", "version", "flagfile"):
                 continue
             mark = "" if flag.name in self.given else "# "
-            lines.append(f"{mark}--{flag.spelled()}={show(flag.type, self.by_name[flag.name])}")
+            lines.append(f"{mark}--{flag.spelled()}={flag.type.show(self.by_name[flag.name])}")
         return "\n".join(lines) + "\n"
 
     def getUsage(self, width: int | None = None) -> str:
@@ -212,6 +207,14 @@ class PlainErrors:
 
 class TwistdOptions(PlainErrors, Options):
     """`Options` for `twistd`."""
+
+
+def from_options(options: Options) -> Settings:
+    """The settings of `options`. Parses an empty command line first if the options have not been parsed."""
+    if options.settings is None:
+        options.parseOptions(())
+    assert options.settings is not None
+    return options.settings
 
 
 def from_mapping(values: Mapping[str, str], **keywords: Any) -> Options:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from orchd.config.flag import Flag
 from orchd.config.nearest import unknown
-from orchd.config.table import Flag
+from orchd.config.values import BOOL
 
 #: One-letter names.
 SHORT: Final = {"h": "help"}
@@ -110,7 +111,7 @@ class Reader:
         if flag is None:
             raise FlagError(_at(place, unknown("flag", "--" + name, _with_dashes(self._known))))
         if not equals:
-            if flag.type == "bool":
+            if flag.type is BOOL:
                 text = "true"
             else:
                 following_text = next(following, None)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any, Final
 from urllib.parse import SplitResult, urlsplit
 
-from orchd.kinds.gotext import durations
+from orchd.kinds.gotext.durations import DurationError, format_seconds, parse_seconds
 
 _TRUE: Final = frozenset(("1", "t", "T", "TRUE", "true", "True"))
 _FALSE: Final = frozenset(("0", "f", "F", "FALSE", "false", "False"))
@@ -67,14 +67,9 @@ def parse_float(text: str) -> float:
 def parse_duration(text: str) -> float:
     """Seconds of a duration such as ``1h30m``, ``1.5s``, ``-10ms`` or ``0``."""
     try:
-        return durations.parse_duration(text) / 1e9
-    except durations.DurationError:
+        return parse_seconds(text)
+    except DurationError:
         raise ValueError(f"{text!r} is not a duration such as 1h, 1m30s, 500ms") from None
-
-
-def format_duration(seconds: float) -> str:
-    """Seconds as a duration string such as ``1m0s``."""
-    return durations.format_duration(round(seconds * 1e9))
 
 
 def parse_strings(text: str) -> tuple[str, ...]:
@@ -110,13 +105,13 @@ def parse_cidrs(text: str) -> tuple[IPv4Network | IPv6Network, ...]:
 
 
 def parse_pairs(text: str) -> dict[str, str]:
-    """A map from ``a=b,c=d``; a key without ``=`` has the value "true"."""
+    """A map from ``a=b,c=d``; a key without ``=`` has the value ""."""
     out: dict[str, str] = {}
     for item in parse_strings(text):
-        key, equals, value = item.partition("=")
+        key, _, value = item.partition("=")
         if not key.strip():
             raise ValueError(f"{item!r} is not key=value")
-        out[key.strip()] = value.strip() if equals else "true"
+        out[key.strip()] = value.strip()
     return out
 
 
@@ -175,61 +170,79 @@ def parse_array(text: str) -> tuple[str, ...]:
     return (text,) if text else ()
 
 
-_PARSERS: Final[Mapping[str, Callable[[str], Any]]] = {
-    "bool": parse_bool,
-    "int": parse_int,
-    "float": parse_float,
-    "duration": parse_duration,
-    "string": str,
-    "strings": parse_strings,
-    "stringArray": parse_array,
-    "ip": parse_ip,
-    "cidrs": parse_cidrs,
-    "mapStringBool": parse_bools,
-    "mapStringString": parse_pairs,
-    "pair": parse_pair,
-    "namedCertKey": parse_named_cert_key,
-    "portRange": parse_port_range,
-}
-
-_ZEROS: Final[Mapping[str, Any]] = {"bool": False, "int": 0, "float": 0.0, "duration": 0.0}
+def _show(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def parse(type_: str, text: str) -> Any:
-    """The value of `text` for a flag of type `type_`. Raises ValueError."""
-    return _PARSERS[type_](text)
+def _show_bool(value: bool) -> str:
+    return "true" if value else "false"
 
 
-def default(type_: str, text: str) -> Any:
-    """The value of a default in a table; "" is the zero of the type."""
-    if not text and type_ in _ZEROS:
-        return _ZEROS[type_]
-    return parse(type_, text)
+def _show_pairs(value: Mapping[str, str | bool]) -> str:
+    return ",".join(f"{key}={_show_bool(each) if isinstance(each, bool) else each}" for key, each in value.items())
 
 
-def combine(type_: str, earlier: Any, later: Any) -> Any:
-    """The value of a flag repeated in the same source: lists and maps accumulate, other values are replaced."""
-    if type_ in ("strings", "stringArray", "namedCertKey"):
-        return (*earlier, *later)
-    if type_ in ("mapStringBool", "mapStringString", "pair"):
-        return {**earlier, **later}
+def _show_port_range(value: tuple[int, int]) -> str:
+    return f"{value[0]}-{value[1]}"
+
+
+def _show_named_cert_keys(value: Iterable[NamedCertKey]) -> str:
+    return " ".join(f"{v.cert_file},{v.key_file}" + (":" + ",".join(v.names) if v.names else "") for v in value)
+
+
+def _replace(earlier: Any, later: Any) -> Any:
     return later
 
 
-def show(type_: str, value: Any) -> str:
-    """A value in command line syntax, for help texts and the effective configuration."""
-    if value is None:
-        return ""
-    if type_ == "bool":
-        return "true" if value else "false"
-    if type_ == "duration":
-        return format_duration(value)
-    if type_ == "portRange":
-        return f"{value[0]}-{value[1]}"
-    if type_ == "namedCertKey":
-        return " ".join(f"{v.cert_file},{v.key_file}" + (":" + ",".join(v.names) if v.names else "") for v in value)
-    if type_ in ("mapStringBool", "mapStringString", "pair"):
-        return ",".join(f"{k}={show('bool', v) if isinstance(v, bool) else v}" for k, v in value.items())
-    if isinstance(value, tuple):
-        return ",".join(map(str, value))
-    return str(value)
+def _extend(earlier: tuple[Any, ...], later: tuple[Any, ...]) -> tuple[Any, ...]:
+    return (*earlier, *later)
+
+
+def _update(earlier: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
+    return {**earlier, **later}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FlagType:
+    """A type of flags. `parse` raises ValueError, and `combine(earlier, later)` is the value of a flag repeated in the same
+    source: lists and maps accumulate, other values are replaced."""
+
+    #: In the documentation of flags.
+    name: str
+    parse: Callable[[str], Any]
+    #: A value in help texts; "" for a switch, which needs none.
+    placeholder: str
+    #: The default that is written as ""; None to parse that.
+    zero: Any = None
+    combine: Callable[[Any, Any], Any] = _replace
+    format: Callable[[Any], str] = _show
+
+    def default(self, text: str) -> Any:
+        """The value of a default of a row."""
+        return self.parse(text) if text or self.zero is None else self.zero
+
+    def show(self, value: Any) -> str:
+        """A value in command line syntax, for help texts and the effective configuration."""
+        return "" if value is None else self.format(value)
+
+
+BOOL: Final = FlagType(name="bool", parse=parse_bool, placeholder="", zero=False, format=_show_bool)
+INT: Final = FlagType(name="int", parse=parse_int, placeholder="int", zero=0)
+FLOAT: Final = FlagType(name="float", parse=parse_float, placeholder="float", zero=0.0)
+DURATION: Final = FlagType(name="duration", parse=parse_duration, placeholder="duration", zero=0.0, format=format_seconds)
+STRING: Final = FlagType(name="string", parse=str, placeholder="text")
+STRINGS: Final = FlagType(name="strings", parse=parse_strings, placeholder="list", combine=_extend)
+STRING_ARRAY: Final = FlagType(name="stringArray", parse=parse_array, placeholder="text", combine=_extend)
+IP: Final = FlagType(name="ip", parse=parse_ip, placeholder="ip")
+CIDRS: Final = FlagType(name="cidrs", parse=parse_cidrs, placeholder="CIDR,...")
+BOOLS: Final = FlagType(
+    name="mapStringBool", parse=parse_bools, placeholder="name=bool,...", combine=_update, format=_show_pairs
+)
+PAIRS: Final = FlagType(
+    name="mapStringString", parse=parse_pairs, placeholder="key=value,...", combine=_update, format=_show_pairs
+)
+PAIR: Final = FlagType(name="pair", parse=parse_pair, placeholder="pair", combine=_update, format=_show_pairs)
+NAMED_CERT_KEY: Final = FlagType(
+    name="namedCertKey", parse=parse_named_cert_key, placeholder="cert,key:names", combine=_extend, format=_show_named_cert_keys
+)
+PORT_RANGE: Final = FlagType(name="portRange", parse=parse_port_range, placeholder="low-high", format=_show_port_range)

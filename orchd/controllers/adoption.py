@@ -9,18 +9,9 @@ from typing import Any
 
 from orchd.client.interfaces import IClient, IInformer, ResourceRef
 from orchd.controllers.members import Census, Member, Members
-from orchd.controllers.objects import (
-    BY_CONTROLLER,
-    MERGE,
-    PODS,
-    deleting,
-    labels,
-    name,
-    namespace,
-    owner_reference,
-    uid,
-)
+from orchd.controllers.objects import BY_CONTROLLER, MERGE, PODS
 from orchd.errors import ApiError
+from orchd.kinds.fields import deleting, labels, name, namespace, owner_reference, uid
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
 

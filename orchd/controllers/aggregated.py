@@ -9,8 +9,9 @@ import orjson
 
 from orchd.client.interfaces import IRawClient
 from orchd.client.requests import Call
-from orchd.controllers.objects import condition, spec, status
+from orchd.controllers.objects import condition
 from orchd.errors import ApiError
+from orchd.kinds.fields import spec, status
 from orchd.kinds.jsonvalues import Object
 
 #: Text of a client for status 503.

@@ -10,7 +10,6 @@ from zope.interface import implementer
 
 from orchd.client.informers import key_of
 from orchd.client.interfaces import IInformer, ResourceRef
-from orchd.client.queue import WorkQueue
 from orchd.controllers.event_objects import with_type
 from orchd.controllers.interfaces import Environment, IController
 from orchd.controllers.loop import ControlLoop
@@ -19,6 +18,7 @@ from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
 from orchd.txkit.background import Background
 from orchd.txkit.metrics.instruments import Instrument
+from orchd.txkit.work_queue import WorkQueue
 
 #: Namespace ("" for cluster-scoped objects) and name.
 Key = tuple[str, str]

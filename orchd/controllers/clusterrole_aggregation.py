@@ -7,7 +7,8 @@ from typing import Any
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.objects import APPLY, labels, name
+from orchd.controllers.objects import APPLY
+from orchd.kinds.fields import labels, name
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
 

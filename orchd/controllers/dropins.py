@@ -1,13 +1,13 @@
-"""Drop-in controllers, found by getPlugins."""
+"""Drop-in controllers."""
 
 from __future__ import annotations
 
-from twisted.plugin import getPlugins
 from zope.interface.verify import verifyObject
 
 import orchd.plugins
 from orchd.controllers.interfaces import ControllerRow, IControllerFactory
 from orchd.controllers.table import CONTROLLERS
+from orchd.txkit import dropins
 
 
 def drop_ins() -> list[ControllerRow]:
@@ -15,7 +15,7 @@ def drop_ins() -> list[ControllerRow]:
     or whose name is taken."""
     taken = {row.name for row in CONTROLLERS}
     found: list[ControllerRow] = []
-    for factory in getPlugins(IControllerFactory, orchd.plugins):
+    for factory in dropins.drop_ins(IControllerFactory, orchd.plugins):
         try:
             verifyObject(IControllerFactory, factory)
         except Exception as error:

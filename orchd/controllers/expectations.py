@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 from orchd.client.interfaces import IInformer
-from orchd.controllers.objects import deleting, name, namespace, uid
+from orchd.kinds.fields import deleting, name, namespace, uid
 from orchd.kinds.jsonvalues import Object
 
 #: Seconds after which an expectation expires: the write may have been undone before the informer delivered it.

@@ -67,7 +67,7 @@ class Environment:
 
 
 class IControllerFactory(Interface):
-    """A controller by name. Drop-ins are found by `getPlugins` in `orchd.plugins` and run when --controllers names them."""
+    """A controller by name. Drop-ins are found in `orchd.plugins` and run when --controllers names them."""
 
     name: str = Attribute("Unique name, as in --controllers; the `name` of the controller that it makes.")
     help: str = Attribute("One paragraph for the operator.")

@@ -16,27 +16,24 @@ from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.indexes import IndexSet, parse_index, parse_indexes
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.job_tracking import FinalizerTracking, count_released, counted, observe_pod, tally
-from orchd.controllers.objects import (
-    JOBS,
-    MERGE,
-    PODS,
-    annotations_of,
-    condition,
-    deleting,
-    name,
-    namespace,
-    owner_reference,
-    seconds_of,
-    spec,
-    status,
-    uid,
-)
+from orchd.controllers.objects import JOBS, MERGE, PODS, condition
 from orchd.controllers.pods import deletion_order, is_active, is_ready, pod_from_template, slow_start
 from orchd.controllers.ttl_after_finished import finish_time
 from orchd.controllers.workload import PodViewController
 from orchd.errors import ApiError
+from orchd.kinds.fields import (
+    annotations_of,
+    deleting,
+    name,
+    namespace,
+    owner_reference,
+    spec,
+    status,
+    uid,
+    with_metadata,
+)
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.times import seconds_of, timestamp
 from orchd.txkit.for_each import side_by_side
 from orchd.txkit.metrics.histogram import exponential
 from orchd.txkit.metrics.instruments import Counter, Distribution
@@ -228,7 +225,7 @@ class JobController(PodViewController):
         """Reason and message of a failed job; None otherwise."""
         limit = int(spec(job).get("backoffLimit", 6))
         restarts = 0
-        if (spec(job)["template"].get("spec") or {}).get("restartPolicy") == "OnFailure":
+        if spec(spec(job)["template"]).get("restartPolicy") == "OnFailure":
             for pod in mine:
                 if status(pod).get("phase") in ("Running", "Pending"):
                     for kind in ("initContainerStatuses", "containerStatuses"):
@@ -361,7 +358,7 @@ class JobController(PodViewController):
         pod = pod_from_template(spec(job)["template"], name(job), reference)
         if self._is_tracked(job) and not self._tracking.holds(pod):
             finalizers = [*(pod["metadata"].get("finalizers") or ()), self._tracking.finalizer]
-            pod = {**pod, "metadata": {**pod["metadata"], "finalizers": finalizers}}
+            pod = with_metadata(pod, finalizers=finalizers)
         indexes: list[int] = []
         if done is not None:
             taken = done.with_indexes(i for i in (self._index(p) for p in active) if i is not None)

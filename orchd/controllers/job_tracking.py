@@ -16,8 +16,9 @@ from orchd.client.informers import key_of
 from orchd.client.interfaces import IClient
 from orchd.controllers.base import Key
 from orchd.controllers.indexes import IndexSet
-from orchd.controllers.objects import PODS, STRATEGIC_MERGE, deleting, name, namespace, owner, status, uid
+from orchd.controllers.objects import PODS, STRATEGIC_MERGE
 from orchd.errors import ApiError
+from orchd.kinds.fields import deleting, name, namespace, owner, status, uid
 from orchd.kinds.jsonvalues import Object
 from orchd.txkit.for_each import side_by_side
 

@@ -9,7 +9,6 @@ from twisted.internet.defer import CancelledError
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 
-from orchd.client.queue import WorkQueue
 from orchd.controllers.metrics import ControllerMetrics
 from orchd.errors import ApiError
 from orchd.kinds.bounds import is_too_large
@@ -17,6 +16,7 @@ from orchd.txkit.background import Background
 from orchd.txkit.coroutines import start
 from orchd.txkit.log import Logger
 from orchd.txkit.turns import shared_budget
+from orchd.txkit.work_queue import WorkQueue
 
 #: Seconds to wait for running reconciliations when the loop stops.
 _STOP_TIMEOUT = 5.0

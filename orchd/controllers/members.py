@@ -14,9 +14,11 @@ from heapq import nsmallest
 from math import log2
 from typing import Any, Final
 
-from orchd.controllers.objects import condition, deleting, labels, name, namespace, owner, seconds_of, spec, status, uid
-from orchd.controllers.pods import deletion_rank, is_active, is_ready
+from orchd.controllers.objects import condition
+from orchd.controllers.pods import deletion_rank, group_of, is_active, is_ready
+from orchd.kinds.fields import deleting, labels, name, namespace, spec, status, uid
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.times import seconds_of
 
 #: A set of labels as a hashable value.
 LabelKey = frozenset[tuple[str, str]]
@@ -139,7 +141,7 @@ class Members:
 
     def observe(self, old: Object | None, new: Object | None) -> None:
         """Follow one change of a pod."""
-        before, after = (None if pod is None else self._group_key(pod) for pod in (old, new))
+        before, after = (None if pod is None else group_of(pod, self._kind) for pod in (old, new))
         if old is not None and before is not None:
             group = self._groups.get(before)
             known = None if group is None else group.members.get(uid(old))
@@ -153,12 +155,6 @@ class Members:
             if again is not None:
                 group.remove(again)
             group.add(self.describe(new))
-
-    def _group_key(self, pod: Object) -> tuple[str, str] | None:
-        reference = owner(pod)
-        if reference is None:
-            return namespace(pod), ""
-        return (namespace(pod), str(reference.get("uid", ""))) if reference.get("kind") == self._kind else None
 
     def describe(self, pod: Object) -> Member:
         """The member for a pod."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchd.client.metrics import queue_instruments
-from orchd.client.queue import WorkQueue
 from orchd.txkit.metrics.instruments import Instrument, ObservedGauge
+from orchd.txkit.work_queue import WorkQueue
 
 
 @dataclass(slots=True)

@@ -15,12 +15,13 @@ from orchd.controllers.aggregated import AggregatedResource, discover
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.loop import RetryError
-from orchd.controllers.objects import NAMESPACES, deleting, seconds_of, spec, status
+from orchd.controllers.objects import NAMESPACES
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
+from orchd.kinds.fields import deleting, spec, status, with_spec, with_status
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.times import seconds_of, timestamp
 
 #: Seconds between checks of remaining objects with finalizers.
 _FINALIZER_PAUSE = 15
@@ -147,7 +148,7 @@ class NamespaceController(Controller):
         if namespace is None or not deleting(namespace):
             return None
         if status(namespace).get("phase") != "Terminating":
-            changed = {**namespace, "status": {**status(namespace), "phase": "Terminating"}}
+            changed = with_status(namespace, phase="Terminating")
             namespace = await self.client.update(NAMESPACES, "", name, changed, subresource="status")
         if not spec(namespace).get("finalizers"):
             return self._period
@@ -163,7 +164,7 @@ class NamespaceController(Controller):
         if remains.estimate:
             return remains.estimate / 2 + 1
         finalizers = [f for f in spec(latest).get("finalizers") or () if f != self._own]
-        finalized = {**latest, "spec": {**spec(latest), "finalizers": finalizers}}
+        finalized = with_spec(latest, finalizers=finalizers)
         try:
             await self.client.update(NAMESPACES, "", name, finalized, subresource="finalize")
         except ApiError as error:
@@ -185,7 +186,7 @@ class NamespaceController(Controller):
         )
         if conditions is None:
             return namespace
-        changed = {**namespace, "status": {**status(namespace), "conditions": conditions}}
+        changed = with_status(namespace, conditions=conditions)
         written: Object = await self.client.update(NAMESPACES, "", name, changed, subresource="status")
         return written
 

@@ -7,7 +7,8 @@ from typing import Final
 
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.objects import MERGE, NODES, annotations_of, name
+from orchd.controllers.objects import MERGE, NODES
+from orchd.kinds.fields import annotations_of, name
 from orchd.kinds.jsonvalues import Object
 
 #: Least and most nodes of a step, and its seconds. Steps overlap, so that a node more or less does not change all others.

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import time
-from calendar import timegm
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from typing import Any, Final
 
 from orchd.client.interfaces import IInformer, ResourceRef
 from orchd.kinds.conditions import find_condition
+from orchd.kinds.fields import namespace, owner, spec
 from orchd.kinds.jsonvalues import Object
 
 PODS: Final = ResourceRef("", "v1", "pods")
@@ -45,71 +43,9 @@ BY_NODE: Final = "controllers/node"
 _DIGITS: Final = re.compile("[0-9]{1,9}")
 
 
-@lru_cache(8192)
-def seconds_of(text: str | None) -> float | None:
-    """Seconds since the epoch of an RFC 3339 time in UTC as the API writes it; None for none."""
-    if not text:
-        return None
-    whole, _, rest = text.removesuffix("Z").partition(".")
-    fraction = float(f"0.{rest}") if rest.isdigit() else 0.0
-    return timegm(time.strptime(whole, "%Y-%m-%dT%H:%M:%S")) + fraction
-
-
 def small_number(text: str) -> int | None:
     """The value of a text of ASCII digits below 10^9 in a name or an annotation; None for any other text."""
     return int(text) if _DIGITS.fullmatch(text) else None
-
-
-def uid(obj: Mapping[str, Any]) -> str:
-    return str(obj["metadata"].get("uid", ""))
-
-
-def name(obj: Mapping[str, Any]) -> str:
-    return str(obj["metadata"]["name"])
-
-
-def namespace(obj: Mapping[str, Any]) -> str:
-    return str(obj["metadata"].get("namespace", ""))
-
-
-def labels(obj: Mapping[str, Any]) -> dict[str, str]:
-    return obj["metadata"].get("labels") or {}
-
-
-def annotations_of(obj: Mapping[str, Any]) -> dict[str, str]:
-    return obj["metadata"].get("annotations") or {}
-
-
-def deleting(obj: Mapping[str, Any]) -> bool:
-    return bool(obj["metadata"].get("deletionTimestamp"))
-
-
-def spec(obj: Mapping[str, Any]) -> dict[str, Any]:
-    return obj.get("spec") or {}
-
-
-def status(obj: Mapping[str, Any]) -> dict[str, Any]:
-    return obj.get("status") or {}
-
-
-def owner(obj: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The owner reference with ``controller: true``; None without one."""
-    for reference in obj["metadata"].get("ownerReferences") or ():
-        if reference.get("controller"):
-            return dict(reference)
-    return None
-
-
-def owner_reference(obj: Mapping[str, Any], api_version: str, kind: str) -> dict[str, Any]:
-    """The owner reference to `obj` in its dependents."""
-    return {
-        "apiVersion": api_version,
-        "kind": kind,
-        "name": name(obj),
-        "uid": uid(obj),
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
 
 
 def index_by_controller(informer: IInformer) -> None:
@@ -141,11 +77,3 @@ def without(mapping: Mapping[str, Any], *keys: str) -> dict[str, Any]:
     return {k: v for k, v in mapping.items() if k not in keys}
 
 
-def annotated(obj: Object, **changes: str) -> Object:
-    """A copy of `obj` with these annotations."""
-    return with_annotations(obj, {**annotations_of(obj), **changes})
-
-
-def with_annotations(obj: Object, wanted: Mapping[str, str]) -> Object:
-    """A copy of `obj` with exactly these annotations."""
-    return {**obj, "metadata": {**obj["metadata"], "annotations": dict(wanted)}}

@@ -9,8 +9,9 @@ from typing import Final
 from orchd.client.informers import key_of
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.objects import BY_NODE, NODES, PODS, deleting, name, namespace, pods_node, spec, uid
+from orchd.controllers.objects import BY_NODE, NODES, PODS, pods_node
 from orchd.controllers.pods import is_finished
+from orchd.kinds.fields import deleting, name, namespace, spec, uid
 from orchd.kinds.jsonvalues import Object
 
 #: Seconds for which a node may be missing, since it may be registering again.

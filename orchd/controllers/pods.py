@@ -7,8 +7,11 @@ from typing import Any
 
 from twisted.python.failure import Failure
 
-from orchd.controllers.objects import annotations_of, condition, deleting, seconds_of, small_number, spec, status
+from orchd.controllers.objects import condition, small_number
+from orchd.kinds import fields
+from orchd.kinds.fields import annotations_of, deleting, namespace, owner, spec, status
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.times import seconds_of
 from orchd.txkit.for_each import side_by_side
 
 _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
@@ -41,12 +44,12 @@ def is_available(pod: Mapping[str, Any], min_ready_seconds: int, now: float) -> 
 
 def pod_from_template(template: Mapping[str, Any], name: str, owner: Mapping[str, Any]) -> Object:
     """A new pod of a template, with a name made from `name`, owned by `owner` (an owner reference)."""
-    wanted = template.get("metadata") or {}
+    wanted = fields.metadata(template)
     metadata: dict[str, Any] = {"generateName": f"{name}-", "ownerReferences": [dict(owner)]}
     for key in ("labels", "annotations", "finalizers"):
         if wanted.get(key):
             metadata[key] = wanted[key]
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template.get("spec") or {}}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec(template)}
 
 
 def deletion_order(cost_annotation: str, per_node: Mapping[str, int]) -> Callable[[Object], Any]:
@@ -96,3 +99,11 @@ async def slow_start(count: int, make: Callable[[int], Awaitable[Any]]) -> tuple
         done += batch
         size *= 2
     return succeeded, None
+
+
+def group_of(pod: Object, kind: str) -> tuple[str, str] | None:
+    """Namespace of a pod and uid of its controller, "" without one; None if the controller is not of `kind`."""
+    reference = owner(pod)
+    if reference is None:
+        return namespace(pod), ""
+    return (namespace(pod), str(reference.get("uid", ""))) if reference.get("kind") == kind else None

@@ -10,7 +10,9 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from orchd.client.informers import key_of
-from orchd.controllers.objects import annotations_of, condition, namespace, owner, spec, status
+from orchd.controllers.objects import condition
+from orchd.controllers.pods import group_of
+from orchd.kinds.fields import annotations_of, spec, status
 from orchd.kinds.jsonvalues import Object
 
 _METADATA: Final = (
@@ -67,7 +69,7 @@ class PodsByOwner:
         pod = new or old
         if pod is None:
             return
-        key, group = key_of(pod), None if new is None else self._group(new)
+        key, group = key_of(pod), None if new is None else group_of(new, self._kind)
         before = self._group_of.get(key)
         if before is not None and before != group:
             del self._group_of[key], self._groups[before][key]
@@ -76,12 +78,6 @@ class PodsByOwner:
         if new is not None and group is not None:
             self._group_of[key] = group
             self._groups.setdefault(group, {})[key] = view(new, self._annotation)
-
-    def _group(self, pod: Object) -> tuple[str, str] | None:
-        reference = owner(pod)
-        if reference is None:
-            return namespace(pod), ""
-        return (namespace(pod), str(reference.get("uid", ""))) if reference.get("kind") == self._kind else None
 
     def controlled(self, within: str, owner_uid: str) -> Iterable[Object]:
         """The pods of a namespace whose controller has this uid; for "" the pods without a controller."""

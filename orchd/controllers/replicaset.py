@@ -11,26 +11,13 @@ from orchd.controllers.adoption import claim_members
 from orchd.controllers.base import Key, terminating_namespace
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.members import Census, Member, Members
-from orchd.controllers.objects import (
-    BY_CONTROLLER,
-    REPLICA_SETS,
-    condition,
-    deleting,
-    index_by_controller,
-    name,
-    namespace,
-    owner,
-    owner_reference,
-    seconds_of,
-    spec,
-    status,
-    uid,
-)
+from orchd.controllers.objects import BY_CONTROLLER, REPLICA_SETS, condition, index_by_controller
 from orchd.controllers.pods import pod_from_template, slow_start
 from orchd.controllers.workload import WorkloadController
 from orchd.errors import ApiError
+from orchd.kinds.fields import deleting, labels, name, namespace, owner, owner_reference, spec, status, uid
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.times import seconds_of, timestamp
 from orchd.txkit.for_each import side_by_side
 from orchd.txkit.metrics.histogram import exponential
 from orchd.txkit.metrics.instruments import Distribution
@@ -152,7 +139,7 @@ class ReplicaSetController(WorkloadController):
 
     def _count(self, parent: Object, mine: Census) -> dict[str, int]:
         """The counts of the status."""
-        template = (spec(parent)["template"].get("metadata") or {}).get("labels") or {}
+        template = labels(spec(parent)["template"])
         least = int(spec(parent).get("minReadySeconds") or 0)
         return {
             "replicas": mine.active,

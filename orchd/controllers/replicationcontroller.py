@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.objects import REPLICATION_CONTROLLERS, spec
+from orchd.controllers.objects import REPLICATION_CONTROLLERS
 from orchd.controllers.replicaset import ReplicaSetController
+from orchd.kinds.fields import spec
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
 

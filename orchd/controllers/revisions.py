@@ -7,8 +7,9 @@ from typing import Any
 
 from orchd.client.interfaces import IClient
 from orchd.controllers.naming import template_hash
-from orchd.controllers.objects import REVISIONS, annotations_of, name, namespace, owner_reference, spec, status, uid
+from orchd.controllers.objects import REVISIONS
 from orchd.errors import ApiError
+from orchd.kinds.fields import annotations_of, labels, name, namespace, owner_reference, spec, status, uid
 from orchd.kinds.jsonvalues import Object
 
 
@@ -27,7 +28,7 @@ def _sorted(value: Any) -> Any:
 
 def template_of(revision: Object) -> dict[str, Any]:
     """The pod template of a revision."""
-    template = ((revision.get("data") or {}).get("spec") or {}).get("template") or {}
+    template = spec(revision.get("data") or {}).get("template") or {}
     return {k: v for k, v in template.items() if k != "$patch"}
 
 
@@ -49,8 +50,8 @@ async def newest(
             return equal[-1], collisions
         renumbered = {**equal[-1], "revision": following}
         return await client.update(REVISIONS, namespace(parent), name(equal[-1]), renumbered), collisions
-    notes = {"annotations": dict(annotations_of(parent))} if annotations_of(parent) else {}
-    tags = ((spec(parent)["template"].get("metadata") or {}).get("labels")) or {}
+    notes: Object = {"annotations": dict(annotations_of(parent))} if annotations_of(parent) else {}
+    tags = labels(spec(parent)["template"])
     while True:
         hashed = template_hash(data, collisions)
         fresh = {

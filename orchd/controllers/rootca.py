@@ -9,8 +9,9 @@ from orchd.client.interfaces import IClient
 from orchd.client.selecting import SelectingClient
 from orchd.controllers.base import Controller, Key, terminating_namespace
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.objects import CONFIG_MAPS, NAMESPACES, annotations_of, deleting, namespace, status
+from orchd.controllers.objects import CONFIG_MAPS, NAMESPACES
 from orchd.errors import ApiError
+from orchd.kinds.fields import annotations_of, deleting, namespace, status
 from orchd.kinds.jsonvalues import Object
 from orchd.txkit.metrics.histogram import exponential
 from orchd.txkit.metrics.instruments import Counter, Distribution

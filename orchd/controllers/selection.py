@@ -12,8 +12,8 @@ from twisted.internet.task import deferLater
 from orchd.client.informers import key_of
 from orchd.client.interfaces import IInformer
 from orchd.controllers.loop import RetryError
-from orchd.controllers.objects import labels, namespace
 from orchd.controllers.podviews import view
+from orchd.kinds.fields import labels, namespace
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from orchd.controllers.base import Controller, Key, terminating_namespace
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.objects import NAMESPACES, SERVICE_ACCOUNTS, deleting, namespace, status
+from orchd.controllers.objects import NAMESPACES, SERVICE_ACCOUNTS
 from orchd.errors import ApiError
+from orchd.kinds.fields import deleting, namespace, status
 from orchd.kinds.jsonvalues import Object
 
 DEFAULT = "default"

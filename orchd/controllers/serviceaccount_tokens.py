@@ -10,16 +10,9 @@ from orchd.client.informers import key_of
 from orchd.controllers.base import Controller, Key, terminating_namespace
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.loop import ControlLoop
-from orchd.controllers.objects import (
-    SECRETS,
-    SERVICE_ACCOUNTS,
-    annotations_of,
-    deleting,
-    name,
-    namespace,
-    uid,
-)
+from orchd.controllers.objects import SECRETS, SERVICE_ACCOUNTS
 from orchd.errors import ApiError
+from orchd.kinds.fields import annotations_of, deleting, name, namespace, uid
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.naming import random_suffix
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.objects import JOBS, condition, deleting, seconds_of, spec, status, uid
+from orchd.controllers.objects import JOBS, condition
+from orchd.kinds.fields import deleting, spec, status, uid
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.times import seconds_of
 from orchd.txkit.metrics.histogram import exponential
 from orchd.txkit.metrics.instruments import Distribution
 

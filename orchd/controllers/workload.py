@@ -12,10 +12,11 @@ from orchd.controllers.base import Controller, Key
 from orchd.controllers.batching import batch_seconds
 from orchd.controllers.expectations import Expectations
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.objects import PODS, deleting, labels, namespace, owner, spec
+from orchd.controllers.objects import PODS
 from orchd.controllers.pod_control import PodControl
 from orchd.controllers.podviews import PodsByOwner
 from orchd.controllers.selection import index_by_selector, list_selecting
+from orchd.kinds.fields import deleting, labels, namespace, owner, spec
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
 

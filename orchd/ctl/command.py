@@ -168,12 +168,12 @@ class Group(click.Group):
 def _run_plugin(context: click.Context, words: list[str]) -> None:
     """Replace this program by the plugin of these words, if there is one. Raises CommandError for flags in front of its name."""
     session = context.find_object(Session)
-    found = find_plugin(words, session.environment.get("PATH")) if session is not None else None
-    if session is None or found is None:
+    plugin = find_plugin(words, session.environment.get("PATH")) if session is not None else None
+    if session is None or plugin is None:
         return
     if session.flags != GlobalFlags():
         raise CommandError(f"flags cannot be placed before the name of a plugin: write them behind {words[0]}")
-    program, arguments = found
+    program, arguments = plugin
     session.replace_program(program, [program, *arguments], session.environment)
     raise click.exceptions.Exit(0)
 

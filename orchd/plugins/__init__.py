@@ -1,4 +1,4 @@
-"""Drop-in authenticators, authorizers, admission plugins, controllers and scheduler plugins (`twisted.plugin.getPlugins`)."""
+"""Drop-in authenticators, authorizers, admission plugins, controllers and scheduler plugins (`orchd.txkit.dropins`)."""
 
 from twisted.plugin import pluginPackagePaths
 

@@ -8,14 +8,10 @@ from urllib.parse import urlsplit
 
 import orjson
 from OpenSSL import crypto
-from twisted.internet import ssl
 from twisted.internet.defer import CancelledError, Deferred, TimeoutError
 from twisted.web.client import Agent
 from twisted.web.http_headers import Headers
-from twisted.web.iweb import IPolicyForHTTPS
-from zope.interface import implementer
 
-from orchd.client.streams import read_body
 from orchd.errors import ApiError, quoted
 from orchd.kinds.gotext.json_syntax import syntax_error
 from orchd.scheduler.config.model import ConfigError, ExtenderConfig, ExtenderTls
@@ -23,7 +19,7 @@ from orchd.scheduler.interfaces import ExtenderError
 from orchd.txkit.answerheads import bounded_heads_pool
 from orchd.txkit.failures import CLOSED, describe, was_cancelled
 from orchd.txkit.timeouts import within
-from orchd.txkit.tls_client import BytesBodyProducer, UnverifiedConnection, own_certificate, trust_roots
+from orchd.txkit.tls_client import ServerPolicy, own_certificate
 
 #: Seconds for an answer where the configuration says nothing.
 DEFAULT_TIMEOUT = 5.0
@@ -36,7 +32,7 @@ _IDLE, _IDLE_SECONDS = 4, 30
 def check_extender(config: ExtenderConfig) -> None:
     """Raises ConfigError for a URL that nothing can be posted to, and for TLS settings that cannot be used."""
     _address(config.url_prefix)
-    _Policy(config)
+    _policy(config)
 
 
 class ExtenderConnection:
@@ -51,8 +47,7 @@ class ExtenderConnection:
         self._pool = bounded_heads_pool(reactor, persistent=True)
         self._pool.maxPersistentPerHost = _IDLE
         self._pool.cachedConnectionTimeout = _IDLE_SECONDS
-        policy = _Policy(config)
-        self._agent = Agent(reactor, contextFactory=policy, pool=self._pool, connectTimeout=self._timeout)
+        self._agent = Agent(reactor, contextFactory=_policy(config), pool=self._pool, connectTimeout=self._timeout)
 
     async def close(self) -> None:
         """Close kept connections."""
@@ -77,9 +72,14 @@ class ExtenderConnection:
             raise ExtenderError((syntax_error(data) or str(error)) if data.strip() else "EOF") from None
 
     async def _exchange(self, url: str, body: bytes, again: bool) -> tuple[int, bytes]:
+        # Few configurations have extenders: others do not wait for the library.
+        from orchd.client.plain_http import exchange
+
         try:
-            response = await self._agent.request(b"POST", url.encode("ascii"), self._headers, BytesBodyProducer(body))
-            return response.code, await read_body(response, 2 * len(body) + MOST_ADDED)
+            response, data = await exchange(
+                self._agent, self._reactor, "POST", url, self._headers, body, 2 * len(body) + MOST_ADDED
+            )
+            return response.code, data
         except ApiError as error:
             raise ExtenderError(f"Post {quoted(url)}: {error.message}") from None
         except Exception as error:
@@ -105,34 +105,23 @@ def _address(url: str) -> tuple[str, int]:
     return host, port
 
 
-@implementer(IPolicyForHTTPS)
-class _Policy:
+def _policy(config: ExtenderConfig) -> ServerPolicy:
     """Checks the extender's certificate as configured. With enableHTTPS but no authority it is not checked, as in the
-    reference; without either it must be one that this machine trusts."""
-
-    def __init__(self, config: ExtenderConfig) -> None:
-        tls = config.tls or ExtenderTls()
-        name = f"extender {config.url_prefix}: tlsConfig"
-        authority = tls.ca_data or _read(tls.ca_file, f"{name}.caFile")
-        certificate = tls.cert_data or _read(tls.cert_file, f"{name}.certFile")
-        key = tls.key_data or _read(tls.key_file, f"{name}.keyFile")
-        if authority and tls.insecure:
-            raise ConfigError(f"{name}: specifying a root certificates file with the insecure flag is not allowed")
-        if bool(certificate) != bool(key):
-            raise ConfigError(f"{name}: a client certificate needs its key, and a key its certificate")
-        self._name = tls.server_name
-        self._unchecked = tls.insecure or (config.enable_https and not authority)
-        try:
-            self._own = own_certificate(certificate, key)
-            self._trust = trust_roots(authority) if authority else ssl.platformTrust()
-        except (crypto.Error, ValueError) as error:
-            raise ConfigError(f"{name}: certificates or key cannot be read: {error}") from None
-
-    def creatorForNetloc(self, hostname: bytes, port: int) -> Any:
-        if self._unchecked:
-            return UnverifiedConnection(self._own)
-        name = self._name or hostname.decode("ascii").strip("[]")
-        return ssl.optionsForClientTLS(name, trustRoot=self._trust, clientCertificate=self._own)
+    reference; without either it must be one that this machine trusts. Raises ConfigError."""
+    tls = config.tls or ExtenderTls()
+    name = f"extender {config.url_prefix}: tlsConfig"
+    authority = tls.ca_data or _read(tls.ca_file, f"{name}.caFile")
+    certificate = tls.cert_data or _read(tls.cert_file, f"{name}.certFile")
+    key = tls.key_data or _read(tls.key_file, f"{name}.keyFile")
+    if authority and tls.insecure:
+        raise ConfigError(f"{name}: specifying a root certificates file with the insecure flag is not allowed")
+    if bool(certificate) != bool(key):
+        raise ConfigError(f"{name}: a client certificate needs its key, and a key its certificate")
+    unchecked = tls.insecure or (config.enable_https and not authority)
+    try:
+        return ServerPolicy(authority, own_certificate(certificate, key), unchecked=unchecked, name=tls.server_name)
+    except (crypto.Error, ValueError) as error:
+        raise ConfigError(f"{name}: certificates or key cannot be read: {error}") from None
 
 
 def _read(path: str, field: str) -> bytes:

@@ -384,8 +384,8 @@ class ExtenderVictims:
 
 
 class IPluginFactory(Interface):
-    """Creates plugins. Built-in factories are an ordered table (`plugins/registry.py`); drop-ins are found by
-    `getPlugins(IPluginFactory, orchd.plugins)` and also provide twisted.plugin.IPlugin."""
+    """Creates plugins. Built-in factories are an ordered table (`plugins/registry.py`); drop-ins are found in
+    `orchd.plugins` and also provide twisted.plugin.IPlugin."""
 
     name: str = Attribute("Name in the configuration.")
     help: str = Attribute("Purpose of the plugin, in one line.")

@@ -9,7 +9,7 @@ from orchd.client.interfaces import IClient, IEventRecorder, IInformer, Resource
 from orchd.errors import ApiError
 from orchd.kinds.conditions import find_condition
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.times import timestamp
 from orchd.scheduler.pods import Pod
 from orchd.txkit.log import Logger
 

@@ -14,9 +14,8 @@ from weakref import WeakValueDictionary
 import orjson
 
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import ScalarError, parse_time
 from orchd.kinds.objects.selectors import LabelSelector
-from orchd.kinds.shorttexts import remember_short
+from orchd.kinds.times import seconds_of
 from orchd.scheduler.resources import CPU, MEMORY, STORAGE, amount, amounts, maximum, total
 
 #: Requests that scores assume for a container without any: 100 milli CPU, 200 MiB.
@@ -185,9 +184,9 @@ class Pod:
         self.version: str = metadata.get("resourceVersion", "")
         #: metadata.deletionTimestamp is set.
         self.deleting = bool(metadata.get("deletionTimestamp"))
-        self.created = epoch(metadata.get("creationTimestamp"))
+        self.created = seconds_of(metadata.get("creationTimestamp"))
         #: status.startTime in seconds since the epoch, None before it is known.
-        self.started = epoch(status.get("startTime"))
+        self.started = seconds_of(status.get("startTime"))
         self.nominated: str = status.get("nominatedNodeName") or ""
         self.node_name: str = spec.get("nodeName") or ""
 
@@ -217,19 +216,6 @@ class Pod:
 
 
 _CARRIED = tuple(name for name in Pod.__slots__ if name != "node_name")
-
-
-def epoch(text: str | None) -> float | None:
-    """An RFC 3339 time in seconds since the epoch; None for an absent or invalid one."""
-    return _seconds(text) if text else None
-
-
-@remember_short(4096)
-def _seconds(text: str) -> float | None:
-    try:
-        return parse_time(text).timestamp()
-    except ScalarError:
-        return None
 
 
 class Templates:

@@ -27,6 +27,8 @@ from orchd.server.pipeline.interfaces import IBody, IPipeline, ISink, Request, R
 from orchd.server.pipeline.query import Query
 from orchd.txkit.turns import TurnBudget
 
+#: Bytes of a watch event above which it is decoded in a turn of its own.
+LARGE = 64 << 10
 #: Pending events of a local watcher at which its watch ends; the watcher then lists again.
 _MOST_EVENTS = 10_000
 
@@ -144,7 +146,7 @@ class LocalClient(Methods):
         response: Response = await self._pipeline.handle(self._request(requests.watch(ref, namespace, **options)))
         if response.stream is None:
             raise error_of(_value(response), response.code)
-        sink = _EventSink(response.stream)
+        sink = _EventSink(response.stream, self._turns)
         response.stream.start(sink)
         stream: IWatchStream = sink
         return stream
@@ -247,10 +249,17 @@ class _ByteSink(_Sink):
 class _EventSink(_Sink):
     """Buffers watch frames, and returns decoded events."""
 
+    def __init__(self, stream: Any, turns: TurnBudget | None) -> None:
+        super().__init__(stream)
+        self._turns = turns
+
     async def next(self) -> WatchEvent | None:
         frame = await self._frame()
         if frame is None:
             return None
+        if self._turns is not None and len(frame) > LARGE:
+            # Written in the turn of the object's writer.
+            await self._turns.wait_next()
         event = orjson.loads(frame)
         if event["type"] == "ERROR":
             self.close()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from orchd.kinds.gotext.durations import DurationError, parse_duration
+from orchd.kinds.gotext.durations import DurationError, parse_seconds
 from orchd.kinds.simulated import PREFIX
 from orchd.simulation.settings import SimulationSettings
 
@@ -69,7 +69,7 @@ def _duration(notes: Mapping[str, str], name: str, default: float | None) -> flo
     if text == NEVER:
         return None
     try:
-        seconds = parse_duration(text) / 1e9
+        seconds = parse_seconds(text)
     except DurationError as error:
         raise AnnotationError(f"annotation {name}: {error}") from None
     if seconds < 0:

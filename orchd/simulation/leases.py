@@ -11,10 +11,10 @@ from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 
 from orchd.client.interfaces import IClient, ResourceRef
-from orchd.client.times import micro_time
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.times import microtime
 from orchd.txkit.background import Background
 from orchd.txkit.for_each import side_by_side
 from orchd.txkit.log import Logger
@@ -97,7 +97,7 @@ class LeaseKeeper:
             self.log.failure("failed to renew the lease of node {name}", name=name)
 
     async def _write(self, name: str) -> None:
-        spec = {"holderIdentity": name, "leaseDurationSeconds": DURATION, "renewTime": micro_time(self._wall())}
+        spec = {"holderIdentity": name, "leaseDurationSeconds": DURATION, "renewTime": microtime(self._wall())}
         known = self._written.get(name)
         if known is None:
             try:

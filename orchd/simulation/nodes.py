@@ -5,13 +5,13 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Any
 
-from orchd.client.times import second_time
 from orchd.dialect import Dialect
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.release import VERSION
 from orchd.kinds.simulated import LABEL, RUNTIME
+from orchd.kinds.times import seconds_of, timestamp
 from orchd.simulation.behaviour import NOT_READY, SILENT
-from orchd.simulation.pods import epoch
 from orchd.simulation.settings import SimulationSettings
 
 
@@ -63,21 +63,21 @@ class NodeForms:
     @staticmethod
     def silent(node: Object) -> bool:
         """True if an annotation makes this node stop reporting."""
-        return (node["metadata"].get("annotations") or {}).get(SILENT) == "true"
+        return fields.annotations_of(node).get(SILENT) == "true"
 
     def ready_at(self, node: Object, now: float) -> float:
         """Time at which the node is Ready, in seconds since the epoch; for a node that is being registered, from now."""
-        created = epoch(node["metadata"].get("creationTimestamp"))
+        created = seconds_of(node["metadata"].get("creationTimestamp"))
         return (now if created is None else created) + self._settings.node_startup_delay
 
     def status(self, node: Object, address: str, now: float) -> dict[str, Any]:
         """The current status of the node."""
-        old = node.get("status") or {}
+        old = fields.status(node)
         name = node["metadata"]["name"]
         # As node agents do, keep extended resources that someone wrote into the status.
         extended = {name: value for name, value in (old.get("capacity") or {}).items() if "/" in name}
         capacity = {**extended, **self._settings.capacity}
-        annotated = (node["metadata"].get("labels") or {}).get(LABEL) != "true"
+        annotated = fields.labels(node).get(LABEL) != "true"
         if annotated and old.get("capacity"):
             # The capacity was set by the client that registered the node.
             capacity = old["capacity"]
@@ -96,7 +96,7 @@ class NodeForms:
     def _conditions(self, node: Object, now: float) -> list[dict[str, Any]]:
         agent = self._dialect("{Short}let")
         words = self._dialect("{short}let")
-        reason = (node["metadata"].get("annotations") or {}).get(NOT_READY, "")
+        reason = fields.annotations_of(node).get(NOT_READY, "")
         if reason:
             ready = ("False", reason, "the simulation was asked to report this")
         elif now < self.ready_at(node, now):
@@ -109,14 +109,14 @@ class NodeForms:
             ("PIDPressure", "False", f"{agent}HasSufficientPID", f"{words} has sufficient PID available"),
             ("Ready", *ready),
         ]
-        before = {c["type"]: c for c in (node.get("status") or {}).get("conditions") or ()}
+        before = {c["type"]: c for c in fields.status(node).get("conditions") or ()}
         out = []
         for type_, status, why, message in rows:
             old = before.get(type_) or {}
             since = old.get("lastTransitionTime") if old.get("status") == status else None
             out.append({
                 "type": type_, "status": status, "reason": why, "message": message,
-                "lastHeartbeatTime": second_time(now), "lastTransitionTime": since or second_time(now),
+                "lastHeartbeatTime": timestamp(now), "lastTransitionTime": since or timestamp(now),
             })  # fmt: skip
         own = {row[0] for row in rows}
         return [*(c for t, c in before.items() if t not in own), *out]

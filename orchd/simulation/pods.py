@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from orchd.client.times import second_time
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import parse_time
 from orchd.kinds.simulated import RUNTIME
+from orchd.kinds.times import seconds_of, timestamp
 from orchd.simulation.behaviour import PodBehaviour
 
 #: Seconds between the end of a container and its restart, after the first one: doubled up to the longest.
@@ -34,7 +34,7 @@ def advance(
 ) -> Step:
     """The next step of a pod that is bound to a simulated node with the address `host`. A text instead of the behavior is
     the reason why the pod cannot start."""
-    metadata, old = pod["metadata"], pod.get("status") or {}
+    metadata, old = pod["metadata"], fields.status(pod)
     ended = old.get("phase") in ("Succeeded", "Failed")
     if metadata.get("deletionTimestamp"):
         end = _end_of_grace(metadata, behaviour)
@@ -49,13 +49,8 @@ def advance(
     return _running(pod, behaviour, host, addresses, now)
 
 
-def epoch(text: str | None) -> float | None:
-    """Seconds since the epoch of a time of the API, None for none."""
-    return parse_time(text).timestamp() if text else None
-
-
 def _end_of_grace(metadata: Mapping[str, Any], behaviour: PodBehaviour | str) -> float:
-    end = epoch(metadata["deletionTimestamp"]) or 0.0
+    end = seconds_of(metadata["deletionTimestamp"]) or 0.0
     delay = 0.0 if isinstance(behaviour, str) else behaviour.termination_delay
     asked = end - (metadata.get("deletionGracePeriodSeconds") or 0)
     return min(asked + delay, end)
@@ -63,7 +58,7 @@ def _end_of_grace(metadata: Mapping[str, Any], behaviour: PodBehaviour | str) ->
 
 def _removal(pod: Object, now: float) -> Step:
     """Remove the pod. A pod with finalizers first gets a status in which its containers have ended."""
-    metadata, old = pod["metadata"], pod.get("status") or {}
+    metadata, old = pod["metadata"], fields.status(pod)
     if not metadata.get("finalizers"):
         return Step(remove=True)
     open_ = [c for c in old.get("containerStatuses") or () if "running" in (c.get("state") or {})]
@@ -77,8 +72,8 @@ def _removal(pod: Object, now: float) -> Step:
 
 
 def _running(pod: Object, behaviour: PodBehaviour | str, host: str, addresses: Sequence[str], now: float) -> Step:
-    spec, old = pod["spec"], pod.get("status") or {}
-    start = epoch(old.get("startTime"))
+    spec, old = pod["spec"], fields.status(pod)
+    start = seconds_of(old.get("startTime"))
     begin = now if start is None else start
     deadline = spec.get("activeDeadlineSeconds")
     if deadline is not None and now >= begin + deadline:
@@ -96,7 +91,7 @@ def _running(pod: Object, behaviour: PodBehaviour | str, host: str, addresses: S
         **old,
         "phase": _phase(containers, spec.get("restartPolicy", "Always")),
         "hostIP": host,
-        "startTime": old.get("startTime") or second_time(now),
+        "startTime": old.get("startTime") or timestamp(now),
         "containerStatuses": containers,
     }
     own = [host] if spec.get("hostNetwork") else addresses
@@ -126,7 +121,7 @@ def _container(
         return _run(pod, container, dict(old or {}), behaviour, now)
     last = (old or {}).get("lastState") or {}
     if "terminated" in last:
-        again = (epoch(last["terminated"].get("finishedAt")) or now) + _backoff(count)
+        again = (seconds_of(last["terminated"].get("finishedAt")) or now) + _backoff(count)
         if now < again:
             return dict(old or {}), again
         return _run(pod, container, _begin(pod, container, count + 1, last, now), behaviour, now)
@@ -147,7 +142,7 @@ def _run(
         last = _end(status, 137, now)["state"]
         status = _begin(pod, container, behaviour.restarts, last, now)
         count = behaviour.restarts
-    since = epoch(status["state"]["running"]["startedAt"]) or now
+    since = seconds_of(status["state"]["running"]["startedAt"]) or now
     if behaviour.run_duration is not None:
         end = since + behaviour.run_duration
         if now >= end:
@@ -202,7 +197,7 @@ def _waiting(container: Mapping[str, Any], old: Mapping[str, Any] | None, reason
 def _begin(pod: Object, container: Mapping[str, Any], count: int, last: Mapping[str, Any], now: float) -> Status:
     return {
         "name": container["name"],
-        "state": {"running": {"startedAt": second_time(now)}},
+        "state": {"running": {"startedAt": timestamp(now)}},
         "lastState": dict(last),
         "ready": False,
         "restartCount": count,
@@ -214,12 +209,12 @@ def _begin(pod: Object, container: Mapping[str, Any], count: int, last: Mapping[
 
 
 def _end(status: Mapping[str, Any], code: int, now: float) -> Status:
-    begun = ((status.get("state") or {}).get("running") or {}).get("startedAt") or second_time(now)
+    begun = ((status.get("state") or {}).get("running") or {}).get("startedAt") or timestamp(now)
     terminated = {
         "exitCode": code,
         "reason": "Error" if code else "Completed",
         "startedAt": begun,
-        "finishedAt": second_time(now),
+        "finishedAt": timestamp(now),
         "containerID": status.get("containerID", ""),
     }
     return {**status, "state": {"terminated": terminated}, "ready": False, "started": False}
@@ -261,7 +256,7 @@ def _overdue(old: Mapping[str, Any]) -> Status:
 
 def _conditions(pod: Object, status: Mapping[str, Any], now: float, *, initialized: bool = True) -> list[Status]:
     """The conditions of a pod: those of the node agent, then the unchanged ones of other writers."""
-    old = {c["type"]: c for c in (pod.get("status") or {}).get("conditions") or ()}
+    old = {c["type"]: c for c in fields.status(pod).get("conditions") or ()}
     containers = status.get("containerStatuses") or ()
     unready = [c["name"] for c in containers if not c.get("ready")]
     why: dict[str, str] = {}
@@ -292,7 +287,7 @@ def _conditions(pod: Object, status: Mapping[str, Any], now: float, *, initializ
         truth, before = "True" if value else "False", old.get(type_)
         since = before.get("lastTransitionTime") if before and before.get("status") == truth else None
         out.append(
-            {"type": type_, "status": truth, "lastProbeTime": None, "lastTransitionTime": since or second_time(now), **reason}
+            {"type": type_, "status": truth, "lastProbeTime": None, "lastTransitionTime": since or timestamp(now), **reason}
         )
     own = {c["type"] for c in out}
     # Conditions of other writers are taken from `status`, which may be newer than the pod.

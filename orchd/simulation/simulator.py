@@ -15,12 +15,14 @@ from orchd.controllers.loop import ControlLoop
 from orchd.controllers.metrics import ControllerMetrics
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.times import seconds_of
 from orchd.simulation.addresses import NODE_RANGE, POD_RANGE, AddressPool, Network
 from orchd.simulation.behaviour import AnnotationError, PodBehaviour, pod_behaviour
 from orchd.simulation.leases import LeaseKeeper
 from orchd.simulation.nodes import NodeForms, differs
-from orchd.simulation.pods import advance, epoch
+from orchd.simulation.pods import advance
 from orchd.simulation.settings import SimulationSettings
 from orchd.txkit.log import Logger
 
@@ -34,7 +36,7 @@ Key = tuple[str, str]
 
 
 def _bound(pod: Object) -> Iterable[str]:
-    name = (pod.get("spec") or {}).get("nodeName")
+    name = fields.spec(pod).get("nodeName")
     return (str(name),) if name else ()
 
 
@@ -126,7 +128,7 @@ class Simulator:
             self._leases.drop(name)
         else:
             self._leases.keep(name, new["metadata"].get("uid", ""))
-            self._node_addresses.learn(name, (a["address"] for a in (new.get("status") or {}).get("addresses") or ()))
+            self._node_addresses.learn(name, (a["address"] for a in fields.status(new).get("addresses") or ()))
             self._node_loop.queue.add(name)
 
     def _pod_changed(self, event: str, old: Object | None, new: Object | None) -> None:
@@ -134,7 +136,7 @@ class Simulator:
             if old is not None:
                 self._pod_addresses.release(old["metadata"].get("uid", ""))
             return
-        status = new.get("status") or {}
+        status = fields.status(new)
         identity = new["metadata"].get("uid", "")
         if status.get("phase") in ("Succeeded", "Failed"):
             self._pod_addresses.release(identity)
@@ -160,7 +162,7 @@ class Simulator:
             return None
         now = self._wall()
         status = self._forms.status(node, self._address(name), now)
-        old = node.get("status") or {}
+        old = fields.status(node)
         if differs(old, status) or self._stale(old, now):
             await self._client.update(_NODES, "", name, {**node, "status": status}, subresource="status")
         starts = self._forms.ready_at(node, now) - now
@@ -178,7 +180,7 @@ class Simulator:
 
     @staticmethod
     def _stale(status: dict[str, Any], now: float) -> bool:
-        times = [epoch(c.get("lastHeartbeatTime")) or 0.0 for c in status.get("conditions") or () if c["type"] == "Ready"]
+        times = [seconds_of(c.get("lastHeartbeatTime")) or 0.0 for c in status.get("conditions") or () if c["type"] == "Ready"]
         return not times or now - times[0] >= _REPORT
 
     # -- pods
@@ -190,7 +192,7 @@ class Simulator:
         node = self._nodes.get("", pod["spec"].get("nodeName") or "")
         if node is None or node["metadata"]["name"] not in self._simulated or self._forms.silent(node):
             return None
-        host = next((a["address"] for a in (node.get("status") or {}).get("addresses") or () if a["type"] == "InternalIP"), "")
+        host = next((a["address"] for a in fields.status(node).get("addresses") or () if a["type"] == "InternalIP"), "")
         if not host:
             # Not reported yet; the node's first report is a change, after which its pods are processed again.
             return 1.0
@@ -209,12 +211,12 @@ class Simulator:
             return str(error)
 
     def _addresses(self, pod: Object, node: Object) -> list[str]:
-        status = pod.get("status") or {}
+        status = fields.status(pod)
         if status.get("podIPs"):
             return [each["ip"] for each in status["podIPs"]]
         if pod["spec"].get("hostNetwork"):
             return []
-        spec = node.get("spec") or {}
+        spec = fields.spec(node)
         texts = spec.get("podCIDRs") or ([spec["podCIDR"]] if spec.get("podCIDR") else [])
         networks: list[Network] = [ip_network(text) for text in texts] or [POD_RANGE]
         return self._pod_addresses.take(pod["metadata"].get("uid", ""), networks)

@@ -19,8 +19,7 @@ from orchd import errors
 from orchd.assembly.capabilities import capabilities
 from orchd.assembly.server import ApiServer
 from orchd.client.interfaces import ResourceRef
-from orchd.config import settings as configuration
-from orchd.config.options import Options
+from orchd.config.options import Options, from_options
 from orchd.pki.bootstrap import MASTERS, Files, write_private
 from orchd.pki.certificates import CLIENT, SERVER, Signed, chain_pem, issue_pair, load_chain, subject
 from orchd.pki.clientconfig import ClientConfig
@@ -117,7 +116,7 @@ class ClusterServer:
             *spec.flags,
             f"--data-dir={self.data}",
         ])
-        settings = configuration.from_options(options)
+        settings = from_options(options)
         self.dialect = settings.dialect
         make_signing_key(Files.below(self.data, settings.dialect), durable=self.persistent)
         write_private(tokens, f'{self.token},{self.dialect("{long}-admin")},admin,"{MASTERS}"\n'.encode(), durable=False)

@@ -21,8 +21,8 @@ from twisted.python.failure import Failure
 
 from orchd.assembly.capabilities import capabilities
 from orchd.assembly.server import ApiServer
-from orchd.config import settings as configuration
-from orchd.config.options import Options
+from orchd.config.options import Options, from_options
+from orchd.config.settings import Settings
 from orchd.dialect import KUBERNETES
 from orchd.store.memory import MemoryStore
 from orchd.testing.cluster_flags import DEFAULT_GATES
@@ -76,7 +76,7 @@ def _is_double(url: str) -> bool:
         return False
 
 
-def read_settings(arguments: list[str], folder: Path) -> configuration.Settings:
+def read_settings(arguments: list[str], folder: Path) -> Settings:
     """The server's settings. Raises usage.UsageError and ValueError that name the flag."""
     flags = list(map_flags(arguments))
     defaults = [f"--dialect={KUBERNETES.name}", "--scheduler=false", f"--data-dir={folder}"]
@@ -86,7 +86,7 @@ def read_settings(arguments: list[str], folder: Path) -> configuration.Settings:
         defaults.append("--controllers=-*")
     options = Options(capabilities=capabilities())
     options.parseOptions([*defaults, *flags])
-    return configuration.from_options(options)
+    return from_options(options)
 
 
 def make_server(reactor: Any, arguments: list[str], folder: Path, failed: Callable[[Failure], None]) -> ApiServer:

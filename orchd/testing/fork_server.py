@@ -17,7 +17,6 @@ import shutil
 import signal
 import socket
 import sys
-from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,6 +28,7 @@ from orchd.testing.fork_client import FOLDER_PREFIX
 from orchd.testing.kept_modules import kept_modules
 from orchd.testing.process_lifetime import die_with_parent, is_running, open_process
 from orchd.testing.run_folder import remove_abandoned
+from orchd.txkit.lru_cache import LruCache
 
 #: Limit of templates. The least recently used one ends first, after the clusters that were forked from it.
 _MAX_TEMPLATES = 8
@@ -129,7 +129,7 @@ class ForkServer:
     def __init__(self, owner: int, folder: Path) -> None:
         self._owner = owner
         self._folder = folder
-        self._templates: OrderedDict[str, socket.socket] = OrderedDict()
+        self._templates: LruCache[str, socket.socket] = LruCache(_MAX_TEMPLATES, socket.socket.close)
         self._template_count = 0
         self._prepared_entries: set[str] = set()
 
@@ -166,18 +166,16 @@ class ForkServer:
         if template is not None:
             try:
                 fork_channel.send(template, message, descriptor)
-                self._templates.move_to_end(key)
                 return
             except OSError:
                 # The template has ended.
-                self._drop(key)
+                template.close()
+                self._templates.remove(key)
         fork_channel.send(self._make_template(key, message["spec"], descriptor), message, descriptor)
 
     def _make_template(self, key: str, spec: Any, descriptor: int) -> socket.socket:
         from orchd.testing.cluster_main import run_template
 
-        while len(self._templates) >= _MAX_TEMPLATES:
-            self._drop(next(iter(self._templates)))
         ours, theirs = socket.socketpair()
         self._template_count += 1
         folder = self._folder / f"template-{self._template_count}"
@@ -193,11 +191,8 @@ class ForkServer:
 
         fork_child(run)
         theirs.close()
-        self._templates[key] = ours
+        self._templates.put(key, ours)
         return ours
-
-    def _drop(self, key: str) -> None:
-        self._templates.pop(key).close()
 
 
 if __name__ == "__main__":

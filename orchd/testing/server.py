@@ -29,8 +29,7 @@ from zope.interface import implementer
 
 from orchd.assembly.capabilities import capabilities
 from orchd.assembly.server import ApiServer
-from orchd.config import settings as configuration
-from orchd.config.options import Options
+from orchd.config.options import Options, from_options
 from orchd.kinds.identity import AUTHENTICATED_GROUP, MASTERS_GROUP, User
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.local import LocalClient
@@ -236,7 +235,7 @@ def make_server(
     # A list, to which a flag of the caller would be added.
     none = [] if any(flag.startswith("--controllers=") for flag in flags) else ["--controllers=-*"]
     options.parseOptions([*none, "--scheduler=false", *flags, f"--data-dir={folder}"])
-    settings = configuration.from_options(options)
+    settings = from_options(options)
     clock = StillReactor()
     clock.advance(NOW)
     now = wall()

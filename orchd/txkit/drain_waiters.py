@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, fail, succeed
 
 
 class DrainWaiters:
@@ -21,6 +21,12 @@ class DrainWaiters:
         waiting: Deferred[None] = Deferred(self._waiting.remove)
         self._waiting.append(waiting)
         return waiting
+
+    def writable(self, why: type[Exception], *, closed: bool, paused: bool) -> Deferred[None]:
+        """The state of a stream as a Deferred: fires if it accepts data now, fails with `why` if it is closed, and waits else."""
+        if closed:
+            return fail(why())
+        return self.wait() if paused else succeed(None)
 
     def opened(self) -> None:
         """Resume all waiters. Waits that begin during this call end at the next one."""

@@ -11,14 +11,19 @@ V = TypeVar("V")
 
 
 class LruCache(Generic[K, V]):
-    """At most `capacity` entries; `get` and `put` count as use."""
+    """At most `capacity` entries; `get` and `put` count as use. `evicted` is called with each value that gives way to another key."""
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int, evicted: Callable[[V], object] = lambda value: None) -> None:
         self._capacity = capacity
+        self._evicted = evicted
         self._entries: OrderedDict[K, V] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._entries)
+
+    def __iter__(self) -> Iterator[K]:
+        """A snapshot of all keys, the least recently used first; does not count as use."""
+        return iter(list(self._entries))
 
     def get(self, key: K) -> V | None:
         """The value of `key`, None without one."""
@@ -32,7 +37,7 @@ class LruCache(Generic[K, V]):
         self._entries[key] = value
         self._entries.move_to_end(key)
         if len(self._entries) > self._capacity:
-            self._entries.popitem(last=False)
+            self._evicted(self._entries.popitem(last=False)[1])
 
     def obtain(self, key: K, make: Callable[[], V]) -> V:
         """The value of `key`; on a miss, the value of `make()`, which is added."""

@@ -8,9 +8,13 @@ from OpenSSL import SSL
 from twisted.internet import ssl
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IOpenSSLClientConnectionCreator
-from twisted.web.iweb import IBodyProducer
+from twisted.web.iweb import IBodyProducer, IPolicyForHTTPS
 from zope.interface import implementer
 
+from orchd.txkit.lru_cache import LruCache
+
+#: Names of servers whose TLS settings are kept, for each policy.
+_MOST_NAMES = 64
 _END = b"-----END CERTIFICATE-----"
 
 
@@ -46,6 +50,27 @@ class UnverifiedConnection:
 
     def clientConnectionForTLS(self, protocol: Any) -> SSL.Connection:
         return SSL.Connection(self._context, None)
+
+
+@implementer(IPolicyForHTTPS)
+class ServerPolicy:
+    """Verifies servers by `authority` (PEM; b"": the CAs that this machine trusts), under `name` or else the host of the URL; with
+    `unchecked` not at all. Presents `own`. Raises OpenSSL.crypto.Error for an unreadable authority."""
+
+    def __init__(self, authority: bytes, own: ssl.PrivateCertificate | None, *, unchecked: bool = False, name: str = "") -> None:
+        self._trust = trust_roots(authority) if authority else ssl.platformTrust()
+        self._own = own
+        self._unchecked = unchecked
+        self._name = name
+        self._options: LruCache[str, Any] = LruCache(_MOST_NAMES)
+
+    def creatorForNetloc(self, hostname: bytes, port: int) -> Any:
+        if self._unchecked:
+            return UnverifiedConnection(self._own)
+        name = self._name or hostname.decode("ascii").strip("[]")
+        return self._options.obtain(
+            name, lambda: ssl.optionsForClientTLS(name, trustRoot=self._trust, clientCertificate=self._own)
+        )
 
 
 def trust_roots(pem: bytes) -> Any:

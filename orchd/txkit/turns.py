@@ -40,6 +40,15 @@ class TurnBudget:
         self._waiting.append(waiting)
         await waiting
 
+    async def wait_next(self) -> None:
+        """Continue in a later turn, for work that would be long by itself."""
+        if self._began is None:
+            self._began = self._clock.seconds()
+        self._schedule()
+        waiting: Deferred[None] = Deferred(self._waiting.remove)
+        self._waiting.append(waiting)
+        await waiting
+
     def _spent(self) -> bool:
         return self._began is not None and self._clock.seconds() - self._began >= self._seconds
 

@@ -15,8 +15,7 @@ from orchd.assembly.capabilities import capabilities
 from orchd.assembly.checks import checks
 from orchd.assembly.custom_kinds import enabled_catalog
 from orchd.config import choices
-from orchd.config import settings as configuration
-from orchd.config.options import Options
+from orchd.config.options import Options, from_options
 from orchd.controllers.table import CONTROLLERS
 from orchd.dialect import ORCH
 from orchd.server.admission import builtin
@@ -150,7 +149,7 @@ def test_runtime_config(tmp_path: Path, flag: str, there: Any, gone: Any) -> Non
     options = Options()
     off = "--enable-priority-and-fairness=false"
     options.parseOptions([f"--data-dir={tmp_path}", "--controllers=-*", off, f"--runtime-config={flag}"])
-    catalog = enabled_catalog(configuration.from_options(options))
+    catalog = enabled_catalog(from_options(options))
     assert all(catalog.resource(*key) for key in there) and not any(catalog.resource(*key) for key in gone)
     for group in catalog.groups:
         assert group.versions and all(catalog.in_version(group.name, v) for v in group.versions)

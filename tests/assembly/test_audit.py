@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from orchd.client.interfaces import ResourceRef
-from orchd.config import settings
-from orchd.config.options import Options
+from orchd.config.options import Options, from_options
 from orchd.testing.server import make_server, run, user
 
 CONFIGS = ResourceRef("", "v1", "configmaps")
@@ -114,5 +113,5 @@ def test_conflicting_flags_are_refused(argv: list[str], message: str) -> None:
     with pytest.raises(Exception, match="audit") as refused:
         options = Options()
         options.parseOptions(argv)
-        settings.from_options(options)
+        from_options(options)
     assert str(refused.value) == message

@@ -10,8 +10,7 @@ from OpenSSL import SSL
 
 from orchd.assembly.capabilities import capabilities
 from orchd.assembly.files import prepare
-from orchd.config.options import Options
-from orchd.config.settings import from_options
+from orchd.config.options import Options, from_options
 from orchd.pki.certificates import chain_pem, new_authority
 from orchd.server.http.tls import KeyPairFiles, ServerContexts, TlsSettings
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import orchd.controllers
 from orchd.assembly.controllers import controller_settings
 from orchd.config.table import component_table, table
-from orchd.config.values import default
 from orchd.controllers.settings import ControllerSettings
 from orchd.dialect import ORCH
 
@@ -29,15 +28,15 @@ def test_every_setting_is_read_by_a_controller() -> None:
 def test_settings_and_flags_agree() -> None:
     """Each field has a flag with the same default in the combined server and in the controller manager."""
     for flags in (table(), component_table("controller-manager")):
-        usual = {flag.name: default(flag.type, ORCH(flag.default)) for flag in flags}
+        usual = flags.defaults(ORCH)
         assert controller_settings(usual) == ControllerSettings()
-        built = {flag.name for flag in flags if flag.built}
+        settable = {flag.name for flag in flags if flag.settable}
         named = {_flag(field.name) for field in fields(ControllerSettings)}
-        assert named - built == {"concurrent-rc-syncs"}, "which release 1.23 has as a setting alone"
+        assert named - settable == {"concurrent-rc-syncs"}, "which release 1.23 has as a setting alone"
 
 
 def test_controllers_read_the_values_of_flags() -> None:
     """The controllers read the values of the flags."""
-    usual = {flag.name: default(flag.type, ORCH(flag.default)) for flag in table()}
+    usual = table().defaults(ORCH)
     chosen = controller_settings({**usual, "concurrent-deployment-syncs": 9, "terminated-pod-gc-threshold": 3})
     assert (chosen.concurrent_deployment_syncs, chosen.terminated_pod_gc_threshold) == (9, 3)

@@ -14,8 +14,7 @@ from zope.interface import implementer
 
 from orchd.assembly.capabilities import capabilities
 from orchd.assembly.nodes import node_upstreams
-from orchd.config import settings as configuration
-from orchd.config.options import Options
+from orchd.config.options import Options, from_options
 from orchd.server.pipeline.verbs.subresources.addresses import AddressNotAllowedError
 from orchd.server.pipeline.verbs.subresources.locations import Location
 from orchd.txkit.coroutines import start
@@ -40,7 +39,7 @@ def upstreams(folder: Path, *addresses: str) -> tuple[Any, Any]:
     options.parseOptions([f"--data-dir={folder}"])
     reactor: Any = MemoryReactorClock()
     reactor.installNameResolver(Names(*addresses))
-    return node_upstreams(configuration.from_options(options), reactor), reactor
+    return node_upstreams(from_options(options), reactor), reactor
 
 
 NODE = Location(scheme="https", host="node", port=10250)

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from twisted.python.usage import UsageError
 
-from orchd.config import settings
-from orchd.config.options import Options
+from orchd.config.options import Options, from_options
 from orchd.kinds.identity import User
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.pipeline.interfaces import Request, Response
@@ -71,4 +70,4 @@ def test_invalid_ui_values_are_refused() -> None:
     options = Options()
     with pytest.raises(UsageError, match="ui"):
         options.parseOptions(["--ui=maybe"])
-    assert settings.from_options(Options()).serving.ui == "auto"
+    assert from_options(Options()).serving.ui == "auto"

@@ -122,7 +122,8 @@ def test_component_flag_tables_are_subsets_of_the_servers(name: str) -> None:
     flags = component_table(name)
     assert {flag.name for flag in flags} <= {flag.name for flag in table()}
     assert not [flag.name for flag in flags if flag.name in ("data-dir", "scheduler", "etcd-servers")]
-    assert all(flag.built for flag in flags if flag.own)
+    assert not [flag.name for flag in flags if flag.separate]
+    assert flags["master"].settable and not table()["master"].settable
 
 
 def test_flags_of_a_separate_process_warn() -> None:

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from twisted.python.usage import UsageError
 
-from orchd.config.options import Options, TwistdOptions, from_mapping
-from orchd.config.settings import Capabilities, from_options, object_settings
+from orchd.config.capabilities import Capabilities
+from orchd.config.options import Options, TwistdOptions, from_mapping, from_options
+from orchd.config.settings import object_settings
 from orchd.config.table import table
-from orchd.config.values import show
 from orchd.dialect import KUBERNETES, ORCH
 from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.gates import GATES
@@ -154,10 +154,10 @@ def test_invalid_flags_are_named(argv: list[str], message: str) -> None:
     assert error_of(*argv) == message
 
 
-def test_unbuilt_default_is_accepted() -> None:
-    """A flag whose feature is not built may still be given its default."""
-    options = parse("--audit-log-format=json", "--oidc-signing-algs=RS256")
-    assert (options["audit-log-format"], list(options["oidc-signing-algs"])) == ("json", ["RS256"])
+def test_default_of_a_flag_without_effect_is_accepted() -> None:
+    """A flag that can have no effect may still be given its default."""
+    assert parse("--etcd-servers-overrides=", "--cluster-name=orch")["cluster-name"] == "orch"
+    assert "can have no effect: there is no cloud provider" in error_of("--cluster-name=other")
 
 
 def test_names_in_either_dialect_are_accepted() -> None:
@@ -176,7 +176,7 @@ def test_default_settings() -> None:
     assert settings.authorization.modes == ("RBAC",)
     assert settings.serving.min_tls == "VersionTLS12"
     assert settings.serving.cert_dir == settings.storage.data_dir + "/pki"
-    assert settings.api.service_ranges == (ip_network("10.0.0.0/24"),)
+    assert settings.api.service_cluster_ip_range == (ip_network("10.0.0.0/24"),)
     assert settings.authentication.service_accounts.issuers == (ORCH("https://{long}.default.svc"),)
     assert "NamespaceLifecycle" in settings.admission.plugins
     assert "NodeRestriction" not in settings.admission.plugins
@@ -228,6 +228,7 @@ GROUP_OF_FLOWS = ORCH("flowcontrol.apiserver.{abbr}.io")
     [
         ("api/all=false", "invalid key with only api/all=false"),
         ("api/beta=1", '"api/beta=1": the value must be true or false'),
+        ("api/beta", '"api/beta=": the value must be true or false'),
         ("apps/v1=yes", '"apps/v1=yes": the value must be true or false'),
         ("apps/v9=false", 'unknown API version "apps/v9": did you mean "apps/v1"?'),
         ("apps/v1/a/b=true", 'unknown API version "apps/v1/a/b": did you mean "apps/v1"?'),
@@ -247,7 +248,7 @@ def test_unusable_runtime_config(value: str, message: str) -> None:
     [
         "apps/v1beta1", "extensions/v1beta1", "extensions/v1beta1/ingresses", "api/legacy",
         *(ORCH(f"{group}.{{abbr}}.io/{version}") for group, version in (
-            ("authentication", "v1beta1"), ("authorization", "v1beta1"), ("admissionregistration", "v1beta1"), ("imagepolicy", "v1alpha1"),
+            ("authentication", "v1beta1"), ("authorization", "v1beta1"), ("imagepolicy", "v1alpha1"),
             ("rbac.authorization", "v1beta1"), ("networking", "v1beta1"), ("scheduling", "v1alpha1"), ("admission", "v1"),
             ("eventratelimit.admission", "v1alpha1"),
         )),
@@ -258,6 +259,24 @@ def test_keys_of_former_versions_warn(key: str, on: str) -> None:
     settings = from_options(parse(f"--runtime-config={key}={on}"))
     assert len(settings.warnings) == 1 and f"{key} " in settings.warnings[0] and settings.warnings[0].endswith("no effect")
     assert builtin_catalog(ORCH, enabled=settings.api.runtime.enabled) is builtin_catalog(ORCH)
+
+
+def test_turning_off_an_unknown_resource_warns() -> None:
+    """What is not served stays so; to turn it on is an error."""
+    settings = from_options(parse("--runtime-config=apps/v1/deployment=false"))
+    assert settings.warnings == (
+        '--runtime-config: unknown resource of apps/v1 "deployment": did you mean "deployments"?: apps/v1/deployment has no effect',
+    )
+    assert builtin_catalog(ORCH, enabled=settings.api.runtime.enabled) is builtin_catalog(ORCH)
+
+
+@pytest.mark.parametrize("group", ["apiextensions", "admissionregistration"])
+def test_versions_that_only_their_own_key_enables(group: str) -> None:
+    """Versions that the reference has removed are not among those of api/all and api/beta."""
+    group = ORCH(f"{group}.{{abbr}}.io")
+    for value, on in (("api/all=true,api/beta=true", False), (f"{group}/v1beta1=true", True), (f"{group}/v1beta1", True)):
+        runtime = from_options(parse(f"--runtime-config={value}")).api.runtime
+        assert runtime.enabled(group, "v1beta1", False) is on
 
 
 def test_always_allow_turns_anonymous_off() -> None:
@@ -311,7 +330,7 @@ def test_gates_choose_controllers_and_plugins() -> None:
 
 
 def test_help_exits_with_success(capsys: pytest.CaptureFixture[str]) -> None:
-    """--help prints the built flags with their help and exits with status 0."""
+    """--help prints the flags with their help and exits with status 0."""
     with pytest.raises(SystemExit) as caught:
         parse("--help")
     assert caught.value.code == 0
@@ -354,7 +373,7 @@ def test_show_every_default() -> None:
     """Every default can be formatted, and no flag is in the table twice in any spelling."""
     options = parse()
     for flag in options.flags:
-        show(flag.type, options.by_name[flag.name])
+        flag.type.show(options.by_name[flag.name])
     assert len({s for f in options.flags for s in {f.spelled()}}) == len(options.flags)
 
 

@@ -19,8 +19,7 @@ from orchd.client.bodies import JSON, BodyCodec
 from orchd.client.interfaces import IClient, ResourceRef
 from orchd.client.protobuf_bodies import ProtobufBodies
 from orchd.client.remote import ClientOptions, RemoteClient
-from orchd.config import settings
-from orchd.config.options import Options
+from orchd.config.options import Options, from_options
 from orchd.pki import clientconfig
 from orchd.testing.client_contract import CHECKS, NAMESPACES, ClientSubject
 
@@ -45,7 +44,7 @@ async def server(folder: Path) -> AsyncIterator[ApiServer]:
             f"--token-auth-file={folder / 'tokens.csv'}",
         ]
     )
-    running = ApiServer(settings.from_options(options), reactor)
+    running = ApiServer(from_options(options), reactor)
     running.service.startService()
     await running.service.wait_ready()
     yield running

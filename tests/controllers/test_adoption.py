@@ -10,8 +10,9 @@ from orchd.client.interfaces import ResourceRef
 from orchd.controllers.adoption import Parent, claim, claim_members, controlled_by
 from orchd.controllers.expectations import Expectations
 from orchd.controllers.members import Census, Members
-from orchd.controllers.objects import PODS, REPLICA_SETS, index_by_controller, owner_reference
+from orchd.controllers.objects import PODS, REPLICA_SETS, index_by_controller
 from orchd.errors import ApiError
+from orchd.kinds.fields import owner_reference
 from orchd.kinds.objects.selectors import LabelSelector
 from orchd.testing.informers import MemoryInformer
 from orchd.testing.server import run

@@ -11,7 +11,7 @@ from orchd.client.interfaces import ResourceRef
 from orchd.controllers.autoscaling import replicas
 from orchd.controllers.autoscaling.controller import AUTOSCALERS
 from orchd.controllers.autoscaling.evaluation import EvaluationError, Evaluator, Proposal, Target
-from orchd.controllers.autoscaling.metrics import MetricsClient, PodMetric
+from orchd.controllers.autoscaling.metrics import MetricsClient, MetricsError, PodMetric, _window
 from orchd.controllers.autoscaling.normalization import Bounds, History, normalize
 from orchd.controllers.autoscaling.replicas import Tuning
 from orchd.controllers.objects import DEPLOYMENTS
@@ -432,3 +432,15 @@ def test_custom_kind_with_scale_is_scaled(cluster: Cluster) -> None:
     found = cluster.get(widgets, "w")
     assert found is not None and found["spec"]["size"] == 3
     assert conditions(cluster)[0] == ("AbleToScale", "True", "SucceededRescale")
+
+
+@pytest.mark.parametrize(("window", "seconds"), [("30s", 30.0), ("1m30s", 90.0), ("500ms", 0.5), ("", 60.0), (None, 60.0)])
+def test_windows_of_metrics(window: str | None, seconds: float) -> None:
+    """A window is a duration with any unit; a minute if it is absent."""
+    assert _window(window) == seconds
+
+
+def test_invalid_window_is_an_error() -> None:
+    """A window that is no duration is an error of the metric."""
+    with pytest.raises(MetricsError, match="unknown unit"):
+        _window("5d")

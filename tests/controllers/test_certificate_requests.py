@@ -16,12 +16,12 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
 from orchd.client.interfaces import ResourceRef
-from orchd.client.times import second_time
 from orchd.controllers.certificates.cleaner import end_of
 from orchd.controllers.certificates.requests import requests_ref
 from orchd.controllers.objects import CONFIG_MAPS, SECRETS
 from orchd.dialect import CLUSTER_INFO_KEY, ORCH
 from orchd.errors import ApiError
+from orchd.kinds.times import timestamp
 from orchd.pki.certificates import chain_pem, new_authority
 from orchd.pki.keys import private_pem
 from orchd.testing.server import NOW, run
@@ -199,7 +199,7 @@ def test_old_requests_are_deleted(requests: Requests) -> None:
 
 def decided(**times: float) -> list[dict[str, Any]]:
     """Conditions that were set this many seconds after the start."""
-    return [{"type": type_, "status": "True", "lastUpdateTime": second_time(NOW + at)} for type_, at in times.items()]
+    return [{"type": type_, "status": "True", "lastUpdateTime": timestamp(NOW + at)} for type_, at in times.items()]
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_cleanup_time_of_a_request(conditions: list[dict[str, Any]], lifetime: f
     if lifetime is not None:
         made = new_authority("x", now=datetime.fromtimestamp(NOW, UTC), lifetime=timedelta(seconds=lifetime))
         status["certificate"] = base64.b64encode(chain_pem(made.certificate)).decode()
-    found = end_of({"metadata": {"creationTimestamp": second_time(NOW)}, "status": status})
+    found = end_of({"metadata": {"creationTimestamp": timestamp(NOW)}, "status": status})
     assert (None if found is None else found - NOW) == end
 
 

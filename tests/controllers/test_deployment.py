@@ -10,7 +10,7 @@ from orchd.client.interfaces import ResourceRef
 from orchd.controllers.deployment import conditions, sizing
 from orchd.controllers.objects import DEPLOYMENTS, PODS, REPLICA_SETS
 from orchd.dialect import ORCH
-from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.times import timestamp
 from tests.controllers.cluster_support import Cluster, template
 
 #: Controllers of `cluster`.

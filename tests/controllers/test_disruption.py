@@ -10,7 +10,7 @@ from orchd.client.interfaces import ResourceRef
 from orchd.controllers.disruption import budget as counting
 from orchd.controllers.objects import DEPLOYMENTS, PODS
 from orchd.errors import ApiError
-from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.times import timestamp
 from orchd.testing.server import run
 from tests.controllers.cluster_support import Cluster, template
 

@@ -13,8 +13,7 @@ from twisted.python.usage import UsageError
 import orchd.plugins
 from orchd.assembly.capabilities import capabilities
 from orchd.client.interfaces import ResourceRef
-from orchd.config.options import Options
-from orchd.config.settings import from_options
+from orchd.config.options import Options, from_options
 from orchd.controllers.dropins import drop_ins
 from orchd.controllers.objects import CONFIG_MAPS, NAMESPACES
 from orchd.dialect import ORCH

@@ -30,7 +30,7 @@ from orchd.controllers.replicaset import ReplicaSetController
 from orchd.controllers.statefulset.controller import StatefulSetController
 from orchd.controllers.ttl_after_finished import TtlAfterFinished
 from orchd.errors import ApiError
-from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.times import timestamp
 from orchd.testing.server import NOW, run
 from tests.controllers.cluster_support import template
 from tests.controllers.lagging_support import LaggingCluster, StartLagging

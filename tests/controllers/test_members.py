@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from orchd.controllers.members import Census, Members
-from orchd.controllers.objects import seconds_of, spec
 from orchd.controllers.pods import deletion_order
 from orchd.controllers.selection import index_by_selector, list_selecting
+from orchd.kinds.fields import spec
 from orchd.kinds.objects.selectors import LabelSelector
+from orchd.kinds.times import seconds_of
 from orchd.testing.informers import MemoryInformer
 
 COST = "example/cost"

@@ -10,13 +10,13 @@ import pytest
 from twisted.internet.task import Clock
 
 from orchd.client.interfaces import ResourceRef
-from orchd.client.times import micro_time, second_time
 from orchd.controllers.nodelifecycle.controller import _TAINTING_PERIOD
 from orchd.controllers.nodelifecycle.eviction import TaintEviction, tolerated_for
 from orchd.controllers.nodelifecycle.zones import FULL, NORMAL, PARTIAL, Zones, zone_of, zone_state
 from orchd.controllers.objects import BY_NODE, NODES, PODS, pods_node
 from orchd.controllers.settings import ControllerSettings
 from orchd.dialect import ORCH
+from orchd.kinds.times import microtime, timestamp
 from orchd.testing.informers import MemoryInformer
 from orchd.testing.server import NOW, run
 from tests.controllers.cluster_support import Cluster
@@ -36,7 +36,7 @@ class Nodes:
         self.alive: set[str] = set()
 
     def add(self, name: str, ready: str = "True", **spec: Any) -> None:
-        conditions = [{"type": "Ready", "status": ready, "lastHeartbeatTime": second_time(NOW), "lastTransitionTime": second_time(NOW)}]
+        conditions = [{"type": "Ready", "status": ready, "lastHeartbeatTime": timestamp(NOW), "lastTransitionTime": timestamp(NOW)}]
         node = {"metadata": {"name": name, "labels": {ORCH("{long}.io/os"): "linux"}}, "spec": spec}
         self.cluster.create(NODES, {**node, "status": {"conditions": conditions if ready else []}}, "")
         self.cluster.create(LEASES, {"metadata": {"name": name}, "spec": {"holderIdentity": name}}, LEASE_NAMESPACE)
@@ -47,7 +47,7 @@ class Nodes:
         for step in range(seconds):
             if step % 10 == 0:
                 for name in self.alive:
-                    renewed = {"spec": {"renewTime": micro_time(NOW + self.cluster.passed)}}
+                    renewed = {"spec": {"renewTime": microtime(NOW + self.cluster.passed)}}
                     run(self.cluster.client.patch(LEASES, LEASE_NAMESPACE, name, renewed, content_type="application/merge-patch+json"))
             self.cluster.settle(1)
 
@@ -164,7 +164,7 @@ def test_returning_node_loses_its_taints_and_keeps_its_pods(nodes: Nodes) -> Non
     nodes.pass_(70)
     assert (UNREACHABLE, "NoExecute") in nodes.taints("a")
     nodes.alive.add("a")
-    back = [{"type": "Ready", "status": "True", "lastHeartbeatTime": second_time(NOW + 1000)}]
+    back = [{"type": "Ready", "status": "True", "lastHeartbeatTime": timestamp(NOW + 1000)}]
     nodes.cluster.patch(NODES, "a", {"status": {"conditions": back}}, "", "status")
     nodes.pass_(10)
     assert nodes.taints("a") == set()
@@ -198,7 +198,7 @@ def test_taints_are_removed_when_the_last_node_is_lost(nodes: Nodes) -> None:
     nodes.pass_(60)
     assert (UNREACHABLE, "NoExecute") not in nodes.taints("a") | nodes.taints("b")
     nodes.alive.add("b")
-    back = [{"type": "Ready", "status": "True", "lastHeartbeatTime": second_time(NOW + 1000)}]
+    back = [{"type": "Ready", "status": "True", "lastHeartbeatTime": timestamp(NOW + 1000)}]
     nodes.cluster.patch(NODES, "b", {"status": {"conditions": back}}, "", "status")
     nodes.pass_(70)
     assert (UNREACHABLE, "NoExecute") in nodes.taints("a")
@@ -230,7 +230,7 @@ def test_node_that_returned_before_tainting_is_tainted_later(nodes: Nodes) -> No
             break
     assert len(waiting) == 1
     nodes.alive.add(waiting[0])
-    conditions = [{"type": "Ready", "status": "True", "lastHeartbeatTime": second_time(NOW + 50), "lastTransitionTime": second_time(NOW + 50)}]
+    conditions = [{"type": "Ready", "status": "True", "lastHeartbeatTime": timestamp(NOW + 50), "lastTransitionTime": timestamp(NOW + 50)}]
     nodes.cluster.patch(NODES, waiting[0], {"status": {"conditions": conditions}}, "", subresource="status")
     nodes.pass_(20)
     assert (UNREACHABLE, "NoExecute") not in nodes.taints(waiting[0])

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from orchd.client.interfaces import ResourceRef
-from orchd.controllers.objects import PODS, QUOTAS, REPLICA_SETS, labels
-from orchd.kinds.objects.scalars import timestamp
+from orchd.controllers.objects import PODS, QUOTAS, REPLICA_SETS
+from orchd.kinds.fields import labels
+from orchd.kinds.times import timestamp
 from orchd.testing.server import NOW, run
 from tests.controllers.cluster_support import Cluster, template
 

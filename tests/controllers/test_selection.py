@@ -8,9 +8,9 @@ import pytest
 from twisted.internet.task import Clock
 
 from orchd.controllers.loop import RetryError
-from orchd.controllers.objects import spec
 from orchd.controllers.podviews import PodsByOwner, view
 from orchd.controllers.selection import SelectedPods
+from orchd.kinds.fields import spec
 from orchd.kinds.objects.selectors import LabelSelector
 from orchd.testing.informers import MemoryInformer
 from orchd.testing.server import run

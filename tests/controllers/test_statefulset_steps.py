@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from orchd.client.interfaces import ResourceRef
-from orchd.controllers.objects import PODS, STATEFUL_SETS, labels
+from orchd.controllers.objects import PODS, STATEFUL_SETS
 from orchd.controllers.statefulset.controller import StatefulSetController
-from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.fields import labels
+from orchd.kinds.times import timestamp
 from orchd.testing.server import NOW
 from tests.controllers.cluster_support import Cluster, template
 from tests.controllers.lagging_support import StartLagging

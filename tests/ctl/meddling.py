@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchd.client.interfaces import Answer
+from orchd.client.interfaces import Answer, IByteStream
 from orchd.client.requests import Call
 from tests.ctl.ctl_runner import Ctl
 
@@ -22,7 +22,7 @@ def precede(ctl: Ctl, monkeypatch: pytest.MonkeyPatch, before: Before) -> list[C
 
     def client(*user: str, **more: Any) -> Any:
         inner: Any = make(*user, **more)
-        exchange = inner.exchange
+        exchange, stream = inner.exchange, inner.stream
 
         async def preceded(call: Call) -> Answer:
             calls.append(call)
@@ -30,7 +30,13 @@ def precede(ctl: Ctl, monkeypatch: pytest.MonkeyPatch, before: Before) -> list[C
             answer: Answer = await exchange(call)
             return answer
 
-        inner.exchange = preceded
+        async def preceded_stream(call: Call, seconds: float) -> IByteStream:
+            calls.append(call)
+            await before(call)
+            opened: IByteStream = await stream(call, seconds)
+            return opened
+
+        inner.exchange, inner.stream = preceded, preceded_stream
         return inner
 
     monkeypatch.setattr(ctl.server, "client", client)

@@ -14,7 +14,7 @@ from orchd.kinds.digits import BEYOND, int64, integer, is_whole
 from orchd.kinds.gotext.durations import DurationError, parse_duration
 from orchd.kinds.objects import list_options, scalars
 from orchd.kinds.objects.selectors import LabelSelector
-from orchd.kinds.objects.validate import cron, names
+from orchd.kinds.objects.validate import names
 from orchd.kinds.patch import fieldset
 from orchd.kinds.shorttexts import LONGEST, remember_short
 
@@ -65,12 +65,6 @@ def test_parsers_accept_or_refuse_huge_numbers(read: Callable[[], Any]) -> None:
         read()
     except (json_.JSONError, yaml_.YAMLError, scalars.ScalarError, DurationError, ApiError, fieldset.FieldSetError) as error:
         assert "Exceeds the limit" not in str(error)
-
-
-def test_huge_numbers_in_schedules_are_out_of_range() -> None:
-    """A huge number in a schedule is out of range like any other too large number."""
-    with pytest.raises(ValueError, match="value out of range"):
-        cron._number(MANY, {})
 
 
 def test_resource_versions_have_64_bits() -> None:

@@ -130,7 +130,7 @@ def _assert_agreement(harness: SchedulerHarness, evaluation: Evaluation, incomin
             plugin.prepare_plain(plain_state, incoming)
     for part in evaluation.filters:
         compiled = part.compiled
-        codes = np.zeros(snapshot.size, dtype=np.int64) if compiled is None else part.codes if part.local else compiled.codes(None)
+        codes = np.zeros(snapshot.size, dtype=np.int64) if compiled is None else part.column if part.local else compiled.codes(None)
         assert codes is not None
         for row in rows.tolist():
             status = part.plugin.filter(plain_state, incoming, snapshot.node(row))
@@ -147,8 +147,8 @@ def _assert_agreement(harness: SchedulerHarness, evaluation: Evaluation, incomin
         if isinstance(score.compiled, int):
             assert plain == [score.compiled] * len(rows), score.plugin.name
             continue
-        assert not score.local or score.raw is not None
-        raw = score.raw[rows] if score.raw is not None and score.local else score.compiled.scores(rows)
+        assert not score.local or score.column is not None
+        raw = score.column[rows] if score.column is not None and score.local else score.compiled.scores(rows)
         normalized = score.compiled.normalize(raw)
         assert plain == ([normalized] * len(rows) if isinstance(normalized, int) else normalized.tolist()), score.plugin.name
 

@@ -1,4 +1,4 @@
-"""A worker that processes names one at a time and retries failures."""
+"""Work on named objects, with retries of what the API refused."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
 from orchd import errors
-from orchd.server.retrying_worker import RetryingWorker
+from orchd.server.retrying_worker import retrying_worker
 from orchd.testing.server import run
+from orchd.txkit.queue_workers import QueueWorkers
 
 
 class Looked:
@@ -40,28 +41,17 @@ def looked() -> Looked:
 
 
 @pytest.fixture
-def work(looked: Looked, clock: Clock) -> Iterator[RetryingWorker]:
-    work = RetryingWorker("thing", looked.look, clock)
+def work(looked: Looked, clock: Clock) -> Iterator[QueueWorkers[str]]:
+    work = retrying_worker("thing", looked.look, clock)
     yield work
     run(work.stop())
     assert clock.getDelayedCalls() == []
 
 
-def test_queued_names_are_processed_once_in_order(work: RetryingWorker, looked: Looked) -> None:
-    """A name that is added during other work is queued once, in order."""
-    looked.gate = Deferred()
-    work.add("a")
-    work.start()
-    for name in ("b", "c", "b"):
-        work.add(name)
-    assert looked.names == ["a"]
-    gate, looked.gate = looked.gate, None
-    gate.callback(None)
-    assert looked.names == ["a", "b", "c"]
-
-
 @pytest.mark.parametrize("error", [errors.internal("x"), errors.conflict("", "things", "a", "x")])
-def test_failed_names_are_retried_after_a_pause(work: RetryingWorker, looked: Looked, clock: Clock, error: Exception) -> None:
+def test_failed_names_are_retried_after_a_pause(
+    work: QueueWorkers[str], looked: Looked, clock: Clock, error: Exception
+) -> None:
     """A failed name is retried after a pause; processing it for another reason replaces the retry."""
     looked.errors["a"] = error
     work.start()
@@ -77,7 +67,7 @@ def test_failed_names_are_retried_after_a_pause(work: RetryingWorker, looked: Lo
     assert len(looked.names) == 7
 
 
-def test_deleted_names_are_not_retried(work: RetryingWorker, looked: Looked, clock: Clock) -> None:
+def test_deleted_names_are_not_retried(work: QueueWorkers[str], looked: Looked, clock: Clock) -> None:
     """A deleted name is not retried."""
     looked.errors["a"] = errors.not_found("", "things", "a")
     work.start()
@@ -85,16 +75,7 @@ def test_deleted_names_are_not_retried(work: RetryingWorker, looked: Looked, clo
     assert clock.getDelayedCalls() == []
 
 
-def test_exception_does_not_stop_other_names(work: RetryingWorker, looked: Looked, clock: Clock) -> None:
-    """The failed name waits for its next change; others are processed as usual."""
-    looked.errors["a"] = KeyError("spec")
-    work.start()
-    for name in ("a", "b", "a"):
-        work.add(name)
-    assert looked.names == ["a", "b", "a"] and clock.getDelayedCalls() == []
-
-
-def test_stop_cancels_work_and_retries(work: RetryingWorker, looked: Looked, clock: Clock) -> None:
+def test_stop_cancels_work_and_retries(work: QueueWorkers[str], looked: Looked, clock: Clock) -> None:
     """Names that are added after a stop wait for the next start."""
     looked.errors["a"] = errors.internal("x")
     work.start()
@@ -108,3 +89,23 @@ def test_stop_cancels_work_and_retries(work: RetryingWorker, looked: Looked, clo
     looked.gate = None
     work.start()
     assert looked.names == ["a", "b", "c"]
+
+
+def test_name_added_during_its_failing_call_is_processed_once_more(clock: Clock) -> None:
+    """The addition replaces the retry of the call that fails: nothing is queued twice."""
+    gates: list[Deferred[None]] = []
+
+    async def look(name: str) -> None:
+        gates.append(Deferred())
+        await gates[-1]
+
+    work = retrying_worker("thing", look, clock)
+    work.start()
+    work.add("a")
+    work.add("a")
+    gates[0].errback(errors.internal("x"))
+    assert len(gates) == 2 and clock.getDelayedCalls() == []
+    gates[1].callback(None)
+    clock.advance(60)
+    assert len(gates) == 2
+    run(work.stop())

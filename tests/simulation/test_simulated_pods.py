@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from orchd.client.times import second_time
 from orchd.kinds.simulated import PREFIX
+from orchd.kinds.times import timestamp
 from orchd.simulation.behaviour import AnnotationError, pod_behaviour
 from orchd.simulation.pods import Step, advance
 from orchd.simulation.settings import SimulationSettings
@@ -54,7 +54,7 @@ class SimulatedPod:
         return self.object["status"]["phase"], next(iter(self.container["state"])), self.ready, self.container["restartCount"]
 
     def delete(self, grace: int, **metadata: Any) -> None:
-        gone = {"deletionTimestamp": second_time(self.now + grace), "deletionGracePeriodSeconds": grace, **metadata}
+        gone = {"deletionTimestamp": timestamp(self.now + grace), "deletionGracePeriodSeconds": grace, **metadata}
         self.object = {**self.object, "metadata": {**self.object["metadata"], **gone}}
 
 

@@ -9,7 +9,7 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.logger import eventAsText
 
-from orchd.config.verbosity import Verbosity, parse_modules
+from orchd.config.sections.verbosity import Verbosity, parse_modules
 from orchd.txkit.coroutines import enter
 from orchd.txkit.log import Logger, current_request, set_verbosity
 

@@ -110,7 +110,8 @@ class Page:
             ActionChains(self.driver).send_keys(key).perform()
 
     def type_yaml(self, change: Callable[[str], str]) -> None:
-        """Replace the text of the editor."""
+        """Replace the text of the editor, once the server has written it."""
+        self.until(lambda: self.text("#editor"))
         editor = self.one("#editor")
         text = change(self.text("#editor"))
         self.driver.execute_script(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from orchd.testing.process import DaemonProcess
 from tests.ui.page import Page, applied, config_map
@@ -101,15 +102,66 @@ def test_keyed_list_items_are_applied_individually(page: Page, server: DaemonPro
     assert containers == {'k:{"name":"two"}': {".": {}, "f:name": {}, "f:tty": {}}}
 
 
+def test_a_definition_is_applied(page: Page, server: DaemonProcess) -> None:
+    """A definition whose schema has items, additionalProperties and defaults is edited, compared and applied. Its versions are
+    one field, owned by whoever applied them: the edit is a conflict until it is forced."""
+    group = server.dialect("apiextensions.{abbr}.io")
+    path = f"/apis/{group}/v1/customresourcedefinitions/gears.edited.example.com"
+    string = {"type": "string"}
+    properties = {
+        "tags": {"type": "array", "items": string},
+        "labels": {"type": "object", "additionalProperties": string},
+        "open": {"type": "object", "additionalProperties": True},
+        "teeth": {"type": "integer", "default": 12},
+    }
+    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": properties}}}
+    definition = {
+        "apiVersion": f"{group}/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "gears.edited.example.com"},
+        "spec": {
+            "group": "edited.example.com", "scope": "Namespaced", "names": {"plural": "gears", "kind": "Gear"},
+            "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}],
+        },
+    }  # fmt: skip
+    applied(server, path, definition, "deploy")
+    page.sign_in()
+    page.open(f"#/object/{group}/customresourcedefinitions/-/gears.edited.example.com", "edit")
+    page.type_yaml(lambda text: re.sub(r"( +)tags:\n", r"\1note:\n\1  type: string\n\1tags:\n", text, count=1))
+    page.one("#dry-run").click()
+    assert page.until(lambda: [each.text.split() for each in page.all(".diff .add")]) == [["+", "note:"], ["+", "type:", "string"]]
+    assert ".spec.versions" in page.one("#conflicts").text
+    page.one("#force").click()
+    page.one("#apply").click()
+    page.until(lambda: page.all("#stored"))
+    stored = server.request("GET", path)[1]
+    found = stored["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+    assert found == {**properties, "note": string}
+    own = [entry["fieldsV1"] for entry in stored["metadata"]["managedFields"] if entry["manager"] == "orchd-ui"]
+    assert own == [{"f:spec": {"f:versions": {}}}]
+
+
 def test_invalid_yaml_is_reported_with_its_line(page: Page, server: DaemonProcess, namespace: str) -> None:
-    """Nothing is sent."""
+    """Nothing is stored, and the line is selected; a duplicate key and a second document are no value either."""
     applied(server, path_of(namespace, "plain"), config_map("plain", {"a": "b"}), "deploy")
     page.sign_in()
     page.open(f"#/object/-/configmaps/{namespace}/plain", "edit")
-    page.type_yaml(lambda text: text + "  broken: [\n")
-    page.one("#apply").click()
-    page.until(lambda: "line" in page.one("#problem").text)
-    assert page.one("#editor").get_attribute("aria-invalid") == "true"
+    page.until(lambda: page.text("#editor"))
+    valid = page.text("#editor")
+    last = valid.count("\n") + 1
+
+    def add(added: str, text: str) -> str:
+        return valid + added
+
+    def tells(words: str) -> bool:
+        return words in page.one("#problem").text
+
+    for added, line in (("  broken: [\n", last), ("  a: c\n", last), ("---\na: b\n", last), ("  b: c: d\n", last)):
+        page.type_yaml(partial(add, added))
+        page.one("#apply").click()
+        page.until(partial(tells, f"line {line}: "))
+        assert page.one("#editor").get_attribute("aria-invalid") == "true"
+        selected = page.driver.execute_script("const e = arguments[0]; return e.value.slice(e.selectionStart, e.selectionEnd)", page.one("#editor"))
+        assert selected == added.split("\n")[0]
+    assert server.request("GET", path_of(namespace, "plain"))[1]["data"] == {"a": "b"}
 
 
 def test_concurrent_change_keeps_the_edited_text(page: Page, server: DaemonProcess, namespace: str) -> None:

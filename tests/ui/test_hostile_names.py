@@ -72,6 +72,32 @@ def test_markup_in_content_is_text(page: Page, server: DaemonProcess, namespace:
     assert unharmed(page)
 
 
+def test_keys_of_prototypes_are_edited_like_others(page: Page, server: DaemonProcess, namespace: str) -> None:
+    """The keys __proto__ and constructor of a config map are stored when they are added or changed on the page."""
+    path = f"/api/v1/namespaces/{namespace}/configmaps/prototypes"
+    applied(server, path, config_map("prototypes", {"constructor": "one"}), "orchd-ui")
+    page.sign_in()
+    page.open(f"#/object/-/configmaps/{namespace}/prototypes", "edit")
+    page.type_yaml(lambda text: text.replace("constructor: one", "constructor: two\n  __proto__: three"))
+    page.one("#apply").click()
+    wanted = {"constructor": "two", "__proto__": "three"}
+    page.until(lambda: server.request("GET", path)[1]["data"] == wanted)
+    assert unharmed(page)
+
+
+def test_markup_in_owner_references_is_text(page: Page, server: DaemonProcess, namespace: str) -> None:
+    """Owners are named as text, and those of kinds that are not served are no links."""
+    reference = {"apiVersion": "javascript:1/v1", "kind": MARKUP, "name": MARKUP, "uid": "javascript:alert(1)"}
+    path = f"/api/v1/namespaces/{namespace}/configmaps/owned"
+    obj = config_map("owned", {}, ownerReferences=[reference])
+    assert server.request("POST", path.rpartition("/")[0], obj)[0] in (201, 409)
+    page.sign_in()
+    page.open(f"#/object/-/configmaps/{namespace}/owned", "owners")
+    page.until(lambda: any(MARKUP in each.text for each in page.all(".tree .node")))
+    assert all(str(each.get_attribute("href")).startswith(f"{server.url}/ui/") for each in page.all(".tree a"))
+    assert unharmed(page)
+
+
 def test_markup_in_the_address_is_text(page: Page) -> None:
     """A crafted address is shown as text and has no other effect."""
     page.sign_in()

@@ -171,7 +171,8 @@ class Channel:
 
     def _frame(self, opcode: int, payload: bytes) -> None:
         size = len(payload)
-        head = bytes((0x80 | opcode, size)) if size < 126 else bytes((0x80 | opcode, 127)) + size.to_bytes(8, "big")
+        width = 0 if size < 126 else 2 if size < 1 << 16 else 8
+        head = bytes((0x80 | opcode, {0: size, 2: 126, 8: 127}[width])) + (size.to_bytes(width, "big") if width else b"")
         with self._lock:
             self._wire.sendall(head + payload)
 

@@ -21,8 +21,7 @@ from twisted.web.client import Agent, HTTPConnectionPool
 from orchd.assembly.capabilities import capabilities
 from orchd.assembly.server import ApiServer
 from orchd.client.interfaces import ResourceRef
-from orchd.config.options import from_mapping
-from orchd.config.settings import from_options
+from orchd.config.options import from_mapping, from_options
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Metrics and labels that Prometheus itself adds to those of a target.

@@ -12,7 +12,7 @@ from orchd.config.documents import types
 from orchd.config.documents.decoding import decode_document
 from orchd.config.documents.findings import raise_findings, reject_expression
 from orchd.dialect import Dialect
-from orchd.kinds.gotext.durations import parse_duration
+from orchd.kinds.gotext.durations import parse_seconds
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.names import subdomain
 from orchd.kinds.objects.validate.paths import Path, root
@@ -22,8 +22,7 @@ Json = Mapping[str, Any]
 #: The type that may be configured more than once.
 WEBHOOK: Final = "Webhook"
 _MOST_CONDITIONS: Final = 64
-_NANOSECONDS: Final = 10**9
-_LONGEST_TIMEOUT: Final = 30 * _NANOSECONDS
+_LONGEST_TIMEOUT: Final = 30.0
 _AUTHORIZED_TTL, _UNAUTHORIZED_TTL = 300.0, 30.0
 _NO_OPINION, _DENY = "NoOpinion", "Deny"
 
@@ -72,10 +71,10 @@ def _webhook(given: Json | None, dialect: Dialect) -> WebhookSettings | None:
         return None
 
     def ttl(name: str, cached: str, default: float) -> float:
-        return 0.0 if given.get(cached) is False else parse_duration(given[name]) / _NANOSECONDS or default
+        return 0.0 if given.get(cached) is False else parse_seconds(given[name]) or default
 
     return WebhookSettings(
-        timeout=parse_duration(given["timeout"]) / _NANOSECONDS,
+        timeout=parse_seconds(given["timeout"]),
         authorized_ttl=ttl("authorizedTTL", "cacheAuthorizedRequests", _AUTHORIZED_TTL),
         unauthorized_ttl=ttl("unauthorizedTTL", "cacheUnauthorizedRequests", _UNAUTHORIZED_TTL),
         version=given["subjectAccessReviewVersion"],
@@ -121,14 +120,14 @@ def _check_authorizers(given: Sequence[Json], at: Path, report: Report, known: C
 
 
 def _check_webhook(given: Json, at: Path, report: Report) -> None:
-    timeout = parse_duration(given["timeout"])
+    timeout = parse_seconds(given["timeout"])
     if not timeout:
         report.required(at / "timeout")
     elif not 0 < timeout <= _LONGEST_TIMEOUT:
         report.invalid(at / "timeout", given["timeout"], "must be > 0s and <= 30s")
     for name in ("authorizedTTL", "unauthorizedTTL"):
         # An absent one has a default.
-        if parse_duration(given[name]) < 0:
+        if parse_seconds(given[name]) < 0:
             report.invalid(at / name, given[name], "must be > 0s")
     _check_choice(given, "subjectAccessReviewVersion", ("v1", "v1beta1"), at, report)
     conditions = given.get("matchConditions") or ()

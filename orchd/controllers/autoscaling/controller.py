@@ -14,13 +14,14 @@ from orchd.controllers.autoscaling.replicas import Tuning
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.objects import PODS, labels, namespace, spec, status
+from orchd.controllers.objects import PODS
 from orchd.errors import ApiError
 from orchd.kinds.catalog import split_group_version
 from orchd.kinds.conditions import with_condition
+from orchd.kinds.fields import labels, namespace, spec, status, with_spec
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.selectors import LabelSelector
+from orchd.kinds.times import timestamp
 
 AUTOSCALERS: Final = ResourceRef("autoscaling", "v2", "horizontalpodautoscalers")
 _ABLE, _ACTIVE, _LIMITED = "AbleToScale", "ScalingActive", "ScalingLimited"
@@ -248,7 +249,7 @@ class HorizontalPodAutoscalerController(Controller):
         metrics: list[dict[str, Any]] | None,
     ) -> dict[str, Any]:
         current = scale.replicas
-        changed = {**scale.obj, "spec": {**spec(scale.obj), "replicas": wanted}}
+        changed = with_spec(scale.obj, replicas=wanted)
         target = str(spec(autoscaler)["scaleTargetRef"]["name"])
         try:
             await self.client.update(scale.ref, namespace(autoscaler), target, changed, subresource="scale")

@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from orchd.client.interfaces import IClient, ResourceRef
-from orchd.controllers.objects import seconds_of
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, split_group_version
+from orchd.kinds.gotext.durations import DurationError, parse_seconds
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import Quantity, ScalarError
 from orchd.kinds.objects.selectors import LabelSelector
+from orchd.kinds.times import seconds_of
 
 #: Default measurement window in seconds.
 _WINDOW: Final = 60.0
 #: Versions of the custom metrics API, the preferred one first.
 _CUSTOM_VERSIONS: Final = ("v1beta2", "v1beta1")
-_UNITS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0}
 
 
 class MetricsError(Exception):
@@ -44,14 +44,11 @@ def milli(value: Any) -> int:
 
 
 def _window(text: Any) -> float:
-    """Seconds of a duration such as ``30s`` or ``1m30s``."""
-    total, number = 0.0, ""
-    for letter in str(text or ""):
-        if letter.isdigit() or letter == ".":
-            number += letter
-        elif letter in _UNITS and number:
-            total, number = total + float(number) * _UNITS[letter], ""
-    return total or _WINDOW
+    """Seconds of a duration such as ``30s`` or ``1m30s``. Raises MetricsError."""
+    try:
+        return parse_seconds(str(text or "0")) or _WINDOW
+    except DurationError as error:
+        raise MetricsError(f"wrong window: {error}") from error
 
 
 class MetricsClient:

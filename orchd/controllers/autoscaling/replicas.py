@@ -12,9 +12,11 @@ from math import ceil
 from typing import Any
 
 from orchd.controllers.autoscaling.metrics import MetricsError, PodMetric, milli
-from orchd.controllers.objects import condition, deleting, name, seconds_of, spec, status
+from orchd.controllers.objects import condition
 from orchd.controllers.pods import is_ready
+from orchd.kinds.fields import deleting, name, spec, status
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.times import seconds_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

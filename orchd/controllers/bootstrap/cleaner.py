@@ -6,7 +6,8 @@ from orchd.client.informers import key_of
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.bootstrap.tokens import expiration, is_token
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.objects import SECRETS, namespace, uid
+from orchd.controllers.objects import SECRETS
+from orchd.kinds.fields import namespace, uid
 from orchd.kinds.jsonvalues import Object
 
 

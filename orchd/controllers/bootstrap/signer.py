@@ -8,9 +8,10 @@ from typing import Final
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.bootstrap.tokens import detached_signature, expiration, is_token, signing_token
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.objects import CONFIG_MAPS, SECRETS, namespace
-from orchd.controllers.objects import name as name_of
+from orchd.controllers.objects import CONFIG_MAPS, SECRETS
 from orchd.dialect import CLUSTER_INFO_KEY
+from orchd.kinds.fields import name as name_of
+from orchd.kinds.fields import namespace
 from orchd.kinds.jsonvalues import Object
 
 CLUSTER_INFO: Final = "cluster-info"

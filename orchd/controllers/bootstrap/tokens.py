@@ -12,7 +12,7 @@ import orjson
 
 from orchd.dialect import Dialect
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import ScalarError, parse_time
+from orchd.kinds.times import TimeError, parse_time
 
 _ID: Final = re.compile(r"[a-z0-9]{6}")
 _PREFIX: Final = "bootstrap-token-"
@@ -38,7 +38,7 @@ def expiration(secret: Object) -> float | None:
         return None
     try:
         return parse_time(text).timestamp()
-    except ScalarError:
+    except TimeError:
         return 0.0
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from orchd.client.interfaces import ResourceRef
-from orchd.client.times import second_time
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.certificates.requests import holds, request_of, requests_ref, with_condition
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.loop import RetryError
-from orchd.controllers.objects import spec, status
+from orchd.kinds.fields import spec, status
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.times import timestamp
 from orchd.pki.requests import RequestError, check_node_client, common_name
 
 #: Subresource that the requestor must be allowed to create, and the message of the approval.
@@ -48,7 +48,7 @@ class CertificateApprover(Controller):
         for subresource, message in ([_SELF] if wanted.get("username") == common_name(request) else []) + [_ANY]:
             if await self._allowed(found, subresource):
                 approved = with_condition(
-                    found, second_time(self.env.wall()), "Approved", "AutoApproved", self.dialect(message)
+                    found, timestamp(self.env.wall()), "Approved", "AutoApproved", self.dialect(message)
                 )
                 await self.client.update(self._ref, "", key[1], approved, subresource="approval")
                 return None
@@ -74,4 +74,4 @@ class CertificateApprover(Controller):
             },
         }
         answer = await self.client.create(self._reviews, "", review)
-        return bool((answer.get("status") or {}).get("allowed"))
+        return bool(status(answer).get("allowed"))

@@ -13,8 +13,10 @@ from cryptography import x509
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.certificates.requests import requests_ref
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.objects import condition, seconds_of, status, uid
+from orchd.controllers.objects import condition
+from orchd.kinds.fields import status, uid
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.times import seconds_of
 
 #: Seconds for which requests are kept after approval or denial, and while they are pending.
 DECIDED, PENDING = 3600.0, 24 * 3600.0

@@ -9,8 +9,9 @@ from typing import Any
 from cryptography import x509
 
 from orchd.client.interfaces import ResourceRef
-from orchd.controllers.objects import condition, spec, status
+from orchd.controllers.objects import condition
 from orchd.dialect import Dialect
+from orchd.kinds.fields import spec, status
 from orchd.kinds.jsonvalues import Object
 from orchd.pki.requests import RequestError, load_request
 

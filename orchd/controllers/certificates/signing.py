@@ -10,11 +10,11 @@ from typing import Final
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from orchd.client.times import second_time
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.certificates.requests import failed, holds, request_of, requests_ref, with_condition
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.objects import spec, status
+from orchd.kinds.fields import spec, status, with_status
+from orchd.kinds.times import timestamp
 from orchd.pki.requests import RequestError, check_client, check_node_client, check_node_serving, sign_request
 from orchd.txkit.log import Logger
 
@@ -71,10 +71,10 @@ class CertificateSigner(Controller):
                 now=datetime.fromtimestamp(now, UTC),
             )  # fmt: skip
         except RequestError as error:
-            changed = with_condition(found, second_time(now), "Failed", "SignerValidationFailure", str(error))
+            changed = with_condition(found, timestamp(now), "Failed", "SignerValidationFailure", str(error))
         else:
             pem = base64.b64encode(certificate.public_bytes(Encoding.PEM)).decode()
-            changed = {**found, "status": {**status(found), "certificate": pem}}
+            changed = with_status(found, certificate=pem)
         await self.client.update(self._ref, "", key[1], changed, subresource="status")
         return None
 

@@ -6,30 +6,17 @@ from time import gmtime, strftime
 from typing import Any
 
 from orchd.controllers.base import Controller, Key, terminating_namespace
-from orchd.controllers.cronjob.schedule import Schedule, ScheduleError, parse
 from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.objects import (
-    BY_CONTROLLER,
-    CRON_JOBS,
-    JOBS,
-    condition,
-    deleting,
-    index_by_controller,
-    name,
-    namespace,
-    owner,
-    owner_reference,
-    seconds_of,
-    spec,
-    status,
-    uid,
-)
+from orchd.controllers.objects import BY_CONTROLLER, CRON_JOBS, JOBS, condition, index_by_controller
 from orchd.controllers.ttl_after_finished import finish_time
 from orchd.errors import ApiError
+from orchd.kinds import fields
+from orchd.kinds.cron import Schedule, ScheduleError, parse
+from orchd.kinds.fields import deleting, name, namespace, owner, owner_reference, spec, status, uid
 from orchd.kinds.gotext.values import quote
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.times import seconds_of, timestamp
 from orchd.txkit.metrics.histogram import exponential
 from orchd.txkit.metrics.instruments import Distribution
 
@@ -209,7 +196,7 @@ class CronJobController(Controller):
 
     async def _create(self, cron: Object, called: str) -> Object | None:
         template = spec(cron).get("jobTemplate") or {}
-        wanted = template.get("metadata") or {}
+        wanted = fields.metadata(template)
         metadata = {k: wanted[k] for k in ("labels", "annotations") if wanted.get(k)}
         job = {
             "apiVersion": "batch/v1",
@@ -220,7 +207,7 @@ class CronJobController(Controller):
                 "namespace": namespace(cron),
                 "ownerReferences": [owner_reference(cron, "batch/v1", "CronJob")],
             },
-            "spec": template.get("spec") or {},
+            "spec": spec(template),
         }
         try:
             made: Object = await self.client.create(JOBS, namespace(cron), job)

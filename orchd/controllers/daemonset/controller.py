@@ -16,24 +16,11 @@ from orchd.controllers.daemonset.plans import Plan, Planner, by_target, without_
 from orchd.controllers.daemonset.template import HASH_LABEL, on_node, pod_template, target_node
 from orchd.controllers.event_objects import WARNING
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.objects import (
-    DAEMON_SETS,
-    NODES,
-    PODS,
-    REVISIONS,
-    deleting,
-    index_by_controller,
-    labels,
-    name,
-    namespace,
-    owner_reference,
-    spec,
-    status,
-    uid,
-)
+from orchd.controllers.objects import DAEMON_SETS, NODES, PODS, REVISIONS, index_by_controller
 from orchd.controllers.pods import pod_from_template, slow_start
 from orchd.controllers.workload import PodViewController
 from orchd.errors import ApiError
+from orchd.kinds.fields import deleting, labels, name, namespace, owner_reference, spec, status, uid
 from orchd.kinds.jsonvalues import Object
 from orchd.txkit.for_each import side_by_side
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from orchd.client.informers import key_of
 from orchd.controllers.daemonset.plans import Fit, Placement
-from orchd.controllers.objects import labels, name, spec, uid
 from orchd.dialect import Dialect
+from orchd.kinds.fields import labels, name, spec, uid
 from orchd.kinds.jsonvalues import Object
 
 #: Namespace and name.

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from orchd.controllers.daemonset.template import HASH_LABEL, add_default_tolerations, is_updated
-from orchd.controllers.objects import deleting, labels, name, spec, status
 from orchd.controllers.percent import scale_percent
 from orchd.controllers.pods import is_available, is_ready
 from orchd.dialect import Dialect
+from orchd.kinds.fields import deleting, labels, name, spec, status, with_spec
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.placement import find_untolerated_taint, fits_required_affinity
 
@@ -34,7 +34,7 @@ class Placement:
     """Placement rules of the pods of one set."""
 
     def __init__(self, dialect: Dialect, parent: Object) -> None:
-        self._pod_spec = add_default_tolerations(dialect, spec(parent)["template"].get("spec") or {})
+        self._pod_spec = add_default_tolerations(dialect, spec(spec(parent)["template"]))
 
     def fit(self, node: Object) -> Fit:
         """Reads the node's name, labels and taints."""
@@ -68,7 +68,7 @@ def without_surge(parent: Object) -> Object:
     """The set with a rolling update that never runs two pods on a node."""
     strategy = spec(parent).get("updateStrategy") or {}
     limits = {key: value for key, value in (strategy.get("rollingUpdate") or {}).items() if key != "maxSurge"}
-    return {**parent, "spec": {**spec(parent), "updateStrategy": {**strategy, "rollingUpdate": limits}}}
+    return with_spec(parent, updateStrategy={**strategy, "rollingUpdate": limits})
 
 
 def _rolling(parent: Object) -> bool:

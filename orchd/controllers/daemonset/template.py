@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from orchd.controllers.objects import annotations_of, labels, spec
 from orchd.dialect import Dialect
+from orchd.kinds import fields
+from orchd.kinds.fields import annotations_of, labels, spec
 from orchd.kinds.jsonvalues import Object
 
 HASH_LABEL: Final = "controller-revision-hash"
@@ -57,25 +58,25 @@ def add_default_tolerations(dialect: Dialect, pod_spec: Mapping[str, Any]) -> di
 def pod_template(dialect: Dialect, parent: Object, revision: str) -> dict[str, Any]:
     """The template of new pods, without their node."""
     template = spec(parent)["template"]
-    metadata = template.get("metadata") or {}
+    metadata = fields.metadata(template)
     tags = dict(metadata.get("labels") or {})
     wanted = generation(parent)
     if wanted is not None:
         tags[GENERATION_LABEL] = wanted
     if revision:
         tags[HASH_LABEL] = revision
-    pod_spec = add_default_tolerations(dialect, template.get("spec") or {})
+    pod_spec = add_default_tolerations(dialect, spec(template))
     return {**template, "metadata": {**metadata, "labels": tags}, "spec": pod_spec}
 
 
 def on_node(template: Mapping[str, Any], node: str) -> dict[str, Any]:
     """The pod template for one node, with a node affinity that allows only that node."""
-    fields = [{"key": "metadata.name", "operator": "In", "values": [node]}]
+    match = [{"key": "metadata.name", "operator": "In", "values": [node]}]
     within = template["spec"]
     affinity = within.get("affinity") or {}
     of_nodes = affinity.get("nodeAffinity") or {}
     required = of_nodes.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
-    chosen = {**required, "nodeSelectorTerms": [{"matchFields": fields}]}
+    chosen = {**required, "nodeSelectorTerms": [{"matchFields": match}]}
     of_nodes = {**of_nodes, "requiredDuringSchedulingIgnoredDuringExecution": chosen}
     return {**template, "spec": {**within, "affinity": {**affinity, "nodeAffinity": of_nodes}}}
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from orchd.kinds.conditions import find_in
-from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.times import timestamp
 
 Conditions = list[dict[str, Any]]
 

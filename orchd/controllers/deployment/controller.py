@@ -9,24 +9,11 @@ from orchd.controllers.deployment import sizing
 from orchd.controllers.deployment.rollout import Keys, Rollout
 from orchd.controllers.event_objects import WARNING
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.objects import (
-    BY_CONTROLLER,
-    DEPLOYMENTS,
-    PODS,
-    REPLICA_SETS,
-    deleting,
-    index_by_controller,
-    labels,
-    name,
-    namespace,
-    owner,
-    spec,
-    status,
-    uid,
-)
+from orchd.controllers.objects import BY_CONTROLLER, DEPLOYMENTS, PODS, REPLICA_SETS, index_by_controller
 from orchd.controllers.pods import is_finished
 from orchd.controllers.selection import index_by_selector, list_selecting
 from orchd.errors import ApiError
+from orchd.kinds.fields import deleting, labels, name, namespace, owner, spec, status, uid, with_status
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
 
@@ -100,7 +87,7 @@ class DeploymentController(Controller):
         )
         generation = int(deployment["metadata"].get("generation") or 0)
         if int(status(deployment).get("observedGeneration") or 0) < generation:
-            changed = {**deployment, "status": {**status(deployment), "observedGeneration": generation}}
+            changed = with_status(deployment, observedGeneration=generation)
             await self.client.update(DEPLOYMENTS, namespace(deployment), name(deployment), changed, subresource="status")
         return None
 

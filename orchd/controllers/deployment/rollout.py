@@ -11,25 +11,27 @@ from orchd.controllers.deployment import conditions, sizing
 from orchd.controllers.deployment.sizing import alive, by_age, count, desired_replicas, total
 from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.naming import template_hash
-from orchd.controllers.objects import (
-    DEPLOYMENTS,
-    REPLICA_SETS,
+from orchd.controllers.objects import DEPLOYMENTS, REPLICA_SETS
+from orchd.dialect import Dialect
+from orchd.errors import ApiError
+from orchd.kinds import fields
+from orchd.kinds.conditions import find_condition, find_in
+from orchd.kinds.fields import (
     annotations_of,
     deleting,
     name,
     namespace,
     owner,
     owner_reference,
-    seconds_of,
     spec,
     status,
     uid,
-    with_annotations,
+    with_metadata,
+    with_spec,
+    with_status,
 )
-from orchd.dialect import Dialect
-from orchd.errors import ApiError
-from orchd.kinds.conditions import find_condition, find_in
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.times import seconds_of
 
 #: Maximum length of the revision history annotation.
 _HISTORY = 2000
@@ -56,7 +58,7 @@ def same_template(one: Object, other: Object) -> bool:
 
 
 def _unhashed(template: dict[str, Any]) -> dict[str, Any]:
-    metadata = template.get("metadata") or {}
+    metadata = fields.metadata(template)
     found = {k: v for k, v in (metadata.get("labels") or {}).items() if k != HASH_LABEL}
     kept = {k: v for k, v in metadata.items() if k not in ("labels", "creationTimestamp")}
     if found:
@@ -113,8 +115,7 @@ class Rollout:
         notes = self._notes(annotations_of(self.newest), revision, exists=True)
         ready = spec(self.deployment).get("minReadySeconds") or 0
         if notes != annotations_of(self.newest) or (spec(self.newest).get("minReadySeconds") or 0) != ready:
-            changed = with_annotations(self.newest, notes)
-            changed = {**changed, "spec": {**spec(changed), "minReadySeconds": ready}}
+            changed = with_spec(with_metadata(self.newest, annotations=notes), minReadySeconds=ready)
             self.newest = await self._update_set(changed)
         await self._mark_revision(
             annotations_of(self.newest)[self._keys.revision],
@@ -130,10 +131,10 @@ class Rollout:
         told = not sizing.has_deadline(deployment) or (not replace and find_in(found, "Progressing") is not None)
         if marked and told:
             return
-        changed = with_annotations(deployment, {**annotations_of(deployment), self._keys.revision: revision})
+        changed = with_metadata(deployment, annotations={**annotations_of(deployment), self._keys.revision: revision})
         if not told:
             fresh = conditions.make("Progressing", "True", reason, message, self._now())
-            changed = {**changed, "status": {**status(changed), "conditions": conditions.with_(found, fresh)}}
+            changed = with_status(changed, conditions=conditions.with_(found, fresh))
         await self._update_status(changed)
 
     def _notes(self, current: dict[str, str], revision: str, *, exists: bool) -> dict[str, str]:
@@ -161,7 +162,7 @@ class Rollout:
         deployment = self.deployment
         template = spec(deployment)["template"]
         hashed = template_hash(template, status(deployment).get("collisionCount"))
-        metadata = template.get("metadata") or {}
+        metadata = fields.metadata(template)
         tags = {**(metadata.get("labels") or {}), HASH_LABEL: hashed}
         selector = spec(deployment).get("selector") or {}
         fresh: Object = {
@@ -233,8 +234,8 @@ class Rollout:
         resized = desired_replicas(each) != size
         if not resized and notes == annotations_of(each):
             return False
-        changed = with_annotations(each, notes)
-        updated = await self._update_set({**changed, "spec": {**spec(changed), "replicas": size}})
+        changed = with_metadata(each, annotations=notes)
+        updated = await self._update_set(with_spec(changed, replicas=size))
         if each is self.newest:
             self.newest = updated
         else:

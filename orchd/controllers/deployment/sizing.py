@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import floor
 from typing import Any
 
-from orchd.controllers.objects import annotations_of, spec, status
 from orchd.controllers.percent import scale_percent
 from orchd.kinds.digits import int64
+from orchd.kinds.fields import annotations_of, spec, status
 from orchd.kinds.jsonvalues import Object
 
 #: The int32 value for "no limit".

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from orchd.controllers.objects import condition, deleting, name, seconds_of, spec, status
+from orchd.controllers.objects import condition
 from orchd.controllers.percent import scale_percent
 from orchd.controllers.pods import is_ready
 from orchd.kinds.conditions import with_condition
+from orchd.kinds.fields import deleting, name, spec, status
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.times import seconds_of, timestamp
 
 #: Seconds after which an eviction without a deletion of its pod is dropped.
 DELETION_TIMEOUT: Final = 120.0

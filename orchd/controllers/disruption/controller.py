@@ -12,9 +12,10 @@ from orchd.controllers.disruption import budget as counting
 from orchd.controllers.disruption.scales import ScaleError, Scales
 from orchd.controllers.event_objects import NORMAL, WARNING, with_type
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.objects import PODS, labels, name, namespace, spec, status
+from orchd.controllers.objects import PODS
 from orchd.controllers.selection import SelectedPods, index_by_selector, list_selecting
 from orchd.errors import ApiError
+from orchd.kinds.fields import labels, name, namespace, spec, status
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
 

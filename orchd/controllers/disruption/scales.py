@@ -6,19 +6,10 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from orchd.client.interfaces import IClient, IInformer, ResourceRef
-from orchd.controllers.objects import (
-    DEPLOYMENTS,
-    REPLICA_SETS,
-    REPLICATION_CONTROLLERS,
-    STATEFUL_SETS,
-    name,
-    namespace,
-    owner,
-    spec,
-    uid,
-)
+from orchd.controllers.objects import DEPLOYMENTS, REPLICA_SETS, REPLICATION_CONTROLLERS, STATEFUL_SETS
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog
+from orchd.kinds.fields import name, namespace, owner, spec, uid
 from orchd.kinds.jsonvalues import Object
 
 #: (API group, kind) of owners that are read from informers.

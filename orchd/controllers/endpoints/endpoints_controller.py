@@ -11,8 +11,9 @@ from orchd.controllers.endpoints import targets
 from orchd.controllers.endpoints.service_controller import ServiceController
 from orchd.controllers.event_objects import WARNING
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.objects import ENDPOINTS, annotations_of, labels, name, namespace, spec
+from orchd.controllers.objects import ENDPOINTS
 from orchd.errors import ApiError
+from orchd.kinds.fields import annotations_of, labels, name, namespace, spec
 from orchd.kinds.jsonvalues import Object
 
 #: Maximum addresses per object; a truncated object is annotated.

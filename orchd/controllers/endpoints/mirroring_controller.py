@@ -14,18 +14,9 @@ from orchd.controllers.endpoints.slice_metrics import SliceMetrics
 from orchd.controllers.event_objects import WARNING
 from orchd.controllers.expectations import Expectations
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.objects import (
-    ENDPOINTS,
-    SERVICES,
-    annotations_of,
-    deleting,
-    labels,
-    name,
-    namespace,
-    owner_reference,
-    spec,
-)
+from orchd.controllers.objects import ENDPOINTS, SERVICES
 from orchd.errors import ApiError
+from orchd.kinds.fields import annotations_of, deleting, labels, name, namespace, owner_reference, spec
 from orchd.kinds.jsonvalues import Object
 from orchd.txkit.metrics.histogram import exponential
 from orchd.txkit.metrics.instruments import Distribution

@@ -10,9 +10,10 @@ from orchd.client.informers import key_of
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.batching import WriteShare, batch_seconds
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.objects import PODS, SERVICES, deleting, labels, name, spec, status, uid
+from orchd.controllers.objects import PODS, SERVICES
 from orchd.controllers.pods import is_ready
 from orchd.controllers.selection import SelectedPods, index_by_selector, list_selecting
+from orchd.kinds.fields import deleting, labels, name, spec, status, uid
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import NOTHING, LabelSelector
 

@@ -15,9 +15,10 @@ from orchd.controllers.endpoints.slice_metrics import SliceMetrics
 from orchd.controllers.event_objects import WARNING
 from orchd.controllers.expectations import Expectations
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.objects import NODES, deleting, labels, name, namespace, owner_reference, spec
+from orchd.controllers.objects import NODES
 from orchd.controllers.pods import is_ready
 from orchd.errors import ApiError
+from orchd.kinds.fields import deleting, labels, name, namespace, owner_reference, spec
 from orchd.kinds.jsonvalues import Object
 from orchd.txkit.metrics.instruments import Counter, Distribution
 

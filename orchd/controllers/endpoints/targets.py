@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any
 
-from orchd.controllers.objects import deleting, labels, name, namespace, spec, status, uid
 from orchd.controllers.pods import is_ready
+from orchd.kinds.fields import deleting, labels, name, namespace, spec, status, uid
 from orchd.kinds.jsonvalues import Object
 
 

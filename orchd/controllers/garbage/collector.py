@@ -20,9 +20,10 @@ from orchd.controllers.interfaces import Environment, IController
 from orchd.controllers.loop import ControlLoop, RetryError
 from orchd.controllers.metrics import ControllerMetrics
 from orchd.controllers.monitor import Monitor
-from orchd.controllers.objects import MERGE, deleting
+from orchd.controllers.objects import MERGE
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
+from orchd.kinds.fields import deleting
 from orchd.kinds.jsonvalues import Object
 from orchd.txkit.background import Background
 from orchd.txkit.lru_cache import LruCache

@@ -10,9 +10,10 @@ from orchd.controllers.event_objects import NORMAL, with_type
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.loop import RetryError
 from orchd.controllers.nodeipam.ranges import Network, RangeError, RangeSet, network_of
-from orchd.controllers.objects import MERGE, NODES, name, spec, uid
+from orchd.controllers.objects import MERGE, NODES
 from orchd.controllers.settings import ControllerSettings
 from orchd.errors import ApiError
+from orchd.kinds.fields import name, spec, uid
 from orchd.kinds.jsonvalues import Object
 from orchd.txkit.log import Logger
 from orchd.txkit.metrics.histogram import exponential

@@ -8,7 +8,6 @@ from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
 
 from orchd.client.interfaces import ResourceRef
-from orchd.client.times import second_time
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.event_objects import NORMAL, WARNING, with_type
 from orchd.controllers.interfaces import Environment
@@ -23,24 +22,12 @@ from orchd.controllers.nodelifecycle.health import (
 from orchd.controllers.nodelifecycle.metrics import NodeMetrics
 from orchd.controllers.nodelifecycle.pod_eviction import PodEviction
 from orchd.controllers.nodelifecycle.zones import Zones, zone_of
-from orchd.controllers.objects import (
-    BY_NODE,
-    MERGE,
-    NODES,
-    PODS,
-    condition,
-    labels,
-    name,
-    namespace,
-    pods_node,
-    seconds_of,
-    spec,
-    status,
-    uid,
-)
+from orchd.controllers.objects import BY_NODE, MERGE, NODES, PODS, condition, pods_node
 from orchd.errors import ApiError
 from orchd.kinds.conditions import is_true
+from orchd.kinds.fields import labels, name, namespace, spec, status, uid, with_status
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.times import seconds_of, timestamp
 from orchd.txkit.background import Background
 from orchd.txkit.log import Logger
 
@@ -234,7 +221,7 @@ class NodeLifecycleController(Controller):
         conditions = conditions_of_silence(self.dialect, node, self.env.wall())
         if conditions is None:
             return node
-        changed = {**node, "status": {**status(node), "conditions": conditions}}
+        changed = with_status(node, conditions=conditions)
         written: Object = await self.client.update(NODES, "", name(node), changed, subresource="status")
         return written
 
@@ -280,11 +267,11 @@ class NodeLifecycleController(Controller):
             found = status(pod).get("conditions") or ()
             if not is_true(status(pod), "Ready"):
                 continue
-            stamp = second_time(self.env.wall())
+            stamp = timestamp(self.env.wall())
             conditions = [
                 {**c, "status": "False", "lastTransitionTime": stamp} if c["type"] == "Ready" else c for c in found
             ]
-            changed = {**pod, "status": {**status(pod), "conditions": conditions}}
+            changed = with_status(pod, conditions=conditions)
             try:
                 await self.client.update(PODS, namespace(pod), name(pod), changed, subresource="status")
             except ApiError as error:

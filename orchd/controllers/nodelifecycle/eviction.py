@@ -9,8 +9,9 @@ from orchd.client.informers import key_of
 from orchd.client.interfaces import IClient, IEventRecorder, IInformer
 from orchd.controllers.event_objects import NORMAL, with_type
 from orchd.controllers.loop import ControlLoop
-from orchd.controllers.objects import BY_NODE, PODS, name, namespace, spec, uid
+from orchd.controllers.objects import BY_NODE, PODS
 from orchd.errors import ApiError
+from orchd.kinds.fields import name, namespace, spec, uid
 from orchd.kinds.jsonvalues import Object, ObjectView
 from orchd.kinds.objects.placement import Tolerations
 

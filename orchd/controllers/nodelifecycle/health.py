@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from orchd.client.times import second_time
-from orchd.controllers.objects import condition, labels, spec, status
+from orchd.controllers.objects import condition
 from orchd.dialect import Dialect
+from orchd.kinds.fields import labels, spec, status
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.times import timestamp
 
 #: Conditions that become Unknown when a node stops reporting.
 _REPORTED: Final = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
@@ -62,7 +63,7 @@ def excluded(dialect: Dialect, node: Mapping[str, Any]) -> bool:
 
 def conditions_of_silence(dialect: Dialect, node: Object, now: float) -> list[dict[str, Any]] | None:
     """The conditions of a node after its grace period; None if they are set already."""
-    agent, stamp = dialect("{Short}let"), second_time(now)
+    agent, stamp = dialect("{Short}let"), timestamp(now)
     found = [dict(c) for c in status(node).get("conditions") or ()]
     known = {c["type"]: c for c in found}
     changed = False
@@ -123,4 +124,4 @@ class Taints:
         """The node's taints with some of one effect added and others dropped."""
         changed = {*add, *drop}
         kept = [t for t in spec(node).get("taints") or () if t.get("effect") != effect or t["key"] not in changed]
-        return [*kept, *({"key": key, "effect": effect, "timeAdded": second_time(now)} for key in add)]
+        return [*kept, *({"key": key, "effect": effect, "timeAdded": timestamp(now)} for key in add)]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from orchd.client.interfaces import IClient, IEventRecorder, IInformer
 from orchd.controllers.event_objects import NORMAL, with_type
-from orchd.controllers.objects import BY_NODE, PODS, deleting, name, namespace, owner, uid
+from orchd.controllers.objects import BY_NODE, PODS
 from orchd.errors import ApiError
+from orchd.kinds.fields import deleting, name, namespace, owner, uid
 from orchd.kinds.jsonvalues import Object
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from orchd.controllers.objects import labels
 from orchd.controllers.settings import ControllerSettings
 from orchd.dialect import Dialect
+from orchd.kinds.fields import labels
 from orchd.txkit.token_bucket import TokenBucket
 
 INITIAL, NORMAL, PARTIAL, FULL = "Initial", "Normal", "PartialDisruption", "FullDisruption"

@@ -7,14 +7,16 @@ from collections.abc import Mapping
 
 from orchd.client.informers import key_of
 from orchd.client.interfaces import ResourceRef
-from orchd.controllers.objects import PODS, deleting, seconds_of
+from orchd.controllers.objects import PODS
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Resource
+from orchd.kinds.fields import deleting
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.quota.amounts import Usage, add
 from orchd.kinds.objects.quota.scopes import in_scopes
 from orchd.kinds.objects.quota.usage import ONE, count_name, usage_of
 from orchd.kinds.objects.scalars import Quantity
+from orchd.kinds.times import seconds_of
 
 #: The resources that a quota concerns, each with the names in the quota that are about it.
 Concerned = Mapping[ResourceRef, tuple[Resource, list[str]]]

@@ -13,11 +13,12 @@ from orchd.controllers.base import Controller, Key, Listener
 from orchd.controllers.batching import batch_seconds
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.loop import RetryError
-from orchd.controllers.objects import CLAIMS, PODS, QUOTAS, SERVICES, namespace, spec, status
+from orchd.controllers.objects import CLAIMS, PODS, QUOTAS, SERVICES
 from orchd.controllers.resourcequota.charges import Charges, ChargesOfQuotas, Concerned
 from orchd.controllers.resourcequota.counting import ObjectCounts
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
+from orchd.kinds.fields import namespace, spec, status
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.quota.amounts import Usage, amounts
 from orchd.kinds.objects.quota.usage import concerned_names

@@ -10,7 +10,7 @@ from twisted.internet.interfaces import IReactorTime
 
 from orchd.client.interfaces import IClient, ResourceRef
 from orchd.controllers.monitor import Monitor
-from orchd.controllers.objects import namespace, uid
+from orchd.kinds.fields import namespace, uid
 from orchd.kinds.jsonvalues import Object
 from orchd.txkit.background import Background
 

@@ -10,26 +10,13 @@ from orchd.controllers.adoption import claim
 from orchd.controllers.base import Key, terminating_namespace
 from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.objects import (
-    BY_CONTROLLER,
-    CLAIMS,
-    PODS,
-    REVISIONS,
-    STATEFUL_SETS,
-    deleting,
-    index_by_controller,
-    labels,
-    name,
-    namespace,
-    spec,
-    status,
-    uid,
-)
+from orchd.controllers.objects import BY_CONTROLLER, CLAIMS, PODS, REVISIONS, STATEFUL_SETS, index_by_controller
 from orchd.controllers.pods import is_available, is_ready
 from orchd.controllers.statefulset import identity, retention
 from orchd.controllers.statefulset.identity import REVISION_LABEL
 from orchd.controllers.workload import PodViewController
 from orchd.errors import ApiError
+from orchd.kinds.fields import deleting, labels, name, namespace, spec, status, uid
 from orchd.kinds.jsonvalues import Object
 
 #: Maximum number of pods created per pass over a set without order.

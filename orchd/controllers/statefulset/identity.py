@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchd.controllers.objects import name, namespace, owner_reference, small_number, spec
+from orchd.controllers.objects import small_number
 from orchd.dialect import Dialect
+from orchd.kinds import fields
+from orchd.kinds.fields import name, namespace, owner_reference, spec
 from orchd.kinds.jsonvalues import Object
 
 REVISION_LABEL = "controller-revision-hash"
@@ -31,7 +33,7 @@ def claims(parent: Object, number: int) -> list[Object]:
         metadata.update(name=_claim(parent, template, number), namespace=namespace(parent))
         metadata["labels"] = {**(metadata.get("labels") or {}), **tags}
         out.append(
-            {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": template.get("spec") or {}}
+            {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec(template)}
         )
     return out
 
@@ -43,7 +45,7 @@ def _claim(parent: Object, template: Object, number: int) -> str:
 def pod(dialect: Dialect, parent: Object, template: dict[str, Any], revision: str, number: int) -> Object:
     """The pod of a number, from a template of the set that has the name `revision`."""
     called = f"{name(parent)}-{number}"
-    wanted = template.get("metadata") or {}
+    wanted = fields.metadata(template)
     metadata: dict[str, Any] = {
         "name": called,
         "generateName": f"{name(parent)}-",
@@ -58,7 +60,7 @@ def pod(dialect: Dialect, parent: Object, template: dict[str, Any], revision: st
     for key in ("annotations", "finalizers"):
         if wanted.get(key):
             metadata[key] = wanted[key]
-    within = {**(template.get("spec") or {}), "hostname": called}
+    within = {**spec(template), "hostname": called}
     if spec(parent).get("serviceName"):
         within["subdomain"] = spec(parent)["serviceName"]
     own = [

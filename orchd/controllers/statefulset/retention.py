@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchd.controllers.objects import name, spec, uid
+from orchd.kinds.fields import name, spec, uid
 from orchd.kinds.jsonvalues import Object
 
 

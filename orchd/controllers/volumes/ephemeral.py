@@ -10,7 +10,7 @@ from orchd.controllers.base import Controller, Key
 from orchd.controllers.event_objects import WARNING
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.loop import RetryError
-from orchd.controllers.objects import CLAIMS, PODS, deleting, name, namespace, owner_reference, spec
+from orchd.controllers.objects import CLAIMS, PODS
 from orchd.controllers.volumes.usage import (
     BY_CLAIM,
     POD_KIND,
@@ -20,6 +20,8 @@ from orchd.controllers.volumes.usage import (
     not_made_for,
 )
 from orchd.errors import ApiError
+from orchd.kinds import fields
+from orchd.kinds.fields import deleting, name, namespace, owner_reference, spec
 from orchd.kinds.jsonvalues import Object
 from orchd.txkit.metrics.instruments import Counter
 
@@ -85,7 +87,7 @@ class EphemeralVolumeController(Controller):
 
 def _claim(pod: Object, called: str, source: Mapping[str, Any]) -> Object:
     template = source.get("volumeClaimTemplate") or {}
-    given = template.get("metadata") or {}
+    given = fields.metadata(template)
     metadata: dict[str, Any] = {"name": called, "ownerReferences": [owner_reference(pod, *POD_KIND)]}
     for field in ("labels", "annotations"):
         if given.get(field):
@@ -94,5 +96,5 @@ def _claim(pod: Object, called: str, source: Mapping[str, Any]) -> Object:
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
         "metadata": metadata,
-        "spec": template.get("spec") or {},
+        "spec": spec(template),
     }

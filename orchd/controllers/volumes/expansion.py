@@ -10,12 +10,14 @@ from orchd.controllers.base import Controller, Key
 from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.loop import RetryError
-from orchd.controllers.objects import CLAIMS, MERGE, annotations_of, name, namespace, spec, status, uid
+from orchd.controllers.objects import CLAIMS, MERGE
 from orchd.controllers.volumes.migration import migrated_source
 from orchd.controllers.volumes.usage import CLAIM_KIND, VOLUMES
+from orchd.kinds.fields import annotations_of, name, namespace, spec, status, uid
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import Quantity, timestamp
+from orchd.kinds.objects.scalars import Quantity
 from orchd.kinds.objects.volumes.claims import capacity, requested_storage
+from orchd.kinds.times import timestamp
 
 _REASON = "ExternalExpanding"
 _EXTERNAL = (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from orchd.controllers.objects import annotations_of, labels, spec, with_annotations
 from orchd.dialect import Dialect
+from orchd.kinds.fields import annotations_of, labels, spec, with_metadata
 from orchd.kinds.jsonvalues import Object
 
 #: Field of a volume's spec -> plugin and driver.
@@ -88,4 +88,4 @@ def with_migration(obj: Object, dialect: Dialect, *, claim: bool) -> Object:
     if notes.get(mark, "") == driver:
         return obj
     others = {key: value for key, value in notes.items() if key != mark}
-    return with_annotations(obj, {**others, mark: driver} if driver else others)
+    return with_metadata(obj, annotations={**others, mark: driver} if driver else others)

@@ -6,9 +6,10 @@ from orchd.client.informers import key_of
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.objects import CLAIMS, PODS, deleting, name, namespace, spec, status, uid
+from orchd.controllers.objects import CLAIMS, PODS
 from orchd.controllers.volumes.usage import BY_CLAIM, VOLUMES, claim_keys, claim_name, index_by_claim, made_for
 from orchd.errors import ApiError
+from orchd.kinds.fields import deleting, name, namespace, spec, status, uid, with_metadata
 from orchd.kinds.jsonvalues import Object
 
 
@@ -47,7 +48,7 @@ class ProtectionController(Controller):
             wanted = [each for each in finalizers if each != self._finalizer]
         else:
             wanted = [*finalizers, self._finalizer]
-        changed = {**obj, "metadata": {**obj["metadata"], "finalizers": wanted}}
+        changed = with_metadata(obj, finalizers=wanted)
         try:
             await self.client.update(self.ref, *key, changed)
         except ApiError as error:

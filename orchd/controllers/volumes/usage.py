@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from orchd.client.interfaces import IInformer, ResourceRef
-from orchd.controllers.objects import deleting, name, namespace, owner, spec, status, uid
+from orchd.kinds.fields import deleting, name, namespace, owner, spec, status, uid
 from orchd.kinds.jsonvalues import Object
 
 VOLUMES: Final = ResourceRef("", "v1", "persistentvolumes")

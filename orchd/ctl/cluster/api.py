@@ -33,7 +33,7 @@ LONGEST_STREAM: Final = 7 * 24 * 3600.0
 
 
 def is_object_or_list(value: Any) -> bool:
-    """Has an answer the shape of an object, a list, a table, a Status or a discovery document, as far as commands rely on it?"""
+    """Has a response the shape of an object, a list, a table, a Status or a discovery document, as far as commands rely on it?"""
     if not isinstance(value, dict) or not isinstance(value.get("metadata") or {}, dict):
         return False
     for key, members in _MEMBERS.items():
@@ -43,7 +43,7 @@ def is_object_or_list(value: Any) -> bool:
     return all(isinstance(member.get("metadata") or {}, dict) for member in value.get("items") or ())
 
 
-#: Lists of answers, and the keys that each member of them has.
+#: Lists of responses, and the keys that each member of them has.
 _MEMBERS: Final[dict[str, set[str]]] = {
     "items": set(), "rows": {"cells"}, "columnDefinitions": {"name"}, "groups": {"name"}, "resources": {"name", "kind"},
 }  # fmt: skip
@@ -73,13 +73,13 @@ class Api:
 
     async def call(self, call: Call) -> Any:
         """Send a request. Returns the JSON data of the response; raises ApiError."""
-        answer = await self.client.exchange(call)
+        response = await self.client.exchange(call)
         if call.method != "GET" and any(f"/{plural}" in call.path for plural in _DEFINITIONS):
             self.discovery.forget()
-        for warning in answer.warnings:
+        for warning in response.warnings:
             self.warn(warning)
         try:
-            value = orjson.loads(answer.body)
+            value = orjson.loads(response.body)
         except orjson.JSONDecodeError:
             raise CommandError(f"{call.path}: the server's answer is not JSON: check --server") from None
         if not is_object_or_list(value):
@@ -90,12 +90,12 @@ class Api:
         return await self.call(Call(method="GET", path=path))
 
     async def text(self, path: str, query: Mapping[str, str] | None = None) -> str:
-        answer = await self.client.exchange(Call(method="GET", path=path, query=query or {}, accept="*/*"))
-        return answer.body.decode("utf-8", "replace")
+        response = await self.client.exchange(Call(method="GET", path=path, query=query or {}, accept="*/*"))
+        return response.body.decode("utf-8", "replace")
 
     async def stream(self, call: Call) -> IByteStream:
-        found: IByteStream = await self.client.stream(call, self.longest_stream)
-        return found
+        stream: IByteStream = await self.client.stream(call, self.longest_stream)
+        return stream
 
     async def websocket(self, path: str, query: Iterable[tuple[str, str]], protocols: Iterable[str]) -> IWebSocket:
         """Open a WebSocket. Raises ApiError if the server answers without an upgrade."""
@@ -113,8 +113,8 @@ class Api:
 
     async def get(self, resource: Resource, name: str, namespace: str = "", *, subresource: str = "") -> Object:
         path = paths.item(resource.ref, self.scope(resource, namespace), name, subresource)
-        found: Object = await self.call(Call(method="GET", path=path))
-        return found
+        obj: Object = await self.call(Call(method="GET", path=path))
+        return obj
 
     async def list(
         self, resource: Resource, *, everywhere: bool = False, query: Mapping[str, str] | None = None, accept: str = JSON,
@@ -150,10 +150,10 @@ class Api:
     ) -> Object:
         path = paths.item(resource.ref, self.scope(resource, namespace), name, subresource)
         named = {"fieldManager": self.manager, **(query or {})}
-        found: Object = await self.call(
+        patched: Object = await self.call(
             Call(method="PATCH", path=path, query=named, body=patch, content_type=content_type)
         )
-        return found
+        return patched
 
     async def create(
         self, resource: Resource, obj: Object, *, namespace: str = "", path: str = "", query: Mapping[str, str] | None = None
@@ -161,20 +161,20 @@ class Api:
         """Create an object. `path` is appended to that of the collection: "/NAME/SUBRESOURCE" posts to a subresource."""
         where = paths.collection(resource.ref, self.scope(resource, namespace)) + path
         named = {"fieldManager": self.manager, **(query or {})}
-        found: Object = await self.call(Call(method="POST", path=where, query=named, body=obj))
-        return found
+        created: Object = await self.call(Call(method="POST", path=where, query=named, body=obj))
+        return created
 
     async def delete(self, resource: Resource, name: str, namespace: str, options: Object, query: Mapping[str, str]) -> Object:
         path = paths.item(resource.ref, self.scope(resource, namespace), name)
         # The server ignores options in the query if there is a body: a dry run has to be requested in the body.
         body = {"kind": "DeleteOptions", "apiVersion": "v1", **({"dryRun": [query["dryRun"]]} if "dryRun" in query else {}), **options}
-        found: Object = await self.call(Call(method="DELETE", path=path, query=query, body=body))
-        return found
+        response: Object = await self.call(Call(method="DELETE", path=path, query=query, body=body))
+        return response
 
     async def review(self, group: str, kind: str, plural: str, spec: Object, *, version: str = "v1") -> Object:
-        """Create a review, such as a SelfSubjectAccessReview, and return the server's answer. `group` is a dialect template."""
+        """Create a review, such as a SelfSubjectAccessReview, and return the response. `group` is a dialect template."""
         dialect = await self.dialect()
         name = dialect(group)
         body = {"apiVersion": f"{name}/{version}", "kind": kind, "spec": spec}
-        found: Object = await self.call(Call(method="POST", path=f"/apis/{name}/{version}/{plural}", body=body))
-        return found
+        review: Object = await self.call(Call(method="POST", path=f"/apis/{name}/{version}/{plural}", body=body))
+        return review

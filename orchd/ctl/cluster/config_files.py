@@ -80,10 +80,10 @@ def replace_file(path: Path, document: Object) -> None:
         raise CommandError(f"{path}: not a regular file: name another one with --config")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as made:
-            yaml.safe_dump(document, made, sort_keys=False)
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False, encoding="utf-8") as temporary:
+            yaml.safe_dump(document, temporary, sort_keys=False)
         if path.exists():
-            os.chmod(made.name, path.stat().st_mode & 0o777)
-        os.replace(made.name, path)
+            os.chmod(temporary.name, path.stat().st_mode & 0o777)
+        os.replace(temporary.name, path)
     except OSError as error:
         raise CommandError(f"{path}: {error.strerror}: the configuration was not changed") from None

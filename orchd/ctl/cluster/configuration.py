@@ -48,7 +48,7 @@ class GlobalFlags:
     as_groups: tuple[str, ...] = field(default=())
     as_uid: str = ""
     insecure: bool = False
-    #: Seconds; 0 is not given: 30 for an answer, and no limit for watches and logs.
+    #: Seconds; 0 is not given: 30 for a response, and no limit for watches and logs.
     request_timeout: float = 0.0
     username: str = ""
     password: str = ""

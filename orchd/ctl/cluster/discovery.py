@@ -105,13 +105,13 @@ class Discovery:
     async def groups(self) -> dict[str, tuple[str, list[str]]]:
         """Named groups in the server's order: the preferred version and all versions."""
         if self._groups is None:
-            found = {}
+            groups = {}
             for group in (await self._fetch("/apis")).get("groups") or ():
                 versions = [each["version"] for each in group.get("versions") or ()]
                 if versions:
                     preferred = (group.get("preferredVersion") or {}).get("version") or versions[0]
-                    found[str(group["name"])] = (preferred, versions)
-            self._groups = found
+                    groups[str(group["name"])] = (preferred, versions)
+            self._groups = groups
         return self._groups
 
     async def dialect(self) -> Dialect:
@@ -160,13 +160,13 @@ class Discovery:
 
     async def find(self, word: str) -> Resource:
         """The resource that a user means. Raises UnknownTypeError."""
-        found = await self._look_up(word)
-        if found is None and self._forget_cached():
-            found = await self._look_up(word)
-        if found is None:
+        resource = await self._look_up(word)
+        if resource is None and self._forget_cached():
+            resource = await self._look_up(word)
+        if resource is None:
             broken = "".join(f"; {name} did not answer: {error.message}" for name, error in self.failures.items() if error.code != 404)
             raise UnknownTypeError(f'the server has no resource type "{word}": api-resources lists those that it has{broken}')
-        return found
+        return resource
 
     async def _look_up(self, word: str) -> Resource | None:
         name, _, rest = word.partition(".")

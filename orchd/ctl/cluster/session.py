@@ -76,8 +76,8 @@ def _fetch(url: str) -> str:
     import urllib.request
 
     try:
-        with urllib.request.urlopen(url, timeout=_FETCH_SECONDS) as answer:
-            data: bytes = answer.read(_MOST_FETCHED + 1)
+        with urllib.request.urlopen(url, timeout=_FETCH_SECONDS) as response:
+            data: bytes = response.read(_MOST_FETCHED + 1)
     except (OSError, ValueError) as error:
         raise CommandError(f"{url}: {getattr(error, 'reason', None) or error}: check the URL") from None
     if len(data) > _MOST_FETCHED:

@@ -37,13 +37,13 @@ class TracingClient:
     async def exchange(self, call: Call) -> Answer:
         began = self._begin(call)
         try:
-            answer: Answer = await self._inner.exchange(call)
+            response: Answer = await self._inner.exchange(call)
         except ApiError as error:
             self._end(call, error.code, began)
             raise
-        self._end(call, answer.code, began)
-        self._body("Response", answer.body)
-        return answer
+        self._end(call, response.code, began)
+        self._body("Response", response.body)
+        return response
 
     async def stream(self, call: Call, seconds: float) -> IByteStream:
         began = self._begin(call)

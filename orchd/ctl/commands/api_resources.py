@@ -41,15 +41,15 @@ def api_resources(
         if not cached:
             api.discovery.forget()
         order = {"": lambda each: (each.group, each.plural), "name": lambda each: each.plural, "kind": lambda each: each.kind}
-        found = sorted(filter(chosen, await api.discovery.preferred()), key=order[sort_by])
+        resources = sorted(filter(chosen, await api.discovery.preferred()), key=order[sort_by])
         if form == "name":
-            for each in found:
+            for each in resources:
                 output.line(each.qualified)
         else:
             wide = ["verbs", "categories"] if form == "wide" else []
             columns = output.Columns(["name", "shortnames", "apiversion", "namespaced", "kind", *wide], show_headings=not no_headers)
             rows = []
-            for each in found:
+            for each in resources:
                 row = [each.plural, ",".join(each.short_names), each.api_version, str(each.namespaced).lower(), each.kind]
                 rows.append(row + ([",".join(each.verbs), ",".join(each.categories)] if wide else []))
             columns.write(rows)

@@ -30,10 +30,10 @@ from orchd.kinds.jsonvalues import Object
 @pass_session
 def autoscale(
     session: Session, /, words: tuple[str, ...], least: int | None, most: int, cpu_percent: int | None, name: str, dry_run: str, form: str,
-    **given: Any,
+    **flags: Any,
 ) -> None:
     """Create an autoscaler for a deployment, replica set, stateful set or custom kind with a scale."""
-    selection = Selection.of_files(given)
+    selection = Selection.of_files(flags)
     if least is not None and least > most:
         raise CommandError(f"--min={least} is above --max={most}")
 
@@ -41,14 +41,14 @@ def autoscale(
         target = await selected_one(api, session, words, selection)
         if "scale" not in target.resource.subresources:
             raise CommandError(f"{target.resource.qualified} cannot be scaled: choose a type with a scale subresource")
-        found = await api.get(target.resource, target.name, target.namespace)
+        obj = await api.get(target.resource, target.name, target.namespace)
         reference = {"apiVersion": target.resource.api_version, "kind": target.resource.kind, "name": target.name}
         spec: Object = {"scaleTargetRef": reference, "maxReplicas": most}
         if least is not None:
             spec["minReplicas"] = least
         if cpu_percent is not None:
             spec["targetCPUUtilizationPercentage"] = cpu_percent
-        metadata = {"name": name or target.name, "namespace": found["metadata"].get("namespace", api.namespace)}
+        metadata = {"name": name or target.name, "namespace": obj["metadata"].get("namespace", api.namespace)}
         scaler = {"apiVersion": "autoscaling/v1", "kind": "HorizontalPodAutoscaler", "metadata": metadata, "spec": spec}
         await create_one(api, session, scaler, form=form, dry_run=dry_run, word="autoscaled")
 

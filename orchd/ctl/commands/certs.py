@@ -32,10 +32,10 @@ def show(session: Session, words: tuple[str, ...]) -> int:
     rows = []
     for use, pem in (("authority", config.authority), ("client", config.certificate)):
         try:
-            found = x509.load_pem_x509_certificates(pem) if pem else []
+            certificates = x509.load_pem_x509_certificates(pem) if pem else []
         except ValueError as error:
             raise CommandError(f"the {use} certificate of the configuration cannot be read: {error}") from None
-        for each in found:
+        for each in certificates:
             end = each.not_valid_after_utc.isoformat().replace("+00:00", "Z")
             rows.append([use, each.subject.rfc4514_string(), each.issuer.rfc4514_string(), end])
     if not rows:

@@ -15,9 +15,9 @@ from orchd.dialect import COMMAND_LINE
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
     """Print the completion script of a shell, to be evaluated by it."""
-    made = get_completion_class(shell)
-    assert made is not None, "click knows these shells"
+    completion_class = get_completion_class(shell)
+    assert completion_class is not None, "click knows these shells"
     variable = f"_{COMMAND_LINE.upper()}_COMPLETE"
     root = context.find_root().command
-    instance = made(root, {}, COMMAND_LINE, variable)
+    instance = completion_class(root, {}, COMMAND_LINE, variable)
     output.line(instance.source_template % instance.source_vars())

@@ -167,13 +167,12 @@ async def _upload(side: _Container, source: Path, target: str, archive: IO[bytes
 
 
 class _Member(tarfile.TarInfo):
-    """A member whose header is checked before anything is done with its size."""
+    """A member that is no header of unlimited size, which tarfile reads as a whole. Negative sizes are errors of streams, which cannot be
+    read backwards."""
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
         member = super().frombuf(buf, encoding, errors)
-        if member.size < 0:
-            raise tarfile.ReadError("a member has a negative size")
         if member.type in _WHOLE_HEADERS and member.size > _MOST_HEADER:
             raise tarfile.ReadError(f"a header has more than {_MOST_HEADER} bytes")
         return member
@@ -185,14 +184,12 @@ def extract(archive: IO[bytes], path: str, target: Path) -> None:
     if not hasattr(tarfile, "data_filter"):
         raise CommandError("this Python unpacks archives without checking them: use one from 3.11.4 on")
     prefix = posixpath.normpath(path).lstrip("/")
-    found = False
+    copied = False
     try:
         with tarfile.open(fileobj=archive, mode="r|", tarinfo=_Member) as reading:
             for member in reading:
                 # They would all be kept.
                 reading.members.clear()  # type: ignore[attr-defined]  # not in the stubs
-                if member.size < 0:
-                    raise tarfile.ReadError(f"{member.name} has a negative size")
                 name = posixpath.normpath(member.name).lstrip("/")
                 inside = "" if name == prefix else name.removeprefix(f"{prefix}/") if prefix != "." else name
                 if inside == name and prefix not in (".", ""):
@@ -200,13 +197,13 @@ def extract(archive: IO[bytes], path: str, target: Path) -> None:
                 elif not (member.isfile() or member.isdir()) or member.issparse():
                     _warn(f"{member.name} is a link, a device or a sparse file")
                 else:
-                    found = True
+                    copied = True
                     _extract_one(reading, member, inside, target, posixpath.basename(prefix))
     except (tarfile.TarError, EOFError, ValueError, OverflowError) as error:
         raise CommandError(f"the container did not send a proper archive: {error}") from None
     except OSError as error:
         raise CommandError(f"{error.filename or target}: {error.strerror or error}") from None
-    if not found:
+    if not copied:
         raise CommandError(f"{path}: nothing that can be copied")
 
 

@@ -16,6 +16,7 @@ from orchd.ctl.flags import DURATION
 from orchd.ctl.objects.targets import Target, parse_targets
 from orchd.ctl.printing import output
 from orchd.ctl.streams.standard_streams import attach_when_running
+from orchd.dialect import COMMAND_LINE, Dialect
 from orchd.kinds.jsonvalues import Object
 
 #: Characters of generated names: neither vowels nor what is taken for one another.
@@ -79,14 +80,14 @@ def _pair(text: str, flag: str) -> tuple[str, str]:
 @pass_session
 def debug(
     session: Session, /, words: tuple[str, ...], target_container: str, copy_to: str, replace: bool, same_node: bool, images: tuple[str, ...],
-    share_processes: bool | None, attach: bool | None, quiet: bool, wait: float, **given: Any,
+    share_processes: bool | None, attach: bool | None, quiet: bool, wait: float, **flags: Any,
 ) -> int:
     """Debug a pod with an ephemeral container or in a copy of it (--copy-to), or a node (node/NAME) in a pod that has its
     file system at /host and its processes and network."""  # fmt: skip
     if not words:
         raise CommandError("which pod or node? Write debug POD --image=IMAGE, or debug node/NAME --image=IMAGE")
-    given["variables"] = tuple(_pair(each, "--env") for each in given["variables"])
-    changes = DebugContainer(words=words[1:], **given)
+    flags["variables"] = tuple(_pair(each, "--env") for each in flags["variables"])
+    changes = DebugContainer(words=words[1:], **flags)
     if changes.tty and not changes.stdin:
         raise CommandError("-t needs -i: the terminal's input goes to the container")
     if not copy_to and (replace or same_node or images or share_processes is not None):
@@ -103,19 +104,19 @@ def debug(
             raise CommandError(f"{words[0]}: debug a pod or a node")
         obj = await api.get(target.resource, target.name, target.namespace)
         if target.resource.kind == "Node":
-            pod, container = node_pod(target.name, changes, session.random)
+            pod, container = node_pod(target.name, changes, await api.dialect(), session.random)
             say(f"Creating debugging pod {pod['metadata']['name']} with container {container} on node {target.name}.")
-            made = await _create(api, pod)
+            created = await _create(api, pod)
         elif copy_to:
             pod, container = copied_pod(obj, copy_to, changes, new_images, same_node=same_node, share_processes=share_processes, random=session.random)
             if replace:
                 await api.delete(target.resource, target.name, target.namespace, {"preconditions": {"uid": obj["metadata"]["uid"]}}, {})
-            made = await _create(api, pod)
+            created = await _create(api, pod)
         else:
-            made, container = target, await _add_ephemeral(api, target, obj, changes, target_container, session.random, say)
+            created, container = target, await _add_ephemeral(api, target, obj, changes, target_container, session.random, say)
         if not follow or not container:
             return 0
-        return await attach_when_running(api, made, container, wait, stdin=changes.stdin, tty=changes.tty)
+        return await attach_when_running(api, created, container, wait, stdin=changes.stdin, tty=changes.tty)
 
     return session.run(work)
 
@@ -138,7 +139,7 @@ async def _add_ephemeral(
     if target_container and target_container not in names:
         raise CommandError(f"--target={target_container}: pod {target.name} has {', '.join(names)}")
     name = changes.container or _new_name(pod, random, say)
-    container = changes.apply({"name": name, "terminationMessagePolicy": "FallbackToLogsOnError"})
+    container = changes.apply({"name": name})
     if target_container:
         container["targetContainerName"] = target_container
         say(f"Targeting container {target_container!r}. If its processes are not seen, the container runtime does not support this.")
@@ -182,7 +183,7 @@ def copied_pod(
         containers[at] = changes.apply(containers[at])
     elif changes.image:
         own = own or _new_name(pod, random, output.note)
-        containers.append(changes.apply({"name": own, "terminationMessagePolicy": "FallbackToLogsOnError"}))
+        containers.append(changes.apply({"name": own}))
     elif not images:
         raise CommandError("what is changed in the copy? Name a container with -c, or give --image or --set-image")
     else:
@@ -190,18 +191,17 @@ def copied_pod(
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {**spec, "containers": containers}}, own
 
 
-def node_pod(node: str, changes: DebugContainer, random: Random) -> tuple[Object, str]:
+def node_pod(node: str, changes: DebugContainer, dialect: Dialect, random: Random) -> tuple[Object, str]:
     """A pod with the file system, processes and network of a node, and the name of its container. Raises CommandError."""
     if not changes.image:
         raise CommandError("--image is needed: the image of the container")
     name = changes.container or "debugger"
-    container = changes.apply(
-        {"name": name, "terminationMessagePolicy": "FallbackToLogsOnError", "volumeMounts": [{"name": "host-root", "mountPath": "/host"}]}
-    )
+    container = changes.apply({"name": name, "volumeMounts": [{"name": "host-root", "mountPath": "/host"}]})
     spec = {
         "containers": [container], "hostIPC": True, "hostNetwork": True, "hostPID": True, "nodeName": node, "restartPolicy": "Never",
         "volumes": [{"name": "host-root", "hostPath": {"path": "/"}}], "tolerations": [{"operator": "Exists"}],
     }  # fmt: skip
     # A name of a pod has at most 253 characters.
     prefix = f"node-debugger-{node}"[:247]
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"{prefix}-{_suffix(random)}"}, "spec": spec}, name
+    metadata = {"name": f"{prefix}-{_suffix(random)}", "labels": {dialect("app.{long}.io/managed-by"): f"{COMMAND_LINE}-debug"}}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}, name

@@ -75,12 +75,12 @@ def delete(
             if everywhere and any(target.name for target in targets):
                 raise CommandError("an object cannot be deleted by name across all namespaces: leave out -A")
             rest = [target for target in targets if not target.name]
-            found = await selected(
+            selected_objects = await selected(
                 api, rest, selector=selector, field_selector=field_selector, every=every, everywhere=everywhere
             )
             # An object that a selector chose may have been deleted by others meanwhile.
-            listed = {target for target, _ in found}
-            chosen = [*(target for target in targets if target.name), *(target for target, _ in found)]
+            listed = {target for target, _ in selected_objects}
+            chosen = [*(target for target in targets if target.name), *(target for target, _ in selected_objects)]
         if not chosen:
             output.line("No resources found")
         if interactive and not _confirmed(chosen):
@@ -112,9 +112,9 @@ async def _delete(
     """The object and its uid if it was deleted."""
     try:
         if dry_run == "client":
-            answer: Object = await api.get(target.resource, target.name, target.namespace)
+            response: Object = await api.get(target.resource, target.name, target.namespace)
         else:
-            answer = await api.delete(target.resource, target.name, target.namespace, options, dry_query(dry_run))
+            response = await api.delete(target.resource, target.name, target.namespace, options, dry_query(dry_run))
     except ApiError as error:
         if ignore_not_found and error.code == 404:
             return None
@@ -124,5 +124,5 @@ async def _delete(
         output.line(target.label)
     else:
         output.line(f'{target.resource.name_in_messages} "{target.name}" {word}{done_suffix(dry_run)}')
-    uid = (answer.get("details") or {}).get("uid") or (answer.get("metadata") or {}).get("uid") or ""
+    uid = (response.get("details") or {}).get("uid") or (response.get("metadata") or {}).get("uid") or ""
     return target, str(uid)

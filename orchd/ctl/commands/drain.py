@@ -55,9 +55,9 @@ def drain(
         pods = await api.discovery.find("pods")
         for node in nodes:
             name = node["metadata"]["name"]
-            found = [pod for pod in await _chosen_pods(api, name, pod_selector) if not is_stuck(pod, api.clock.seconds(), skip_wait)]
+            pods_of_node = [pod for pod in await _chosen_pods(api, name, pod_selector) if not is_stuck(pod, api.clock.seconds(), skip_wait)]
             chosen = evictable(
-                found, mirror, ignore_daemonsets=ignore_daemonsets, delete_emptydir_data=delete_emptydir_data, force=force
+                pods_of_node, mirror, ignore_daemonsets=ignore_daemonsets, delete_emptydir_data=delete_emptydir_data, force=force
             )
             if dry_run == "none":
                 await _evict_all(api, pods, chosen, options, end, evict=not disable_eviction)
@@ -70,13 +70,13 @@ def drain(
 
 
 async def _chosen_pods(api: Api, node: str, selector: str) -> list[Object]:
-    found = await pods_on(api, node)
+    pods_of_node = await pods_on(api, node)
     if not selector:
-        return found
+        return pods_of_node
     pods = await api.discovery.find("pods")
     listed = await api.list(pods, everywhere=True, query={"labelSelector": selector})
-    wanted = {pod["metadata"]["uid"] for pod in listed.get("items") or ()}
-    return [pod for pod in found if pod["metadata"]["uid"] in wanted]
+    uids = {pod["metadata"]["uid"] for pod in listed.get("items") or ()}
+    return [pod for pod in pods_of_node if pod["metadata"]["uid"] in uids]
 
 
 def is_stuck(pod: Object, now: float, seconds: int) -> bool:

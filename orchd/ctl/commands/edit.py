@@ -39,12 +39,12 @@ _ATTEMPTS = 20
 @validate_option
 @form_options("yaml", text="Form of the text that is edited: yaml or json.")
 @pass_session
-def edit(session: Session, /, words: tuple[str, ...], subresource: str, output_patch: bool, form: str, **given: Any) -> None:
+def edit(session: Session, /, words: tuple[str, ...], subresource: str, output_patch: bool, form: str, **flags: Any) -> None:
     """Edit objects in the editor ($VISUAL, $EDITOR), one after the other, and send the changes. If they are rejected, the editor
     opens again with the reason."""
     if form not in ("yaml", "json"):
         raise CommandError(f"-o {form}: a text to edit is yaml or json")
-    selection = Selection.of_files(given)
+    selection = Selection.of_files(flags)
 
     async def work(api: Api) -> None:
         targets = await selection.targets(api, session, words) if selection.files else await named_targets(api, words)
@@ -84,9 +84,9 @@ async def _edit_one(api: Api, session: Session, target: Target, subresource: str
 
 def _kept(text: str, form: str) -> str:
     """The path of a new file with the text."""
-    with tempfile.NamedTemporaryFile("w", prefix="edit-", suffix=f".{form}", delete=False, encoding="utf-8") as made:
-        made.write(text)
-    return made.name
+    with tempfile.NamedTemporaryFile("w", prefix="edit-", suffix=f".{form}", delete=False, encoding="utf-8") as file:
+        file.write(text)
+    return file.name
 
 
 def _uncommented(text: str) -> str:

@@ -31,8 +31,8 @@ from orchd.kinds.jsonvalues import Object
 @pass_session
 def events(session: Session, everywhere: bool, about: str, types: str, watch: bool, no_headers: bool, form: str) -> None:
     """Print events, oldest first."""
-    wanted = {each.lower() for each in types.split(",") if each}
-    if wanted - {"normal", "warning"}:
+    chosen_types = {each.lower() for each in types.split(",") if each}
+    if chosen_types - {"normal", "warning"}:
         raise CommandError(f"--types={types}: types of events are Normal and Warning")
 
     async def work(api: Api) -> None:
@@ -42,24 +42,24 @@ def events(session: Session, everywhere: bool, about: str, types: str, watch: bo
             target = await one_target(api, [about])
             fields = f"involvedObject.name={target.name},involvedObject.kind={target.resource.kind}"
         if watch:
-            if wanted:
-                fields = ",".join(filter(None, [fields, *(f"type={each.capitalize()}" for each in wanted)]))
+            if chosen_types:
+                fields = ",".join(filter(None, [fields, *(f"type={each.capitalize()}" for each in chosen_types)]))
             view = View(form=form if isinstance(form, Form) else Form(form), field_selector=fields, everywhere=everywhere, watch=True, headings=not no_headers)
             await show(api, [Target(resource)], view)
             return
         query = {"fieldSelector": fields} if fields else {}
         listed = await api.list(resource, everywhere=everywhere, query=query)
         now = api.clock.seconds()
-        found = [each for each in listed.get("items") or () if not wanted or str(each.get("type", "")).lower() in wanted]
-        if not found:
+        chosen = [each for each in listed.get("items") or () if not chosen_types or str(each.get("type", "")).lower() in chosen_types]
+        if not chosen:
             output.note("No events found." if everywhere else f"No events found in {api.namespace} namespace.")
         if form:
             kind = {"apiVersion": resource.api_version, "kind": resource.kind}
-            printer(form, headings=not no_headers)([{**kind, **each} for each in sorted(found, key=event_time)], False)
+            printer(form, headings=not no_headers)([{**kind, **each} for each in sorted(chosen, key=event_time)], False)
             return
         headings = (["namespace"] if everywhere else []) + ["last seen", "type", "reason", "object", "message"]
         output.Columns(headings, show_headings=not no_headers).write(
-            [_event_row(each, now, everywhere) for each in sorted(found, key=event_time)]
+            [_event_row(each, now, everywhere) for each in sorted(chosen, key=event_time)]
         )
 
     session.run(work)

@@ -24,9 +24,9 @@ def explain(session: Session, path: str, recursive: bool, api_version: str) -> N
         word, *fields = path.split(".")
         resource = await api.discovery.find(word)
         definitions = (await api.document("/openapi/v2")).get("definitions") or {}
-        wanted = api_version or resource.api_version
-        schema = _definition(definitions, wanted, resource.kind)
-        for line in explain_lines(definitions, schema, resource.kind, wanted, fields, recursive=recursive):
+        version = api_version or resource.api_version
+        schema = _definition(definitions, version, resource.kind)
+        for line in explain_lines(definitions, schema, resource.kind, version, fields, recursive=recursive):
             output.line(line)
 
     session.run(work)
@@ -34,12 +34,12 @@ def explain(session: Session, path: str, recursive: bool, api_version: str) -> N
 
 def _definition(definitions: Object, api_version: str, kind: str) -> Object:
     group, _, version_ = api_version.rpartition("/")
-    wanted = {"group": group, "version": version_, "kind": kind}
+    identity = {"group": group, "version": version_, "kind": kind}
     for schema in definitions.values():
         for key, value in schema.items():
-            if key.endswith("-group-version-kind") and wanted in value:
-                found: Object = schema
-                return found
+            if key.endswith("-group-version-kind") and identity in value:
+                definition: Object = schema
+                return definition
     raise CommandError(f'the server does not describe kind "{kind}" of "{api_version}": see api-resources')
 
 
@@ -51,8 +51,8 @@ def explain_lines(
     for depth, field in enumerate(fields):
         properties = at.get("properties") or {}
         if field not in properties:
-            known = ", ".join(sorted(properties)) or "none"
-            raise CommandError(f'field "{".".join(fields[: depth + 1])}" does not exist: those at this place are {known}')
+            names = ", ".join(sorted(properties)) or "none"
+            raise CommandError(f'field "{".".join(fields[: depth + 1])}" does not exist: those at this place are {names}')
         type_ = type_name(definitions, properties[field])
         description = str(properties[field].get("description", ""))
         at = _inside(definitions, properties[field])
@@ -83,8 +83,8 @@ def _field_lines(definitions: Object, schema: Object, depth: int, *, recursive: 
 
 def _resolve(definitions: Object, schema: Object) -> Object:
     reference = schema.get("$ref")
-    found: Object = definitions.get(str(reference).rpartition("/")[2], {}) if reference else schema
-    return found
+    target: Object = definitions.get(str(reference).rpartition("/")[2], {}) if reference else schema
+    return target
 
 
 def _inside(definitions: Object, schema: Object) -> Object:

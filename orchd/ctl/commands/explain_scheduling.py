@@ -33,18 +33,18 @@ def explain_scheduling(session: Session, pod: str | None, file: str, form: str) 
         else:
             call = Call(method="POST", path=_EXPLAIN, body=await _read_pod(api, session, file))
         try:
-            answer: Object = await api.call(call)
+            response: Object = await api.call(call)
         except ApiError as error:
             if error.code == 404 and not (error.details or {}).get("name"):
                 raise CommandError("the server runs no scheduler: start it with --scheduler=true") from None
             raise
-        return answer
+        return response
 
-    answer = session.run(work)
+    response = session.run(work)
     if form:
-        output.document(output.yaml_text(answer) if form == "yaml" else output.json_text(answer), form)
+        output.document(output.yaml_text(response) if form == "yaml" else output.json_text(response), form)
         return
-    for line in explanation_lines(answer):
+    for line in explanation_lines(response):
         output.line(line)
 
 
@@ -60,26 +60,26 @@ async def _read_pod(api: Api, session: Session, file: str) -> Object:
     )
 
 
-def explanation_lines(answer: Object) -> list[str]:
-    """The lines that show an answer of the explain endpoint."""
-    lines = [f"Node:      {answer.get('node') or '<none>'}"]
-    if answer.get("message"):
-        lines.append(f"Message:   {answer['message']}")
-    feasible = answer.get("feasible") or {}
+def explanation_lines(response: Object) -> list[str]:
+    """The lines that show a response of the explain endpoint."""
+    lines = [f"Node:      {response.get('node') or '<none>'}"]
+    if response.get("message"):
+        lines.append(f"Message:   {response['message']}")
+    feasible = response.get("feasible") or {}
     if feasible:
         lines.append("Feasible nodes, best first:")
         for name, entry in sorted(feasible.items(), key=lambda item: (-item[1].get("total", 0), item[0])):
             plugins = " ".join(f"{plugin}={score}" for plugin, score in (entry.get("plugins") or {}).items())
             lines.append(f"  {name}  total={entry.get('total', 0)}  {plugins}".rstrip())
-    filtered = answer.get("filtered") or {}
+    filtered = response.get("filtered") or {}
     if filtered:
         lines.append("Refused nodes:")
         for name, entry in sorted(filtered.items()):
             remedy = f"  remedy: {entry['remedy']}" if entry.get("remedy") else ""
             lines.append(f"  {name}  {entry.get('plugin', '')}: {'; '.join(entry.get('reasons') or ())}{remedy}")
-    if answer.get("wouldHelp"):
+    if response.get("wouldHelp"):
         lines.append("What would help:")
-        for each in answer["wouldHelp"]:
+        for each in response["wouldHelp"]:
             more = " (preemption may help)" if each.get("preemptionMayHelp") else ""
             lines.append(f"  {each.get('nodes')} nodes: {each.get('plugin')}: {'; '.join(each.get('reasons') or ())}{more}")
     return lines

@@ -42,14 +42,14 @@ from orchd.kinds.jsonvalues import Object
 @save_config_option
 @form_option
 @pass_session
-def expose(session: Session, /, words: tuple[str, ...], name: str, overrides: str, override_type: str, dry_run: str, form: str, **given: Any) -> None:
+def expose(session: Session, /, words: tuple[str, ...], name: str, overrides: str, override_type: str, dry_run: str, form: str, **flags: Any) -> None:
     """Create a service for the pods of a deployment, replica set, service or pod."""
-    selection = Selection.of_files(given)
+    selection = Selection.of_files(flags)
 
     async def work(api: Api) -> None:
         target = await selected_one(api, session, words, selection)
         obj = {"kind": target.resource.kind, **await api.get(target.resource, target.name, target.namespace)}
-        service = overridden(_service(name or target.name, target, obj, **given), overrides, override_type)
+        service = overridden(_service(name or target.name, target, obj, **flags), overrides, override_type)
         service["metadata"].setdefault("namespace", obj["metadata"].get("namespace", api.namespace))
         await create_one(api, session, service, form=form, dry_run=dry_run, word="exposed")
 
@@ -65,9 +65,9 @@ def _service(
 ) -> Object:  # fmt: skip
     if obj["kind"] not in _EXPOSED:
         raise CommandError(f"cannot expose a {obj['kind']}: name a pod, service, deployment or replica set")
-    found = key_values(selector, "--selector") or _selector_of(obj, target)
+    chosen = key_values(selector, "--selector") or _selector_of(obj, target)
     own = key_values(labels, "--labels") or (obj["metadata"].get("labels") or {})
-    spec: Object = {"selector": found, "ports": _ports(obj, target, ports, target_port, protocol)}
+    spec: Object = {"selector": chosen, "ports": _ports(obj, target, ports, target_port, protocol)}
     more = {
         "type": type_, "clusterIP": cluster_ip, "externalName": external_name, "loadBalancerIP": load_balancer_ip,
         "sessionAffinity": session_affinity, "externalIPs": [external_ip] if external_ip else None,
@@ -78,40 +78,40 @@ def _service(
 
 def _selector_of(obj: Object, target: Target) -> dict[str, str]:
     if obj["kind"] == "Pod":
-        found = obj["metadata"].get("labels")
-        if not found:
+        labels = obj["metadata"].get("labels")
+        if not labels:
             raise CommandError(f"{target.label} has no labels by which a service could choose it: label it, or give --selector")
-        return dict(found)
+        return dict(labels)
     selector = obj["spec"].get("selector") or {}
     if selector.get("matchExpressions"):
         raise CommandError(f"the selector of {target.label} has expressions, which services do not have: give --selector")
-    found = selector.get("matchLabels", selector)
-    if not found:
+    labels = selector.get("matchLabels", selector)
+    if not labels:
         raise CommandError(f"{target.label} has no selector: give --selector")
-    return dict(found)
+    return dict(labels)
 
 
-def _ports(obj: Object, target: Target, given: str, target_port: str, protocol: str) -> list[Object]:
+def _ports(obj: Object, target: Target, listed: str, target_port: str, protocol: str) -> list[Object]:
     if obj["kind"] == "Service":
-        known = [(int(each["port"]), each.get("protocol", "TCP")) for each in obj["spec"].get("ports") or ()]
+        known_ports = [(int(each["port"]), each.get("protocol", "TCP")) for each in obj["spec"].get("ports") or ()]
     else:
-        known = [
+        known_ports = [
             (int(each["containerPort"]), each.get("protocol", "TCP"))
             for container in (pod_template(obj).get("spec") or {}).get("containers") or ()
             for each in container.get("ports") or ()
         ]
-    if given:
-        numbers = given.split(",")
+    if listed:
+        numbers = listed.split(",")
         if not all(re.fullmatch(r"[0-9]{1,5}", each) and 0 < int(each) < 65536 for each in numbers):
-            raise CommandError(f"--port={given}: ports are numbers from 1 to 65535, separated by commas")
-        protocols = dict(known)
-        known = [(int(each), protocols.get(int(each), "TCP")) for each in numbers]
-    if not known:
+            raise CommandError(f"--port={listed}: ports are numbers from 1 to 65535, separated by commas")
+        protocols = dict(known_ports)
+        known_ports = [(int(each), protocols.get(int(each), "TCP")) for each in numbers]
+    if not known_ports:
         raise CommandError(f"{target.label} names no ports: give --port")
-    known = list(dict.fromkeys(known))
+    known_ports = list(dict.fromkeys(known_ports))
     out: list[Object] = []
-    for at, (number, default) in enumerate(known, start=1):
-        wanted: str | int = int(target_port) if target_port.isdecimal() else target_port or number
-        port = {"port": number, "targetPort": wanted, "protocol": (protocol or default).upper()}
-        out.append({"name": f"port-{at}", **port} if len(known) > 1 else port)
+    for at, (number, default) in enumerate(known_ports, start=1):
+        target_of_port: str | int = int(target_port) if target_port.isdecimal() else target_port or number
+        port = {"port": number, "targetPort": target_of_port, "protocol": (protocol or default).upper()}
+        out.append({"name": f"port-{at}", **port} if len(known_ports) > 1 else port)
     return out

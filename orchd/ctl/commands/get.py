@@ -99,8 +99,8 @@ async def show(api: Api, targets: Sequence[Target], view: View) -> None:
 def _check_subresource(targets: Sequence[Target], view: View) -> None:
     for target in targets:
         if view.subresource not in target.resource.subresources:
-            known = ", ".join(sorted(target.resource.subresources)) or "none"
-            raise CommandError(f"{target.resource.qualified} has no subresource {view.subresource}: those that it has are {known}")
+            names = ", ".join(sorted(target.resource.subresources)) or "none"
+            raise CommandError(f"{target.resource.qualified} has no subresource {view.subresource}: those that it has are {names}")
         if not target.name or view.watch or view.watch_only:
             raise CommandError("--subresource is of one object: give its name, without -w")
 
@@ -131,6 +131,7 @@ async def _show_tables(api: Api, targets: Sequence[Target], view: View, failures
 
 
 async def _table(api: Api, target: Target, view: View) -> Object:
+    table: Object
     if target.name:
         path = paths.item(target.resource.ref, api.scope(target.resource, target.namespace), target.name, view.subresource)
         table = await api.call(Call(method="GET", path=path, accept=TABLE))
@@ -138,8 +139,7 @@ async def _table(api: Api, target: Target, view: View) -> Object:
         table = await api.list(target.resource, everywhere=view.everywhere, query=view.query(), accept=TABLE)
     if table.get("kind") != "Table":
         return plain_table(table, api.clock.seconds())
-    found: Object = table
-    return found
+    return table
 
 
 async def _show_objects(api: Api, targets: Sequence[Target], view: View, failures: Failures) -> None:
@@ -209,8 +209,8 @@ class _Watcher:
 
     async def _write(self, obj: Object, event: str = "ADDED") -> None:
         if self._view.events and self._view.form in ("yaml", "json"):
-            shown = {"type": event, "object": obj if self._view.form.managed else without_managed_fields(obj)}
-            output.document(output.yaml_text(shown) if self._view.form == "yaml" else output.json_text(shown), self._view.form)
+            entry = {"type": event, "object": obj if self._view.form.managed else without_managed_fields(obj)}
+            output.document(output.yaml_text(entry) if self._view.form == "yaml" else output.json_text(entry), self._view.form)
             return
         write = printer(self._view.form, headings=False)
         write([obj], True)

@@ -58,7 +58,7 @@ def logs(
     if since is not None and since_time:
         raise CommandError("--since and --since-time cannot be used together: leave out one")
     query["sinceTime"] = since_time
-    given = {key: value for key, value in query.items() if value}
+    parameters = {key: value for key, value in query.items() if value}
     if container and all_containers:
         raise CommandError("-c and --all-containers cannot be used together: leave out one")
 
@@ -79,7 +79,7 @@ def logs(
             path = paths.item(resource.ref, pod["metadata"]["namespace"], pod["metadata"]["name"], "log")
             mark = output.printable(f"[pod/{pod['metadata']['name']}/{name}] ").encode() if prefix else b""
             try:
-                stream = await api.stream(Call(method="GET", path=path, query={**given, "container": name}, accept="*/*"))
+                stream = await api.stream(Call(method="GET", path=path, query={**parameters, "container": name}, accept="*/*"))
                 try:
                     await _print(stream, mark, whole_lines=several and follow)
                 finally:
@@ -124,10 +124,10 @@ async def _pods(api: Api, resource: Resource, words: tuple[str, ...], selector: 
     if selector:
         if words:
             raise CommandError("give pods by name or by selector, not both")
-        found = await pods_of(api, selector)
-        if not found:
+        pods = await pods_of(api, selector)
+        if not pods:
             output.note(f"No resources found in {api.namespace} namespace.")
-        return found
+        return pods
     if not words:
         raise CommandError("which pod? Give its name, TYPE/NAME, or a selector with -l")
     if len(words) == 1:

@@ -34,7 +34,7 @@ _TYPES = {"strategic": STRATEGIC, "merge": MERGE, "json": JSON_PATCH}
 @pass_session
 def patch(
     session: Session, /, words: tuple[str, ...], text: str, patch_file: str, type_: str, subresource: str, local: bool, dry_run: str,
-    form: str, **given: Any,
+    form: str, **flags: Any,
 ) -> None:
     """Change fields of objects with a patch. Custom kinds take --type=merge or json."""
     if bool(text) == bool(patch_file):
@@ -45,7 +45,7 @@ def patch(
         raise CommandError("the patch is neither JSON nor YAML: quote it as one argument") from None
     if not isinstance(body, list if type_ == "json" else dict):
         raise CommandError(f"a patch of --type={type_} is a {'list of operations' if type_ == 'json' else 'mapping'}")
-    selection = Selection.take(given)
+    selection = Selection.take(flags)
     if local:
         for target, obj in selection.local(session, words):
             report(target, patched(obj, body, type_), "patched", form=form, dry_run="none")

@@ -25,12 +25,12 @@ def plugin() -> None:
 @pass_session
 def list_(session: Session, name_only: bool) -> None:
     """Print the plugins on the PATH, and warn of those that cannot run."""
-    found = installed_plugins(session.environment)
-    if not found:
+    plugins = installed_plugins(session.environment)
+    if not plugins:
         raise CommandError(f"no plugins on the PATH: a plugin is a program {PREFIX}NAME")
     first: dict[str, str] = {}
     problems = 0
-    for path in found:
+    for path in plugins:
         output.line(path.name if name_only else str(path))
         warnings = []
         if not os.access(path, os.X_OK):
@@ -45,4 +45,4 @@ def list_(session: Session, name_only: bool) -> None:
             output.note(f"Warning: {each}")
         problems += bool(warnings)
     if problems:
-        raise CommandError(f"{problems} of {len(found)} plugins cannot run")
+        raise CommandError(f"{problems} of {len(plugins)} plugins cannot run")

@@ -48,9 +48,9 @@ def port_forward(session: Session, target: str, ports: tuple[str, ...], addresse
 
     async def work(api: Api) -> None:
         pods = await api.discovery.find("pods")
-        [found] = await parse_targets(api, [target if "/" in target else f"pods/{target}"])
-        pod = await pod_of(api, found, pods, pod_wait)
-        service = await api.get(found.resource, found.name) if found.resource.kind == "Service" else None
+        [chosen] = await parse_targets(api, [target if "/" in target else f"pods/{target}"])
+        pod = await pod_of(api, chosen, pods, pod_wait)
+        service = await api.get(chosen.resource, chosen.name) if chosen.resource.kind == "Service" else None
         pairs = [_pair(text, service, pod) for text in ports]
         forwarding = Forwarding(api, pods, pod)
         try:
@@ -85,24 +85,24 @@ def _pair(text: str, service: Object | None, pod: Object) -> _Pair:
 
 def target_port(word: str, service: Object | None, pod: Object) -> int:
     """The pod's port number for a port of a service or container, given by number or name. Raises CommandError."""
-    wanted: Any = int(word) if word.isdecimal() else word
+    port: Any = int(word) if word.isdecimal() else word
     if service is not None:
         for each in service["spec"].get("ports") or ():
-            if wanted in (each.get("port"), each.get("name")):
-                wanted = each.get("targetPort") or each["port"]
+            if port in (each.get("port"), each.get("name")):
+                port = each.get("targetPort") or each["port"]
                 break
         else:
-            known = ", ".join(str(each.get("port")) for each in service["spec"].get("ports") or ())
-            raise CommandError(f"service {service['metadata']['name']} has no port {word}: it has {known or 'none'}")
-    if isinstance(wanted, int):
-        if not 0 < wanted < 65536:
+            ports = ", ".join(str(each.get("port")) for each in service["spec"].get("ports") or ())
+            raise CommandError(f"service {service['metadata']['name']} has no port {word}: it has {ports or 'none'}")
+    if isinstance(port, int):
+        if not 0 < port < 65536:
             raise CommandError(f"{word!r} is not a port: it is between 1 and 65535")
-        return wanted
+        return port
     for container in pod["spec"]["containers"]:
         for each in container.get("ports") or ():
-            if each.get("name") == wanted:
+            if each.get("name") == port:
                 return int(each["containerPort"])
-    raise CommandError(f"pod {pod['metadata']['name']} has no port named {wanted!r}: give its number")
+    raise CommandError(f"pod {pod['metadata']['name']} has no port named {port!r}: give its number")
 
 
 class Forwarding:
@@ -133,8 +133,8 @@ class Forwarding:
             why = getattr(error.socketError, "strerror", None) or error.socketError
             raise CommandError(f"cannot listen on {host} port {pair.local}: {why}: choose another LOCAL port") from None
         self._ports.append(port)
-        shown = f"[{host}]" if ":" in host else host
-        output.line(f"Forwarding from {shown}:{port.getHost().port} -> {pair.remote}")
+        address = f"[{host}]" if ":" in host else host
+        output.line(f"Forwarding from {address}:{port.getHost().port} -> {pair.remote}")
 
     def connect(self, local: LocalConnection, port: int) -> None:
         """Join a connection that was accepted with the pod."""

@@ -129,17 +129,17 @@ def _listen(reactor: Any, site: Site, port: int, address: str, unix_socket: str)
         if unix_socket:
             if os.path.exists(unix_socket) and stat.S_ISSOCK(os.stat(unix_socket).st_mode):
                 os.unlink(unix_socket)
-            found = reactor.listenUNIX(unix_socket, site, mode=0o600)
+            listening = reactor.listenUNIX(unix_socket, site, mode=0o600)
             output.line(f"Starting to serve on {unix_socket}")
         else:
-            found = reactor.listenTCP(port, site, interface=address)
-            shown = f"[{address}]" if ":" in address else address
-            output.line(f"Starting to serve on {shown}:{found.getHost().port}")
+            listening = reactor.listenTCP(port, site, interface=address)
+            host = f"[{address}]" if ":" in address else address
+            output.line(f"Starting to serve on {host}:{listening.getHost().port}")
     except (CannotListenError, OSError) as error:
         cause = getattr(error, "socketError", error)
         where = unix_socket or f"{address} port {port}"
         raise CommandError(f"cannot listen on {where}: {getattr(cause, 'strerror', None) or cause}: choose another --port") from None
-    return found
+    return listening
 
 
 class ProxyResource(Resource):
@@ -213,14 +213,14 @@ def _refuse(request: Request, code: int, message: str) -> bytes:
 
 
 def _render_file(files: Any, request: Request, rest: str) -> Any:
-    found = files
+    file = files
     for name in filter(None, rest.split("/")):
-        if not hasattr(found, "isdir"):
+        if not hasattr(file, "isdir"):
             break
-        found = found.getChild(name, request)
-    if hasattr(found, "isdir") and found.isdir():
-        found = found.child("index.html")
-    return found.render(request)
+        file = file.getChild(name, request)
+    if hasattr(file, "isdir") and file.isdir():
+        file = file.child("index.html")
+    return file.render(request)
 
 
 class _Relay(Protocol):

@@ -64,17 +64,17 @@ def replace(
 
     async def work(api: Api) -> None:
         failures = Failures()
-        found = []
+        replacements = []
         for obj in objects:
             with failures.collect():
                 target = await target_of(api, obj)
                 check_namespace(api, session, target)
                 if not target.name:
                     raise CommandError(f"{target.resource.kind}: replace needs metadata.name")
-                found.append((target, with_last_applied(obj, await api.dialect()) if session.writing.save_config else obj))
+                replacements.append((target, with_last_applied(obj, await api.dialect()) if session.writing.save_config else obj))
         if force:
-            await _delete_all(api, [target for target, _ in found], options, timeout)
-        for target, obj in found:
+            await _delete_all(api, [target for target, _ in replacements], options, timeout)
+        for target, obj in replacements:
             with failures.collect():
                 done = obj
                 if force:
@@ -98,13 +98,13 @@ async def _delete_all(api: Api, targets: list[Target], options: Object, timeout:
     gone = []
     for target in targets:
         try:
-            answer = await api.delete(target.resource, target.name, target.namespace, options, {})
+            response = await api.delete(target.resource, target.name, target.namespace, options, {})
         except ApiError as error:
             if error.code == 404:
                 continue
             raise
         output.line(f'{target.resource.name_in_messages} "{target.name}" deleted')
-        uid = (answer.get("details") or {}).get("uid") or (answer.get("metadata") or {}).get("uid") or ""
+        uid = (response.get("details") or {}).get("uid") or (response.get("metadata") or {}).get("uid") or ""
         gone.append((target, str(uid)))
     end = api.clock.seconds() + timeout
     for target, uid in gone:

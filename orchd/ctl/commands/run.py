@@ -48,7 +48,7 @@ from orchd.kinds.jsonvalues import Object
 @pass_session
 def run(
     session: Session, /, name: str, words: tuple[str, ...], image: str, stdin: bool, tty: bool, attach: bool | None, remove: bool,
-    dry_run: str, form: str, **given: Any,
+    dry_run: str, form: str, **flags: Any,
 ) -> int:
     """Create a pod with one container, and with -i or --attach attach to it."""  # fmt: skip
     follow = stdin if attach is None else attach
@@ -58,13 +58,13 @@ def run(
         raise CommandError("--dry-run makes no pod to attach to: leave out -i and --attach")
     if tty and not stdin:
         raise CommandError("-t needs -i: the terminal's input goes to the container")
-    if given["expose"] and not given["port"]:
+    if flags["expose"] and not flags["port"]:
         raise CommandError("--expose needs --port: the port of the service")
-    pod = overridden(_pod(name, image, words, stdin=stdin, tty=tty, **given), given["overrides"], given["override_type"])
+    pod = overridden(_pod(name, image, words, stdin=stdin, tty=tty, **flags), flags["overrides"], flags["override_type"])
 
     async def work(api: Api) -> int:
-        if given["expose"]:
-            ports = [{"port": given["port"], "targetPort": given["port"], "protocol": "TCP"}]
+        if flags["expose"]:
+            ports = [{"port": flags["port"], "targetPort": flags["port"], "protocol": "TCP"}]
             spec = {"selector": pod["metadata"]["labels"], "ports": ports}
             service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": spec}
             await create_one(api, session, service, form=form, dry_run=dry_run)
@@ -74,14 +74,14 @@ def run(
             await create_one(api, session, pod, form=form, dry_run=dry_run)
             return 0
         target = await target_of(api, pod)
-        made = await api.create(target.resource, pod, namespace=target.namespace)
+        created = await api.create(target.resource, pod, namespace=target.namespace)
         try:
-            return await attach_when_running(api, target, name, given["pod_running_timeout"], stdin=stdin, tty=tty)
+            return await attach_when_running(api, target, name, flags["pod_running_timeout"], stdin=stdin, tty=tty)
         finally:
             if remove:
-                uid = {"preconditions": {"uid": made["metadata"]["uid"]}}
+                uid = {"preconditions": {"uid": created["metadata"]["uid"]}}
                 await api.delete(target.resource, target.name, target.namespace, uid, {})
-                if not given["quiet"]:
+                if not flags["quiet"]:
                     output.line(f'pod "{target.name}" deleted')
 
     return session.run(work)

@@ -32,10 +32,10 @@ _LOOK = 0.5
 @pass_session
 def scale(
     session: Session, /, words: tuple[str, ...], replicas: int, current_replicas: int, resource_version: str, timeout: float,
-    dry_run: str, form: str, **given: Any,
+    dry_run: str, form: str, **flags: Any,
 ) -> None:
     """Set the number of replicas of deployments, replica sets, stateful sets and custom kinds with a scale."""  # fmt: skip
-    selection = Selection.take(given)
+    selection = Selection.take(flags)
 
     async def work(api: Api) -> None:
         targets = await selection.targets(api, session, words, needed=True)
@@ -54,9 +54,9 @@ def scale(
         body: dict[str, Any] = {"spec": {"replicas": replicas}}
         now = await api.get(target.resource, target.name, target.namespace, subresource="scale")
         if current_replicas >= 0:
-            found = (now.get("spec") or {}).get("replicas", 0)
-            if found != current_replicas:
-                raise CommandError(f"{target.label} has {found} replicas, not {current_replicas}: nothing was changed")
+            current = (now.get("spec") or {}).get("replicas", 0)
+            if current != current_replicas:
+                raise CommandError(f"{target.label} has {current} replicas, not {current_replicas}: nothing was changed")
             body["metadata"] = {"resourceVersion": now["metadata"]["resourceVersion"]}
         if resource_version:
             body["metadata"] = {"resourceVersion": resource_version}
@@ -64,16 +64,16 @@ def scale(
             await api.patch(
                 target.resource, target.name, body, namespace=target.namespace, subresource="scale", query=dry_query(dry_run)
             )
-        shown = await api.get(target.resource, target.name, target.namespace) if form else now
-        report(target, shown, "scaled", form=form, dry_run=dry_run)
+        reported = await api.get(target.resource, target.name, target.namespace) if form else now
+        report(target, reported, "scaled", form=form, dry_run=dry_run)
 
     session.run(work)
 
 
 async def _wait_scaled(api: Api, target: Target, replicas: int, end: float) -> None:
     while True:
-        found = await api.get(target.resource, target.name, target.namespace, subresource="scale")
-        if ((found.get("status") or {}).get("replicas") or 0) == replicas:
+        obj = await api.get(target.resource, target.name, target.namespace, subresource="scale")
+        if ((obj.get("status") or {}).get("replicas") or 0) == replicas:
             return
         if api.clock.seconds() >= end:
             raise CommandError(f"timed out: {target.label} does not have {replicas} replicas yet: look at it with describe")

@@ -40,22 +40,22 @@ def _add(name: str) -> None:
         with Progress(
             TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn(),
             console=Console(stderr=True), transient=True,
-        ) as shown:  # fmt: skip
-            status = storecommands.main([name, *words], _Bar(shown, shown.add_task(name, total=None)))
+        ) as progress:  # fmt: skip
+            status = storecommands.main([name, *words], _Bar(progress, progress.add_task(name, total=None)))
         raise click.exceptions.Exit(min(status, 1))
 
 
 class _Bar:
     """A bar; one that only moves where a command does not know how much there is to do."""
 
-    def __init__(self, shown: Progress, task: TaskID) -> None:
-        self._shown, self._task = shown, task
+    def __init__(self, progress: Progress, task: TaskID) -> None:
+        self._progress, self._task = progress, task
 
     def say(self, text: str) -> None:
-        self._shown.console.print(text, highlight=False)
+        self._progress.console.print(text, highlight=False)
 
     def progress(self, done: int, total: int) -> None:
-        self._shown.update(self._task, completed=done, total=total)
+        self._progress.update(self._task, completed=done, total=total)
 
 
 for _name in _TEXTS:

@@ -44,9 +44,9 @@ def taint(session: Session, words: tuple[str, ...], selector: str, every: bool, 
             if dry_run != "client":
                 await api.patch(resource, name, body, query=dry_query(dry_run))
             done = {**node, "apiVersion": "v1", "kind": "Node", "spec": {**node["spec"], "taints": taints}}
-            known = {(each["key"], each["effect"]) for each in node["spec"].get("taints") or ()}
+            present = {(each["key"], each["effect"]) for each in node["spec"].get("taints") or ()}
             word = "untainted" if all(remove for _, remove in changes) else "tainted"
-            if any(not remove and (each["key"], each["effect"]) in known for each, remove in changes):
+            if any(not remove and (each["key"], each["effect"]) in present for each, remove in changes):
                 word = "modified"
             report(Target(resource, name), done, word, form=form, dry_run=dry_run)
 

@@ -54,10 +54,10 @@ def create_token(
         group = (await api.dialect())("authentication.{abbr}.io")
         resource = await api.discovery.find("serviceaccounts")
         body = {"apiVersion": f"{group}/v1", "kind": "TokenRequest", "spec": spec}
-        answer = await api.create(resource, body, path=f"/{account}/token")
+        response = await api.create(resource, body, path=f"/{account}/token")
         if form:
-            printer(form, label=lambda obj: f"token/{account}")([answer], True)
+            printer(form, label=lambda obj: f"token/{account}")([response], True)
         else:
-            output.line(answer["status"]["token"])
+            output.line(response["status"]["token"])
 
     session.run(work)

@@ -41,13 +41,13 @@ _options = stacked(
 
 async def _metrics(api: Api, plural: str, name: str, namespace: str, query: dict[str, str]) -> list[Object]:
     group = (await api.dialect())("metrics.{abbr}.io")
-    found = (await api.discovery.groups()).get(group)
-    if found is None:
+    versions = (await api.discovery.groups()).get(group)
+    if versions is None:
         raise CommandError(f"the server has no metrics API ({group}): install a metrics server that registers it")
     resource = await api.discovery.find(f"{plural}.{group}")
     path = paths.item(resource.ref, namespace, name) if name else paths.collection(resource.ref, namespace)
-    answer = await api.call(Call(method="GET", path=path, query={} if name else {key: value for key, value in query.items() if value}))
-    return [answer] if name else list(answer.get("items") or ())
+    response = await api.call(Call(method="GET", path=path, query={} if name else {key: value for key, value in query.items() if value}))
+    return [response] if name else list(response.get("items") or ())
 
 
 def amount(text: Any) -> float:

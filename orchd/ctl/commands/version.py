@@ -29,17 +29,17 @@ def version(session: Session, client_only: bool, form: str) -> None:
         "major": major, "minor": rest.partition(".")[0], "gitVersion": f"v{number}", "compiler": sys.implementation.name,
         "platform": f"{sys.platform}/{platform.machine()}",
     }  # fmt: skip
-    found: dict[str, Any] = {"clientVersion": client}
+    versions: dict[str, Any] = {"clientVersion": client}
 
     async def work(api: Api) -> Object:
-        answer: Object = await api.document("/version")
-        return answer
+        response: Object = await api.document("/version")
+        return response
 
     if not client_only:
-        found["serverVersion"] = session.run(work)
+        versions["serverVersion"] = session.run(work)
     if form:
-        output.document(output.yaml_text(found) if form == "yaml" else output.json_text(found), form)
+        output.document(output.yaml_text(versions) if form == "yaml" else output.json_text(versions), form)
         return
     output.line(f"Client Version: {client['gitVersion']}")
     if not client_only:
-        output.line(f"Server Version: {found['serverVersion'].get('gitVersion')}")
+        output.line(f"Server Version: {versions['serverVersion'].get('gitVersion')}")

@@ -29,17 +29,17 @@ Test = Callable[[Object], bool]
 
 @click.command(cls=Command)
 @click.argument("words", nargs=-1, metavar="TYPE [NAME...] | TYPE/NAME...")
-@click.option("--for", "wanted", required=True, metavar="WHAT", help="condition=NAME[=VALUE], delete, create, or jsonpath=PATH[=VALUE].")
+@click.option("--for", "condition", required=True, metavar="WHAT", help="condition=NAME[=VALUE], delete, create, or jsonpath=PATH[=VALUE].")
 @click.option("--timeout", type=DURATION, default=30.0, help="Longest wait; default 30s, 0 looks once.")
 @selection_options
 @form_option
 @pass_session
-def wait(session: Session, /, words: tuple[str, ...], wanted: str, timeout: float, form: str, **given: Any) -> None:
+def wait(session: Session, /, words: tuple[str, ...], condition: str, timeout: float, form: str, **flags: Any) -> None:
     """Wait for a condition of objects; exit status 1 at the timeout."""
-    selection = Selection.take(given)
+    selection = Selection.take(flags)
     selector, field_selector, every, everywhere = selection.selector, selection.field_selector, selection.every, selection.everywhere
-    gone = wanted == "delete"
-    test = None if gone else parse_test(wanted)
+    gone = condition == "delete"
+    test = None if gone else parse_test(condition)
 
     async def work(api: Api) -> None:
         end = api.clock.seconds() + (timeout if timeout >= 0 else 7 * 24 * 3600.0)
@@ -61,7 +61,7 @@ def wait(session: Session, /, words: tuple[str, ...], wanted: str, timeout: floa
             raise CommandError("no matching objects: check the names or the selector")
         for target in chosen:
             assert test is not None, "not for delete"
-            report(target, await _until(api, target, test, end, wanted), "condition met", form=form, dry_run="none")
+            report(target, await _until(api, target, test, end, condition), "condition met", form=form, dry_run="none")
 
     session.run(work)
 
@@ -71,7 +71,7 @@ async def _existing_objects(api: Api, targets: list[Target], **selection: Any) -
     out = []
     for target in targets:
         try:
-            out += [(found, str(obj["metadata"].get("uid", ""))) for found, obj in await selected(api, [target], **selection)]
+            out += [(one, str(obj["metadata"].get("uid", ""))) for one, obj in await selected(api, [target], **selection)]
         except ApiError as error:
             if error.code != 404:
                 raise
@@ -79,23 +79,23 @@ async def _existing_objects(api: Api, targets: list[Target], **selection: Any) -
     return out
 
 
-async def _until(api: Api, target: Target, test: Test, end: float, wanted: str) -> Object:
+async def _until(api: Api, target: Target, test: Test, end: float, condition: str) -> Object:
     while True:
         try:
-            found = await api.get(target.resource, target.name, target.namespace)
-            if test(found):
-                return found
+            obj = await api.get(target.resource, target.name, target.namespace)
+            if test(obj):
+                return obj
         except ApiError as error:
-            if error.code != 404 or wanted != "create":
+            if error.code != 404 or condition != "create":
                 raise
         if api.clock.seconds() >= end:
-            raise CommandError(f"timed out waiting for {wanted} of {target.label}: look at it with describe")
+            raise CommandError(f"timed out waiting for {condition} of {target.label}: look at it with describe")
         await api.sleep(_LOOK)
 
 
-def parse_test(wanted: str) -> Test:
+def parse_test(text: str) -> Test:
     """What ``--for`` says. Raises CommandError."""
-    kind, _, rest = wanted.partition("=")
+    kind, _, rest = text.partition("=")
     if kind == "create" and not rest:
         return lambda obj: True
     if kind == "condition" and rest:
@@ -103,7 +103,7 @@ def parse_test(wanted: str) -> Test:
         return _condition(name.lower(), (value or "true").lower())
     if kind == "jsonpath" and rest:
         return _at_path(rest)
-    raise CommandError(f"--for={wanted}: write condition=NAME, delete, create or jsonpath=PATH=VALUE")
+    raise CommandError(f"--for={text}: write condition=NAME, delete, create or jsonpath=PATH=VALUE")
 
 
 def _condition(name: str, value: str) -> Test:

@@ -104,10 +104,10 @@ def last_applied(obj: Object, manager: str, dialect: Dialect) -> Object | None:
     entries = [each for each in metadata.get("managedFields") or () if each.get("operation") == "Apply"]
     own = [each for each in entries if each.get("manager") == manager and not each.get("subresource")]
     if own:
-        found = owned_part(obj, own[0].get("fieldsV1") or {})
+        part = owned_part(obj, own[0].get("fieldsV1") or {})
         names = {key: metadata[key] for key in ("name", "namespace") if metadata.get(key)}
-        inner = {**names, **(found.get("metadata") or {})}
-        return {"apiVersion": obj["apiVersion"], "kind": obj["kind"], **found, "metadata": inner}
+        inner = {**names, **(part.get("metadata") or {})}
+        return {"apiVersion": obj["apiVersion"], "kind": obj["kind"], **part, "metadata": inner}
     text = (metadata.get("annotations") or {}).get(annotation(dialect))
     if text is None:
         return None
@@ -137,9 +137,9 @@ def _members(value: list[Any], key: str) -> list[Any]:
     kind, _, text = key.partition(":")
     if kind == "i":
         return value[int(text) :][:1] if text.isdecimal() else []
-    wanted = json.loads(text)
+    member_key = json.loads(text)
     if kind == "v":
-        return [item for item in value if item == wanted][:1]
+        return [item for item in value if item == member_key][:1]
     # A key field that the object omits has its default, which is unknown here: the first such member is taken.
-    matching = (item for item in value if isinstance(item, dict) and all(item.get(name, wanted[name]) == wanted[name] for name in wanted))
+    matching = (item for item in value if isinstance(item, dict) and all(item.get(name, member_key[name]) == member_key[name] for name in member_key))
     return list(matching)[:1]

@@ -47,19 +47,19 @@ async def create_one(
     check_namespace(api, session, target)
     if session.writing.save_config:
         obj = with_last_applied(obj, await api.dialect())
-    made = obj
+    created = obj
     if dry_run != "client":
         query = {**dry_query(dry_run), **validation_query(session)}
-        made = await api.create(target.resource, obj, namespace=target.namespace, query=query)
-    shown = Target(target.resource, label or target.name, target.namespace)
-    report(shown, made, word, form=form, dry_run=dry_run)
-    return target, made
+        created = await api.create(target.resource, obj, namespace=target.namespace, query=query)
+    reported = Target(target.resource, label or target.name, target.namespace)
+    report(reported, created, word, form=form, dry_run=dry_run)
+    return target, created
 
 
-def pairs(given: tuple[str, ...], flag: str) -> dict[str, str]:
+def pairs(texts: tuple[str, ...], flag: str) -> dict[str, str]:
     """KEY=VALUE arguments. Raises CommandError."""
     out = {}
-    for each in given:
+    for each in texts:
         key, mark, value = each.partition("=")
         if not mark or not key:
             raise CommandError(f"{flag}={each!r}: write {flag}=KEY=VALUE")

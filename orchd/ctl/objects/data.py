@@ -17,10 +17,10 @@ from orchd.ctl.objects.creation import create_options
 from orchd.kinds.jsonvalues import Object
 
 
-def file_values(given: tuple[str, ...]) -> dict[str, bytes]:
+def file_values(texts: tuple[str, ...]) -> dict[str, bytes]:
     """The contents of --from-file arguments: FILE, KEY=FILE, or a folder."""
     out: dict[str, bytes] = {}
-    for each in given:
+    for each in texts:
         key, mark, name = each.rpartition("=")
         path = Path(name)
         paths = sorted(path.iterdir()) if path.is_dir() and not mark else [path]
@@ -34,10 +34,10 @@ def file_values(given: tuple[str, ...]) -> dict[str, bytes]:
     return out
 
 
-def variables(given: tuple[str, ...], environment: Mapping[str, str]) -> dict[str, str]:
+def variables(files: tuple[str, ...], environment: Mapping[str, str]) -> dict[str, str]:
     """The variables of --from-env-file arguments: lines of KEY=VALUE, or of a KEY whose value is that of `environment`."""
     out: dict[str, str] = {}
-    for name in given:
+    for name in files:
         try:
             text = Path(name).read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:

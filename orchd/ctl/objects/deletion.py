@@ -37,15 +37,15 @@ async def wait_gone(api: Api, target: Target, uid: str, end: float) -> None:
     """Wait until the object with this uid is gone; "" is any uid. Raises CommandError after `end` of the clock."""
     while True:
         try:
-            found = await api.get(target.resource, target.name, target.namespace)
+            obj = await api.get(target.resource, target.name, target.namespace)
         except ApiError as error:
             if error.code == 404:
                 return
             raise
-        if uid and found["metadata"].get("uid") != uid:
+        if uid and obj["metadata"].get("uid") != uid:
             return
         if api.clock.seconds() >= end:
-            finalizers = ", ".join(found["metadata"].get("finalizers") or ())
+            finalizers = ", ".join(obj["metadata"].get("finalizers") or ())
             why = f"its finalizers are {finalizers}" if finalizers else "see its deletionTimestamp with get -o yaml"
             raise CommandError(f"timed out: {target.label} is still there: {why}")
         await api.sleep(_LOOK)

@@ -21,5 +21,5 @@ async def events_of(api: Api, obj: Object) -> list[Object]:
 def event_time(event: Object) -> str:
     """Time of an Event's last occurrence, as text that sorts by time."""
     series = event.get("series") or {}
-    found = series.get("lastObservedTime") or event.get("lastTimestamp") or event.get("eventTime")
-    return str(found or event["metadata"].get("creationTimestamp") or "")
+    last = series.get("lastObservedTime") or event.get("lastTimestamp") or event.get("eventTime")
+    return str(last or event["metadata"].get("creationTimestamp") or "")

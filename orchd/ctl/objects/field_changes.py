@@ -20,12 +20,12 @@ set_options: Callable[[F], F] = stacked(selection_options, local_option, write_o
 
 
 def change_selected(
-    session: Session, words: list[str], given: dict[str, Any], edit: Callable[[Target], Edit], word: str,
+    session: Session, words: list[str], flags: dict[str, Any], edit: Callable[[Target], Edit], word: str,
     prepare: Callable[[Api], Coroutine[Any, Any, None]] | None = None,
 ) -> None:
     """Change the chosen objects by `edit`; `prepare` is awaited before, and asks the server for what `edit` needs."""  # fmt: skip
-    selection, form, dry_run = Selection.take(given), given["form"], given["dry_run"]
-    if given["local"]:
+    selection, form, dry_run = Selection.take(flags), flags["form"], flags["dry_run"]
+    if flags["local"]:
         if prepare is not None:
             session.run(prepare)
         for target, obj in selection.local(session, words):

@@ -23,10 +23,10 @@ def read_objects(session: Session, names: Iterable[str], *, recursive: bool = Fa
     files = [file for name in names for file in _files(name, recursive)]
     if not files:
         raise CommandError("no objects: name a file, a folder or - with -f")
-    found = [obj for file in files for obj in parse_objects(_read(session, file), _source(file))]
-    if not found:
+    objects = [obj for file in files for obj in parse_objects(_read(session, file), _source(file))]
+    if not objects:
         raise CommandError(f"no objects in {', '.join(files)}")
-    return found
+    return objects
 
 
 def read_raw_body(session: Session, files: tuple[str, ...], *, optional: bool = False) -> Any:
@@ -54,10 +54,10 @@ def select_by_labels(objects: list[Object], selector: str) -> list[Object]:
     from orchd.kinds.objects.selectors import LabelSelector
 
     parsed = LabelSelector.parse(selector)
-    found = [obj for obj in objects if parsed.matches(obj["metadata"].get("labels") or {})]
-    if not found:
+    chosen = [obj for obj in objects if parsed.matches(obj["metadata"].get("labels") or {})]
+    if not chosen:
         raise CommandError(f"no object of the files has the labels {selector}: check -l")
-    return found
+    return chosen
 
 
 def _files(name: str, recursive: bool) -> list[str]:

@@ -32,9 +32,9 @@ def mark_command(name: str, field: str, word: str) -> click.Command:
     @pass_session
     def command(
         session: Session, /, words: tuple[str, ...], overwrite: bool, list_: bool, version: str, local: bool, dry_run: str, form: str,
-        **given: Any,
+        **flags: Any,
     ) -> None:  # fmt: skip
-        selection = Selection.take(given)
+        selection = Selection.take(flags)
         objects, changes = split_changes(words, of_files=bool(selection.files))
         if not changes and not list_:
             raise CommandError(f"which {field}? Write KEY=VALUE to set and KEY- to remove one")

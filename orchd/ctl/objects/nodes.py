@@ -26,10 +26,10 @@ async def find_nodes(api: Api, names: tuple[str, ...], selector: str, *, every: 
     if not selector and not every:
         raise CommandError("name a node, or select nodes with -l")
     listed = await api.list(resource, query={"labelSelector": selector} if selector else {})
-    found: list[Object] = list(listed.get("items") or ())
-    if not found:
+    nodes: list[Object] = list(listed.get("items") or ())
+    if not nodes:
         output.note("No resources found")
-    return resource, found
+    return resource, nodes
 
 
 async def set_unschedulable(api: Api, resource: Resource, node: Object, unschedulable: bool, dry_run: str) -> None:

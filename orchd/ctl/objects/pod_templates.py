@@ -31,10 +31,10 @@ def pod_template(obj: Object) -> Object:
     kind = str(obj.get("kind"))
     if kind not in _PATHS:
         raise CommandError(f"{kind} has no pod template: name a pod, deployment, stateful set, daemon set, job or cron job")
-    found: Any = obj
+    part: Any = obj
     for key in _PATHS[kind]:
-        found = found.setdefault(key, {})
-    template: Object = found
+        part = part.setdefault(key, {})
+    template: Object = part
     return template
 
 
@@ -71,8 +71,8 @@ async def change(api: Api, target: Target, edit: Edit, *, dry_run: str) -> tuple
 
 def matching_containers(obj: Object, pattern: str, target: Target) -> list[Object]:
     """The containers whose names match. Raises CommandError if no name matches."""
-    found = [each for each in containers(obj) if fnmatch.fnmatchcase(each["name"], pattern)]
-    if not found:
-        known = ", ".join(each["name"] for each in containers(obj)) or "none"
-        raise CommandError(f'unable to find container named "{pattern}": {target.label} has {known}')
-    return found
+    matching = [each for each in containers(obj) if fnmatch.fnmatchcase(each["name"], pattern)]
+    if not matching:
+        names = ", ".join(each["name"] for each in containers(obj)) or "none"
+        raise CommandError(f'unable to find container named "{pattern}": {target.label} has {names}')
+    return matching

@@ -59,10 +59,10 @@ async def _pod_now(api: Api, target: Target, pods: Resource) -> Object:
     selector = selector_of(obj)
     if not selector:
         raise CommandError(f"{target.label} has no pods: name a pod")
-    found = await pods_of(api, selector)
-    if not found:
+    pods_of_selector = await pods_of(api, selector)
+    if not pods_of_selector:
         raise CommandError(f"{target.label} has no pods yet: see its events with describe")
-    return min(found, key=lambda pod: (pod.get("status") or {}).get("phase") != "Running")
+    return min(pods_of_selector, key=lambda pod: (pod.get("status") or {}).get("phase") != "Running")
 
 
 def selector_of(obj: Object) -> str:
@@ -101,5 +101,5 @@ async def pods_on(api: Api, node: str) -> list[Object]:
     pods = await api.discovery.find("pods")
     fields = f"spec.nodeName={node},status.phase!=Succeeded,status.phase!=Failed"
     listed = await api.list(pods, everywhere=True, query={"fieldSelector": fields})
-    found: list[Object] = list(listed.get("items") or ())
-    return found
+    bound: list[Object] = list(listed.get("items") or ())
+    return bound

@@ -26,10 +26,10 @@ DEFAULT_KINDS: Final = (
 
 async def allowed_resources(api: Api, allowlist: Iterable[str]) -> list[Resource]:
     """The resources that texts such as ``core/v1/ConfigMap`` name; those of `DEFAULT_KINDS` for no texts. Raises CommandError."""
-    given = tuple(allowlist)
+    texts = tuple(allowlist)
     dialect = await api.dialect()
     out = []
-    for text in given or [dialect(each) for each in DEFAULT_KINDS]:
+    for text in texts or [dialect(each) for each in DEFAULT_KINDS]:
         parts = text.split("/")
         if len(parts) != 3:
             raise CommandError(f"--prune-allowlist={text}: write GROUP/VERSION/KIND, such as core/v1/ConfigMap")

@@ -22,8 +22,8 @@ role_options: Callable[[F], F] = stacked(
 )
 
 
-def split_words(given: tuple[str, ...]) -> list[str]:
-    return [word for each in given for word in each.split(",") if word]
+def split_words(texts: tuple[str, ...]) -> list[str]:
+    return [word for each in texts for word in each.split(",") if word]
 
 
 async def rules_of(api: Api, verbs: tuple[str, ...], resources: tuple[str, ...], names: tuple[str, ...]) -> list[Object]:
@@ -31,8 +31,8 @@ async def rules_of(api: Api, verbs: tuple[str, ...], resources: tuple[str, ...],
     by_group: dict[str, list[str]] = {}
     for word in split_words(resources):
         name, mark, subresource = word.partition("/")
-        found = await api.discovery.find(name) if name != "*" else None
-        group, plural = ("*", "*") if found is None else (found.group, found.plural)
+        resource = await api.discovery.find(name) if name != "*" else None
+        group, plural = ("*", "*") if resource is None else (resource.group, resource.plural)
         by_group.setdefault(group, []).append(plural + mark + subresource)
     more = {"resourceNames": split_words(names)} if names else {}
     return [{"apiGroups": [group], "resources": plurals, "verbs": split_words(verbs), **more} for group, plurals in by_group.items()]

@@ -28,5 +28,5 @@ async def put(api: Api, target: Target, obj: Object, *, query: Mapping[str, str]
 
 
 async def _send(api: Api, path: str, obj: Object, query: Mapping[str, str]) -> Object:
-    found: Object = await api.call(Call(method="PUT", path=path, query={"fieldManager": api.manager, **query}, body=obj))
-    return found
+    replaced: Object = await api.call(Call(method="PUT", path=path, query={"fieldManager": api.manager, **query}, body=obj))
+    return replaced

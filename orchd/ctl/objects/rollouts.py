@@ -29,10 +29,10 @@ def _check(target: Target) -> Target:
     return target
 
 
-async def rollout_targets(api: Api, session: Session, words: tuple[str, ...], given: dict[str, Any]) -> list[Target]:
+async def rollout_targets(api: Api, session: Session, words: tuple[str, ...], flags: dict[str, Any]) -> list[Target]:
     """The objects of a command; a type alone is all of its objects. Raises CommandError for a kind without rollouts."""
-    found = await Selection.take(given).targets(api, session, words, whole_types=True)
-    return [_check(target) for target in found]
+    targets = await Selection.take(flags).targets(api, session, words, whole_types=True)
+    return [_check(target) for target in targets]
 
 
 async def revisions(api: Api, target: Target, owner: Object) -> dict[int, Object]:
@@ -56,10 +56,10 @@ async def revisions(api: Api, target: Target, owner: Object) -> dict[int, Object
     return dict(sorted(out.items()))
 
 
-def find_revision(found: dict[int, Object], revision: int) -> Object:
-    if revision not in found:
-        raise CommandError(f"no revision {revision}: those that are kept are {', '.join(map(str, found)) or 'none'}")
-    return found[revision]
+def find_revision(kept: dict[int, Object], revision: int) -> Object:
+    if revision not in kept:
+        raise CommandError(f"no revision {revision}: those that are kept are {', '.join(map(str, kept)) or 'none'}")
+    return kept[revision]
 
 
 async def change_each(api: Api, targets: Iterable[Target], change: Callable[[Api, Target], Awaitable[None]]) -> None:
@@ -80,15 +80,15 @@ def pausing_command(name: str, paused: bool | None, word: str, text: str) -> cli
     @field_manager_option
     @form_option
     @pass_session
-    def command(session: Session, /, words: tuple[str, ...], form: str, **given: Any) -> None:
+    def command(session: Session, /, words: tuple[str, ...], form: str, **flags: Any) -> None:
         async def work(api: Api) -> None:
-            await change_each(api, await rollout_targets(api, session, words, given), one)
+            await change_each(api, await rollout_targets(api, session, words, flags), one)
 
         async def one(api: Api, target: Target) -> None:
             if target.resource.kind != "Deployment":
                 raise CommandError(f"{target.label}: only deployments can be paused")
-            found = await api.get(target.resource, target.name, target.namespace)
-            if bool(found["spec"].get("paused")) == bool(paused):
+            deployment = await api.get(target.resource, target.name, target.namespace)
+            if bool(deployment["spec"].get("paused")) == bool(paused):
                 raise CommandError(f"{target.label} is {'already' if paused else 'not'} paused: nothing was changed")
             body: dict[str, Any] = {"spec": {"paused": paused}}
             done = await api.patch(target.resource, target.name, body, namespace=target.namespace)

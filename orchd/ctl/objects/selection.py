@@ -35,14 +35,14 @@ class Selection:
     everywhere: bool = False
 
     @classmethod
-    def take(cls, given: MutableMapping[str, Any]) -> Selection:
+    def take(cls, flags: MutableMapping[str, Any]) -> Selection:
         """Take the flags out of a command's arguments."""
-        return cls(**{name: given.pop(name) for name in cls.__dataclass_fields__ if name in given})
+        return cls(**{name: flags.pop(name) for name in cls.__dataclass_fields__ if name in flags})
 
     @classmethod
-    def of_files(cls, given: MutableMapping[str, Any]) -> Selection:
+    def of_files(cls, flags: MutableMapping[str, Any]) -> Selection:
         """Take the flags of `files_option` out of a command's arguments, and no others."""
-        return cls(files=given.pop("files"), recursive=given.pop("recursive"))
+        return cls(files=flags.pop("files"), recursive=flags.pop("recursive"))
 
     async def targets(
         self, api: Api, session: Session, words: Sequence[str], *, whole_types: bool = False, needed: bool = False
@@ -58,10 +58,10 @@ class Selection:
             raise CommandError("an object cannot be fetched by name across all namespaces: leave out -A, or the name")
         rest = [target for target in targets if not target.name]
         every = self.every or (whole_types and not self.selector and not self.field_selector)
-        found = await selected(
+        listed = await selected(
             api, rest, selector=self.selector, field_selector=self.field_selector, every=every, everywhere=self.everywhere
         )
-        chosen = [*(target for target in targets if target.name), *(target for target, _ in found)]
+        chosen = [*(target for target in targets if target.name), *(target for target, _ in listed)]
         if not chosen and needed:
             raise CommandError("no matching objects: check the selector and the namespace")
         if not chosen:

@@ -95,8 +95,8 @@ async def selected(
         kind = {"apiVersion": target.resource.api_version, "kind": target.resource.kind}
         for item in listed.get("items") or ():
             metadata = item["metadata"]
-            found = Target(target.resource, metadata["name"], metadata.get("namespace", ""))
-            out.append((found, {**kind, **item}))
+            one = Target(target.resource, metadata["name"], metadata.get("namespace", ""))
+            out.append((one, {**kind, **item}))
     return out
 
 

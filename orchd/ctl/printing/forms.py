@@ -31,10 +31,10 @@ class Form(str):
     managed: bool
 
     def __new__(cls, text: str = "", *, missing_is_error: bool = False, managed: bool = False) -> Form:
-        made = super().__new__(cls, text)
-        made.missing_is_error = missing_is_error
-        made.managed = managed
-        return made
+        form = super().__new__(cls, text)
+        form.missing_is_error = missing_is_error
+        form.managed = managed
+        return form
 
 
 def form_options(default: str = "", *, text: str = f"Print the object in a form: one of {FORMS}.") -> Callable[..., Any]:

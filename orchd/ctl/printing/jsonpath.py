@@ -83,16 +83,16 @@ _SEARCH: Final = re.compile(r"\*|\?\(|\.\.|:")
 
 
 def _find_all(path: JsonPath, value: Any, missing_is_error: bool) -> list[Any]:
-    found = path.find(value)
-    if found:
-        return found
+    values = path.find(value)
+    if values:
+        return values
     for match in _INDEX.finditer(path.text):
         for each in compile_path(path.text[: match.start()] or ".").find(value):
             if isinstance(each, list) and not -len(each) <= int(match[1]) < len(each):
                 raise CommandError(f"jsonpath: {path.text}: array index out of bounds: index {match[1]}, length {len(each)}")
     if missing_is_error and not _SEARCH.search(path.text):
         raise CommandError(f"jsonpath: {path.text} is not found")
-    return found
+    return values
 
 
 def _render(parts: list[Any], value: Any, missing_is_error: bool) -> str:

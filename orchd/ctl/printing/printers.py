@@ -28,8 +28,8 @@ def printer(form: str, *, label: Callable[[Object], str] = label_of, headings: b
     name, _, argument = form.partition("=")
     if name.endswith("-file"):
         name, argument = name.removesuffix("-file"), _read(argument)
-    given = form if isinstance(form, Form) else Form(form)
-    shape = (lambda obj: obj) if given.managed else without_managed_fields
+    options = form if isinstance(form, Form) else Form(form)
+    shape = (lambda obj: obj) if options.managed else without_managed_fields
     if name == "yaml":
         return lambda objects, single: output.document(output.yaml_text(_as_one(objects, single, shape)), "yaml")
     if name == "json":
@@ -37,12 +37,12 @@ def printer(form: str, *, label: Callable[[Object], str] = label_of, headings: b
     if name == "name":
         return lambda objects, single: output.lines(map(label, objects))
     if name == "jsonpath":
-        return _jsonpath(argument, given)
+        return _jsonpath(argument, options)
     if name == "jsonpath-as-json":
         path = jsonpath.compile_path(argument)
         return lambda objects, single: output.document(output.json_text(path.find(_as_one(objects, single, _whole))), "json")
     if name == "go-template":
-        return _go_template(argument, given)
+        return _go_template(argument, options)
     if name == "custom-columns":
         return _custom_columns(argument, headings)
     raise CommandError(f"-o {form}: no such form: use one of {FORMS}")

@@ -37,20 +37,20 @@ class View:
 
     def query(self, name: str = "") -> dict[str, str]:
         fields = f"metadata.name={name}" if name else self.field_selector
-        given = {"labelSelector": self.selector, "fieldSelector": fields}
-        return {key: value for key, value in given.items() if value}
+        selectors = {"labelSelector": self.selector, "fieldSelector": fields}
+        return {key: value for key, value in selectors.items() if value}
 
 
-def plain_table(answer: Object, now: float) -> Object:
+def plain_table(value: Object, now: float) -> Object:
     """The table of names and ages of an object or list that the server has no table of."""
-    objects = answer["items"] if isinstance(answer.get("items"), list) else [answer]
+    objects = value["items"] if isinstance(value.get("items"), list) else [value]
     rows = []
     for each in objects:
         metadata = each.get("metadata") or {}
         age = age_text(now, str(metadata.get("creationTimestamp") or ""))
         rows.append({"cells": [str(metadata.get("name", "")), age], "object": {"metadata": metadata}})
     columns = [{"name": "Name", "priority": 0}, {"name": "Age", "priority": 0}]
-    return {"kind": "Table", "columnDefinitions": columns, "rows": rows, "metadata": answer.get("metadata") or {}}
+    return {"kind": "Table", "columnDefinitions": columns, "rows": rows, "metadata": value.get("metadata") or {}}
 
 
 def sorted_rows(rows: list[Any], view: View) -> list[Any]:
@@ -61,10 +61,10 @@ def sorted_rows(rows: list[Any], view: View) -> list[Any]:
 
 def sort_key(obj: Any, path: str) -> tuple[int, float, str]:
     """Numbers by value, then texts; objects without the value first."""
-    found = jsonpath.find(obj, path)
-    if not found:
+    values = jsonpath.find(obj, path)
+    if not values:
         return (0, 0.0, "")
-    value = found[0]
+    value = values[0]
     if isinstance(value, int | float):
         return (1, float(value), "")
     return (2, 0.0, jsonpath.plain_text(value))

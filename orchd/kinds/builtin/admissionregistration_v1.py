@@ -23,6 +23,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
         plural="mutatingwebhookconfigurations",
         categories=("api-extensions",),
         key="mutatingwebhookconfigurations",
+        storage_version="admissionregistration.{abbr}.io/v1",
         table=Table(
             "tabulate.policies.webhook_configuration",
             ("Name|name", "Webhooks|integer", "Age"),
@@ -40,6 +41,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
         plural="validatingwebhookconfigurations",
         categories=("api-extensions",),
         key="validatingwebhookconfigurations",
+        storage_version="admissionregistration.{abbr}.io/v1",
         table=Table("tabulate.policies.webhook_configuration", ("Name|name", "Webhooks|integer", "Age")),
         validation=Validation(
             create="validate.admissionregistration.create",

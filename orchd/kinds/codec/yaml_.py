@@ -10,6 +10,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
@@ -46,6 +47,10 @@ _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt ].*)?\Z", re.S)
 _BASE60: Final = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?\Z")
 #: First characters of scalars that may resolve to something other than a string.
 _HINTS: Final = frozenset("+-.0123456789yYnNtTfFoO~")
+
+
+#: Zero-width characters, and marks, overrides and isolates of the direction of writing. The library escapes other controls.
+_UNSEEN: Final = re.compile("[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069]")
 
 
 class YAMLError(ValueError):
@@ -90,8 +95,25 @@ def decode(data: bytes) -> Any:
     found = yaml_json.decode_object(data)
     if found is not None:
         return found
+    return _document(_Builder(data))
+
+
+def decode_edited(data: bytes) -> Any:
+    """Decode a text that a person has edited, whose value is shown and sent as JSON; None for an empty one.
+
+    Raises YAMLError, with the line, also for what would be lost or multiplied: duplicate keys, further documents, aliases.
+    """
+    builder = _Edited(data)
+    value = _document(builder)
+    if builder.found:
+        raise YAMLError(f"yaml: {builder.found[0]}")
+    return value
+
+
+def _document(builder: _Builder) -> Any:
+    """The builder's value. Raises YAMLError."""
     try:
-        return _Builder(data).document()
+        return builder.document()
     except yaml.MarkedYAMLError as error:
         raise YAMLError(_message(error)) from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -289,6 +311,24 @@ class _Watching(_Builder):
         super()._put(value, size)
 
 
+class _Edited(_Watching):
+    """Reads the whole stream: the end of the first document is not the end."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(data)
+        self._documents = 0
+
+    def _take(self, event: Any) -> None:
+        if isinstance(event, yaml.DocumentStartEvent):
+            self._documents += 1
+            if self._documents > 1:
+                raise YAMLError(f"yaml: line {_line(event) + 1}: more than one document")
+        elif isinstance(event, yaml.AliasEvent):
+            raise YAMLError(f"yaml: line {_line(event) + 1}: aliases are not supported here")
+        elif not isinstance(event, yaml.DocumentEndEvent):
+            super()._take(event)
+
+
 def _line(event: Any) -> int:
     line: int = event.start_mark.line
     return line
@@ -394,16 +434,55 @@ _Dumper.add_representer(float, _represent_float)
 _Dumper.add_representer(type(None), lambda dumper, value: _plain(dumper, "null"))
 
 
+class _EditedDumper(_Dumper):
+    """Strings with characters that are not seen are in double quotes, where `encode_edited` can replace them."""
+
+
+def _represent_edited(dumper: Any, text: str) -> Any:
+    if _UNSEEN.search(text):
+        return dumper.represent_scalar(_STR, text, style='"')
+    return _represent_str(dumper, text)
+
+
+_EditedDumper.add_representer(str, _represent_edited)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Style:
+    """`width`: columns after which a text is continued on the next line; -1 for no limit."""
+
+    dumper: type[_Dumper]
+    is_sorted: bool
+    width: int
+
+
+_STYLE: Final = _Style(dumper=_Dumper, is_sorted=True, width=80)
+_EDITED: Final = _Style(dumper=_EditedDumper, is_sorted=False, width=-1)
+
+
 def encode(value: Any) -> bytes:
     """Encode a value as a YAML document with sorted keys, for a response body.
 
     A large value is encoded in pieces: the C library does not let other threads run before it is done with one."""
-    return _pieces(value, _PIECE_LEVELS)
+    return _pieces(value, _PIECE_LEVELS, _STYLE)
 
 
-def _dump(value: Any) -> bytes:
+def encode_edited(value: Any) -> bytes:
+    """Encode a value as a YAML document that people read and edit: keys in their order, no line continued, and characters that
+    are not seen or change the direction of writing as escapes. In pieces, as `encode`."""
+    text = _pieces(value, _PIECE_LEVELS, _EDITED).decode()
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode()
+
+
+def _dump(value: Any, style: _Style) -> bytes:
     out: bytes = yaml.dump(
-        value, Dumper=_Dumper, sort_keys=True, default_flow_style=False, allow_unicode=True, encoding="utf-8"
+        value,
+        Dumper=style.dumper,
+        sort_keys=style.is_sorted,
+        width=style.width,
+        default_flow_style=False,
+        allow_unicode=True,
+        encoding="utf-8",
     )
     return out.removesuffix(b"...\n")
 
@@ -412,10 +491,10 @@ def _size(value: Any) -> int:
     return len(orjson.dumps(value)) if value.__class__ in (dict, list) else 0
 
 
-def _pieces(value: Any, levels: int) -> bytes:
+def _pieces(value: Any, levels: int, style: _Style) -> bytes:
     """The text of a value, with parts above `_PIECE` bytes encoded separately, down to this many levels."""
     if not levels or value.__class__ not in (dict, list) or not value or _size(value) <= _PIECE:
-        return _dump(value)
+        return _dump(value, style)
     mapping = value.__class__ is dict
     out: list[bytes] = []
     together: list[Any] = []
@@ -424,19 +503,21 @@ def _pieces(value: Any, levels: int) -> bytes:
     def dump() -> None:
         nonlocal taken
         if together:
-            out.append(_dump(dict(together) if mapping else list(together)))
+            out.append(_dump(dict(together) if mapping else list(together), style))
             together.clear()
         taken = 0
 
-    parts: Iterable[Any] = sorted(value.items()) if isinstance(value, dict) else value
+    parts: Iterable[Any] = value
+    if isinstance(value, dict):
+        parts = sorted(value.items()) if style.is_sorted else value.items()
     for part in parts:
         inner = part[1] if mapping else part
         size = _size(inner) if inner.__class__ in (dict, list) else len(inner) if inner.__class__ is str else 0
         if size > _PIECE and inner.__class__ in (dict, list):
             dump()
-            below = _pieces(inner, levels - 1)
+            below = _pieces(inner, levels - 1, style)
             if mapping:
-                out.append(_dump({part[0]: None}).removesuffix(b" null\n") + b"\n")
+                out.append(_dump({part[0]: None}, style).removesuffix(b" null\n") + b"\n")
                 # Sequences in mappings are not indented.
                 out.append(below if inner.__class__ is list else _indent(b"  ", below))
             else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from orchd.kinds import conditions
+from orchd.kinds import conditions, fields
 from orchd.kinds.jsonvalues import ObjectView
 
 #: Keeps a deleted definition until its instances are deleted.
@@ -18,7 +18,7 @@ APPROVED: Final = "{Long}APIApprovalPolicyConformant"
 
 def condition(definition: ObjectView, type_: str) -> str:
     """The status of a condition of a definition, "" if it is not set."""
-    found = conditions.find_condition(definition.get("status") or {}, type_)
+    found = conditions.find_condition(fields.status(definition), type_)
     return "" if found is None else str(found.get("status") or "")
 
 

@@ -51,6 +51,21 @@ def parse_duration(text: str) -> int:
     return -total if negative else total
 
 
+def parse_seconds(text: str) -> float:
+    """Parse a duration to seconds. Raises DurationError."""
+    return parse_duration(text) / 10**9
+
+
+def canonical_duration(text: str) -> str:
+    """A duration in canonical form. Raises DurationError."""
+    return format_duration(parse_duration(text))
+
+
+def format_seconds(seconds: float) -> str:
+    """Format seconds as a duration in canonical form."""
+    return format_duration(round(seconds * 10**9))
+
+
 def format_duration(nanoseconds: int) -> str:
     """Format nanoseconds canonically: ``1h0m0s``, ``1.5s``, ``100ms``, ``0s``."""
     if nanoseconds == 0:

@@ -27,6 +27,14 @@ _NAMED: Final[dict[str, dict[str, str]]] = {
         "v1.ScopeType": "Rule.scope",
         "v1.SideEffectClass": "MutatingWebhook.sideEffects ValidatingWebhook.sideEffects",
     },
+    "admissionregistration/v1beta1": {
+        "*v1beta1.OperationType": "RuleWithOperations.operations",
+        "v1beta1.FailurePolicyType": "MutatingWebhook.failurePolicy ValidatingWebhook.failurePolicy",
+        "v1beta1.MatchPolicyType": "MutatingWebhook.matchPolicy ValidatingWebhook.matchPolicy",
+        "v1beta1.ReinvocationPolicyType": "MutatingWebhook.reinvocationPolicy",
+        "v1beta1.ScopeType": "Rule.scope",
+        "v1beta1.SideEffectClass": "MutatingWebhook.sideEffects ValidatingWebhook.sideEffects",
+    },
     "apiextensions/v1": {
         "v1.JSONSchemaDefinitions": "JSONSchemaProps.definitions",
         "v1.JSONSchemaDependencies": "JSONSchemaProps.dependencies",

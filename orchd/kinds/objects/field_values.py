@@ -5,6 +5,7 @@ Objects may have any version of the kind.
 
 from __future__ import annotations
 
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import ObjectView
 
 Values = dict[str, str]
@@ -25,7 +26,7 @@ def event(obj: ObjectView) -> Values:
 
 
 def pod(obj: ObjectView) -> Values:
-    spec, status = obj.get("spec") or {}, obj.get("status") or {}
+    spec, status = fields.spec(obj), fields.status(obj)
     addresses = status.get("podIPs")
     return {
         "spec.nodeName": spec.get("nodeName", ""),
@@ -40,28 +41,28 @@ def pod(obj: ObjectView) -> Values:
 
 
 def service(obj: ObjectView) -> Values:
-    spec = obj.get("spec") or {}
+    spec = fields.spec(obj)
     return {"spec.clusterIP": spec.get("clusterIP", ""), "spec.type": spec.get("type", "")}
 
 
 def replication_controller(obj: ObjectView) -> Values:
-    return {"status.replicas": str((obj.get("status") or {}).get("replicas", 0))}
+    return {"status.replicas": str(fields.status(obj).get("replicas", 0))}
 
 
 def signing_request(obj: ObjectView) -> Values:
-    return {"spec.signerName": (obj.get("spec") or {}).get("signerName", "")}
+    return {"spec.signerName": fields.spec(obj).get("signerName", "")}
 
 
 def job(obj: ObjectView) -> Values:
-    return {"status.successful": str((obj.get("status") or {}).get("succeeded", 0))}
+    return {"status.successful": str(fields.status(obj).get("succeeded", 0))}
 
 
 def namespace(obj: ObjectView) -> Values:
-    return {"status.phase": (obj.get("status") or {}).get("phase", "")}
+    return {"status.phase": fields.status(obj).get("phase", "")}
 
 
 def node(obj: ObjectView) -> Values:
-    return {"spec.unschedulable": "true" if (obj.get("spec") or {}).get("unschedulable") else "false"}
+    return {"spec.unschedulable": "true" if fields.spec(obj).get("unschedulable") else "false"}
 
 
 def secret(obj: ObjectView) -> Values:

@@ -1,20 +1,16 @@
-"""Scalars with a special JSON form: quantities, times, durations, int-or-string. Parsing, canonical form, comparison.
+"""Scalars with a special JSON form: quantities and int-or-string. Parsing, canonical form, comparison.
 
 Parsers raise `ScalarError` with the reference's message. The formats follow the specification's "Quantities"
-section, RFC 3339, and the duration syntax ``1h30m0s``; the texts of errors are recorded facts.
+section; the texts of errors are recorded facts.
 """
 
 from __future__ import annotations
 
 import re
-import time
-from calendar import monthrange
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from orchd.kinds.digits import integer
-from orchd.kinds.gotext.durations import DurationError, format_duration, parse_duration
 from orchd.kinds.shorttexts import remember_short
 
 
@@ -194,170 +190,6 @@ def canonical_quantity(value: Any) -> str:
 @remember_short(4096)
 def _canonical_quantity(text: str) -> str:
     return str(_parse_quantity(text.strip(" \t\n\r\v\f")))
-
-
-# --- times --------------------------------------------------------------------------------------
-
-_RFC3339: Final = "2006-01-02T15:04:05Z07:00"
-_RFC3339_MICRO: Final = "2006-01-02T15:04:05.000000Z07:00"
-#: The year 0, which the parser rejects, is none of them.
-_PLAIN_TIME = re.compile(r"(?!0000)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ\Z", re.ASCII)
-_PLAIN_MICRO = re.compile(
-    r"(?!0000)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{6}Z\Z", re.ASCII
-)
-_ZERO_TIME: Final = datetime(1, 1, 1, tzinfo=UTC)
-
-
-def canonical_time(text: str) -> str | None:
-    """RFC 3339 in UTC without fraction; None for the zero time, which JSON shows as null. Raises ScalarError."""
-    if _PLAIN_TIME.match(text) and not text.startswith("0001-01-01T00:00:00"):
-        return text
-    return format_time(parse_time(text))
-
-
-def canonical_microtime(text: str) -> str | None:
-    """RFC 3339 in UTC with exactly six digits of fraction; None for the zero time. Raises ScalarError."""
-    if _PLAIN_MICRO.match(text) and not text.startswith("0001-01-01T00:00:00.000000"):
-        return text
-    return format_microtime(parse_time(text, micro=True))
-
-
-def format_time(moment: datetime) -> str | None:
-    """Format `moment` (aware) as an API time, None for the zero time."""
-    utc = moment.astimezone(UTC)
-    if utc == _ZERO_TIME:
-        return None
-    return f"{utc.year:04}-{utc.month:02}-{utc.day:02}T{utc.hour:02}:{utc.minute:02}:{utc.second:02}Z"
-
-
-def timestamp(seconds: float) -> str:
-    """Format seconds since the epoch as an API time."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
-
-
-def format_microtime(moment: datetime) -> str | None:
-    """Format `moment` (aware) with microseconds, None for the zero time."""
-    text = format_time(moment)
-    if text is None:
-        return None
-    return f"{text[:-1]}.{moment.microsecond:06}Z"
-
-
-def parse_time(text: str, *, micro: bool = False) -> datetime:
-    """Parse RFC 3339, to the microsecond. `micro` requires exactly six fractional digits.
-
-    Raises ScalarError that names the first malformed part.
-    """
-    return _TimeReader(text, _RFC3339_MICRO if micro else _RFC3339).read(micro)
-
-
-def _quote(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-class _TimeReader:
-    """Parses the parts of a time in order. `rest` is the unparsed text."""
-
-    def __init__(self, text: str, layout: str) -> None:
-        self.text = text
-        self.layout = layout
-        self.rest = text
-
-    def wrong(self, part: str) -> ScalarError:
-        return ScalarError(
-            f"parsing time {_quote(self.text)} as {_quote(self.layout)}: "
-            f"cannot parse {_quote(self.rest)} as {_quote(part)}"
-        )
-
-    def out_of_range(self, what: str) -> ScalarError:
-        return ScalarError(f"parsing time {_quote(self.text)}: {what} out of range")
-
-    def literal(self, text: str) -> None:
-        if not self.rest.startswith(text):
-            raise self.wrong(text)
-        self.rest = self.rest[len(text) :]
-
-    def digits(self, count: int, part: str, *, least: int | None = None) -> int:
-        took = 0
-        while took < count and took < len(self.rest) and self.rest[took] in "0123456789":
-            took += 1
-        if took < (count if least is None else least):
-            raise self.wrong(part)
-        number = int(self.rest[:took])
-        self.rest = self.rest[took:]
-        return number
-
-    def read(self, micro: bool) -> datetime:
-        year = self.digits(4, "2006")
-        self.literal("-")
-        month = self.digits(2, "01")
-        if not 1 <= month <= 12:
-            raise self.out_of_range("month")
-        self.literal("-")
-        day = self.digits(2, "02")
-        self.literal("T")
-        # The reference accepts an hour of one digit.
-        hour = self.digits(2, "15", least=1)
-        if hour > 23:
-            raise self.out_of_range("hour")
-        self.literal(":")
-        minute = self.digits(2, "04")
-        if minute > 59:
-            raise self.out_of_range("minute")
-        self.literal(":")
-        second = self.digits(2, "05")
-        if second > 59:
-            raise self.out_of_range("second")
-        fraction = self.six_digits() if micro else self.any_fraction()
-        offset = self.zone()
-        if self.rest:
-            raise ScalarError(f"parsing time {_quote(self.text)}: extra text: {_quote(self.rest)}")
-        if not 1 <= day <= (monthrange(max(year, 1), month)[1] if year else 29 if month == 2 else monthrange(4, month)[1]):
-            raise self.out_of_range("day")
-        try:
-            moment = datetime(year, month, day, hour, minute, second, fraction, UTC)
-            return moment - timedelta(seconds=offset)
-        except (ValueError, OverflowError):
-            raise self.out_of_range("year") from None
-
-    def six_digits(self) -> int:
-        if len(self.rest) < 7 or self.rest[0] not in ".,":
-            raise self.wrong(".000000")
-        if not re.fullmatch("[0-9]{6}", self.rest[1:7]):
-            raise self.wrong(".000000")
-        number = int(self.rest[1:7])
-        self.rest = self.rest[7:]
-        return number
-
-    def any_fraction(self) -> int:
-        match = re.match("[.,]([0-9]+)", self.rest)
-        if match is None:
-            return 0
-        self.rest = self.rest[match.end() :]
-        return int((match.group(1) + "000000")[:6])
-
-    def zone(self) -> int:
-        """Parse the time zone as seconds east of UTC."""
-        if self.rest.startswith("Z"):
-            self.rest = self.rest[1:]
-            return 0
-        match = re.match("([+-])([0-9]{2}):([0-9]{2})", self.rest)
-        if match is None:
-            raise self.wrong("Z07:00")
-        self.rest = self.rest[match.end() :]
-        seconds = int(match.group(2)) * 3600 + int(match.group(3)) * 60
-        return seconds if match.group(1) == "+" else -seconds
-
-
-# --- durations ----------------------------------------------------------------------------------
-
-
-def canonical_duration(text: str) -> str:
-    """A duration in canonical form. Raises ScalarError."""
-    try:
-        return format_duration(parse_duration(text))
-    except DurationError as error:
-        raise ScalarError(str(error)) from None
 
 
 # --- int-or-string ------------------------------------------------------------------------------

@@ -75,10 +75,14 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class LabelSelector:
-    """Selects labels that meet all `requirements`; without any, everything. `impossible`: selects nothing."""
+    """Selects labels that contain `equal` and meet all `requirements`; without any, everything. `impossible`: selects nothing.
+
+    Thousands of `equal` labels cost no more than their comparison: they may be those of an object, and are not copied.
+    """
 
     requirements: tuple[Requirement, ...] = ()
     impossible: bool = False
+    equal: Mapping[str, str] = field(default_factory=dict, hash=False)
     #: Required values of labels, for index lookups.
     exact: Mapping[str, str] = field(init=False, compare=False)
 
@@ -88,7 +92,7 @@ class LabelSelector:
             if requirement.operator in (EQUALS, IN) and len(requirement.values) == 1:
                 (value,) = requirement.values
                 exact.setdefault(requirement.key, value)
-        object.__setattr__(self, "exact", exact)
+        object.__setattr__(self, "exact", {**exact, **self.equal} if exact else self.equal)
 
     @staticmethod
     def parse(text: str) -> LabelSelector:
@@ -101,32 +105,35 @@ class LabelSelector:
         """Convert a valid LabelSelector object. None selects nothing, an empty object everything."""
         if selector is None:
             return NOTHING
-        found = [Requirement(k, EQUALS, frozenset((v,))) for k, v in (selector.get("matchLabels") or {}).items()]
+        found = []
         for expression in selector.get("matchExpressions") or ():
             operator = _OPERATORS.get(expression.get("operator", ""))
             if operator is None:
                 raise ValueError(f'"{expression.get("operator", "")}" is not a valid label selector operator')
             found.append(Requirement(expression.get("key", ""), operator, frozenset(expression.get("values") or ())))
-        return LabelSelector(tuple(found))
+        return LabelSelector(tuple(found), equal=selector.get("matchLabels") or {})
 
     @staticmethod
     def from_map(labels: Labels) -> LabelSelector:
         """A selector of exact values (services and replication controllers)."""
-        return LabelSelector(tuple(Requirement(k, EQUALS, frozenset((v,))) for k, v in labels.items()))
+        return LabelSelector(equal=labels)
 
     def matches(self, labels: Labels | None) -> bool:
         if self.impossible:
             return False
         have = labels or {}
+        if not self.equal.items() <= have.items():
+            return False
         return all(requirement.matches(have) for requirement in self.requirements)
 
     @property
     def everything(self) -> bool:
-        return not self.requirements and not self.impossible
+        return not self.requirements and not self.equal and not self.impossible
 
     def __str__(self) -> str:
         """The text form, requirements in the order of their keys (status.selector of Scale)."""
-        return ",".join(_text(r) for r in sorted(self.requirements, key=lambda r: r.key))
+        equal = (Requirement(k, EQUALS, frozenset((v,))) for k, v in self.equal.items())
+        return ",".join(_text(r) for r in sorted((*equal, *self.requirements), key=lambda r: r.key))
 
 
 _OPERATORS: Final = {"In": IN, "NotIn": NOT_IN, "Exists": EXISTS, "DoesNotExist": MISSING}

@@ -9,14 +9,13 @@ import binascii
 from collections.abc import Callable
 from typing import Any, Final
 
+from orchd.kinds.gotext.durations import DurationError, canonical_duration
 from orchd.kinds.gotext.values import json_name
 from orchd.kinds.objects.scalars import (
     ScalarError,
-    canonical_duration,
-    canonical_microtime,
     canonical_quantity,
-    canonical_time,
 )
+from orchd.kinds.times import TimeError, canonical_microtime, canonical_time
 
 Convert = Callable[[Any], Any]
 
@@ -103,7 +102,10 @@ def _text(read: Callable[[str], Any]) -> Convert:
     def convert(value: Any) -> Any:
         if value.__class__ is not str:
             raise MismatchError(json_name(value), "string")
-        return read(value)
+        try:
+            return read(value)
+        except (TimeError, DurationError) as error:
+            raise ScalarError(str(error)) from None
 
     return convert
 

@@ -8,7 +8,6 @@ from typing import Any, Final
 from orchd.errors import bad_request
 from orchd.kinds.ir import Type
 from orchd.kinds.jsonvalues import Object, without_managed_fields
-from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.patch import managed, prune, typed
 from orchd.kinds.patch.conflicts import raise_conflicts, without_excused
 from orchd.kinds.patch.fieldset import (
@@ -35,6 +34,7 @@ from orchd.kinds.patch.ownership import (
 )
 from orchd.kinds.patch.patch_errors import describe, group_kind, server_error
 from orchd.kinds.patch.typed import TypedError
+from orchd.kinds.times import timestamp
 
 #: Owner of the fields of an object without managedFields before its first apply.
 BEFORE_FIRST_APPLY: Final = "before-first-apply"

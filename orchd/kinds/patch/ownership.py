@@ -14,7 +14,6 @@ from orchd.dialect import Dialect
 from orchd.kinds.ir import Type
 from orchd.kinds.jsonvalues import Object, without_managed_fields
 from orchd.kinds.objects import shape
-from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.patch import managed, nodes, prune, typed
 from orchd.kinds.patch.fieldset import (
     FieldSet,
@@ -26,6 +25,7 @@ from orchd.kinds.patch.fieldset import (
 from orchd.kinds.patch.json_patch import equal
 from orchd.kinds.patch.managed import UPDATE, Identity, Owner, Owners
 from orchd.kinds.patch.typed import TypedError
+from orchd.kinds.times import timestamp
 
 #: Fields without ownership.
 NEVER_OWNED: Final = of_paths(

@@ -7,7 +7,7 @@ from typing import Any
 
 from orchd.dialect import Dialect
 from orchd.kinds.codec import yaml_
-from orchd.kinds.gotext.durations import format_duration
+from orchd.kinds.gotext.durations import format_seconds
 from orchd.scheduler.config import arguments, types
 from orchd.scheduler.config.model import (
     ExtenderConfig,
@@ -33,9 +33,9 @@ def as_json(config: SchedulerConfiguration, dialect: Dialect) -> dict[str, Any]:
         "parallelism": config.parallelism,
         "leaderElection": {
             "leaderElect": election.elect,
-            "leaseDuration": _duration(election.lease_duration),
-            "renewDeadline": _duration(election.renew_deadline),
-            "retryPeriod": _duration(election.retry_period),
+            "leaseDuration": format_seconds(election.lease_duration),
+            "renewDeadline": format_seconds(election.renew_deadline),
+            "retryPeriod": format_seconds(election.retry_period),
             "resourceLock": election.resource_lock,
             "resourceName": election.resource_name,
             "resourceNamespace": election.resource_namespace,
@@ -60,10 +60,6 @@ def as_json(config: SchedulerConfiguration, dialect: Dialect) -> dict[str, Any]:
     if config.extenders:
         out["extenders"] = [_extender(each) for each in config.extenders]
     return out
-
-
-def _duration(seconds: float) -> str:
-    return format_duration(round(seconds * 10**9))
 
 
 def _profile(profile: Profile, version: str, dialect: Dialect) -> dict[str, Any]:
@@ -107,7 +103,7 @@ def _extender(extender: ExtenderConfig) -> dict[str, Any]:
             for each in extender.managed_resources
         ],
     }
-    out: dict[str, Any] = {"urlPrefix": extender.url_prefix, "httpTimeout": _duration(extender.http_timeout)}
+    out: dict[str, Any] = {"urlPrefix": extender.url_prefix, "httpTimeout": format_seconds(extender.http_timeout)}
     out.update({name: value for name, value in optional.items() if value})
     if extender.tls is not None:
         out["tlsConfig"] = _tls(extender.tls)

@@ -9,7 +9,7 @@ from ipaddress import ip_address
 from typing import Any, Final, Protocol
 
 from orchd.dialect import Dialect
-from orchd.kinds.gotext.durations import parse_duration
+from orchd.kinds.gotext.durations import parse_seconds
 from orchd.scheduler.config import arguments, pluginsets
 from orchd.scheduler.config.model import (
     Arguments,
@@ -61,7 +61,7 @@ def configuration(
 
 
 def _seconds(text: str, default: float = 0.0) -> float:
-    return parse_duration(text) / 10**9 or default
+    return parse_seconds(text) or default
 
 
 def _leader_election(given: Json, dialect: Dialect) -> LeaderElection:

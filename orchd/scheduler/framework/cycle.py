@@ -167,8 +167,8 @@ class Decider:
         index, plugin = self._without_pre_filter
         reached = self._snapshot.alive.copy()
         for part in evaluation.filters:
-            if part.index < index and part.codes is not None:
-                reached &= part.codes == 0
+            if part.index < index and part.column is not None:
+                reached &= part.column == 0
         if reached.any():
             raise CycleError(f'running "{plugin.name}" filter plugin: {plugin.unprepared}')
 
@@ -238,7 +238,7 @@ class Decider:
         rows, profile, metrics = decision.rows, self._profile, self._metrics
         point_started = metrics.now()
         by_index: dict[int, tuple[IRowScore | int, Numbers | None]] = {
-            part.index: (part.compiled, part.raw) for part in evaluation.scores
+            part.index: (part.compiled, part.column) for part in evaluation.scores
         }
         for index, plugin in self._unshared_scores:
             by_index[index] = (plugin.compile_score(state, pod), None)
@@ -326,7 +326,7 @@ class _Filtering:
         self._may_fail = False
         for part in evaluation.filters:
             if part.compiled is not None:
-                self._add(part.index, part.compiled, part.codes, joined=part.local)
+                self._add(part.index, part.compiled, part.column, joined=part.local)
         # Filters that read other objects may find them invalid, which fails the cycle.
         self._may_fail = True
         for index, plugin in decider._unshared:

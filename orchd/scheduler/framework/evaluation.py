@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from orchd.scheduler.columns.snapshot import Snapshot
-from orchd.scheduler.interfaces import IRowFilter, IRowScore, ISingleRow
+from orchd.scheduler.interfaces import ISingleRow
 from orchd.scheduler.pods import Pod, PodTemplate
 from orchd.scheduler.values import Columns, CycleState
 from orchd.txkit.lru_cache import LruCache
@@ -38,52 +38,36 @@ def one_row(compiled: object, many: str) -> Callable[[int], int]:
     return lambda row: int(getattr(compiled, many)(np.array([row], dtype=np.intp))[0])
 
 
-class FilterPart:
-    """One filter plugin. `compiled` is None if every node passes. `codes` is the column of a local filter, None otherwise."""
+class Part:
+    """One filter or score plugin. `compiled` is None or a number if the plugin treats all nodes alike. `column` has the values of a
+    local one, by row; None otherwise. `read` names the method of the compiled rows that returns values."""
 
-    __slots__ = ("codes", "columns", "compiled", "epoch", "index", "local", "one", "plugin")
+    __slots__ = ("_compile", "_read", "column", "columns", "compiled", "epoch", "index", "local", "one", "plugin")
 
-    def __init__(self, index: int, plugin: Any) -> None:
+    def __init__(self, index: int, plugin: Any, compile_rows: Callable[[CycleState, Pod], Any], read: str) -> None:
         self.index = index
         self.plugin = plugin
+        self._compile = compile_rows
+        self._read = read
         self.epoch = -1
-        self.compiled: IRowFilter | None = None
-        self.codes: Numbers | None = None
-        self.one: Callable[[int], int] = one_row(None, "codes")
+        self.compiled: Any = None
+        self.column: Any = None
+        self.one: Callable[[int], int] = one_row(None, read)
         self.local = False
         self.columns = 0
 
     def compile(self, state: CycleState, pod: Pod) -> None:
         self.epoch = self.plugin.epoch
-        self.compiled = compiled = self.plugin.compile_filter(state, pod)
-        self.local = compiled is not None and compiled.local
-        self.columns = 0 if compiled is None else int(compiled.columns) | int(Columns.ROWS)
-        self.codes = None if compiled is None or not self.local else compiled.codes(None)
-        self.one = one_row(compiled, "codes")
+        self.compiled = self._compile(state, pod)
+        rows = None if isinstance(self.compiled, int) else self.compiled
+        self.local = rows is not None and rows.local
+        self.columns = 0 if rows is None else int(rows.columns) | int(Columns.ROWS)
+        self.column = self.values(None) if self.local else None
+        self.one = one_row(rows, self._read)
 
-
-class ScorePart:
-    """One score plugin. `raw` is the column of a local score, None otherwise."""
-
-    __slots__ = ("columns", "compiled", "epoch", "index", "local", "one", "plugin", "raw")
-
-    def __init__(self, index: int, plugin: Any) -> None:
-        self.index = index
-        self.plugin = plugin
-        self.epoch = -1
-        self.compiled: IRowScore | int = 0
-        self.raw: Numbers | None = None
-        self.one: Callable[[int], int] = one_row(None, "scores")
-        self.local = False
-        self.columns = 0
-
-    def compile(self, state: CycleState, pod: Pod) -> None:
-        self.epoch = self.plugin.epoch
-        self.compiled = compiled = self.plugin.compile_score(state, pod)
-        self.local = not isinstance(compiled, int) and compiled.local
-        self.columns = 0 if isinstance(compiled, int) else int(compiled.columns) | int(Columns.ROWS)
-        self.raw = None if isinstance(compiled, int) or not self.local else compiled.scores(None)
-        self.one = one_row(compiled, "scores")
+    def values(self, rows: Rows | None) -> Any:
+        """The values of a local part for `rows`, or for all rows if None."""
+        return getattr(self.compiled, self._read)(rows)
 
 
 class Evaluation:
@@ -95,8 +79,8 @@ class Evaluation:
         self._snapshot = snapshot
         self._version = -1
         self.size = 0
-        self.filters = [FilterPart(index, plugin) for index, plugin in filters]
-        self.scores = [ScorePart(index, plugin) for index, plugin in scores]
+        self.filters = [Part(index, plugin, plugin.compile_filter, "codes") for index, plugin in filters]
+        self.scores = [Part(index, plugin, plugin.compile_score, "scores") for index, plugin in scores]
         self.passing: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
 
     def refresh(self, state: CycleState, pod: Pod) -> None:
@@ -132,40 +116,32 @@ class Evaluation:
             self._follow_row(*touched.popitem())
             return
         known: dict[int, Rows | None] = {}
-        for part in self.filters:
+        for part in (*self.filters, *self.scores):
             if part.local:
                 rows = _rows(touched, part.columns, known)
                 if rows is not None:
-                    part.codes[rows] = part.compiled.codes(rows)  # type: ignore[index,union-attr]  # local parts have both
-        for score in self.scores:
-            if score.local:
-                rows = _rows(touched, score.columns, known)
-                if rows is not None:
-                    score.raw[rows] = score.compiled.scores(rows)  # type: ignore[index,union-attr]  # as above
+                    part.column[rows] = part.values(rows)
         self._join(_rows(touched, _ALL_COLUMNS, known))
 
     def _follow_row(self, row: int, columns: int) -> None:
         """`_follow` for the common case of a single changed row."""
         passes = bool(self._snapshot.alive[row])
         for part in self.filters:
-            codes = part.codes
+            codes = part.column
             if codes is None:
                 continue
             if part.columns & columns:
                 codes[row] = part.one(row)
             passes = passes and not codes[row]
         for score in self.scores:
-            if score.raw is not None and score.columns & columns:
-                score.raw[row] = score.one(row)
+            if score.column is not None and score.columns & columns:
+                score.column[row] = score.one(row)
         self.passing[row] = passes
 
     def _compute_all(self) -> None:
-        for part in self.filters:
-            if part.local and part.compiled is not None:
-                part.codes = part.compiled.codes(None)
-        for score in self.scores:
-            if score.local and not isinstance(score.compiled, int):
-                score.raw = score.compiled.scores(None)
+        for part in (*self.filters, *self.scores):
+            if part.local:
+                part.column = part.values(None)
         self._join(None)
 
     def _join(self, rows: Rows | None) -> None:
@@ -173,14 +149,14 @@ class Evaluation:
         if rows is None:
             passing = self._snapshot.alive.copy()
             for part in self.filters:
-                if part.codes is not None:
-                    passing &= part.codes == 0
+                if part.column is not None:
+                    passing &= part.column == 0
             self.passing = passing
             return
         some = self._snapshot.alive[rows]
         for part in self.filters:
-            if part.codes is not None:
-                some &= part.codes[rows] == 0
+            if part.column is not None:
+                some &= part.column[rows] == 0
         self.passing[rows] = some
 
 

@@ -11,6 +11,7 @@ from zope.interface import implementer
 
 from orchd.client.interfaces import IInformer, ResourceRef
 from orchd.errors import ApiError
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
 from orchd.scheduler.config.model import DefaultPreemptionArgs
@@ -148,7 +149,7 @@ class DefaultPreemption:
 
     def _known_budgets(self) -> list[tuple[Object, LabelSelector]]:
         return [
-            (each, LabelSelector.from_object((each.get("spec") or {}).get("selector"))) for each in self._budgets.list()
+            (each, LabelSelector.from_object(fields.spec(each).get("selector"))) for each in self._budgets.list()
         ]
 
     # -- choice of the candidate
@@ -244,7 +245,7 @@ def split_by_budgets(
     pods: Iterable[Pod], budgets: Sequence[tuple[Object, LabelSelector]]
 ) -> tuple[list[Pod], list[Pod]]:
     """Pods whose removal would violate a disruption budget, and the others; both in the order given."""
-    left = [int((each.get("status") or {}).get("disruptionsAllowed") or 0) for each, _ in budgets]
+    left = [int(fields.status(each).get("disruptionsAllowed") or 0) for each, _ in budgets]
     violating: list[Pod] = []
     others: list[Pod] = []
     for pod in pods:
@@ -255,7 +256,7 @@ def split_by_budgets(
                     continue
                 if not selector.matches(pod.labels):
                     continue
-                if pod.name in ((budget.get("status") or {}).get("disruptedPods") or {}):
+                if pod.name in (fields.status(budget).get("disruptedPods") or {}):
                     # The budget has already counted this disruption.
                     continue
                 left[index] -= 1

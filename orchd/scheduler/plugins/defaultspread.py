@@ -7,7 +7,7 @@ from typing import Any
 
 from orchd.client.interfaces import IInformer, ResourceRef
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.selectors import LabelSelector
+from orchd.kinds.objects.selectors import EVERYTHING, LabelSelector
 from orchd.scheduler.interfaces import IHandle
 from orchd.scheduler.pods import PodTemplate
 
@@ -40,7 +40,7 @@ class DefaultSelectors:
             wanted = _selector(service)
             if wanted and wanted.items() <= template.labels.items():
                 labels.update(wanted)
-        requirements = []
+        owned = EVERYTHING
         if template.owner is not None:
             kind, name, version = template.owner
             informer = self._owners.get((version, kind))
@@ -49,8 +49,9 @@ class DefaultSelectors:
             if wanted and version == "v1":
                 labels.update(wanted)
             elif wanted:
-                requirements = list(LabelSelector.from_object(wanted).requirements)
-        joined = LabelSelector((*LabelSelector.from_map(labels).requirements, *requirements))
+                owned = LabelSelector.from_object(wanted)
+        differ = any(labels.get(key, value) != value for key, value in owned.equal.items())
+        joined = LabelSelector(owned.requirements, impossible=differ, equal={**labels, **owned.equal})
         return None if joined.everything else joined
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from twisted.plugin import getPlugins
 from zope.interface import implementer
 
 import orchd.plugins
@@ -31,6 +30,7 @@ from orchd.scheduler.plugins.volumebinding import VolumeBinding
 from orchd.scheduler.plugins.volumelimits import AZURE_DISK, CINDER, EBS, GCE_PD, Cloud, DiskLimits
 from orchd.scheduler.plugins.volumerestrictions import VolumeRestrictions
 from orchd.scheduler.plugins.volumezone import VolumeZone
+from orchd.txkit import dropins
 
 
 @implementer(IPluginFactory)
@@ -98,7 +98,7 @@ BUILT_IN: Sequence[BuiltIn] = (
 def plugin_factories() -> Mapping[str, IPluginFactory]:
     """Factories of all plugins by name. Raises ConfigError for a drop-in whose name is taken."""
     found: dict[str, IPluginFactory] = {each.name: each for each in BUILT_IN}
-    for factory in getPlugins(IPluginFactory, orchd.plugins):
+    for factory in dropins.drop_ins(IPluginFactory, orchd.plugins):
         if factory.name in found:
             raise ConfigError(f'scheduler plugin "{factory.name}" of {type(factory).__module__} has a name that is taken')
         found[factory.name] = factory

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from twisted.plugin import getPlugins
 from zope.interface import implementer
 from zope.interface.verify import verifyObject
 
@@ -54,6 +53,7 @@ from orchd.server.admission.plugins.storageobjectinuse import StorageObjectInUse
 from orchd.server.admission.plugins.taintnodes import TaintNodesByCondition
 from orchd.server.admission.webhooks.mutating import MutatingAdmissionWebhook
 from orchd.server.admission.webhooks.validating import ValidatingAdmissionWebhook
+from orchd.txkit import dropins
 
 #: In chain order, the order of `orchd.config.choices.ADMISSION_PLUGINS`.
 _CLASSES: tuple[type[Plugin], ...] = (
@@ -97,7 +97,7 @@ NAMES = tuple(b.name for b in BUILT_INS)
 def drop_ins() -> list[Any]:
     """Factories found in `orchd.plugins`, by name. Raises ValueError naming an invalid one."""
     found = []
-    for factory in getPlugins(IAdmissionPluginFactory, orchd.plugins):
+    for factory in dropins.drop_ins(IAdmissionPluginFactory, orchd.plugins):
         try:
             verifyObject(IAdmissionPluginFactory, factory)
         except Exception as error:

@@ -169,7 +169,7 @@ class PluginContext:
 
 
 class IAdmissionPluginFactory(Interface):
-    """A named factory of a plugin: built-ins are in an ordered tuple, drop-ins are found by `getPlugins`."""
+    """A named factory of a plugin: built-ins are in an ordered tuple, drop-ins are found in `orchd.plugins`."""
 
     name: str = Attribute("Unique name.")
     help: str = Attribute("One paragraph for the operator.")

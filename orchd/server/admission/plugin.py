@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 from twisted.internet.defer import Deferred, TimeoutError
@@ -11,6 +11,7 @@ from orchd import errors
 from orchd.client.interfaces import IInformer, ResourceRef
 from orchd.errors import ApiError, Cause
 from orchd.kinds.catalog import Resource
+from orchd.kinds.fields import metadata, spec, with_spec
 from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.interfaces import CREATE, UPDATE, PluginContext, Review
 from orchd.txkit.metrics.instruments import Instrument
@@ -107,7 +108,7 @@ def name_of(review: Review) -> str:
     """The name in error messages: of the request, else of the object, else its generateName."""
     if review.name:
         return review.name
-    meta = (review.object or {}).get("metadata") or {}
+    meta = metadata(review.object or {})
     name: str = meta.get("name") or meta.get("generateName") or "Unknown"
     return name
 
@@ -124,32 +125,6 @@ def refuse(review: Review, why: str, causes: Iterable[Cause] = ()) -> ApiError:
 def refuse_all(review: Review, reasons: list[str]) -> ApiError:
     """A rejection with one or several reasons; several are bracketed."""
     return refuse(review, reasons[0] if len(reasons) == 1 else f"[{', '.join(reasons)}]")
-
-
-def metadata(obj: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    return (obj or {}).get("metadata") or {}
-
-
-def annotations_of(obj: Mapping[str, Any] | None) -> Mapping[str, str]:
-    return metadata(obj).get("annotations") or {}
-
-
-def labels_of(obj: Mapping[str, Any] | None) -> Mapping[str, str]:
-    return metadata(obj).get("labels") or {}
-
-
-def spec(obj: Mapping[str, Any] | None) -> dict[str, Any]:
-    return (obj or {}).get("spec") or {}
-
-
-def with_metadata(obj: Object, **changes: Any) -> Object:
-    """A shallow copy of `obj` with these members of metadata."""
-    return {**obj, "metadata": {**metadata(obj), **changes}}
-
-
-def with_spec(obj: Object, **changes: Any) -> Object:
-    """A shallow copy of `obj` with these members of spec."""
-    return {**obj, "spec": {**spec(obj), **changes}}
 
 
 def is_true(text: str | None) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from orchd.dialect import Dialect
+from orchd.kinds import fields
 from orchd.kinds.catalog import Resource
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.quota.amounts import Usage, add, amounts, format_amounts
@@ -18,7 +19,7 @@ class Ledger:
     def __init__(self, quota: Object, dialect: Dialect) -> None:
         self.quota = quota
         self.name: str = quota["metadata"]["name"]
-        status = quota.get("status") or {}
+        status = fields.status(quota)
         self._dialect = dialect
         self._hard = amounts(status.get("hard"))
         self._used = amounts(status.get("used"))

@@ -10,11 +10,12 @@ from twisted.internet.task import LoopingCall
 
 from orchd.client.interfaces import IClient, IInformers, ResourceRef
 from orchd.dialect import Dialect
+from orchd.kinds import fields
 from orchd.kinds.conditions import find_condition, with_condition
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.times import timestamp
 from orchd.server.aggregation.api_services import AggregatedService, AggregatedServices, registered_of
-from orchd.server.retrying_worker import RetryingWorker
+from orchd.server.retrying_worker import retrying_worker
 from orchd.txkit.metrics.instruments import Counter, Gauge, Instrument
 
 #: Seconds between probes of available servers.
@@ -35,7 +36,7 @@ def finding(server: AggregatedService | None, service: Object | None, endpoints:
     quoted = f'service/{server.service} in "{server.namespace}"'
     if service is None:
         return "False", "ServiceNotFound", f"{quoted} is not present"
-    described = service.get("spec") or {}
+    described = fields.spec(service)
     if described.get("type") == "ClusterIP":
         listening = next((p for p in described.get("ports") or () if p.get("port") == server.port), None)
         if listening is None:
@@ -97,7 +98,7 @@ class Availability:
         self._unavailable = Counter(
             "aggregator_unavailable_apiservice_total", "Transitions of APIServices to unavailable, by reason.", ("name", "reason")
         )
-        self._work = RetryingWorker("APIService", self._reconcile, clock)
+        self._work = retrying_worker("APIService", self._reconcile, clock)
         self._polling = LoopingCall(self._add_all)
         self._polling.clock = clock
         #: Names of aggregated APIServices.
@@ -122,7 +123,7 @@ class Availability:
         for obj in self._objects.list():
             name = obj["metadata"]["name"]
             present.add(name)
-            now.set(float(_state(obj.get("status") or {}) == "False"), name)
+            now.set(float(_state(fields.status(obj)) == "False"), name)
         # Names of deleted APIServices are forgotten: clients choose them.
         for labels in [labels for labels in self._unavailable.values if labels[0] not in present]:
             del self._unavailable.values[labels]
@@ -167,7 +168,7 @@ class Availability:
             assert server is not None
             why = await self._probe(server)
             found = ("False", "FailedDiscoveryCheck", why) if why else _PASSED
-        status = obj.get("status") or {}
+        status = fields.status(obj)
         wanted = with_availability(status, found, now=timestamp(self._wall()))
         if wanted != status:
             if found[0] == "False" and _state(status) != "False":

@@ -11,10 +11,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
-from twisted.internet import ssl
 from twisted.internet.defer import TimeoutError
-from twisted.web.iweb import IPolicyForHTTPS
-from zope.interface import implementer
 
 from orchd.kinds.identity import MASTERS_GROUP, User
 from orchd.server.aggregation.addresses import ServiceAddresses
@@ -38,7 +35,7 @@ from orchd.txkit.coroutines import start
 from orchd.txkit.lru_cache import LruCache
 from orchd.txkit.proxy_tunnel import Dial
 from orchd.txkit.timeouts import within
-from orchd.txkit.tls_client import UnverifiedConnection, own_certificate, trust_roots
+from orchd.txkit.tls_client import ServerPolicy, own_certificate
 from orchd.txkit.tracing import trace_headers, traced
 
 #: Maximum size in bytes of a forwarded request body, which is held in memory.
@@ -50,21 +47,6 @@ _MOST_SERVERS = 256
 _USER, _GROUP, _EXTRA = "X-Remote-User", "X-Remote-Group", "X-Remote-Extra-"
 #: Timeout of a probe in seconds.
 _PROBE = 5.0
-
-
-@implementer(IPolicyForHTTPS)
-class _Policy:
-    """TLS policy for the server of one APIService."""
-
-    def __init__(self, server: AggregatedService, own: ssl.PrivateCertificate | None) -> None:
-        self._unchecked = server.unchecked
-        self._trust = trust_roots(server.authority) if server.authority else ssl.platformTrust()
-        self._own = own
-
-    def creatorForNetloc(self, hostname: bytes, port: int) -> Any:
-        if self._unchecked:
-            return UnverifiedConnection(self._own)
-        return ssl.optionsForClientTLS(hostname.decode(), trustRoot=self._trust, clientCertificate=self._own)
 
 
 class AuthorityError(Exception):
@@ -90,7 +72,7 @@ class AggregationProxy:
         self._addresses = addresses
         self._own = own
         self._prober = prober
-        self._policies: LruCache[tuple[bytes, bool, tuple[bytes, bytes]], _Policy] = LruCache(_MOST_SERVERS)
+        self._policies: LruCache[tuple[bytes, bool, tuple[bytes, bytes]], ServerPolicy] = LruCache(_MOST_SERVERS)
 
     async def forward(self, server: AggregatedService, request: Request) -> Response:
         """The response of the other server; 503 when it is unavailable."""
@@ -181,7 +163,9 @@ class AggregationProxy:
         own = self._own()
         key = server.authority, server.unchecked, own
         try:
-            policy = self._policies.obtain(key, lambda: _Policy(server, own_certificate(*own)))
+            policy = self._policies.obtain(
+                key, lambda: ServerPolicy(server.authority, own_certificate(*own), unchecked=server.unchecked)
+            )
         except Exception as error:  # pyOpenSSL raises a different error for each kind of damage
             raise AuthorityError(f"unable to load root certificates: failed to parse certificate: {error}") from error
         # Administrators configure the servers of groups, which may run on this machine.

@@ -7,7 +7,6 @@ import binascii
 import hmac
 import re
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from typing import Any
 
 from zope.interface import implementer
@@ -15,13 +14,12 @@ from zope.interface import implementer
 from orchd.client.interfaces import IInformers, ResourceRef
 from orchd.dialect import Dialect
 from orchd.kinds.identity import User
+from orchd.kinds.times import TimeError, parse_time
 from orchd.server.authn.interfaces import Authenticated, ITokenAuthenticator
 
 _TOKEN = re.compile(r"([a-z0-9]{6})\.([a-z0-9]{16})\Z")
 _GROUP = re.compile(r"system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]\Z")
 _DEFAULT_GROUP = "system:bootstrappers"
-#: RFC 3339 timestamps; the parser below accepts more than those.
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
 
 
 @implementer(ITokenAuthenticator)
@@ -62,15 +60,10 @@ class BootstrapTokens:
 
     def _is_expired(self, text: str) -> bool:
         """True if the time has passed, or is not a valid timestamp."""
-        if not text:
-            return False
-        if not _TIME.fullmatch(text):
-            return True
         try:
-            moment = datetime.fromisoformat(text)
-        except ValueError:
+            return bool(text) and parse_time(text).timestamp() < self._wall()
+        except TimeError:
             return True
-        return moment.timestamp() < self._wall()
 
 
 def _texts(secret: dict[str, Any]) -> dict[str, str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from twisted.plugin import getPlugins
 from zope.interface.verify import verifyObject
 
 import orchd.plugins
 from orchd.server.authn.interfaces import IAuthenticator, IAuthenticatorFactory
+from orchd.txkit import dropins
 
 
 def drop_ins(flags: Mapping[str, Any]) -> list[IAuthenticator]:
@@ -17,7 +17,7 @@ def drop_ins(flags: Mapping[str, Any]) -> list[IAuthenticator]:
 
     Raises ValueError naming a factory that is invalid or makes an invalid method."""
     made = []
-    for factory in sorted(getPlugins(IAuthenticatorFactory, orchd.plugins), key=lambda f: str(getattr(f, "name", ""))):
+    for factory in sorted(dropins.drop_ins(IAuthenticatorFactory, orchd.plugins), key=lambda f: str(getattr(f, "name", ""))):
         try:
             verifyObject(IAuthenticatorFactory, factory)
             method = factory.make(flags)

@@ -71,7 +71,7 @@ class ITokenAuthenticator(Interface):
 
 
 class IAuthenticatorFactory(Interface):
-    """A drop-in method, found by `getPlugins(IAuthenticatorFactory, orchd.plugins)`."""
+    """A drop-in method, found in `orchd.plugins`."""
 
     name: str = Attribute("Unique name.")
     help: str = Attribute("One paragraph for the operator.")

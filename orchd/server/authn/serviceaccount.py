@@ -12,7 +12,6 @@ import hmac
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from zope.interface import implementer
@@ -22,6 +21,7 @@ from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.identity import SERVICE_ACCOUNT_PREFIX, SERVICE_ACCOUNTS_GROUP, User
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.times import seconds_of
 from orchd.server.authn.interfaces import Authenticated, AuthenticationError, ITokenAuthenticator
 from orchd.server.authn.signedtokens import Signer, Verifier, unverified_claims
 from orchd.txkit.metrics.instruments import Counter
@@ -53,8 +53,8 @@ def _number(value: Any) -> float | None:
 
 
 def _deleted_before(obj: Object, moment: float) -> bool:
-    text = obj["metadata"].get("deletionTimestamp")
-    return bool(text) and datetime.fromisoformat(text).timestamp() < moment
+    since = seconds_of(obj["metadata"].get("deletionTimestamp"))
+    return since is not None and since < moment
 
 
 class AccountObjects:

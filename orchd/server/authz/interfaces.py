@@ -92,7 +92,7 @@ class IAuthorizer(Interface):
 
 
 class IAuthorizerFactory(Interface):
-    """A drop-in authorizer, found by `getPlugins(IAuthorizerFactory, orchd.plugins)`."""
+    """A drop-in authorizer, found in `orchd.plugins`."""
 
     name: str = Attribute("The word for --authorization-mode.")
     help: str = Attribute("One paragraph for the operator.")

@@ -6,7 +6,6 @@ import difflib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from twisted.plugin import getPlugins
 from zope.interface.verify import verifyObject
 
 import orchd.plugins
@@ -19,6 +18,7 @@ from orchd.server.authz.privileged import PrivilegedGroups
 from orchd.server.authz.rbac import RoleBasedAuthorizer
 from orchd.server.authz.selfreview import SelfReviews
 from orchd.server.authz.union import AuthorizerUnion, Label
+from orchd.txkit import dropins
 
 #: Every mode of release 1.23.
 MODES = ("AlwaysAllow", "AlwaysDeny", "ABAC", "Webhook", "RBAC", "Node")
@@ -29,7 +29,7 @@ _NAMES = {"Webhook": "default"}
 def drop_ins() -> dict[str, Any]:
     """Factories found in `orchd.plugins`, by name. Raises ValueError naming an invalid one."""
     found = {}
-    for factory in getPlugins(IAuthorizerFactory, orchd.plugins):
+    for factory in dropins.drop_ins(IAuthorizerFactory, orchd.plugins):
         try:
             verifyObject(IAuthorizerFactory, factory)
         except Exception as error:

@@ -26,6 +26,7 @@ PRIORITIES: Final[dict[tuple[str, str], tuple[int, int]]] = {
     ("rbac.authorization.{abbr}.io", "v1"): (17000, 15),
     ("scheduling.{abbr}.io", "v1"): (16600, 15),
     ("storage.{abbr}.io", "v1"): (16800, 15),
+    ("admissionregistration.{abbr}.io", "v1beta1"): (16700, 12),
     ("batch", "v1beta1"): (17400, 9),
     ("discovery.{abbr}.io", "v1beta1"): (16200, 12),
     ("events.{abbr}.io", "v1beta1"): (17750, 5),

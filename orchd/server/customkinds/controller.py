@@ -16,13 +16,13 @@ from orchd.errors import ApiError
 from orchd.kinds.crd.conditions import FINALIZER, TERMINATING, with_condition
 from orchd.kinds.crd.naming import decide_names, taken_by
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.schema_check.definitions.condition import with_structure
+from orchd.kinds.times import timestamp
 from orchd.server.customkinds.apiservices import ApiServices
 from orchd.server.customkinds.definition import Definition
 from orchd.server.customkinds.instances import Instances
 from orchd.server.customkinds.tracker import DefinitionTracker
-from orchd.server.retrying_worker import RetryingWorker
+from orchd.server.retrying_worker import retrying_worker
 from orchd.txkit.background import Background
 from orchd.txkit.log import Logger
 
@@ -56,7 +56,7 @@ class DefinitionController:
         self._ref = ResourceRef(dialect("apiextensions.{abbr}.io"), "v1", "customresourcedefinitions")
         self._finalizer = dialect(FINALIZER)
         self._services = ApiServices(client, dialect)
-        self._work = RetryingWorker("definition", self._look_at, clock)
+        self._work = retrying_worker("definition", self._look_at, clock)
         self._endings = Background()
         kinds.changed = self._work.add
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from twisted.internet.defer import CancelledError, Deferred, fail, succeed
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IPushProducer, IReactorTime
 from twisted.python.failure import Failure
 from twisted.web.resource import IResource, Resource
@@ -92,11 +92,7 @@ class WebSink:
                 self.buffered += len(data)
 
     def writable(self) -> Deferred[None]:
-        if self._closed:
-            return fail(StreamEnded())
-        if not self._paused:
-            return succeed(None)
-        return self._drain.wait()
+        return self._drain.writable(StreamEnded, closed=self._closed, paused=self._paused)
 
     def pauseProducing(self) -> None:
         self._paused = True

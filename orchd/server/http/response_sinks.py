@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from twisted.internet.defer import Deferred, fail, succeed
+from twisted.internet.defer import Deferred
 from zope.interface import implementer
 
 from orchd.server.http.responses import LAST_CHUNK, chunk
@@ -70,11 +70,7 @@ class ChunkSink:
             self.buffered += len(data)
 
     def writable(self) -> Deferred[None]:
-        if self._closed:
-            return fail(StreamEnded())
-        if not self._channel.paused:
-            return succeed(None)
-        return self._drain.wait()
+        return self._drain.writable(StreamEnded, closed=self._closed, paused=self._channel.paused)
 
     def resume(self) -> None:
         """The transport accepts data again (called by the channel)."""

@@ -22,13 +22,16 @@ from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
 from orchd.server.informing.feed import Feed
 from orchd.server.informing.index import Function, ObjectIndex
+from orchd.server.informing.late import LateChange, LateChanges, Listener, is_large
+from orchd.txkit.aside import Aside
 from orchd.txkit.log import Logger
 
-Listener = Callable[[str, "Object | None", "Object | None"], None]
 #: Decodes an entry to the informer's version. Raises ValueError for invalid bytes.
 Decode = Callable[[Entry], Object]
 #: Starts a named background task.
 Spawn = Callable[[Coroutine[Deferred[Any], Any, object], str], None]
+
+_Listeners = list[Listener]
 
 #: Maximum number of objects delivered to new listeners, or indexed, per reactor turn.
 _PIECE = 200
@@ -39,11 +42,13 @@ _WEIGHT = 6
 @implementer(IInformer)
 class CachedInformer:
     """Made by `CachedInformers`, which starts `run`. `synced` when the cache is loaded and earlier listeners have
-    received the initial objects."""
+    received the initial objects. `aside` decodes large objects."""
 
     log = Logger()
 
-    def __init__(self, ref: ResourceRef, cache: ICache, decode: Decode, clock: IReactorTime, spawn: Spawn) -> None:
+    def __init__(
+        self, ref: ResourceRef, cache: ICache, decode: Decode, clock: IReactorTime, spawn: Spawn, aside: Aside | None = None
+    ) -> None:
         self.ref = ref
         self.synced = False
         self._cache = cache
@@ -52,16 +57,19 @@ class CachedInformer:
         self._spawn = spawn
         self._form = ("object", ref.version)
         self._indexes: dict[str, ObjectIndex] = {}
-        self._listeners: list[Listener] = []
+        self._listeners: _Listeners = []
         #: Listeners whose initial delivery has not begun, and those in the middle of one.
-        self._new: list[Listener] = []
-        self._feeds: dict[Feed, list[Listener]] = {}
+        self._new: _Listeners = []
+        self._feeds: dict[Feed, _Listeners] = {}
         self._sync_waiters: list[Deferred[None]] = []
         #: Waiters for the end of all deliveries.
         self._delivery_waiters: list[Deferred[None]] = []
         self._subscription: ISubscription | None = None
         #: Fires with the previous state after the cache lost its watch.
         self._gap: Deferred[Mapping[str, Entry]] = Deferred()
+        self._aside = aside or Aside()
+        name = f"large changes of {ref.plural}"
+        self._late = LateChanges(clock, lambda work: spawn(work, name), self._decode_late, self._deliver_late)
 
     # -- reading
 
@@ -152,7 +160,15 @@ class CachedInformer:
 
     def _put(self, made: ObjectIndex, path: str, entry: Entry | None) -> None:
         try:
-            made.put(path, None if entry is None else self._decode_once(entry))
+            obj = None if entry is None else self._decode_once(entry)
+        except ValueError:
+            self.log.failure("cannot index {path} of {ref}", path=path, ref=self.ref.plural)
+            obj = None
+        self._put_object(made, path, obj)
+
+    def _put_object(self, made: ObjectIndex, path: str, obj: Object | None) -> None:
+        try:
+            made.put(path, obj)
         except Exception:
             # One invalid object must not hide the others.
             self.log.failure("cannot index {path} of {ref}", path=path, ref=self.ref.plural)
@@ -213,11 +229,14 @@ class CachedInformer:
             self.log.failure("{ref} has an invalid object", ref=self.ref.plural)
             return
         for listener in tuple(listeners):
-            try:
-                listener(kind, before, after)
-            except Exception:
-                # Other listeners, and the writer in whose reactor turn this runs, must not be affected.
-                self.log.failure("listener of {ref} failed", ref=self.ref.plural)
+            self._call(listener, kind, before, after)
+
+    def _call(self, listener: Listener, kind: str, before: Object | None, after: Object | None) -> None:
+        try:
+            listener(kind, before, after)
+        except Exception:
+            # Other listeners, and the writer in whose reactor turn this runs, must not be affected.
+            self.log.failure("listener of {ref} failed", ref=self.ref.plural)
 
     # -- following
 
@@ -251,6 +270,7 @@ class CachedInformer:
         """Release the cache; waiters fail."""
         if self._subscription is not None:
             self._subscription.cancel()
+        self._late.clear()
         for each in list(self._delivery_waiters):
             each.cancel()
         for waiting in (self._sync_waiters, *(made.waiting for made in self._indexes.values())):
@@ -275,9 +295,14 @@ class CachedInformer:
             self._ended(error)
 
     def _changed(self, change: Change) -> None:
-        self._apply(change, None if change.type is ChangeType.DELETED else change.entry)
+        new = None if change.type is ChangeType.DELETED else change.entry
+        if self._late or is_large(change):
+            self._late.add(LateChange(change=change, new=new, listeners=tuple(self._concerned(change))))
+        else:
+            self._apply(change, new)
 
     def _ended(self, error: Exception) -> None:
+        self._late.flush()
         self._subscription = None
         if not self._gap.called:
             self._gap.callback({entry.path: entry for entry in self._cache.page().entries})
@@ -300,9 +325,54 @@ class CachedInformer:
         for made in self._indexes.values():
             if made.wanted:
                 self._put(made, path, new)
+        if concerned := self._concerned(change):
+            self._notify(concerned, change.type.value, change.previous, new, self._object)
+
+    def _concerned(self, change: Change) -> _Listeners:
+        """The listeners that a change is to be delivered to."""
         concerned = self._listeners
         for feed, listeners in self._feeds.items():
             if feed.includes(change):
                 concerned = concerned + listeners
-        if concerned:
-            self._notify(concerned, change.type.value, change.previous, new, self._object)
+        return concerned
+
+    # -- large changes
+
+    async def _decode_late(self, late: LateChange) -> None:
+        """Decode the objects of a change away from the reactor. What cannot be decoded is reported at delivery."""
+        for entry in (late.change.previous, late.new):
+            if entry is None or entry in late.objects:
+                continue
+            found: Object | None = entry.derived.get(self._form)
+            if found is None:
+                try:
+                    found = await self._aside(len(entry.json), self._decode, entry)
+                except ValueError:
+                    return
+                if entry is late.new:
+                    entry.keep(self._form, found, _WEIGHT * len(entry.json))
+            late.objects[entry] = found
+
+    def _deliver_late(self, late: LateChange) -> Iterator[None]:
+        """Update one index or call one listener in each step."""
+        path, old, new = late.change.entry.path, late.change.previous, late.new
+        try:
+            before = None if old is None else late.objects.get(old) or self._decode_once(old)
+            after = None if new is None else late.objects.get(new) or self._object(new)
+        except ValueError:
+            self.log.failure("{ref} has an invalid object", ref=self.ref.plural)
+            for made in self._indexes.values():
+                made.put(path, None)
+            return
+        for made in tuple(self._indexes.values()):
+            if made.wanted:
+                self._put_object(made, path, after)
+                yield
+        for listener in late.listeners:
+            # One that was removed meanwhile is not called any more.
+            if self._is_listening(listener):
+                self._call(listener, late.change.type.value, before, after)
+                yield
+
+    def _is_listening(self, listener: Listener) -> bool:
+        return listener in self._listeners or any(listener in listeners for listeners in self._feeds.values())

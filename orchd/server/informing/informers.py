@@ -11,6 +11,7 @@ from orchd.cache.interfaces import ICache
 from orchd.client.informers import Informers
 from orchd.client.interfaces import IInformer, IInformers, ResourceRef
 from orchd.server.informing.informer import CachedInformer, Decode
+from orchd.txkit.aside import Aside
 from orchd.txkit.background import Background
 
 
@@ -20,7 +21,7 @@ class CachedInformers:
 
     `opened` returns the cache of a resource and the decoder of its entries; None delegates to `others`, for kinds that
     may be added and removed. It is called immediately, so that all informers requested before the caches start load
-    together.
+    together. `aside` decodes large objects.
     """
 
     def __init__(
@@ -29,10 +30,12 @@ class CachedInformers:
         clock: IReactorTime,
         *,
         others: Informers,
+        aside: Aside | None = None,
     ) -> None:
         self._opened = opened
         self._clock = clock
         self._others = others
+        self._aside = aside or Aside()
         self._running: dict[ResourceRef, CachedInformer] = {}
         self._background = Background()
         self._started = False
@@ -43,7 +46,7 @@ class CachedInformers:
             opened = self._opened(ref)
             if opened is None:
                 return self._others.informer(ref)
-            found = self._running[ref] = CachedInformer(ref, *opened, self._clock, self._background.add)
+            found = self._running[ref] = CachedInformer(ref, *opened, self._clock, self._background.add, self._aside)
             if self._started:
                 self._run(found)
         return found

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
-from twisted.internet import ssl
 from twisted.internet.defer import CancelledError, Deferred, TimeoutError
 from twisted.internet.endpoints import HostnameEndpoint, wrapClientTLS
 from twisted.web.client import Agent
@@ -25,7 +23,6 @@ from zope.interface import implementer
 
 from orchd import errors
 from orchd.client.interfaces import IClient, ResourceRef
-from orchd.client.streams import read_body
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.codec import yaml_
@@ -34,9 +31,10 @@ from orchd.kinds.gotext.values import json_name
 from orchd.pki.clientconfig import ClientConfig
 from orchd.txkit.answerheads import bounded_heads_pool
 from orchd.txkit.failures import describe, was_cancelled, was_lost
+from orchd.txkit.lru_cache import LruCache
 from orchd.txkit.proxy_tunnel import Dial
 from orchd.txkit.timeouts import within
-from orchd.txkit.tls_client import BytesBodyProducer, UnverifiedConnection, own_certificate, trust_roots
+from orchd.txkit.tls_client import ServerPolicy, own_certificate
 from orchd.txkit.tracing import trace_headers, traced
 
 #: Maximum number of cached combinations of CA bundle and credentials, with connections and TLS contexts.
@@ -119,24 +117,9 @@ class _Peer:
         self.pool = bounded_heads_pool(reactor, persistent=True)
         self.pool.maxPersistentPerHost = _IDLE_PER_HOST
         self.pool.cachedConnectionTimeout = _IDLE_SECONDS
-        self._trust = trust_roots(authority) if authority else ssl.platformTrust()
-        self._own = own_certificate(user.certificate, user.key) if user is not None else None
-        self._unchecked = user is not None and user.insecure
-        self._name = user.server_name if user is not None else ""
-        self._options: OrderedDict[str, Any] = OrderedDict()
-
-    def options(self, host: str) -> Any:
-        """TLS options that verify the name `host`, or the server name in the client configuration."""
-        if self._unchecked:
-            return UnverifiedConnection(self._own)
-        host = self._name or host
-        found = self._options.get(host)
-        if found is None:
-            found = ssl.optionsForClientTLS(host, trustRoot=self._trust, clientCertificate=self._own)
-            self._options[host] = found
-            if len(self._options) > _MOST_POOLS:
-                self._options.popitem(last=False)
-        return found
+        own = own_certificate(user.certificate, user.key) if user is not None else None
+        unchecked, name = (user.insecure, user.server_name) if user is not None else (False, "")
+        self.policy = ServerPolicy(authority, own, unchecked=unchecked, name=name)
 
 
 @implementer(IAgentEndpointFactory)
@@ -207,12 +190,17 @@ class WebhookClient:
         self._reactor = reactor
         self._agent = dialect(agent)
         self._client = client
-        self._peers: OrderedDict[tuple[bytes, ClientConfig | None, Dial | None], _Peer] = OrderedDict()
+        # Connections in use close when their calls end; idle ones close by timeout.
+        self._peers: LruCache[tuple[bytes, ClientConfig | None, Dial | None], _Peer] = LruCache(
+            _MOST_POOLS, lambda peer: peer.pool.closeCachedConnections()
+        )
 
     async def close(self) -> None:
         """Close pooled connections."""
-        while self._peers:
-            await self._peers.popitem()[1].pool.closeCachedConnections()
+        peers = list(self._peers.values())
+        self._peers.clear()
+        for peer in peers:
+            await peer.pool.closeCachedConnections()
 
     async def post(
         self, where: Mapping[str, Any], document: Any, seconds: float, credentials: Credentials = NO_CREDENTIALS
@@ -275,19 +263,20 @@ class WebhookClient:
         user: ClientConfig | None,
         service: Mapping[str, Any] | None,
     ) -> Answer:
+        # The start of the server does not wait for the library.
+        from orchd.client.plain_http import exchange
+
         address = call.host, call.port
         dial = self._to_services if service else self._to_urls
         try:
             if service:
                 address = await self._resolve(service["namespace"], service["name"], call.port)
             peer = self._peer(authority(), user, dial)
-            agent = Agent.usingEndpointFactory(
-                self._reactor, _Where(self._reactor, address, peer.options(call.host), seconds, dial), pool=peer.pool
-            )
-            body = None if call.body is None else BytesBodyProducer(call.body)
-            asked = agent.request(call.method.encode(), call.url.encode("ascii"), self._headers(call, user), body)
-            response = await asked
-            data = await read_body(response, call.limit)
+            options = peer.policy.creatorForNetloc(call.host.encode(), call.port)
+            where = _Where(self._reactor, address, options, seconds, dial)
+            agent = Agent.usingEndpointFactory(self._reactor, where, pool=peer.pool)
+            headers = self._headers(call, user)
+            response, data = await exchange(agent, self._reactor, call.method, call.url, headers, call.body, call.limit)
             received = {
                 name.decode("latin-1").lower(): values[0].decode("latin-1")
                 for name, values in response.headers.getAllRawHeaders()
@@ -321,16 +310,7 @@ class WebhookClient:
 
     def _peer(self, authority: bytes, user: ClientConfig | None, dial: Dial | None) -> _Peer:
         """Connections are shared only by calls that are dialed in the same way."""
-        key = (authority, user, dial)
-        peer = self._peers.get(key)
-        if peer is None:
-            peer = self._peers[key] = _Peer(self._reactor, authority, user)
-            if len(self._peers) > _MOST_POOLS:
-                # Connections in use close when their calls end; idle ones close by timeout.
-                self._peers.popitem(last=False)[1].pool.closeCachedConnections()
-        else:
-            self._peers.move_to_end(key)
-        return peer
+        return self._peers.obtain((authority, user, dial), lambda: _Peer(self._reactor, authority, user))
 
     async def _resolve(self, namespace: str, name: str, port: int) -> tuple[str, int]:
         """Address of a service's port."""

@@ -18,7 +18,7 @@ from twisted.python.failure import Failure
 from orchd.client.interfaces import IClient, ResourceRef
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
-from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.times import timestamp
 from orchd.server.bootstrap import ensure_objects, objects
 from orchd.store.interfaces import IStore, KeyExistsError, RevisionConflictError, StoreError
 from orchd.txkit.coroutines import start

@@ -13,7 +13,7 @@ from orchd.client.interfaces import IClient, IInformers, ResourceRef
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.times import timestamp
 from orchd.server.bootstrap import ensure_objects, objects
 from orchd.server.pipeline.fairness.stage import Fairness
 from orchd.txkit.background import Background

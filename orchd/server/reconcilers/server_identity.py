@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 
@@ -20,9 +19,10 @@ from twisted.python.failure import Failure
 from orchd.client.interfaces import IClient, ResourceRef
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
+from orchd.kinds import fields
 from orchd.kinds.catalog import Catalog
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import format_microtime, parse_time, timestamp
+from orchd.kinds.times import microtime, seconds_of, timestamp
 from orchd.txkit.coroutines import start
 from orchd.txkit.log import Logger
 
@@ -100,14 +100,14 @@ class ServerIdentity:
     async def _renew(self) -> None:
         name, namespace = self._settings.name, self._dialect.system_namespace
         found = await self._get(self._leases, namespace, name)
-        now = format_microtime(datetime.fromtimestamp(self._wall(), UTC))
+        now = microtime(self._wall())
         spec = {"holderIdentity": name, "leaseDurationSeconds": self._settings.duration, "renewTime": now}
         if found is None:
             label, value = map(self._dialect, _LABEL)
             lease = {"metadata": {"name": name, "namespace": namespace, "labels": {label: value}}, "spec": spec}
             await self._client.create(self._leases, namespace, lease)
         else:
-            await self._client.update(self._leases, namespace, name, {**found, "spec": {**found["spec"], **spec}})
+            await self._client.update(self._leases, namespace, name, fields.with_spec(found, **spec))
 
     async def _get(self, ref: ResourceRef, namespace: str, name: str) -> Object | None:
         try:
@@ -140,7 +140,7 @@ class ServerIdentity:
             if found is None:
                 made = {"metadata": {"name": name}, "spec": {}}
                 found = await self._client.create(self._versions, "", made)
-            status = found.get("status") or {}
+            status = fields.status(found)
             entries = change(list(status.get("storageVersions") or ()))
             fresh = versions_status(entries, status, timestamp(self._wall()))
             if fresh == status:
@@ -160,7 +160,7 @@ class ServerIdentity:
         namespace, (label, value) = self._dialect.system_namespace, map(self._dialect, _LABEL)
         alive = set()
         for lease in (await self._client.list(self._leases, namespace))["items"]:
-            if (lease["metadata"].get("labels") or {}).get(label) != value:
+            if fields.labels(lease).get(label) != value:
                 continue
             if self._is_expired(lease):
                 options = {"preconditions": {"uid": lease["metadata"]["uid"]}}
@@ -170,7 +170,7 @@ class ServerIdentity:
         if not self._settings.records_versions or not self._are_served():
             return
         for each in (await self._client.list(self._versions, ""))["items"]:
-            entries = (each.get("status") or {}).get("storageVersions") or ()
+            entries = fields.status(each).get("storageVersions") or ()
             if any(entry.get("apiServerID") not in alive for entry in entries):
                 await self._forget_servers(each, alive)
 
@@ -184,11 +184,11 @@ class ServerIdentity:
             await self._client.delete(self._versions, "", name, options=options)
 
     def _is_expired(self, lease: Object) -> bool:
-        spec = lease.get("spec") or {}
+        spec = fields.spec(lease)
         renewed = spec.get("renewTime")
         if renewed is None or spec.get("leaseDurationSeconds") is None:
             return True
-        return parse_time(renewed, micro=True).timestamp() + int(spec["leaseDurationSeconds"]) < self._wall()
+        return (seconds_of(renewed) or 0.0) + int(spec["leaseDurationSeconds"]) < self._wall()
 
     def _broken(self, failure: Failure) -> None:
         if failure.check(CancelledError) and not self._loop.running:

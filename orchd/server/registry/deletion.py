@@ -7,19 +7,20 @@ delete without grace period.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from dataclasses import replace
 from typing import Any
 
 from orchd import errors
 from orchd.cache.entries import Damaged, Entry
 from orchd.kinds.catalog import Resource
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.times import seconds_of, timestamp
 from orchd.server.registry.interfaces import Context, Deleted, IAdmission, IStrategy, StrategyOf
 from orchd.server.registry.object_store import ObjectStore, path_of
 from orchd.server.registry.operations import Delete
 from orchd.server.registry.writing import store_failure
 from orchd.store.interfaces import RevisionConflictError, StoreError
+from orchd.txkit.aside import Aside
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 _ATTEMPTS = 100
@@ -36,8 +37,9 @@ class _OvertakenError(RevisionConflictError):
 class Deleter:
     """Deletes objects of every kind."""
 
-    def __init__(self, access: ObjectStore, strategies: StrategyOf, admission: IAdmission) -> None:
+    def __init__(self, access: ObjectStore, strategies: StrategyOf, admission: IAdmission, aside: Aside) -> None:
         self._access = access
+        self._aside = aside
         self._strategy = strategies
         self._admission = admission
 
@@ -68,9 +70,10 @@ class Deleter:
                 except ValueError as error:
                     unreadable = Damaged(self._access.key(resource, path), entry.revision, str(error))
                     return await self._delete_unreadable(context, name, unreadable, options)
-                return await self._attempt(context, name, entry.revision, old, options)
+                context = replace(context, size=len(entry.json))
+                return replace(await self._attempt(context, name, entry.revision, old, options), size=context.size)
             except _OvertakenError as error:
-                overtaken = error.deleted
+                overtaken = replace(error.deleted, size=context.size)
             except RevisionConflictError:
                 if (options.get("preconditions") or {}).get("resourceVersion"):
                     raise errors.conflict(resource.group, resource.plural, name, errors.MODIFIED) from None
@@ -115,7 +118,7 @@ class Deleter:
             return Deleted(object=old, revision=current, gone=False)
         if context.dry_run:
             return Deleted(object=marked, revision=current, gone=False)
-        value = self._access.encode(resource, marked)
+        value = await self._aside(context.size, self._access.encode, resource, marked)
         writer = self._access.writer_for(strategy)
         revision = await writer.update(key, marked, old, marked, value, expected=current)
         final = {**marked, "metadata": {**marked["metadata"], "resourceVersion": str(revision)}}
@@ -131,7 +134,7 @@ class Deleter:
         if not two_steps:
             marked = old
         elif not context.dry_run:
-            value = self._access.encode(context.resource, marked)
+            value = await self._aside(context.size, self._access.encode, context.resource, marked)
             revision = await writer.update(key, marked, old, marked, value, expected=revision)
             marked = {**marked, "metadata": {**marked["metadata"], "resourceVersion": str(revision)}}
         if not context.dry_run:
@@ -243,7 +246,7 @@ def _change_grace(context: Context, old: Object, metadata: dict[str, Any], secon
     if not before:
         _stamp(context, old, metadata, seconds)
     else:
-        metadata["deletionTimestamp"] = timestamp(datetime.fromisoformat(before).timestamp() - period + seconds)
+        metadata["deletionTimestamp"] = timestamp((seconds_of(before) or 0.0) - period + seconds)
         metadata["deletionGracePeriodSeconds"] = seconds
 
 

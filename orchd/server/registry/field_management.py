@@ -67,7 +67,7 @@ class FieldManagement:
             return apply.on_apply(target, live, config, manager=context.manager, force=force, now=context.now)
 
         if context.resource.converter is None:
-            return merge(self._plain_target(context))
+            return await self._aside(context.size, merge, self._plain_target(context))
         return await self._convert(context, merge)
 
     async def _convert(self, context: Context, work: Callable[[OwnershipTarget], T]) -> T:

@@ -72,7 +72,8 @@ class ICreateStrategy(Interface):
     """Kind-specific rules for new objects."""
 
     def prepare_create(context: Context, obj: Object) -> Object:
-        """Reset fields that clients may not set, and set computed fields (generation 1). Called after defaulting."""
+        """Reset fields that clients may not set, and set computed fields (generation 1). Called after defaulting; in another
+        thread for large objects, as `validate_create`."""
 
     def validate_create(context: Context, obj: Object) -> Sequence[Cause]:
         """All validation errors of a new object. Called in another thread for large objects: may use only its arguments and
@@ -90,7 +91,8 @@ class IUpdateStrategy(Interface):
         """Fields that this endpoint resets to their stored values; writers do not become their field managers."""
 
     def prepare_update(context: Context, obj: Object, old: Object) -> Object:
-        """Carry over what this endpoint may not change (status on the main one, all else on /status), raise generation."""
+        """Carry over what this endpoint may not change (status on the main one, all else on /status), raise generation. Called in
+        another thread for large objects, as `validate_create`."""
 
     def validate_update(context: Context, obj: Object, old: Object) -> Sequence[Cause]:
         """All validation errors of a change. Called in another thread for large objects, as `validate_create`."""
@@ -179,11 +181,13 @@ class Written:
 
 @value_class(kw_only=True)
 class Deleted:
-    """Result of a delete: the final or the terminating object, and whether it is removed."""
+    """Result of a delete: the final or the terminating object, and whether it is removed. `size` is about that of its JSON in
+    bytes, 0 for an object that need not be computed on away from the reactor."""
 
     object: Object
     revision: int
     gone: bool
+    size: int = 0
 
 
 class IRegistry(Interface):
@@ -205,8 +209,8 @@ class IRegistry(Interface):
     def strategy(resource: Resource) -> IStrategy:
         """The strategy of a kind."""
 
-    def transient_entry(resource: Resource, namespace: str, obj: Object) -> Entry:
-        """An entry for an object in the storage version that is returned without being stored."""
+    async def deleted_entry(resource: Resource, namespace: str, deleted: Deleted) -> Entry:
+        """An entry for the object of a deletion, in the storage version, which may not be stored any more."""
 
     async def write(context: Context, operation: Write) -> Written:
         """The write sequence for a new object or a change."""

@@ -7,24 +7,14 @@ from random import Random
 from typing import Any
 
 from orchd import errors
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.naming import random_suffix, random_uuid
-from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.times import timestamp
 from orchd.server.registry.interfaces import Context
 
 #: Longest prefix of a generated name: names may be DNS labels of 63 characters, five of them random.
 _PREFIX = 58
-
-
-def with_metadata(obj: Object, **changes: Any) -> Object:
-    """A copy of `obj` with `changes` to its metadata (None removes a member)."""
-    metadata = dict(obj.get("metadata") or {})
-    for key, value in changes.items():
-        if value is None:
-            metadata.pop(key, None)
-        else:
-            metadata[key] = value
-    return {**obj, "metadata": metadata}
 
 
 class Naming:
@@ -44,7 +34,7 @@ class Naming:
 def for_create(context: Context, obj: Object, naming: Naming, *, unnamed: bool = False) -> Object:
     """Metadata of a new object: sets uid, creationTimestamp and the generated name, removes deletion fields. With `unnamed`,
     an object with neither a name nor a generateName is named by a UUID."""
-    metadata = dict(obj.get("metadata") or {})
+    metadata = dict(fields.metadata(obj))
     for gone in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "clusterName"):
         metadata.pop(gone, None)
     if not metadata.get("name") and metadata.get("generateName"):
@@ -69,14 +59,14 @@ def _check_namespace(context: Context, metadata: dict[str, Any]) -> None:
 
 def in_namespace(context: Context, obj: Object) -> Object:
     """`obj` with the namespace of the request. Raises ApiError 400 when it names another."""
-    metadata = dict(obj.get("metadata") or {})
+    metadata = dict(fields.metadata(obj))
     _check_namespace(context, metadata)
     return {**obj, "metadata": metadata}
 
 
 def for_update(context: Context, obj: Object, old: Object) -> Object:
     """Metadata of a changed object: server-managed fields are carried over from `old`."""
-    metadata = dict(obj.get("metadata") or {})
+    metadata = dict(fields.metadata(obj))
     before = old["metadata"]
     _check_namespace(context, metadata)
     for gone in ("selfLink", "clusterName"):

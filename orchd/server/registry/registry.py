@@ -39,8 +39,9 @@ class Registry:
         """`aside` computes large objects away from the reactor; without it they are computed where they are."""
         self.access = access
         self.strategies = strategies
-        self._writer = Writer(access, strategies, naming, admission, aside or Aside())
-        self._deleter = Deleter(access, strategies, admission)
+        self._aside = aside = aside or Aside()
+        self._writer = Writer(access, strategies, naming, admission, aside)
+        self._deleter = Deleter(access, strategies, admission, aside)
 
     async def get(self, resource: Resource, namespace: str, name: str, *, resource_version: str = "") -> Entry:
         if not name:
@@ -66,8 +67,9 @@ class Registry:
     def strategy(self, resource: Resource) -> IStrategy:
         return self.strategies(resource)
 
-    def transient_entry(self, resource: Resource, namespace: str, obj: Object) -> Entry:
-        return self.access.transient_entry(resource, path_of(resource, namespace, obj["metadata"].get("name", "")), obj)
+    async def deleted_entry(self, resource: Resource, namespace: str, deleted: Deleted) -> Entry:
+        path = path_of(resource, namespace, deleted.object["metadata"].get("name", ""))
+        return await self._aside(deleted.size, self.access.transient_entry, resource, path, deleted.object)
 
     async def write(self, context: Context, operation: Write) -> Written:
         written = await self._writer.write(context, operation)

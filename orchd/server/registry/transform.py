@@ -9,7 +9,6 @@ from orchd import errors
 from orchd.errors import ApiError
 from orchd.kinds import bounds
 from orchd.kinds.canonical import canonicalize
-from orchd.kinds.codec import json_
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.patch.patch_errors import describe, server_error, unconvertible
 from orchd.server.registry.apply_configuration import check_duplicates, decode_configuration
@@ -65,10 +64,10 @@ class Transformer:
             await operation.authorize_create()
         merged = await self._fields.apply(context, live, config, force=operation.force)
         if operation.strictness.checks:
-            check_duplicates(operation.data, operation.strictness)
+            await self._aside(len(operation.data), check_duplicates, operation.data, operation.strictness)
         if merged is live:
             return merged
-        bounds.check_json(json_.encode(merged), bounds.MAX_OBJECT_VALUES)
+        await self._aside(context.size, bounds.check_object, merged)
         if live is None:
             _check_new(context, operation, merged)
         check_name(operation.name, context.namespace, merged)

@@ -15,6 +15,7 @@ from orchd.kinds.ir import Type
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import convert, default, shape
 from orchd.kinds.objects.settings import ObjectSettings
+from orchd.txkit.aside import Aside
 
 #: `conversion(resource, objects, to)`: the objects in the version with apiVersion `to`.
 Conversion = Callable[[Resource, Sequence[Object], str], Awaitable[list[Object]]]
@@ -23,20 +24,24 @@ Conversion = Callable[[Resource, Sequence[Object], str], Awaitable[list[Object]]
 class Versions:
     """Objects go in in any version of their kind. All conversions raise ApiError 500 when a webhook fails."""
 
-    def __init__(self, catalog: Callable[[], Catalog], settings: ObjectSettings, conversion: Conversion | None) -> None:
-        """`catalog` returns the current catalog; `conversion` converts objects of kinds with a conversion webhook."""
+    def __init__(
+        self, catalog: Callable[[], Catalog], settings: ObjectSettings, conversion: Conversion | None, aside: Aside
+    ) -> None:
+        """`catalog` returns the current catalog; `conversion` converts objects of kinds with a conversion webhook, `aside` large
+        ones of others."""
         self._catalog = catalog
         self._settings = settings
         self._conversion = conversion
+        self._aside = aside
 
-    async def to_requested(self, resource: Resource, objects: Sequence[Object]) -> Sequence[Object]:
-        """Objects in the version of `resource`, in their order."""
-        return await self._convert(resource, objects, resource.api_version, resource.type)
+    async def to_requested(self, resource: Resource, objects: Sequence[Object], size: int = 0) -> Sequence[Object]:
+        """Objects in the version of `resource`, in their order. `size` is that of their JSON in bytes, if it may be large."""
+        return await self._convert(resource, objects, resource.api_version, resource.type, size)
 
-    async def to_working(self, resource: Resource, obj: Object) -> Object:
-        """An object in the version of the write sequence."""
+    async def to_working(self, resource: Resource, obj: Object, size: int = 0) -> Object:
+        """An object in the version of the write sequence. `size` is that of its JSON in bytes, if it may be large."""
         if resource.converter is None:
-            return (await self._convert(resource, (obj,), resource.storage_version, None))[0]
+            return (await self._convert(resource, (obj,), resource.storage_version, None, size))[0]
         return (await self._convert(resource, (obj,), resource.api_version, resource.type))[0]
 
     async def to_stored(self, resource: Resource, obj: Object) -> Object:
@@ -55,13 +60,15 @@ class Versions:
             raise errors.internal(f"an object of kind {found[1]} and version {found[0]} cannot be stored as {what}")
         return out
 
-    async def _convert(self, resource: Resource, objects: Sequence[Object], to: str, type_: Type | None) -> Sequence[Object]:
+    async def _convert(
+        self, resource: Resource, objects: Sequence[Object], to: str, type_: Type | None, size: int = 0
+    ) -> Sequence[Object]:
         """`type_` is the type of the version `to`, which the response of a webhook must match."""
         if all(obj["apiVersion"] == to for obj in objects):
             return objects
         if resource.converter is None:
             catalog = self._catalog()
-            return [convert.convert(obj, to, catalog) for obj in objects]
+            return [await self._aside(size, convert.convert, obj, to, catalog) for obj in objects]
         if self._conversion is None:
             return objects
         found = await self._conversion(resource, objects, to)

@@ -12,8 +12,9 @@ from dataclasses import replace
 from orchd import errors
 from orchd.cache.entries import Entry
 from orchd.errors import ApiError, Cause
-from orchd.kinds import bounds
+from orchd.kinds import bounds, fields
 from orchd.kinds.catalog import Resource
+from orchd.kinds.fields import with_metadata
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.list_options import parse_unsigned
 from orchd.kinds.objects.owner_references import single_owners
@@ -71,7 +72,7 @@ class Writer:
 
     async def _create_or_conflict(self, context: Context, obj: Object) -> Entry:
         """Store a new object. Raises ApiError 409 for a taken name, 500 for a failing store."""
-        resource, metadata = context.resource, obj.get("metadata") or {}
+        resource, metadata = context.resource, fields.metadata(obj)
         try:
             return await self._create_with_retries(context, obj)
         except KeyExistsError as taken:
@@ -107,7 +108,8 @@ class Writer:
         obj = objectmeta.in_namespace(context, obj)
         obj, release = await strategy.allocate(context, obj, None)
         try:
-            obj = strategy.prepare_create(context, objectmeta.for_create(context, obj, self._naming, unnamed=strategy.creates_unnamed))
+            obj = objectmeta.for_create(context, obj, self._naming, unnamed=strategy.creates_unnamed)
+            obj = await self._aside(context.size, strategy.prepare_create, context, obj)
             name = obj["metadata"].get("name", "")
             refuse(resource, name, await self._validate(strategy.validate_create, context, obj))
             for text in strategy.warnings(context, obj, None):
@@ -132,15 +134,15 @@ class Writer:
         path = path_of(resource, context.namespace, name)
         if context.dry_run:
             await self._must_be_free(resource, path)
-            return self._access.transient_entry(resource, path, obj)
-        obj = objectmeta.with_metadata(obj, resourceVersion=None)
+            return await self._transient(context.size, resource, path, obj)
+        obj = with_metadata(obj, resourceVersion=None)
         kept = await self._versions.to_stored(resource, obj)
         key = self._access.key(resource, path)
         value = await self._aside(context.size, self._access.encode, resource, kept)
         if len(value) > bounds.MAX_STORED_TEXT:
             obj, kept, value = await self._fit(context, key, obj, kept, value)
         revision = await self._access.writer_for(strategy).create(key, obj, kept, value)
-        return await self._entry_of(resource, path, revision, obj)
+        return await self._entry_of(resource, path, revision, obj, value)
 
     async def _must_be_free(self, resource: Resource, path: str) -> None:
         cache = self._access.cache(resource)
@@ -179,8 +181,8 @@ class Writer:
             raise errors.not_found(resource.group, resource.plural, operation.name)
         obj = await self.transformer.transform(context, operation, None)
         # The resourceVersion of a missing object is ignored, but must be a number.
-        parse_unsigned((obj.get("metadata") or {}).get("resourceVersion") or "0")
-        return await self._create(context, objectmeta.with_metadata(obj, resourceVersion=None, name=operation.name))
+        parse_unsigned(fields.metadata(obj).get("resourceVersion") or "0")
+        return await self._create(context, with_metadata(obj, resourceVersion=None, name=operation.name))
 
     def _may_create(self, context: Context, operation: Change) -> bool:
         """True if the operation creates a missing object."""
@@ -195,11 +197,11 @@ class Writer:
         resource, name = context.resource, operation.name
         strategy: IStrategy = self._strategy(resource)
         found = self._access.decode(entry)
-        old = await self._versions.to_working(resource, found)
+        old = await self._versions.to_working(resource, found, len(entry.json))
         uid = _wanted_uid(operation)
         if uid and uid != old["metadata"].get("uid"):
             raise precondition_failed(context, name, uid, old["metadata"].get("uid", ""))
-        (live,) = await self._versions.to_requested(resource, (old,))
+        (live,) = await self._versions.to_requested(resource, (old,), len(entry.json))
         # An object that is just being delivered was not decoded from the ordered bytes.
         context = replace(
             context,
@@ -213,8 +215,9 @@ class Writer:
         context, obj = await self._admit(context, review, sent)
         obj, release = await strategy.allocate(context, obj, old)
         try:
-            obj = strategy.prepare_update(context, objectmeta.for_update(context, obj, old), old)
-            obj = objectmeta.with_metadata(obj, resourceVersion=old["metadata"]["resourceVersion"])
+            obj = objectmeta.for_update(context, obj, old)
+            obj = await self._aside(context.size, strategy.prepare_update, context, obj, old)
+            obj = with_metadata(obj, resourceVersion=old["metadata"]["resourceVersion"])
             refuse(resource, name, await self._validate(strategy.validate_update, context, obj, old))
             for text in strategy.warnings(context, obj, old):
                 context.warn(text)
@@ -231,12 +234,12 @@ class Writer:
         if strategy.completes_deletion(context, obj, old):
             if not context.dry_run:
                 await self._access.writer_for(strategy).delete(key, old, expected=entry.revision)
-            return self._access.transient_entry(resource, path, obj)
+            return await self._transient(context.size, resource, path, obj)
         if obj == old or ownership.keep_times(obj, old) is old:
             # Only the timestamp of a managedFields entry would change.
             return entry
         if context.dry_run:
-            return self._access.transient_entry(resource, path, obj)
+            return await self._transient(context.size, resource, path, obj)
         kept = await self._versions.to_stored(resource, obj)
         earlier = old if context.stored_canonical else None
         value = await self._aside(context.size, self._access.encode, resource, kept, earlier)
@@ -245,7 +248,7 @@ class Writer:
         writer = self._access.writer_for(strategy)
         revision = await writer.update(key, obj, old, kept, value, expected=entry.revision)
         strategy.observe_update(obj, old)
-        return await self._entry_of(resource, path, revision, obj)
+        return await self._entry_of(resource, path, revision, obj, value)
 
     # -- both
 
@@ -260,7 +263,7 @@ class Writer:
             return obj, kept, value
         if context.applies or not obj["metadata"].get("managedFields"):
             raise bounds.too_large(size)
-        obj, kept = (objectmeta.with_metadata(one, managedFields=None) for one in (obj, kept))
+        obj, kept = (with_metadata(one, managedFields=None) for one in (obj, kept))
         value = await self._aside(len(value), self._access.encode, resource, kept)
         size = await self._aside(len(value), self._access.stored_size, resource, key, kept, value, old)
         if size > bounds.MAX_STORED:
@@ -271,7 +274,7 @@ class Writer:
         """The context of what follows, and the sent object in the working version after mutating admission: with canonical
         shape and defaults again if that changed it."""
         resource = context.resource
-        obj = await self._versions.to_working(resource, sent)
+        obj = await self._versions.to_working(resource, sent, context.size)
         admitted = await review.mutate(obj)
         assert admitted is not None
         if admitted is obj:
@@ -283,12 +286,15 @@ class Writer:
         context = _sized(context, admitted)
         return context, await self._aside(context.size, self._versions.canonicalize, resource, admitted, obj)
 
-    async def _entry_of(self, resource: Resource, path: str, revision: int, obj: Object) -> Entry:
+    async def _entry_of(self, resource: Resource, path: str, revision: int, obj: Object, value: bytes) -> Entry:
         """The cache's entry of a durable write; a new entry if a later write has replaced it."""
         entry = await self._access.cache(resource).applied(path, revision)
         if entry is not None and entry.revision == revision:
             return entry
-        return self._access.transient_entry(resource, path, objectmeta.with_metadata(obj, resourceVersion=str(revision)))
+        return await self._transient(len(value), resource, path, with_metadata(obj, resourceVersion=str(revision)))
+
+    async def _transient(self, size: int, resource: Resource, path: str, obj: Object) -> Entry:
+        return await self._aside(size, self._access.transient_entry, resource, path, obj)
 
 
 def _sized(context: Context, obj: Object) -> Context:
@@ -300,14 +306,14 @@ def _sized(context: Context, obj: Object) -> Context:
 def _wanted_uid(operation: Change) -> str:
     """The uid that the object must have, "" for any. No missing object has it."""
     if isinstance(operation, Replace):
-        return (operation.obj.get("metadata") or {}).get("uid") or ""
+        return fields.metadata(operation.obj).get("uid") or ""
     return operation.uid if isinstance(operation, Edit) else ""
 
 
 def _check_guard(resource: Resource, strategy: IStrategy, name: str, obj: Object, old: Object) -> None:
     """A resourceVersion in the object must equal that of the stored object. Raises ApiError 409, or 422 where the kind requires
     one."""
-    version = parse_unsigned((obj.get("metadata") or {}).get("resourceVersion") or "0")
+    version = parse_unsigned(fields.metadata(obj).get("resourceVersion") or "0")
     if not version:
         if not strategy.unconditional_update:
             message = "Invalid value: 0x0: must be specified for an update"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib import resources
+from ipaddress import ip_address
 from types import MappingProxyType
 
 from orchd import errors
@@ -49,6 +50,9 @@ SECURITY_HEADERS = (
     ("Cross-Origin-Resource-Policy", "same-origin"),
     ("Permissions-Policy", "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"),
 )
+
+#: For answers about the user or of the user's texts: no cache keeps a copy.
+NEVER_STORE = ("Cache-Control", "no-store")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +94,16 @@ def protected(error: ApiError) -> ApiError:
     """The error, with the headers of answers below /ui."""
     error.headers.update(SECURITY_HEADERS)
     return error
+
+
+def is_loopback(address: str) -> bool:
+    """True for addresses of this machine alone; False for other text, such as the path of a socket."""
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return False
+    mapped = getattr(found, "ipv4_mapped", None)
+    return bool((mapped or found).is_loopback)
 
 
 def _has(request: Request, etag: str) -> bool:

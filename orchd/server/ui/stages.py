@@ -7,7 +7,6 @@ Everybody else needs permission to ``get`` the path, like that of any other path
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from ipaddress import ip_address
 from typing import Any
 
 import orjson
@@ -18,12 +17,10 @@ from orchd.errors import ApiError
 from orchd.kinds.identity import ANONYMOUS
 from orchd.server.pipeline.interfaces import Next, Request, Response
 from orchd.server.pipeline.representation import NO_STORE
-from orchd.server.ui.files import ROOT, SECURITY_HEADERS, StaticFile, protected
+from orchd.server.ui.files import NEVER_STORE, ROOT, SECURITY_HEADERS, StaticFile, is_loopback, protected
 
 #: Path of the user's session.
 SESSION = f"{ROOT}/session"
-#: For answers about the user: no cache keeps a copy.
-NEVER_STORE = ("Cache-Control", "no-store")
 
 
 class LocalPage:
@@ -95,16 +92,6 @@ def names_of(dialect: Dialect) -> dict[str, Any]:
 def to_page() -> Response:
     """A redirect from ``/ui`` to the page: its files have relative addresses."""
     return Response(code=307, content_type="", headers=[*SECURITY_HEADERS, ("Location", f"{ROOT}/"), NO_STORE])
-
-
-def is_loopback(address: str) -> bool:
-    """True for addresses of this machine alone; False for other text, such as the path of a socket."""
-    try:
-        found = ip_address(address)
-    except ValueError:
-        return False
-    mapped = getattr(found, "ipv4_mapped", None)
-    return bool((mapped or found).is_loopback)
 
 
 def _endpoint(file: StaticFile) -> Callable[[Request], Awaitable[Response]]:

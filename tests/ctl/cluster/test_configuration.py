@@ -15,6 +15,7 @@ from orchd.ctl.cluster.config_files import replace_file
 from orchd.ctl.cluster.configuration import GlobalFlags
 from orchd.ctl.errors import CommandError
 from orchd.dialect import DIALECTS
+from orchd.pki.clientconfig import Impersonation
 from tests.ctl.ctl_runner import Ctl
 
 
@@ -186,3 +187,57 @@ def test_exec_plugins_and_flattened_views(ctl: Ctl, tmp_path: Path) -> None:
     assert "two ways" in ctl("config", "set-credentials", "e", "--token=t", "--username=u", "--config", str(path), status=1).error
     (tmp_path / "ca.pem").unlink()
     assert "check the path of cluster one" in ctl("config", "view", "--flatten", "--config", str(path), status=1).error
+
+
+CREDENTIALS = """
+apiVersion: v1
+kind: Config
+current-context: c
+clusters: [{name: k, cluster: {server: "https://first", certificate-authority-data: Y2E=}}]
+users: [{name: u, user: {token: told}}]
+contexts: [{name: c, context: {cluster: k, user: u}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ({"token": "t"}, {"token": "t", "username": "", "password": "", "authority": b"ca"}),
+        ({"username": "x", "password": "y"}, {"token": "", "username": "x", "password": "y"}),
+        ({"insecure": True}, {"insecure": True, "authority": b"", "authority_file": ""}),
+        ({"server": "https://other"}, {"server": "https://other", "token": "told"}),
+        ({"as_user": "v", "as_uid": "1", "as_groups": ("g",)}, {"impersonation": Impersonation(user="v", uid="1", groups=("g",))}),
+        ({"server_name": "s"}, {"server_name": "s"}),
+    ],
+)
+def test_flags_take_the_place_of_what_the_configuration_says(tmp_path: Path, flags: dict[str, Any], expected: dict[str, Any]) -> None:
+    """A flag for credentials removes those of the configuration; other values stay."""
+    basic = CREDENTIALS.replace("token: told", "username: n, password: w")
+    (tmp_path / "config").write_text(basic if "token" in flags else CREDENTIALS)
+    config = configuration.load(GlobalFlags(config=str(tmp_path / "config"), **flags), {})
+    assert {name: getattr(config, name) for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        ({"insecure": True, "authority": "f"}, "contradict each other"), ({"certificate": "f"}, "--client-certificate and --client-key belong together"),
+        ({"key": "f"}, "belong together"), ({"token": "t", "username": "u"}, "two ways to authenticate"), ({"as_uid": "1"}, "need --as"),
+        ({"authority": "/none/ca"}, "/none/ca: No such file or directory"), ({"context": "no"}, "'no'"), ({"user": "no"}, "'no'"), ({"cluster": "no"}, "'no'"),
+    ],
+)  # fmt: skip
+def test_flags_that_do_not_fit_are_refused(tmp_path: Path, flags: dict[str, Any], says: str) -> None:
+    """Flags that contradict each other, and names that the configuration does not have, are errors."""
+    (tmp_path / "config").write_text(CREDENTIALS)
+    with pytest.raises(CommandError, match=says):
+        configuration.load(GlobalFlags(config=str(tmp_path / "config"), **flags), {})
+
+
+def test_of_two_entries_with_one_name_the_first_counts(tmp_path: Path) -> None:
+    """Entries of a later file are added only under names that no earlier one has."""
+    (tmp_path / "a").write_text(CREDENTIALS)
+    (tmp_path / "b").write_text(CREDENTIALS.replace("https://first", "https://second").replace("current-context: c", "current-context: d"))
+    variable = next(iter(DIALECTS.values()))("{SHORT}CONFIG")
+    document = configuration.read_document(GlobalFlags(), {variable: f"{tmp_path / 'a'}:{tmp_path / 'b'}"})
+    assert [each["cluster"]["server"] for each in document["clusters"]] == ["https://first"]
+    assert (len(document["users"]), document["current-context"]) == (1, "c")

@@ -9,8 +9,10 @@ import pytest
 from orchd.client.errors import NoAnswerError, UnreachableError
 from orchd.client.interfaces import Answer
 from orchd.client.requests import Call
+from orchd.ctl.cluster.discovery import Discovery
 from orchd.dialect import COMMAND_LINE
 from orchd.errors import ApiError
+from orchd.testing.server import run
 from tests.ctl.ctl_runner import Ctl
 
 
@@ -88,3 +90,21 @@ def test_groups_that_do_not_answer_are_named(ctl: Ctl, monkeypatch: pytest.Monke
     failing = Failing(ctl, "/apis/apps", ApiError(503, "ServiceUnavailable", "down"))
     monkeypatch.setattr(ctl.server, "client", lambda *user, **more: failing)
     assert "api-resources lists those that it has; apps/v1 did not answer: down" in ctl("get", "nothings", status=1).error
+
+
+def test_resources_are_those_of_the_preferred_version() -> None:
+    """A resource that several versions have is that of the preferred one; one that this does not have is that of the first that does."""
+    def listed(*plurals: str) -> dict[str, Any]:
+        return {"resources": [{"name": each, "kind": each.title(), "verbs": ["list"]} for each in plurals]}
+
+    versions = [{"version": each} for each in ("v1beta1", "v1", "v2")]
+    documents = {
+        "/apis": {"groups": [{"name": "g", "versions": versions, "preferredVersion": {"version": "v1"}}]}, "/api/v1": listed(),
+        "/apis/g/v1": listed("a"), "/apis/g/v1beta1": listed("a", "b"), "/apis/g/v2": listed("a", "b", "c"),
+    }  # fmt: skip
+
+    async def fetch(path: str) -> dict[str, Any]:
+        return documents[path]
+
+    resources = run(Discovery(fetch).preferred())
+    assert [(each.plural, each.version) for each in resources] == [("a", "v1"), ("b", "v1beta1"), ("c", "v2")]

@@ -113,6 +113,7 @@ def _header(size: bytes, type_: bytes = tarfile.REGTYPE) -> bytes:
         b"", b"\0" * 1024, b"no archive" * 100, _header(b"\xff" * 12), _header(b"\xff" * 12, tarfile.XHDTYPE), _header(b"00000002000\0")[:700],
         _header(b"77777777777\0", tarfile.XHDTYPE), _header(b"77777777777\0", tarfile.GNUTYPE_LONGNAME), _header(b"00000002000\0"),
         _archive(lambda a: _add(a, "logs/f", pax_headers={"size": "-512"})).getvalue(),
+        _archive(lambda a: _add(a, "logs/f", pax_headers={"comment": "x" * (2 << 20)})).getvalue(),
         _archive(lambda a: _add(a, "logs/f", pax_headers={"mtime": "1e400"})).getvalue(),
         _archive(lambda a: _add(a, "logs/f", pax_headers={"mtime": "nan"})).getvalue(),
         _archive(lambda a: _add(a, "logs/f", pax_headers={"path": "logs/a\0b"})).getvalue(),
@@ -120,7 +121,7 @@ def _header(size: bytes, type_: bytes = tarfile.REGTYPE) -> bytes:
     ],
 )  # fmt: skip
 def test_malformed_archives_are_one_error(target: Path, data: bytes) -> None:
-    """Sizes, times and names that no tar program writes end the copy with an error."""
+    """Sizes, headers, times and names that no tar program writes end the copy with an error."""
     with pytest.raises(CommandError):
         extract(io.BytesIO(data), "logs", target)
 

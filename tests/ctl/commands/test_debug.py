@@ -10,6 +10,7 @@ import pytest
 
 from orchd.ctl.commands.debug import DebugContainer, copied_pod, node_pod
 from orchd.ctl.errors import CommandError
+from orchd.dialect import COMMAND_LINE, DIALECTS
 from tests.ctl.ctl_runner import Ctl
 
 POD = """
@@ -62,6 +63,8 @@ def test_nodes_are_debugged_in_a_pod(pod: Ctl) -> None:
     ran = pod("debug", "node/n1", "--image=busybox")
     name = ran.error.split()[3]
     spec = _spec(pod, name)
+    label = pod.server.dialect("app.{long}.io/managed-by")
+    assert pod("get", "pods", "-l", f"{label}={COMMAND_LINE}-debug", "-o", "name").lines == [f"pod/{name}"]
     assert name.startswith("node-debugger-n1-") and spec["nodeName"] == "n1"
     assert (spec["hostPID"], spec["hostNetwork"], spec["hostIPC"], spec["restartPolicy"]) == (True, True, True, "Never")
     assert spec["containers"][0]["volumeMounts"][0]["mountPath"] == "/host"
@@ -99,7 +102,7 @@ def test_a_copy_with_other_images_alone_has_no_container_to_attach_to() -> None:
 
 def test_names_of_pods_for_nodes_are_not_too_long() -> None:
     """The name of a long node is cut."""
-    pod, _ = node_pod("n" * 253, _changes(image="i"), Random(1))
+    pod, _ = node_pod("n" * 253, _changes(image="i"), next(iter(DIALECTS.values())), Random(1))
     assert len(pod["metadata"]["name"]) == 253
     with pytest.raises(CommandError, match="--image"):
-        node_pod("n", _changes(), Random(1))
+        node_pod("n", _changes(), next(iter(DIALECTS.values())), Random(1))

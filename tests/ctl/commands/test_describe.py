@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.times import timestamp
 from tests.ctl.ctl_runner import Ctl
 
 

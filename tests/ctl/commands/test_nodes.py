@@ -7,11 +7,12 @@ import json
 import pytest
 
 from orchd.client.requests import Call
-from orchd.ctl.commands.drain import evictable
+from orchd.ctl.commands.drain import evictable, is_stuck
 from orchd.ctl.commands.taint import apply_taint_changes, split_taints
 from orchd.ctl.errors import CommandError
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.times import timestamp
 from tests.ctl.ctl_runner import Ctl
 from tests.ctl.meddling import precede
 
@@ -111,3 +112,10 @@ def test_only_refused_evictions_are_repeated(
     assert len(evictions) == (2 if retried else 1)
     assert ("drained" in ran.out) == retried and ("no" in ran.error) != retried
     assert cluster.waited >= (5 if retried else 0) and cluster.waited < 10
+
+
+@pytest.mark.parametrize(("since", "seconds", "stuck"), [(None, 5, False), (1000, 0, False), (1000, 5, True), (1000, 11, False), (1009, 1, False)])
+def test_pods_whose_deletion_takes_too_long_are_not_waited_for(since: int | None, seconds: int, stuck: bool) -> None:
+    """With --skip-wait-for-delete-timeout a pod counts for so many seconds after the beginning of its deletion; 0 is without limit."""
+    pod = {"metadata": {"deletionTimestamp": timestamp(since)} if since else {}}
+    assert is_stuck(pod, 1010, seconds) == stuck

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from orchd.client.interfaces import ResourceRef
+from orchd.ctl.cluster.api import MERGE
+from orchd.testing.server import run
 from tests.ctl.ctl_runner import Ctl
 
 
@@ -37,6 +40,22 @@ def test_run_fails_if_the_pod_does_not_start(ctl: Ctl) -> None:
     error = ctl("run", "a", "--image=i", "-i", "--rm", "--pod-running-timeout=3s", status=1).error
     assert "does not run after 3 s" in error
     assert "not found" in ctl("get", "pod/a", status=1).error
+
+
+def test_run_does_not_wait_for_a_pod_that_has_ended(ctl: Ctl) -> None:
+    """A pod or container that has ended before it could be attached to is an error at once."""
+    ctl("create", "serviceaccount", "default")
+    pods = ResourceRef("", "v1", "pods")
+    terminated = {"containerStatuses": [{"name": "a", "image": "i", "imageID": "", "ready": False, "restartCount": 0, "state": {"terminated": {"exitCode": 1}}}]}
+    for status in ({"phase": "Failed"}, {"phase": "Running", **terminated}):
+
+        def end(second: int, status: dict[str, Any] = status) -> None:
+            if second == 1:
+                run(ctl.server.client().patch(pods, "default", "a", {"status": status}, content_type=MERGE, subresource="status"))
+
+        ctl.while_waiting = end
+        assert "has ended before it could be attached to" in ctl("run", "a", "--image=i", "-i", "--rm", status=1).error
+        assert ctl.waited < 10
 
 
 def test_expose_derives_a_service_from_the_object(web: Ctl) -> None:

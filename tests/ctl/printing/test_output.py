@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from orchd.ctl.printing import output
-from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.times import timestamp
 from tests.ctl.ctl_runner import Ctl
 
 #: Characters that terminals act upon, and a text that must stay.
@@ -59,3 +59,14 @@ def test_texts_of_objects_do_not_reach_the_terminal_raw(ctl: Ctl) -> None:
 def test_aligned_rows() -> None:
     """Columns have the width of their widest cell, and lines no blanks at their ends."""
     assert output.align([["a", "bb"], ["ccc", ""]]) == ["a    bb", "ccc"]
+
+
+def test_rows_that_come_later_keep_the_widths(capsys: pytest.CaptureFixture[str]) -> None:
+    """Columns have the widths of the rows so far; a wider value makes its column wider from there on."""
+    columns = output.Columns(["name", "age"])
+    columns.write([["long-name", "1s"]])
+    columns.write([["a", "2s"], ["much-longer-name", "3s"]])
+    columns.write([["b", "4s"]])
+    assert capsys.readouterr().out.splitlines() == [
+        "NAME        AGE", "long-name   1s", "a                  2s", "much-longer-name   3s", "b                  4s",
+    ]  # fmt: skip

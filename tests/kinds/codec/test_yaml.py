@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -90,3 +92,23 @@ def test_strict_decoding_names_repeated_keys(text: str, lines: list[str]) -> Non
     to text."""
     expected = "\n  ".join(["yaml: unmarshal errors:", *(f"{line} already set in map" for line in lines)]) if lines else ""
     assert yaml_.duplicates(text.encode()) == expected
+
+
+@given(VALUES)
+def test_edited_yaml_round_trips(value: object) -> None:
+    """YAML for people is decoded to the same value, and has no character that is not seen."""
+    text = yaml_.encode_edited(value)
+    assert yaml_.decode_edited(text) == yaml_.decode(text) == value
+    assert not re.search("[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]", text.decode())
+
+
+def test_edited_yaml_style() -> None:
+    """Keys keep their order, no line is continued, and characters that are not seen are escapes, in pieces as well."""
+    value = {"b": "word " * 40 + "x", "a": "role-\u202enimda\u200b", "k\u2066": "\u200bx\ny\n", "é": {"z": 1, "w": [{"d": 2, "c": 3}]}}
+    wanted = (
+        f"b: {'word ' * 40}x\n" r'a: "role-\u202enimda\u200b"' "\n" r'"k\u2066": "\u200bx\ny\n"' "\né:\n  z: 1\n  w:\n  - d: 2\n    c: 3\n"
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        for size in (1 << 30, 8):
+            patch.setattr(yaml_, "_PIECE", size)
+            assert yaml_.encode_edited(value).decode() == wanted

@@ -44,8 +44,8 @@ def test_piece_size_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = []
     dumped = yaml_._dump
 
-    def note(value: Any) -> bytes:
-        text = dumped(value)
+    def note(value: Any, style: Any) -> bytes:
+        text = dumped(value, style)
         sizes.append(len(text))
         return text
 

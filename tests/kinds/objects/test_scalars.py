@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta, timezone
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchd.kinds.gotext.durations import DurationError, format_duration, parse_duration
 from orchd.kinds.objects import scalars
 from orchd.kinds.objects.scalars import Quantity, ScalarError, canonical_quantity
 
@@ -72,96 +69,6 @@ def test_quantity_arithmetic() -> None:
     assert Quantity.parse("1500m").value == 2
     assert Quantity.parse("-1500m").value == -2
     assert Quantity.parse("1.0001").milli == 1001
-
-
-TIMES = [
-    ("2020-01-01T00:00:00Z", "2020-01-01T00:00:00Z"),
-    ("2020-01-01T02:00:00.999+02:00", "2020-01-01T00:00:00Z"),
-    ("2020-12-31T23:30:00-01:00", "2021-01-01T00:30:00Z"),
-    ("2020-02-29T1:00:00Z", "2020-02-29T01:00:00Z"),
-    ("0001-01-01T00:00:00Z", None),
-]
-
-
-@pytest.mark.parametrize(("text", "canonical"), TIMES)
-def test_times_are_canonical(text: str, canonical: str | None) -> None:
-    """Times are stored in UTC with seconds; the zero time is null."""
-    assert scalars.canonical_time(text) == canonical
-
-
-SECONDS, MICRO = "2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05.000000Z07:00"
-BAD_TIMES = [
-    ("yesterday", f'parsing time "yesterday" as "{SECONDS}": cannot parse "yesterday" as "2006"'),
-    ("", f'parsing time "" as "{SECONDS}": cannot parse "" as "2006"'),
-    ("2020-13-01T00:00:00Z", 'parsing time "2020-13-01T00:00:00Z": month out of range'),
-    ("2020-02-30T00:00:00Z", 'parsing time "2020-02-30T00:00:00Z": day out of range'),
-    ("2020-02-01T24:00:00Z", 'parsing time "2020-02-01T24:00:00Z": hour out of range'),
-    ("0000-01-01T00:00:00Z", 'parsing time "0000-01-01T00:00:00Z": year out of range'),
-    ("2020-02-01", f'parsing time "2020-02-01" as "{SECONDS}": cannot parse "" as "T"'),
-    ("2020-02-01T00:00:00", f'parsing time "2020-02-01T00:00:00" as "{SECONDS}": cannot parse "" as "Z07:00"'),
-    ("2020-02-01T00:00:00Zx", 'parsing time "2020-02-01T00:00:00Zx": extra text: "x"'),
-]
-
-
-@pytest.mark.parametrize(("text", "message"), BAD_TIMES)
-def test_invalid_times_are_refused(text: str, message: str) -> None:
-    """The error names the first part that does not match."""
-    with pytest.raises(ScalarError) as caught:
-        scalars.canonical_time(text)
-    assert str(caught.value) == message
-
-
-def test_microtimes_want_six_digits() -> None:
-    """A time with microseconds has exactly six digits of fraction."""
-    assert scalars.canonical_microtime("2020-01-01T01:00:00.123456+01:00") == "2020-01-01T00:00:00.123456Z"
-    with pytest.raises(ScalarError) as caught:
-        scalars.canonical_microtime("2020-01-01T00:00:00Z")
-    assert str(caught.value) == f'parsing time "2020-01-01T00:00:00Z" as "{MICRO}": cannot parse "Z" as ".000000"'
-
-
-@given(st.datetimes(min_value=datetime(1, 2, 1)), st.integers(-720, 720))
-def test_time_zones_do_not_matter(moment: datetime, offset: int) -> None:
-    """A moment has one canonical text, whatever its zone."""
-    if moment > datetime(9990, 1, 1):
-        return
-    utc = moment.replace(tzinfo=UTC)
-    local = utc.astimezone(timezone(timedelta(minutes=offset)))
-    assert scalars.canonical_microtime(local.isoformat(timespec="microseconds")) == scalars.format_microtime(utc)
-
-
-DURATIONS = [
-    ("0", "0s"), ("0s", "0s"), ("1h", "1h0m0s"), ("90s", "1m30s"), ("1.5s", "1.5s"), ("100ms", "100ms"),
-    ("1500us", "1.5ms"), ("1ns", "1ns"), ("-1m", "-1m0s"), ("1h1m1.001s", "1h1m1.001s"), ("3µs", "3µs"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("text", "canonical"), DURATIONS)
-def test_durations_are_canonical(text: str, canonical: str) -> None:
-    """A duration has one canonical text."""
-    assert scalars.canonical_duration(text) == canonical
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", 'time: invalid duration ""'),
-        ("x", 'time: invalid duration "x"'),
-        ("1", 'time: missing unit in duration "1"'),
-        ("1d", 'time: unknown unit "d" in duration "1d"'),
-        ("9999999h", 'time: invalid duration "9999999h"'),
-    ],
-)
-def test_invalid_durations_are_refused(text: str, message: str) -> None:
-    """The error says what is wrong with the duration."""
-    with pytest.raises(DurationError) as caught:
-        parse_duration(text)
-    assert str(caught.value) == message
-
-
-@given(st.integers(-(2**63 - 1), 2**63 - 1))
-def test_durations_round_trip(nanoseconds: int) -> None:
-    """Formatting and parsing a duration is lossless."""
-    assert parse_duration(format_duration(nanoseconds)) == nanoseconds
 
 
 def test_percentages_are_scaled_and_rounded() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,10 @@ from orchd.dialect import KUBERNETES
 from orchd.kinds.catalog import Catalog, builtin_catalog
 from orchd.kinds.ir import Field, Type
 
-_REFERENCE = Path(os.environ.get("ORCHD_REFERENCE", Path(__file__).resolve().parents[4] / "shared" / "reference"))
-_EXCHANGE = _REFERENCE.parent / "exchange"
+_ROOT = Path(__file__).resolve().parents[3]
+#: Recorded exchanges that tests name, and all of them where they are at hand.
+_EXCHANGE = _ROOT / "tests" / "reference" / "exchange"
+_ALL_EXCHANGES = _ROOT.parent / "shared" / "exchange"
 
 
 @pytest.fixture(scope="session")
@@ -36,13 +37,10 @@ def type_of(catalog: Catalog) -> Callable[[str, str], Type | None]:
 
 @pytest.fixture(scope="session")
 def exchange() -> Callable[[str], list[tuple[dict[str, Any], dict[str, Any]]]]:
-    """Load a recorded scenario by name: pairs of (request as written, response). Skips if there is none."""
+    """Load a recorded scenario by name: pairs of (request as written, response)."""
 
     def load(name: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-        golden = _EXCHANGE / "golden" / f"{name}.json"
-        if not golden.exists():
-            pytest.skip(f"no recorded exchanges at {golden}")
-        answers = json.loads(golden.read_text())["steps"]
+        answers = json.loads((_EXCHANGE / "golden" / f"{name}.json").read_text())["steps"]
         steps = yaml.safe_load((_EXCHANGE / "scenarios" / f"{name}.yaml").read_text())["steps"]
         requests = {step["id"]: step.get("request", {}) for step in steps}
         return [(requests.get(answer["id"], {}), answer) for answer in answers]
@@ -55,10 +53,8 @@ def recordings() -> Callable[[], Iterator[tuple[str, list[dict[str, Any]]]]]:
     """Every recorded scenario: (name, responses)."""
 
     def load() -> Iterator[tuple[str, list[dict[str, Any]]]]:
-        files = sorted((_EXCHANGE / "golden").glob("*/*.json"))
-        if not files:
-            pytest.skip(f"no recorded exchanges at {_EXCHANGE}")
-        for path in files:
+        folder = _ALL_EXCHANGES if _ALL_EXCHANGES.exists() else _EXCHANGE
+        for path in sorted((folder / "golden").glob("*/*.json")):
             yield path.stem, json.loads(path.read_text())["steps"]
 
     return load

@@ -12,12 +12,12 @@ from orchd.dialect import KUBERNETES
 from orchd.errors import ApiError
 from orchd.kinds.gotext.values import plain
 from orchd.kinds.objects import shape
-from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.patch import decode_result, json_patch, managed, merge_patch, scale, strategic
 from orchd.kinds.patch.apply import on_apply
 from orchd.kinds.patch.fieldset import of_paths, union
 from orchd.kinds.patch.ownership import OwnershipTarget, on_write
 from orchd.kinds.patch.patch_errors import unusable_result
+from orchd.kinds.times import timestamp
 
 _STATUS = of_paths(("f:status",))
 _SPEC = of_paths(("f:spec",))

@@ -168,6 +168,21 @@ class TestClients:
         taken.protocol.dataReceived(b"\x89\xfe\x01\x00")
         assert [opcode for opcode, _ in taken.messages()] == [8] and taken.transport.disconnecting
 
+    @pytest.mark.parametrize(
+        ("data", "code"),
+        [(b"\x81\x01x", 1002), (b"\xc1\x81" + MASK + b"x", 1002), (sent(0, b"x"), 1002), (sent(3), 1002), (sent(1, b"\xff"), 1007)],
+    )
+    def test_malformed_frames_end_the_watch(self, space: Any, data: bytes, code: int) -> None:
+        """A frame that RFC 6455 does not allow of clients is answered with the close code for it."""
+        running = len(space.server.server.api.watches.running)
+        taken = opened(space)
+        taken.read()
+        taken.protocol.dataReceived(data)
+        ((opcode, payload),) = taken.messages()
+        assert (opcode, payload[:2]) == (8, code.to_bytes(2, "big")) and taken.transport.disconnecting
+        assert len(space.server.server.api.watches.running) == running
+        taken.protocol.dataReceived(data)
+
     def test_pings_of_a_full_connection_are_combined(self, space: Any) -> None:
         """While the transport is full, pings are not answered; afterwards the last one is."""
         taken = opened(space)

@@ -18,8 +18,7 @@ from orchd.assembly.capabilities import capabilities
 from orchd.assembly.files import api_service_address
 from orchd.assembly.server import ApiServer
 from orchd.client.interfaces import ResourceRef
-from orchd.config import settings
-from orchd.config.options import Options
+from orchd.config.options import Options, from_options
 from orchd.errors import ApiError
 from orchd.server.reconcilers import api_endpoints
 from orchd.store.etcd.store import EtcdStore
@@ -40,7 +39,7 @@ def make(folder: Path, *flags: str) -> ApiServer:
     options.parseOptions(
         [f"--data-dir={folder}", "--bind-address=127.0.0.1", "--secure-port=0", "--controllers=-*", *flags]
     )
-    return ApiServer(settings.from_options(options), reactor)
+    return ApiServer(from_options(options), reactor)
 
 
 @asynccontextmanager

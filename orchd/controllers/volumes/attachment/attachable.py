@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
 
-from orchd.controllers.objects import name, spec
 from orchd.controllers.volumes.migration import driver_handle
 from orchd.dialect import Dialect
+from orchd.kinds.fields import name, spec
 from orchd.kinds.jsonvalues import Object
 
 _CSI: Final = "{long}.io/csi/"

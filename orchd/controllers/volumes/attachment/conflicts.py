@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from orchd.controllers.objects import name, namespace
+from orchd.kinds.fields import name, namespace
 from orchd.kinds.jsonvalues import Object
 
 _ELSEWHERE = "Volume is already exclusively attached to one node and can't be attached to another"

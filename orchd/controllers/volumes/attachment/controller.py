@@ -11,18 +11,7 @@ from orchd.client.interfaces import ResourceRef
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.objects import (
-    CLAIMS,
-    MERGE,
-    NODES,
-    PODS,
-    annotations_of,
-    deleting,
-    name,
-    namespace,
-    spec,
-    status,
-)
+from orchd.controllers.objects import CLAIMS, MERGE, NODES, PODS
 from orchd.controllers.volumes.attachment.attachable import (
     Attachable,
     attachment,
@@ -36,6 +25,7 @@ from orchd.controllers.volumes.attachment.conflicts import conflict_note
 from orchd.controllers.volumes.attachment.desired_state import BY_NODE, Wanted, WantedVolumes, managed, node_of
 from orchd.controllers.volumes.usage import BY_CLAIM, POD_KIND, VOLUMES, index_by_claim, terminated
 from orchd.errors import ApiError
+from orchd.kinds.fields import annotations_of, deleting, name, namespace, spec, status
 from orchd.kinds.jsonvalues import Object
 from orchd.txkit.metrics import instruments
 
@@ -409,8 +399,8 @@ def _persistent_name(found: Object) -> Iterable[str]:
 
 
 def _same_volumes(old: Object, new: Object) -> bool:
-    fields = ("volumesAttached", "volumesInUse")
-    return annotations_of(old) == annotations_of(new) and all(status(old).get(f) == status(new).get(f) for f in fields)
+    members = ("volumesAttached", "volumesInUse")
+    return annotations_of(old) == annotations_of(new) and all(status(old).get(m) == status(new).get(m) for m in members)
 
 
 def _same_use(old: Object, new: Object) -> bool:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from orchd.client.interfaces import IInformer
-from orchd.controllers.objects import annotations_of, namespace, spec, status, uid
 from orchd.controllers.volumes.attachment.attachable import Attachable, from_persistent_volume, from_pod_volume
 from orchd.controllers.volumes.usage import claim_name, made_for, terminated
 from orchd.dialect import Dialect
+from orchd.kinds.fields import annotations_of, namespace, spec, status, uid
 from orchd.kinds.jsonvalues import Object
 
 #: Index of pods: the node of those that have a volume which may have to be attached.

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable
 
 from orchd.client.interfaces import IInformer
 from orchd.controllers.event_objects import NORMAL, WARNING
-from orchd.controllers.objects import annotations_of, name, spec, uid
 from orchd.controllers.volumes.binding.provisioning import ProvisioningRequests
 from orchd.controllers.volumes.binding.states import best_volume, mismatch
 from orchd.controllers.volumes.binding.writer import BindingWriter
 from orchd.controllers.volumes.migration import with_migration
+from orchd.kinds.fields import annotations_of, name, spec, uid
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.volumes.claims import (
     BIND_COMPLETED,

@@ -9,7 +9,7 @@ from orchd.client.informers import key_of
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.base import Controller, Key
 from orchd.controllers.interfaces import Environment
-from orchd.controllers.objects import CLAIMS, PODS, annotations_of, name, namespace, spec, status
+from orchd.controllers.objects import CLAIMS, PODS
 from orchd.controllers.volumes.assume_cache import AssumeCache
 from orchd.controllers.volumes.binding import recycler
 from orchd.controllers.volumes.binding.claim_reconciler import ClaimReconciler
@@ -19,6 +19,7 @@ from orchd.controllers.volumes.binding.volume_reconciler import VolumeReconciler
 from orchd.controllers.volumes.binding.writer import BindingWriter
 from orchd.controllers.volumes.usage import BY_CLAIM, VOLUMES, index_by_claim, terminated
 from orchd.dialect import Dialect
+from orchd.kinds.fields import annotations_of, name, namespace, spec, status
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.volumes.claims import BIND_COMPLETED, class_of
 from orchd.txkit.metrics.instruments import Gauge

@@ -6,9 +6,9 @@ from typing import Final
 
 from orchd.client.interfaces import IInformer
 from orchd.controllers.event_objects import NORMAL, WARNING
-from orchd.controllers.objects import annotations_of, with_annotations
 from orchd.controllers.volumes.binding.writer import BindingWriter
 from orchd.controllers.volumes.migration import BETA_PROVISIONER, PROVISIONER, driver_of, with_migration
+from orchd.kinds.fields import annotations_of, with_metadata
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.volumes.claims import class_of
 
@@ -74,5 +74,5 @@ class ProvisioningRequests:
         notes, key = annotations_of(claim), self._dialect(PROVISIONER)
         if notes.get(key) == provisioner:
             return claim
-        named = with_annotations(claim, {**notes, self._dialect(BETA_PROVISIONER): provisioner, key: provisioner})
+        named = with_metadata(claim, annotations={**notes, self._dialect(BETA_PROVISIONER): provisioner, key: provisioner})
         return await self._writer.save_claim(with_migration(named, self._dialect, claim=True))

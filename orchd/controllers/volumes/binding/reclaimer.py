@@ -7,13 +7,14 @@ from typing import Final
 
 from orchd.client.interfaces import IClient, IInformer
 from orchd.controllers.event_objects import NORMAL
-from orchd.controllers.objects import PODS, annotations_of, deleting, name, namespace, spec, status, uid
+from orchd.controllers.objects import PODS
 from orchd.controllers.settings import ControllerSettings
 from orchd.controllers.volumes.binding import recycler
 from orchd.controllers.volumes.binding.writer import BindingWriter
 from orchd.controllers.volumes.migration import MIGRATED_TO, PROVISIONED_BY
 from orchd.controllers.volumes.usage import BY_CLAIM, VOLUMES, terminated
 from orchd.errors import ApiError
+from orchd.kinds.fields import annotations_of, deleting, name, namespace, spec, status, uid
 from orchd.kinds.jsonvalues import Object
 
 _DELETE_FAILED: Final = "VolumeFailedDelete"

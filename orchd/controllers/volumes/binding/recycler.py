@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from orchd.controllers.objects import name, spec, status
 from orchd.controllers.settings import ControllerSettings
+from orchd.kinds import fields
+from orchd.kinds.fields import name, spec, status
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.volumes.claims import capacity
 
@@ -80,7 +81,7 @@ def recycler_pod(volume: Object, image: str, settings: ControllerSettings) -> Ob
 def _from_template(template: Mapping[str, Any], volume: Object, field: str, settings: ControllerSettings) -> Object:
     """The pod of a template; its first volume becomes the one to recycle."""
     first, *rest = template["spec"]["volumes"]
-    metadata = {k: v for k, v in (template.get("metadata") or {}).items() if k in ("labels", "annotations")}
+    metadata = {k: v for k, v in fields.metadata(template).items() if k in ("labels", "annotations")}
     volumes = [{"name": first["name"], field: spec(volume)[field]}, *rest]
     return {
         "apiVersion": "v1",
@@ -94,9 +95,9 @@ def check_template(template: Any) -> str:
     """Why a value is not the template of a recycler's pod, "" if it is one."""
     if not isinstance(template, dict) or (template.get("apiVersion"), template.get("kind")) != ("v1", "Pod"):
         return "is not a v1 Pod"
-    if (template.get("metadata") or {}).get("namespace", NAMESPACE) != NAMESPACE:
+    if fields.metadata(template).get("namespace", NAMESPACE) != NAMESPACE:
         return f"must be in the namespace {NAMESPACE}"
-    volumes = (template.get("spec") or {}).get("volumes")
+    volumes = spec(template).get("volumes")
     if not volumes or not isinstance(volumes, list) or not isinstance(volumes[0], dict) or not volumes[0].get("name"):
         return "does not contain any volumes"
     return ""

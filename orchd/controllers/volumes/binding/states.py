@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from orchd.controllers.objects import annotations_of, spec, status, with_annotations, without
+from orchd.controllers.objects import without
 from orchd.dialect import Dialect
+from orchd.kinds.fields import annotations_of, spec, status, with_metadata, with_spec
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import Quantity
 from orchd.kinds.objects.volumes.claims import (
@@ -57,15 +58,15 @@ def bound_claim(claim: Object, volume: Object, dialect: Dialect) -> Object:
         marks[dialect(BIND_COMPLETED)] = "yes"
     if chosen and not marks:
         return claim
-    return {**with_annotations(claim, {**notes, **marks}), "spec": {**spec(claim), "volumeName": name}}
+    return {**with_metadata(claim, annotations={**notes, **marks}), "spec": {**spec(claim), "volumeName": name}}
 
 
 def unbound_volume(volume: Object, dialect: Dialect) -> Object:
     """A volume without its claim. One that a user reserved stays reserved, for a claim of that name and any uid."""
     notes, mark = annotations_of(volume), dialect(BOUND_BY_CONTROLLER)
     if mark not in notes:
-        return {**volume, "spec": {**spec(volume), "claimRef": without(spec(volume)["claimRef"], "uid")}}
-    return {**with_annotations(volume, without(notes, mark)), "spec": without(spec(volume), "claimRef")}
+        return with_spec(volume, claimRef=without(spec(volume)["claimRef"], "uid"))
+    return {**with_metadata(volume, annotations=without(notes, mark)), "spec": without(spec(volume), "claimRef")}
 
 
 def mismatch(volume: Object, claim: Object, dialect: Dialect) -> str:

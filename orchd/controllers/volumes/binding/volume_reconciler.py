@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from orchd.controllers.event_objects import WARNING
-from orchd.controllers.objects import annotations_of, name, spec, status, uid
 from orchd.controllers.volumes.binding.reclaimer import Reclaimer
 from orchd.controllers.volumes.binding.writer import BindingWriter
 from orchd.controllers.volumes.migration import PROVISIONED_BY, with_migration
+from orchd.kinds.fields import annotations_of, name, spec, status, uid
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.volumes.claims import volume_mode
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from orchd.client.interfaces import IClient
 from orchd.controllers.event_objects import with_type
-from orchd.controllers.objects import CLAIMS, name, namespace, status
+from orchd.controllers.objects import CLAIMS
 from orchd.controllers.volumes.assume_cache import AssumeCache
 from orchd.controllers.volumes.binding.states import (
     bound_claim,
@@ -16,6 +16,7 @@ from orchd.controllers.volumes.binding.states import (
 )
 from orchd.controllers.volumes.usage import CLAIM_KIND, VOLUME_KIND, VOLUMES
 from orchd.dialect import Dialect
+from orchd.kinds.fields import name, namespace, status
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.volumes.claims import bind
 

@@ -20,10 +20,10 @@ from orchd.ctl.printing import output
 @click.option("-o", "--output", "form", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True, help="yaml or json.")
 @selection_options
 @pass_session
-def view_last_applied(session: Session, /, words: tuple[str, ...], form: str, **given: Any) -> None:
+def view_last_applied(session: Session, /, words: tuple[str, ...], form: str, **flags: Any) -> None:
     """Print the configuration that was last applied: the fields owned by this program's server-side apply, or the annotation of
     client-side apply."""
-    selection = Selection.take(given)
+    selection = Selection.take(flags)
 
     async def work(api: Api) -> None:
         dialect = await api.dialect()

@@ -39,8 +39,8 @@ def can_i(
 
     async def work(api: Api) -> Object:
         spec = await _question(api, words, subresource, everywhere)
-        answer = await api.review(_GROUP, "SelfSubjectAccessReview", "selfsubjectaccessreviews", spec)
-        status: Object = answer.get("status") or {}
+        response = await api.review(_GROUP, "SelfSubjectAccessReview", "selfsubjectaccessreviews", spec)
+        status: Object = response.get("status") or {}
         return status
 
     status = session.run(work)
@@ -74,8 +74,8 @@ async def _question(api: Api, words: tuple[str, ...], subresource: str, everywhe
 
 async def _list_rules(api: Api, *, headings: bool) -> None:
     spec = {"namespace": api.namespace}
-    answer = await api.review(_GROUP, "SelfSubjectRulesReview", "selfsubjectrulesreviews", spec)
-    status = answer.get("status") or {}
+    response = await api.review(_GROUP, "SelfSubjectRulesReview", "selfsubjectrulesreviews", spec)
+    status = response.get("status") or {}
     rows = []
     for rule in status.get("resourceRules") or ():
         for group in rule.get("apiGroups") or ("",):

@@ -72,7 +72,7 @@ def reconcile(
     session.run(work)
 
 
-async def _reconcile(api: Api, target: Target, wanted: Object, dry_run: str, *, fewer_rules: bool, fewer_subjects: bool) -> Outcome:
+async def _reconcile(api: Api, target: Target, declared: Object, dry_run: str, *, fewer_rules: bool, fewer_subjects: bool) -> Outcome:
     query = dry_query(dry_run)
     try:
         present = await api.get(target.resource, target.name, target.namespace)
@@ -81,14 +81,14 @@ async def _reconcile(api: Api, target: Target, wanted: Object, dry_run: str, *, 
             raise
         await _create_namespace(api, target, dry_run)
         key, title = ("rules", "missing rules added") if target.resource.kind in _ROLES else ("subjects", "missing subjects added")
-        outcome = Outcome(wanted, "create", _listed(title, wanted.get(key) or []))
+        outcome = Outcome(declared, "create", _listed(title, declared.get(key) or []))
         if dry_run != "client":
-            outcome.obj = await api.create(target.resource, wanted, namespace=target.namespace, query=query)
+            outcome.obj = await api.create(target.resource, declared, namespace=target.namespace, query=query)
         return outcome
     if target.resource.kind in _ROLES:
-        outcome = reconcile_role(present, wanted, remove_extra=fewer_rules)
+        outcome = reconcile_role(present, declared, remove_extra=fewer_rules)
     else:
-        outcome = reconcile_binding(present, wanted, remove_extra=fewer_subjects)
+        outcome = reconcile_binding(present, declared, remove_extra=fewer_subjects)
     if dry_run == "client" or not outcome.operation:
         return outcome
     if outcome.operation == "recreate":
@@ -124,23 +124,23 @@ def _text(member: Object) -> str:
     return " ".join(f"{key}={','.join(value) if isinstance(value, list) else value}" for key, value in member.items())
 
 
-def _with_metadata(present: Object, wanted: Object) -> tuple[Object, bool]:
-    """`present` with the labels and annotations of `wanted`; True if that changes it."""
+def _with_metadata(present: Object, declared: Object) -> tuple[Object, bool]:
+    """`present` with the labels and annotations of `declared`; True if that changes it."""
     metadata = dict(present["metadata"])
     for key in ("labels", "annotations"):
-        joined = {**(metadata.get(key) or {}), **(wanted["metadata"].get(key) or {})}
+        joined = {**(metadata.get(key) or {}), **(declared["metadata"].get(key) or {})}
         if joined != (metadata.get(key) or {}):
             metadata[key] = joined
     return {**present, "metadata": metadata}, metadata != present["metadata"]
 
 
-def reconcile_role(present: Object, wanted: Object, *, remove_extra: bool) -> Outcome:
-    """`present` with the permissions of `wanted` added, and with `remove_extra` without others."""
-    out, changed = _with_metadata(present, wanted)
-    if wanted.get("aggregationRule") is not None:
+def reconcile_role(present: Object, declared: Object, *, remove_extra: bool) -> Outcome:
+    """`present` with the permissions of `declared` added, and with `remove_extra` without others."""
+    out, changed = _with_metadata(present, declared)
+    if declared.get("aggregationRule") is not None:
         # The rules of an aggregated role come from the roles that it selects.
         selectors = (present.get("aggregationRule") or {}).get("clusterRoleSelectors") or []
-        needed = wanted["aggregationRule"].get("clusterRoleSelectors") or []
+        needed = declared["aggregationRule"].get("clusterRoleSelectors") or []
         missing = [each for each in needed if each not in selectors]
         extra = [each for each in selectors if each not in needed] if remove_extra else []
         if missing or extra or present.get("aggregationRule") is None:
@@ -149,7 +149,7 @@ def reconcile_role(present: Object, wanted: Object, *, remove_extra: bool) -> Ou
             details = _listed("missing aggregation rule selectors added", missing) + _listed("extra aggregation rule selectors removed", extra)
             return Outcome(out, "update", details)
         return Outcome(out, "update" if changed else "")
-    before, after = present.get("rules") or [], wanted.get("rules") or []
+    before, after = present.get("rules") or [], declared.get("rules") or []
     missing, extra = missing_rules(before, after), missing_rules(after, before) if remove_extra else []
     if missing or extra:
         out["rules"] = after if remove_extra else [*before, *missing]
@@ -157,13 +157,13 @@ def reconcile_role(present: Object, wanted: Object, *, remove_extra: bool) -> Ou
     return Outcome(out, operation, _listed("missing rules added", missing) + _listed("extra rules removed", extra))
 
 
-def reconcile_binding(present: Object, wanted: Object, *, remove_extra: bool) -> Outcome:
-    """`present` with the subjects of `wanted` added, and with `remove_extra` without others. A different role needs a new binding."""
-    if {**_group_of(wanted), **wanted["roleRef"]} != {**_group_of(wanted), **present["roleRef"]}:
-        return Outcome(wanted, "recreate", [f"\troleRef changed from {present['roleRef']['name']} to {wanted['roleRef']['name']}"])
-    out, changed = _with_metadata(present, wanted)
-    group = _group_of(wanted)["apiGroup"]
-    before, after = present.get("subjects") or [], wanted.get("subjects") or []
+def reconcile_binding(present: Object, declared: Object, *, remove_extra: bool) -> Outcome:
+    """`present` with the subjects of `declared` added, and with `remove_extra` without others. A different role needs a new binding."""
+    if {**_group_of(declared), **declared["roleRef"]} != {**_group_of(declared), **present["roleRef"]}:
+        return Outcome(declared, "recreate", [f"\troleRef changed from {present['roleRef']['name']} to {declared['roleRef']['name']}"])
+    out, changed = _with_metadata(present, declared)
+    group = _group_of(declared)["apiGroup"]
+    before, after = present.get("subjects") or [], declared.get("subjects") or []
     missing = _without(after, before, group)
     extra = _without(before, after, group) if remove_extra else []
     if missing or extra:
@@ -183,14 +183,14 @@ def _without(members: list[Object], others: list[Object], group: str) -> list[Ob
         default = "" if subject["kind"] == "ServiceAccount" else group
         return subject.get("apiGroup") or default, subject["kind"], subject.get("namespace", ""), subject["name"]
 
-    known = set(map(identity, others))
-    return [each for each in members if identity(each) not in known]
+    identities = set(map(identity, others))
+    return [each for each in members if identity(each) not in identities]
 
 
-def missing_rules(granted: list[Object], wanted: list[Object]) -> list[Object]:
-    """The permissions of `wanted` that `granted` lacks: a rule that is missing as a whole is kept whole."""
+def missing_rules(granted: list[Object], needed: list[Object]) -> list[Object]:
+    """The permissions of `needed` that `granted` lacks: a rule that is missing as a whole is kept whole."""
     out: list[Object] = []
-    for rule in wanted:
+    for rule in needed:
         missing = uncovered(granted, [rule])
         out += [rule] if missing and len(missing) == len(breakdown(rule)) else missing
     return out

@@ -32,11 +32,11 @@ def whoami(session: Session, form: str) -> None:
                     raise
         raise CommandError("the server has no SelfSubjectReview: config view shows the user, auth can-i tests permissions")
 
-    answer = session.run(work)
+    response = session.run(work)
     if form:
-        printer(form, label=lambda obj: "selfsubjectreview")([answer], True)
+        printer(form, label=lambda obj: "selfsubjectreview")([response], True)
         return
-    user = (answer.get("status") or {}).get("userInfo") or {}
+    user = (response.get("status") or {}).get("userInfo") or {}
     rows = [["Username", str(user.get("username", ""))]]
     if user.get("uid"):
         rows.append(["UID", str(user["uid"])])

@@ -89,8 +89,8 @@ class DumpWriter:
 
 
 async def _list(api: Api, plural: str, namespace: str = "") -> Object:
-    found = await api.list(await api.discovery.find(plural), namespace=namespace)
-    return {**found, "items": [without_managed_fields(each) for each in found.get("items") or ()]}
+    listed = await api.list(await api.discovery.find(plural), namespace=namespace)
+    return {**listed, "items": [without_managed_fields(each) for each in listed.get("items") or ()]}
 
 
 async def _dump_namespace(api: Api, writer: DumpWriter, namespace: str) -> None:
@@ -105,8 +105,8 @@ async def _dump_namespace(api: Api, writer: DumpWriter, namespace: str) -> None:
             path = paths.item(resource.ref, namespace, name, "log")
             query = {"container": container, "limitBytes": str(_MOST_LOG)}
             try:
-                answer = await api.client.exchange(Call(method="GET", path=path, query=query, accept="*/*"))
-                text = answer.body.decode("utf-8", "replace")
+                response = await api.client.exchange(Call(method="GET", path=path, query=query, accept="*/*"))
+                text = response.body.decode("utf-8", "replace")
             except ApiError as error:
                 text = f"the log cannot be read: {error.message}"
             writer.write_log(namespace, name, container, text)

@@ -25,11 +25,11 @@ def read_pem(path: str, flag: str) -> bytes:
     return data
 
 
-def certificate_values(given: dict[str, str], *, embed: bool) -> tuple[Object, tuple[str, ...]]:
+def certificate_values(paths: dict[str, str], *, embed: bool) -> tuple[Object, tuple[str, ...]]:
     """Values of files by key, and the keys that they take the place of: the text itself with `embed`, else the path."""
     out: Object = {}
     without: list[str] = []
-    for key, path in given.items():
+    for key, path in paths.items():
         if not path:
             continue
         data = read_pem(path, f"--{key}")

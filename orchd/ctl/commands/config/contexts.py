@@ -31,17 +31,17 @@ def current_context(session: Session) -> None:
 def get_contexts(session: Session, names: tuple[str, ...], form: str, no_headers: bool) -> None:
     """Print contexts, all without a name; * marks the current one."""
     document = configuration.read_document(session.flags, session.environment)
-    known = {each["name"]: each.get("context") or {} for each in document["contexts"]}
-    chosen = [name for name in names or sorted(known) if name in known]
+    contexts = {each["name"]: each.get("context") or {} for each in document["contexts"]}
+    chosen = [name for name in names or sorted(contexts) if name in contexts]
     if form == "name":
         output.lines(chosen)
     else:
         rows = []
         for name in chosen:
             mark = "*" if name == document.get("current-context") else ""
-            rows.append([mark, name, *(str(known[name].get(key) or "") for key in ("cluster", "user", "namespace"))])
+            rows.append([mark, name, *(str(contexts[name].get(key) or "") for key in ("cluster", "user", "namespace"))])
         output.Columns(["current", "name", "cluster", "authinfo", "namespace"], show_headings=not no_headers).write(rows)
-    missing = [name for name in names if name not in known]
+    missing = [name for name in names if name not in contexts]
     if missing:
         raise CommandError(f"no context {', '.join(map(repr, missing))}: config get-contexts lists them")
 

@@ -44,15 +44,15 @@ def set_credentials(
         without += ("tokenFile",)
     files = ConfigFiles(session)
     if exec_command or exec_api_version or exec_args or exec_env:
-        known = files.entry("users", name).get("user") or {} if files.holder("users", name) else {}
-        values["exec"] = _exec_plugin(known.get("exec") or {}, exec_command, exec_api_version, exec_args, exec_env)
+        user = files.entry("users", name).get("user") or {} if files.holder("users", name) else {}
+        values["exec"] = _exec_plugin(user.get("exec") or {}, exec_command, exec_api_version, exec_args, exec_env)
     files.put("users", name, values, without=without)
     output.line(f'User "{name}" set.')
 
 
-def _exec_plugin(known: Object, command: str, api_version: str, arguments: tuple[str, ...], environment: tuple[str, ...]) -> Object:
+def _exec_plugin(plugin: Object, command: str, api_version: str, arguments: tuple[str, ...], environment: tuple[str, ...]) -> Object:
     """The entry of a plugin with the changes of the flags. Raises CommandError without a program or version."""
-    out = dict(known)
+    out = dict(plugin)
     out |= {key: value for key, value in (("command", command), ("apiVersion", api_version)) if value}
     if not out.get("command") or not out.get("apiVersion"):
         raise CommandError("a program for credentials needs --exec-command and --exec-api-version: give both")

@@ -44,16 +44,16 @@ def create_ingress(
     by_host: dict[str, list[Object]] = {}
     tls: dict[str, list[str]] = {}
     for each in rules:
-        found = _RULE.match(each)
-        if found is None:
+        match = _RULE.match(each)
+        if match is None:
             raise CommandError(f"--rule={each}: write HOST/PATH=SERVICE:PORT or HOST/PATH=SERVICE:PORT,tls=SECRET")
-        prefix = found["path"].endswith("*")
-        path = {"path": found["path"].rstrip("*"), "pathType": "Prefix" if prefix else "Exact"}
-        by_host.setdefault(found["host"], []).append({**path, "backend": _backend(found["service"], found["port"])})
-        if found["tls"]:
-            hosts = tls.setdefault(found["secret"] or "", [])
-            if found["host"] and found["host"] not in hosts:
-                hosts.append(found["host"])
+        prefix = match["path"].endswith("*")
+        path = {"path": match["path"].rstrip("*"), "pathType": "Prefix" if prefix else "Exact"}
+        by_host.setdefault(match["host"], []).append({**path, "backend": _backend(match["service"], match["port"])})
+        if match["tls"]:
+            hosts = tls.setdefault(match["secret"] or "", [])
+            if match["host"] and match["host"] not in hosts:
+                hosts.append(match["host"])
     if by_host:
         spec["rules"] = [{**({"host": host} if host else {}), "http": {"paths": paths}} for host, paths in by_host.items()]
     if tls:

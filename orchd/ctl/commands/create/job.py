@@ -38,12 +38,12 @@ def create_job(
 
 async def _run_of(api: Api, cron_job: str, name: str) -> list[Object]:
     """A job from the template of a cron job."""
-    found = await api.get(await api.discovery.find("cronjobs.batch"), cron_job)
-    template = found["spec"]["jobTemplate"]
+    owner_object = await api.get(await api.discovery.find("cronjobs.batch"), cron_job)
+    template = owner_object["spec"]["jobTemplate"]
     metadata = template.get("metadata") or {}
     job = named("batch/v1", "Job", name, spec=template["spec"])
     job["metadata"] |= {key: metadata[key] for key in ("labels", "annotations") if metadata.get(key)}
     job["metadata"].setdefault("annotations", {})[(await api.dialect())("cronjob.{long}.io/instantiate")] = "manual"
-    owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": cron_job, "uid": found["metadata"]["uid"]}
+    owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": cron_job, "uid": owner_object["metadata"]["uid"]}
     job["metadata"]["ownerReferences"] = [owner]
     return [job]

@@ -18,14 +18,14 @@ def service() -> None:
     """Create a service: clusterip, nodeport, loadbalancer or externalname."""
 
 
-def _tcp_ports(given: tuple[str, ...], node_port: int = 0) -> list[Object]:
+def _tcp_ports(texts: tuple[str, ...], node_port: int = 0) -> list[Object]:
     out: list[Object] = []
-    for each in (part for text in given for part in text.split(",")):
+    for each in (part for text in texts for part in text.split(",")):
         number, _, target = each.partition(":")
         if not re.fullmatch(r"[0-9]{1,5}", number) or not 0 < int(number) < 65536:
             raise CommandError(f"--tcp={each}: write --tcp=PORT or --tcp=PORT:TARGETPORT")
-        wanted: str | int = int(target) if target.isdecimal() else target or int(number)
-        port = {"name": each.replace(":", "-"), "port": int(number), "protocol": "TCP", "targetPort": wanted}
+        target_of_port: str | int = int(target) if target.isdecimal() else target or int(number)
+        port = {"name": each.replace(":", "-"), "port": int(number), "protocol": "TCP", "targetPort": target_of_port}
         out.append({**port, "nodePort": node_port} if node_port else port)
     return out
 

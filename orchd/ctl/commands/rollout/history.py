@@ -23,29 +23,29 @@ from orchd.kinds.jsonvalues import Object
 @rollout_selection
 @form_option
 @pass_session
-def history(session: Session, /, words: tuple[str, ...], revision: int, form: str, **given: Any) -> None:
+def history(session: Session, /, words: tuple[str, ...], revision: int, form: str, **flags: Any) -> None:
     """Print the revisions of objects; with -o the object that stores each revision."""
 
     async def work(api: Api) -> None:
-        for target in await rollout_targets(api, session, words, given):
+        for target in await rollout_targets(api, session, words, flags):
             owner = await api.get(target.resource, target.name, target.namespace)
-            found = await revisions(api, target, owner)
+            kept = await revisions(api, target, owner)
             if form:
-                kept = [find_revision(found, revision)] if revision else list(found.values())
-                printer(form)([each["object"] for each in kept], bool(revision) or len(kept) == 1)
+                printed = [find_revision(kept, revision)] if revision else list(kept.values())
+                printer(form)([each["object"] for each in printed], bool(revision) or len(printed) == 1)
             elif revision:
-                template = find_revision(found, revision)["template"]
+                template = find_revision(kept, revision)["template"]
                 output.line(f"{target.label} with revision #{revision}")
                 output.document(output.yaml_text(template), "yaml")
             else:
-                await _print_history(api, target, found)
+                await _print_history(api, target, kept)
 
     session.run(work)
 
 
-async def _print_history(api: Api, target: Target, found: dict[int, Object]) -> None:
+async def _print_history(api: Api, target: Target, kept: dict[int, Object]) -> None:
     cause = (await api.dialect())("{long}.io/change-cause")
     output.line(target.label)
-    rows = [(str(number), (each["metadata"].get("annotations") or {}).get(cause) or "<none>") for number, each in found.items()]
+    rows = [(str(number), (each["metadata"].get("annotations") or {}).get(cause) or "<none>") for number, each in kept.items()]
     output.Columns(["revision", "change-cause"]).write(rows)
     output.line()

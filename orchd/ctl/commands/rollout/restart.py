@@ -24,11 +24,11 @@ from orchd.ctl.printing.forms import form_option
 @field_manager_option
 @form_option
 @pass_session
-def restart(session: Session, /, words: tuple[str, ...], form: str, **given: Any) -> None:
+def restart(session: Session, /, words: tuple[str, ...], form: str, **flags: Any) -> None:
     """Replace all pods, following the update strategy."""
 
     async def work(api: Api) -> None:
-        await change_each(api, await rollout_targets(api, session, words, given), one)
+        await change_each(api, await rollout_targets(api, session, words, flags), one)
 
     async def one(api: Api, target: Target) -> None:
         key = (await api.dialect())("{short}ctl.{long}.io/restartedAt")

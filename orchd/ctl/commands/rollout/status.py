@@ -30,12 +30,12 @@ _HINT_AFTER = 5.0
 @click.option("--revision", type=click.IntRange(min=0), default=0, help="Fail if another revision is rolled out meanwhile.")
 @rollout_selection
 @pass_session
-def status(session: Session, /, words: tuple[str, ...], watch: bool, timeout: float, revision: int, **given: Any) -> None:
+def status(session: Session, /, words: tuple[str, ...], watch: bool, timeout: float, revision: int, **flags: Any) -> None:
     """Show the progress of rollouts and wait for their end."""
 
     async def work(api: Api) -> None:
         end = api.clock.seconds() + (timeout or 7 * 24 * 3600.0)
-        for target in await rollout_targets(api, session, words, given):
+        for target in await rollout_targets(api, session, words, flags):
             await _follow(api, target, end, watch=watch, revision=revision)
 
     session.run(work)
@@ -81,9 +81,9 @@ async def _unschedulable(api: Api, target: Target, obj: Object) -> list[str]:
 
 async def _check_revision(api: Api, target: Target, obj: Object, revision: int) -> None:
     key = (await api.dialect())("deployment.{long}.io/revision")
-    found = (obj["metadata"].get("annotations") or {}).get(key, "0")
-    if found != str(revision):
-        raise CommandError(f"the revision of {target.label} is {found}, not {revision}: see rollout history")
+    current = (obj["metadata"].get("annotations") or {}).get(key, "0")
+    if current != str(revision):
+        raise CommandError(f"the revision of {target.label} is {current}, not {revision}: see rollout history")
 
 
 def progress(obj: Object) -> tuple[str, bool]:
@@ -101,14 +101,14 @@ def progress(obj: Object) -> tuple[str, bool]:
 
 
 def _deployment_progress(name: str, spec: Object, state: Object) -> tuple[str, bool]:
-    wanted = spec.get("replicas", 1)
+    desired = spec.get("replicas", 1)
     updated, replicas, available = (state.get(key, 0) for key in ("updatedReplicas", "replicas", "availableReplicas"))
     for each in state.get("conditions") or ():
         if each.get("type") == "Progressing" and each.get("reason") == "ProgressDeadlineExceeded":
             raise CommandError(f'deployment "{name}" exceeded its progress deadline: see its events with describe')
     head = f'Waiting for deployment "{name}" rollout to finish:'
-    if updated < wanted:
-        return f"{head} {updated} out of {wanted} new replicas have been updated...", False
+    if updated < desired:
+        return f"{head} {updated} out of {desired} new replicas have been updated...", False
     if replicas > updated:
         return f"{head} {replicas - updated} old replicas are pending termination...", False
     if available < updated:
@@ -118,29 +118,29 @@ def _deployment_progress(name: str, spec: Object, state: Object) -> tuple[str, b
 
 def _daemon_set_progress(name: str, spec: Object, state: Object) -> tuple[str, bool]:
     _check_strategy(spec)
-    wanted = state.get("desiredNumberScheduled", 0)
+    desired = state.get("desiredNumberScheduled", 0)
     updated, available = state.get("updatedNumberScheduled", 0), state.get("numberAvailable", 0)
     head = f'Waiting for daemon set "{name}" rollout to finish:'
-    if updated < wanted:
-        return f"{head} {updated} out of {wanted} new pods have been updated...", False
-    if available < wanted:
-        return f"{head} {available} of {wanted} updated pods are available...", False
+    if updated < desired:
+        return f"{head} {updated} out of {desired} new pods have been updated...", False
+    if available < desired:
+        return f"{head} {available} of {desired} updated pods are available...", False
     return f'daemon set "{name}" successfully rolled out', True
 
 
 def _stateful_set_progress(name: str, spec: Object, state: Object) -> tuple[str, bool]:
     _check_strategy(spec)
-    wanted, ready, updated = spec.get("replicas", 1), state.get("readyReplicas", 0), state.get("updatedReplicas", 0)
-    if ready < wanted:
-        return f"Waiting for {wanted - ready} pods to be ready...", False
+    desired, ready, updated = spec.get("replicas", 1), state.get("readyReplicas", 0), state.get("updatedReplicas", 0)
+    if ready < desired:
+        return f"Waiting for {desired - ready} pods to be ready...", False
     partition = ((spec.get("updateStrategy") or {}).get("rollingUpdate") or {}).get("partition") or 0
     if partition:
-        if updated < wanted - partition:
-            return f"Waiting for partitioned roll out to finish: {updated} out of {wanted - partition} new pods have been updated...", False
+        if updated < desired - partition:
+            return f"Waiting for partitioned roll out to finish: {updated} out of {desired - partition} new pods have been updated...", False
         return f"partitioned roll out complete: {updated} new pods have been updated...", True
     if state.get("updateRevision") != state.get("currentRevision"):
         return f"waiting for statefulset rolling update to complete {updated} pods at revision {state.get('updateRevision')}...", False
-    return f"statefulset rolling update complete {wanted} pods at revision {state.get('currentRevision')}...", True
+    return f"statefulset rolling update complete {desired} pods at revision {state.get('currentRevision')}...", True
 
 
 def _check_strategy(spec: Object) -> None:

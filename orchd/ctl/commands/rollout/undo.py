@@ -32,18 +32,18 @@ from orchd.kinds.jsonvalues import Object
 @write_options
 @form_option
 @pass_session
-def undo(session: Session, /, words: tuple[str, ...], to_revision: int, dry_run: str, form: str, **given: Any) -> None:
+def undo(session: Session, /, words: tuple[str, ...], to_revision: int, dry_run: str, form: str, **flags: Any) -> None:
     """Return to an earlier revision."""
 
     async def work(api: Api) -> None:
-        await change_each(api, await rollout_targets(api, session, words, given), one)
+        await change_each(api, await rollout_targets(api, session, words, flags), one)
 
     async def one(api: Api, target: Target) -> None:
         owner = await api.get(target.resource, target.name, target.namespace)
         if owner["spec"].get("paused"):
             raise CommandError(f"{target.label} is paused: resume it first (rollout resume)")
-        found = await revisions(api, target, owner)
-        template = find_revision(found, to_revision or _previous(found, target))["template"]
+        kept = await revisions(api, target, owner)
+        template = find_revision(kept, to_revision or _previous(kept, target))["template"]
         template = _without_label(template, "pod-template-hash")
         if not template:
             raise CommandError(f"the revision of {target.label} keeps no pod template: see rollout history")
@@ -58,10 +58,10 @@ def undo(session: Session, /, words: tuple[str, ...], to_revision: int, dry_run:
     session.run(work)
 
 
-def _previous(found: dict[int, Object], target: Target) -> int:
-    if len(found) < 2:
+def _previous(kept: dict[int, Object], target: Target) -> int:
+    if len(kept) < 2:
         raise CommandError(f"{target.label} has no earlier revision: nothing to undo")
-    return list(found)[-2]
+    return list(kept)[-2]
 
 
 def _without_label(template: Object, label: str) -> Object:

@@ -37,11 +37,11 @@ _KEY = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*\Z")
 @pass_session
 def env(
     session: Session, /, words: tuple[str, ...], more: tuple[str, ...], pattern: str, source: str, keys: str, prefix: str, list_: bool,
-    resolve: bool, overwrite: bool, **given: Any,
+    resolve: bool, overwrite: bool, **flags: Any,
 ) -> None:
     """Set (KEY=VALUE), remove (KEY-) or list environment variables of containers."""  # fmt: skip
     objects, values = split_pairs(words)
-    types = 0 if given["files"] else 1
+    types = 0 if flags["files"] else 1
     removed = [word[:-1] for word in objects[types:] if word.endswith("-")]
     objects = [*objects[:types], *(word for word in objects[types:] if not word.endswith("-"))]
     for each in more:
@@ -57,7 +57,7 @@ def env(
     if not set_values and not source and not removed and not list_:
         raise CommandError("which variables? Write KEY=VALUE, KEY-, --from=TYPE/NAME, or --list")
     if list_:
-        _list_all(session, objects, given, pattern, resolve=resolve)
+        _list_all(session, objects, flags, pattern, resolve=resolve)
         return
 
     def edit(obj: Object) -> None:
@@ -68,12 +68,12 @@ def env(
     async def prepare(api: Api) -> None:
         set_values.update(await _variables(api, source, keys, prefix))
 
-    change_selected(session, objects, given, lambda target: edit, "env", prepare if source else None)
+    change_selected(session, objects, flags, lambda target: edit, "env", prepare if source else None)
 
 
-def _list_all(session: Session, words: list[str], given: dict[str, Any], pattern: str, *, resolve: bool) -> None:
-    selection = Selection.take(given)
-    if given["local"]:
+def _list_all(session: Session, words: list[str], flags: dict[str, Any], pattern: str, *, resolve: bool) -> None:
+    selection = Selection.take(flags)
+    if flags["local"]:
         for target, obj in selection.local(session, words):
             _list_variables(target, obj, pattern, {})
         return
@@ -94,8 +94,8 @@ async def _sources(api: Api, obj: Object, target: Target) -> dict[tuple[str, str
             for field, plural in (("configMapKeyRef", "configmaps"), ("secretKeyRef", "secrets")):
                 name = ((each.get("valueFrom") or {}).get(field) or {}).get("name")
                 if name and (field, name) not in out:
-                    found = await api.get(await api.discovery.find(plural), name, target.namespace)
-                    data = found.get("data") or {}
+                    source = await api.get(await api.discovery.find(plural), name, target.namespace)
+                    data = source.get("data") or {}
                     if plural == "secrets":
                         data = {key: base64.b64decode(value).decode("utf-8", "replace") for key, value in data.items()}
                     out[field, name] = data
@@ -124,13 +124,13 @@ async def _variables(api: Api, source: str, keys: str, prefix: str) -> dict[str,
     kind = targets[0].resource.kind
     if kind not in ("ConfigMap", "Secret") or not targets[0].name:
         raise CommandError(f"--from={source}: write configmap/NAME or secret/NAME")
-    found = await api.get(targets[0].resource, targets[0].name)
-    wanted = [key for key in keys.split(",") if key] or sorted(found.get("data") or ())
+    source_object = await api.get(targets[0].resource, targets[0].name)
+    chosen_keys = [key for key in keys.split(",") if key] or sorted(source_object.get("data") or ())
     field = "configMapKeyRef" if kind == "ConfigMap" else "secretKeyRef"
     out = {}
-    for key in wanted:
-        if key not in (found.get("data") or {}):
-            raise CommandError(f"{targets[0].label} has no key {key!r}: it has {', '.join(sorted(found.get('data') or ())) or 'none'}")
+    for key in chosen_keys:
+        if key not in (source_object.get("data") or {}):
+            raise CommandError(f"{targets[0].label} has no key {key!r}: it has {', '.join(sorted(source_object.get('data') or ())) or 'none'}")
         name = re.sub(r"[^a-zA-Z0-9_]", "_", key).upper()
         out[prefix + name] = {"valueFrom": {field: {"name": targets[0].name, "key": key}}}
     return out
@@ -153,9 +153,9 @@ def _list_variables(target: Target, obj: Object, pattern: str, sources: dict[tup
 
 def _value_of(reference: Object, sources: dict[tuple[str, str], dict[str, str]]) -> str | None:
     for field, inner in reference.items():
-        found = sources.get((field, inner.get("name", ""))) if isinstance(inner, dict) else None
-        if found is not None:
-            return found.get(inner.get("key", ""))
+        values = sources.get((field, inner.get("name", ""))) if isinstance(inner, dict) else None
+        if values is not None:
+            return values.get(inner.get("key", ""))
     return None
 
 

@@ -19,7 +19,7 @@ from orchd.kinds.jsonvalues import Object
 @click.argument("words", nargs=-1, metavar="TYPE NAME | TYPE/NAME CONTAINER=IMAGE...")
 @set_options
 @pass_session
-def image(session: Session, /, words: tuple[str, ...], **given: Any) -> None:
+def image(session: Session, /, words: tuple[str, ...], **flags: Any) -> None:
     """Set images of containers; * is every container."""
     objects, images = split_pairs(words)
     if not images or not all(images.values()):
@@ -33,4 +33,4 @@ def image(session: Session, /, words: tuple[str, ...], **given: Any) -> None:
 
         return work
 
-    change_selected(session, objects, given, edit, "image")
+    change_selected(session, objects, flags, edit, "image")

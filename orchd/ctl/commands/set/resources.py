@@ -32,20 +32,20 @@ def _quantities(text: str, flag: str) -> dict[str, str]:
 @click.option("--requests", default="", metavar="NAME=QUANTITY,...", help="What containers are given.")
 @set_options
 @pass_session
-def resources(session: Session, /, words: tuple[str, ...], pattern: str, limits: str, requests: str, **given: Any) -> None:
+def resources(session: Session, /, words: tuple[str, ...], pattern: str, limits: str, requests: str, **flags: Any) -> None:
     """Set requests and limits of containers."""
-    wanted = {"limits": _quantities(limits, "--limits"), "requests": _quantities(requests, "--requests")}
-    if not any(wanted.values()):
+    amounts = {"limits": _quantities(limits, "--limits"), "requests": _quantities(requests, "--requests")}
+    if not any(amounts.values()):
         raise CommandError("which resources? Give --limits, --requests or both")
 
     def edit(target: Target) -> Edit:
         def work(obj: Object) -> None:
             for container in matching_containers(obj, pattern, target):
                 now = container.setdefault("resources", {})
-                for field, values in wanted.items():
+                for field, values in amounts.items():
                     if values:
                         now[field] = {**(now.get(field) or {}), **values}
 
         return work
 
-    change_selected(session, list(words), given, edit, "resource requirements")
+    change_selected(session, list(words), flags, edit, "resource requirements")

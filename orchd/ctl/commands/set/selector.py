@@ -20,27 +20,27 @@ from orchd.kinds.jsonvalues import Object
 @click.option("--resource-version", "version", default="", help="Only if the object has this version.")
 @set_options
 @pass_session
-def selector(session: Session, /, words: tuple[str, ...], version: str, **given: Any) -> None:
+def selector(session: Session, /, words: tuple[str, ...], version: str, **flags: Any) -> None:
     """Replace the selector of a service."""
-    if not words or (len(words) < 2 and not given["files"]):
+    if not words or (len(words) < 2 and not flags["files"]):
         raise CommandError("which selector? Write service NAME KEY=VALUE,KEY=VALUE")
-    wanted = {}
+    labels = {}
     for part in words[-1].split(","):
         key, mark, value = part.partition("=")
         if not mark or not key:
             raise CommandError(f"{words[-1]!r}: a service's selector is KEY=VALUE,KEY=VALUE")
-        wanted[key] = value
+        labels[key] = value
 
     def edit(target: Target) -> Edit:
         if target.resource.kind != "Service":
             raise CommandError(f"{target.label}: only selectors of services can be changed")
 
         def work(obj: Object) -> None:
-            found = obj["metadata"].get("resourceVersion", "")
-            if version and found != version:
-                raise CommandError(f"{target.label} has version {found}, not {version}: read it again")
-            obj["spec"]["selector"] = wanted
+            current = obj["metadata"].get("resourceVersion", "")
+            if version and current != version:
+                raise CommandError(f"{target.label} has version {current}, not {version}: read it again")
+            obj["spec"]["selector"] = labels
 
         return work
 
-    change_selected(session, list(words[:-1]), given, edit, "selector")
+    change_selected(session, list(words[:-1]), flags, edit, "selector")

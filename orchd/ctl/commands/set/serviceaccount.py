@@ -19,9 +19,9 @@ from orchd.kinds.jsonvalues import Object
 @click.argument("words", nargs=-1, metavar="TYPE NAME | TYPE/NAME SERVICEACCOUNT")
 @set_options
 @pass_session
-def service_account(session: Session, /, words: tuple[str, ...], **given: Any) -> None:
+def service_account(session: Session, /, words: tuple[str, ...], **flags: Any) -> None:
     """Set the service account of a pod template."""
-    if not words or (len(words) < 2 and not given["files"]):
+    if not words or (len(words) < 2 and not flags["files"]):
         raise CommandError("which service account? Write TYPE NAME SERVICEACCOUNT")
 
     def edit(target: Target) -> Edit:
@@ -33,4 +33,4 @@ def service_account(session: Session, /, words: tuple[str, ...], **given: Any) -
 
         return work
 
-    change_selected(session, list(words[:-1]), given, edit, "serviceaccount")
+    change_selected(session, list(words[:-1]), flags, edit, "serviceaccount")

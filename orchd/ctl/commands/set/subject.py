@@ -24,11 +24,11 @@ from orchd.kinds.jsonvalues import Object
 @set_options
 @pass_session
 def subject(
-    session: Session, /, words: tuple[str, ...], users: tuple[str, ...], groups: tuple[str, ...], accounts: tuple[str, ...], **given: Any
+    session: Session, /, words: tuple[str, ...], users: tuple[str, ...], groups: tuple[str, ...], accounts: tuple[str, ...], **flags: Any
 ) -> None:
     """Add users, groups and service accounts to role bindings and cluster role bindings."""
-    wanted = subjects_of(users, groups, accounts)
-    if not wanted:
+    added = subjects_of(users, groups, accounts)
+    if not added:
         raise CommandError("which subjects? Give --user, --group or --serviceaccount")
 
     def edit(target: Target) -> Edit:
@@ -37,9 +37,9 @@ def subject(
 
         def work(obj: Object) -> None:
             present = list(obj.get("subjects") or ())
-            known = {(each["kind"], each.get("namespace", ""), each["name"]) for each in present}
-            for each in wanted:
-                if (each["kind"], each.get("namespace", ""), each["name"]) in known:
+            identities = {(each["kind"], each.get("namespace", ""), each["name"]) for each in present}
+            for each in added:
+                if (each["kind"], each.get("namespace", ""), each["name"]) in identities:
                     continue
                 group = {} if each["kind"] == "ServiceAccount" else {"apiGroup": target.resource.group}
                 present.append({**group, **each})
@@ -47,4 +47,4 @@ def subject(
 
         return work
 
-    change_selected(session, list(words), given, edit, "subjects")
+    change_selected(session, list(words), flags, edit, "subjects")

@@ -21,11 +21,11 @@ def row(title: str, value: Any, depth: int = 0) -> str:
 
 
 def _conditions(obj: Object) -> list[str]:
-    found = (obj.get("status") or {}).get("conditions") or ()
-    if not found:
+    conditions = (obj.get("status") or {}).get("conditions") or ()
+    if not conditions:
         return []
     rows = [["Type", "Status", "Reason", "Message"]]
-    rows += [[str(each.get(key, "")) for key in ("type", "status", "reason", "message")] for each in found]
+    rows += [[str(each.get(key, "")) for key in ("type", "status", "reason", "message")] for each in conditions]
     return ["Conditions:", *(f"  {line}" for line in output.align(rows))]
 
 
@@ -153,8 +153,8 @@ async def _deployment(api: Api, obj: Object) -> list[str]:
     scoped.discovery = api.discovery
     for item in (await scoped.list(resource)).get("items") or ():
         if any(each.get("uid") == obj["metadata"]["uid"] for each in item["metadata"].get("ownerReferences") or ()):
-            made, wanted = (item.get("status") or {}).get("replicas", 0), item["spec"].get("replicas", 0)
-            lines.append(row("Replica Set", f"{item['metadata']['name']} ({made}/{wanted} replicas created)"))
+            present, desired = (item.get("status") or {}).get("replicas", 0), item["spec"].get("replicas", 0)
+            lines.append(row("Replica Set", f"{item['metadata']['name']} ({present}/{desired} replicas created)"))
     return lines
 
 

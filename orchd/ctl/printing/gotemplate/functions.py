@@ -122,12 +122,12 @@ def _exists(value: Any, *keys: Any) -> bool:
     """True if `index` succeeds with these arguments."""
     for key in keys:
         try:
-            found = _index(value, key)
+            member = _index(value, key)
         except TemplateError:
             return False
         if isinstance(value, dict) and key not in value:
             return False
-        value = found
+        value = member
     return True
 
 

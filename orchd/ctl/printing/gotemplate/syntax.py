@@ -263,7 +263,7 @@ class _Parser:
         return [Output(self._pipeline(tokens, line))]
 
     def _branch(self, word: str, rest: list[tuple[str, str]], line: int) -> Branch:
-        known = len(self._variables)
+        before = len(self._variables)
         pipeline = self._pipeline(rest, line, in_range=word == "range")
         self._loops += word == "range"
         body, ended, after, at = self._list()
@@ -283,7 +283,7 @@ class _Parser:
                 otherwise, ended, _, _ = self._list()
         if ended != "end":
             raise TemplateError(f"line {line}: {{{{{word}}}}} without {{{{end}}}}")
-        del self._variables[known:]
+        del self._variables[before:]
         return Branch(word, pipeline, body, otherwise)
 
     def _define(self, word: str, rest: list[tuple[str, str]], line: int) -> list[Node]:
@@ -291,10 +291,10 @@ class _Parser:
         pipeline = self._pipeline(after, line) if word == "block" else None
         if word == "define" and after:
             raise TemplateError(f"line {line}: unexpected {after[0][1]!r} in define")
-        known, self._variables = self._variables, ["$"]
+        before, self._variables = self._variables, ["$"]
         loops, self._loops = self._loops, 0
         body, ended, _, _ = self._list()
-        self._variables, self._loops = known, loops
+        self._variables, self._loops = before, loops
         if ended != "end":
             raise TemplateError(f"line {line}: {{{{{word}}}}} without {{{{end}}}}")
         self._defined[name] = body

@@ -202,10 +202,10 @@ class _Run:
             return last[0] if last else value
         arguments = [self._operand(each, scope) for each in operands]
         function = FUNCTIONS[name]
-        given = len(arguments) + len(last)
-        if given < function.least or (function.most is not None and given > function.most):
-            wanted = f"at least {function.least}" if function.most is None else str(function.least)
-            raise TemplateError(f"wrong number of args for {name}: want {wanted} got {given}")
+        count = len(arguments) + len(last)
+        if count < function.least or (function.most is not None and count > function.most):
+            least = f"at least {function.least}" if function.most is None else str(function.least)
+            raise TemplateError(f"wrong number of args for {name}: want {least} got {count}")
         try:
             return function.work(*arguments, *last)
         except TemplateError as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
+from orchd.kinds import fields
 from orchd.kinds.catalog import Catalog
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.shape import ShapeError, canonical
@@ -31,7 +32,7 @@ _STATUS_V1: Final = "currentCPUUtilizationPercentage"
 
 def to_v1(obj: Object, catalog: Catalog) -> Object:
     """Convert v2 to v1."""
-    spec, status = dict(obj.get("spec") or {}), dict(obj.get("status") or {})
+    spec, status = dict(fields.spec(obj)), dict(fields.status(obj))
     notes: dict[str, Any] = {}
     others = []
     for metric in spec.pop("metrics", None) or ():
@@ -57,13 +58,13 @@ def to_v1(obj: Object, catalog: Catalog) -> Object:
     behavior = spec.pop("behavior", None)
     if behavior is not None:
         notes[_BEHAVIOR] = _behavior_to_note(behavior)
-    return {**obj, "metadata": _with_annotations(obj.get("metadata") or {}, notes, catalog), "spec": spec, "status": status}
+    return {**obj, "metadata": _with_annotations(fields.metadata(obj), notes, catalog), "spec": spec, "status": status}
 
 
 def from_v1(obj: Object, catalog: Catalog) -> Object:
     """Convert v1 to v2. Malformed annotations are ignored."""
-    spec, status = dict(obj.get("spec") or {}), dict(obj.get("status") or {})
-    metadata, notes = _without_annotations(obj.get("metadata") or {}, catalog)
+    spec, status = dict(fields.spec(obj)), dict(fields.status(obj))
+    metadata, notes = _without_annotations(fields.metadata(obj), catalog)
     metrics = [metric_from_old(metric) for metric in notes.get(_METRICS) or ()]
     share = spec.pop(_SPEC_V1, None)
     if share is not None:
@@ -176,20 +177,20 @@ def behavior_from_note(note: Object) -> Object:
 
 def to_v2beta1(obj: Object, catalog: Catalog) -> Object:
     """Convert v2 to v2beta1."""
-    spec, status = dict(obj.get("spec") or {}), dict(obj.get("status") or {})
+    spec, status = dict(fields.spec(obj)), dict(fields.status(obj))
     if spec.get("metrics"):
         spec["metrics"] = [_metric_to_old(metric) for metric in spec["metrics"]]
     if status.get("currentMetrics"):
         status["currentMetrics"] = [_state_to_old(state) for state in status["currentMetrics"]]
     behavior = spec.pop("behavior", None)
     notes = {} if behavior is None else {_BEHAVIOR: _behavior_to_note(behavior)}
-    return {**obj, "metadata": _with_annotations(obj.get("metadata") or {}, notes, catalog), "spec": spec, "status": status}
+    return {**obj, "metadata": _with_annotations(fields.metadata(obj), notes, catalog), "spec": spec, "status": status}
 
 
 def from_v2beta1(obj: Object, catalog: Catalog) -> Object:
     """Convert v2beta1 to v2."""
-    spec, status = dict(obj.get("spec") or {}), dict(obj.get("status") or {})
-    metadata, notes = _without_annotations(obj.get("metadata") or {}, catalog)
+    spec, status = dict(fields.spec(obj)), dict(fields.status(obj))
+    metadata, notes = _without_annotations(fields.metadata(obj), catalog)
     if spec.get("metrics"):
         spec["metrics"] = [metric_from_old(metric) for metric in spec["metrics"]]
     if status.get("currentMetrics"):

@@ -6,6 +6,7 @@ from typing import Final
 
 from orchd import errors
 from orchd.errors import Cause
+from orchd.kinds import fields
 from orchd.kinds.catalog import Catalog
 from orchd.kinds.jsonvalues import Object
 
@@ -19,7 +20,7 @@ _SHARED: Final = (
 
 def from_v1beta1(obj: Object, catalog: Catalog) -> Object:
     """Convert a definition from v1beta1 to v1. Raises ApiError 422 if a member is set in the spec and in versions."""
-    spec = dict(obj.get("spec") or {})
+    spec = dict(fields.spec(obj))
     versions = [_columns(version, "JSONPath", "jsonPath") for version in spec.pop("versions", None) or ()]
     version = spec.pop("version", None)
     if version and not versions:
@@ -44,7 +45,7 @@ def from_v1beta1(obj: Object, catalog: Catalog) -> Object:
 
 def to_v1beta1(obj: Object, catalog: Catalog) -> Object:
     """Convert a definition from v1 to v1beta1."""
-    spec = dict(obj.get("spec") or {})
+    spec = dict(fields.spec(obj))
     versions = [_columns(version, "jsonPath", "JSONPath") for version in spec.get("versions") or ()]
     if versions:
         spec["version"] = versions[0].get("name") or ""
@@ -90,6 +91,6 @@ def _check(obj: Object, version: str | None, versions: list[Object], shared: Obj
         why = f'Invalid value: "{version}": must match the first version in spec.versions'
         causes.append(Cause("FieldValueInvalid", why, "spec.version"))
     if causes:
-        name = (obj.get("metadata") or {}).get("name") or ""
+        name = fields.metadata(obj).get("name") or ""
         group = catalog.dialect("apiextensions.{abbr}.io")
         raise errors.invalid(group, "CustomResourceDefinition", name, causes)

@@ -6,6 +6,7 @@ import base64
 from collections.abc import Callable
 from typing import Any, Final
 
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.defaults.images import pull_policy
 from orchd.kinds.objects.defaults.rules import Rule, fill_members, within
@@ -85,7 +86,7 @@ def _container(value: Object, settings: ObjectSettings) -> Object:
 
 def _without_old_init_containers(value: Object, settings: ObjectSettings) -> Object:
     """Remove annotations that predate the initContainers field from pods and templates."""
-    annotations = (value.get("metadata") or {}).get("annotations")
+    annotations = fields.metadata(value).get("annotations")
     if not annotations or not any("/init-container" in name for name in annotations):
         return value
     old = {settings.dialect(name) for name in _OLD_INIT_CONTAINERS}
@@ -96,7 +97,7 @@ def _without_old_init_containers(value: Object, settings: ObjectSettings) -> Obj
 
 def _pod(value: Object, settings: ObjectSettings) -> Object:
     value = _without_old_init_containers(value, settings)
-    spec = fill_members(value.get("spec") or {}, enableServiceLinks=True)
+    spec = fill_members(fields.spec(value), enableServiceLinks=True)
     spec = _each(spec, "containers", _request_limits)
     spec = _each(spec, "initContainers", _request_limits)
     return value if spec is value.get("spec") else {**value, "spec": spec}
@@ -154,14 +155,14 @@ def _pod_status(value: Object, settings: ObjectSettings) -> Object:
 
 
 def _replication_controller(value: Object, settings: ObjectSettings) -> Object:
-    spec = value.get("spec") or {}
-    labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
+    spec = fields.spec(value)
+    labels = fields.metadata(spec.get("template") or {}).get("labels")
     if not labels:
         return value
     if not spec.get("selector"):
         value = {**value, "spec": {**spec, "selector": labels}}
-    if not (value.get("metadata") or {}).get("labels"):
-        value = {**value, "metadata": {**(value.get("metadata") or {}), "labels": labels}}
+    if not fields.metadata(value).get("labels"):
+        value = fields.with_metadata(value, labels=labels)
     return value
 
 
@@ -198,7 +199,7 @@ def _service_port(value: Object, settings: ObjectSettings) -> Object:
 
 def _namespace(value: Object, settings: ObjectSettings) -> Object:
     """Default the name label of a namespace."""
-    metadata = value.get("metadata") or {}
+    metadata = fields.metadata(value)
     name = metadata.get("name")
     key = settings.dialect("{long}.io/metadata.name")
     labels = metadata.get("labels") or {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.defaults.rules import Rule, fill_members, within
 from orchd.kinds.objects.settings import ObjectSettings
@@ -15,6 +16,9 @@ _WEBHOOK: Final = {
     "objectSelector": {},
     "timeoutSeconds": 10,
 }
+_WEBHOOK_V1BETA1: Final = {
+    **_WEBHOOK, "failurePolicy": "Ignore", "matchPolicy": "Exact", "sideEffects": "Unknown", "timeoutSeconds": 30,
+}
 _QUEUES: Final = {"handSize": 8, "queues": 64, "queueLengthLimit": 50}
 _SERVICE_PORT: Final = {"port": 443}
 _ENDPOINT_PORT: Final = {"name": "", "protocol": "TCP"}
@@ -24,6 +28,10 @@ CONSTANTS: Final[dict[str, dict[str, Any]]] = {
     "admissionregistration/v1.RuleWithOperations": {"scope": "*"},
     "admissionregistration/v1.ServiceReference": _SERVICE_PORT,
     "admissionregistration/v1.ValidatingWebhook": _WEBHOOK,
+    "admissionregistration/v1beta1.MutatingWebhook": {**_WEBHOOK_V1BETA1, "reinvocationPolicy": "Never"},
+    "admissionregistration/v1beta1.RuleWithOperations": {"scope": "*"},
+    "admissionregistration/v1beta1.ServiceReference": _SERVICE_PORT,
+    "admissionregistration/v1beta1.ValidatingWebhook": _WEBHOOK_V1BETA1,
     "apiextensions/v1.CustomResourceDefinitionSpec": {"conversion": {"strategy": "None"}},
     "apiextensions/v1.ServiceReference": _SERVICE_PORT,
     "apiextensions/v1beta1.CustomResourceDefinitionSpec": {
@@ -59,6 +67,11 @@ def _zeros(**members: int) -> Rule:
     return rule
 
 
+def _webhook_v1beta1(value: Object, settings: ObjectSettings) -> Object:
+    """An empty list of review versions means the only one that the first webhooks knew."""
+    return value if value.get("admissionReviewVersions") else {**value, "admissionReviewVersions": ["v1beta1"]}
+
+
 def _binding(value: Object, settings: ObjectSettings) -> Object:
     group = settings.dialect("rbac.authorization.{abbr}.io")
     return within(value, "roleRef", lambda role: fill_members(role, apiGroup=group))
@@ -77,7 +90,7 @@ def _network_policy_spec(value: Object, settings: ObjectSettings) -> Object:
 
 
 def _definition(value: Object, settings: ObjectSettings) -> Object:
-    spec = value.get("spec") or {}
+    spec = fields.spec(value)
     names = spec.get("names") or {}
     kind = names.get("kind")
     if kind:
@@ -85,7 +98,7 @@ def _definition(value: Object, settings: ObjectSettings) -> Object:
         if full is not names:
             spec = {**spec, "names": full}
             value = {**value, "spec": spec}
-    status = value.get("status") or {}
+    status = fields.status(value)
     if not status.get("storedVersions"):
         stored = next((v["name"] for v in spec.get("versions") or () if v.get("storage")), None)
         if stored is not None:
@@ -95,7 +108,7 @@ def _definition(value: Object, settings: ObjectSettings) -> Object:
 
 def _definition_v1beta1(value: Object, settings: ObjectSettings) -> Object:
     """Synchronize version with the first of versions."""
-    spec = dict(value.get("spec") or {})
+    spec = dict(fields.spec(value))
     version, versions = spec.get("version"), spec.get("versions")
     if version and not versions:
         spec["versions"] = [{"name": version, "served": True, "storage": True}]
@@ -120,6 +133,8 @@ def _endpoint_v1beta1(value: Object, settings: ObjectSettings) -> Object:
 
 
 RULES: Final[dict[str, Rule]] = {
+    "admissionregistration/v1beta1.MutatingWebhook": _webhook_v1beta1,
+    "admissionregistration/v1beta1.ValidatingWebhook": _webhook_v1beta1,
     "apiextensions/v1.CustomResourceDefinition": _definition,
     "apiextensions/v1beta1.CustomResourceDefinition": _definition_v1beta1,
     "discovery/v1beta1.Endpoint": _endpoint_v1beta1,

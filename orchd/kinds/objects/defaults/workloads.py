@@ -6,6 +6,7 @@ import re
 from typing import Any, Final
 
 from orchd.errors import quoted
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.defaults.rules import Rule, fill_members, within
 from orchd.kinds.objects.settings import ObjectSettings
@@ -76,7 +77,7 @@ def _stateful_set_spec(value: Object, settings: ObjectSettings) -> Object:
 
 
 def _job(value: Object, settings: ObjectSettings) -> Object:
-    spec = value.get("spec") or {}
+    spec = fields.spec(value)
     filled_spec = spec
     if spec.get("parallelism") is None:
         filled_spec = {**filled_spec, "parallelism": 1}
@@ -89,8 +90,8 @@ def _job(value: Object, settings: ObjectSettings) -> Object:
         filled_spec = fill_members(filled_spec, suspend=False)
     if filled_spec is not spec:
         value = {**value, "spec": filled_spec}
-    labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
-    metadata = value.get("metadata") or {}
+    labels = fields.metadata(spec.get("template") or {}).get("labels")
+    metadata = fields.metadata(value)
     if labels and not metadata.get("labels"):
         value = {**value, "metadata": {**metadata, "labels": labels}}
     return value
@@ -106,8 +107,8 @@ _POLICY_ALL: Final = {"type": "Percent", "value": 100, "periodSeconds": 15}
 
 
 def _autoscaler_v1(value: Object, settings: ObjectSettings) -> Object:
-    spec = value.get("spec") or {}
-    annotations = (value.get("metadata") or {}).get("annotations") or {}
+    spec = fields.spec(value)
+    annotations = fields.annotations_of(value)
     if spec.get("targetCPUUtilizationPercentage") is not None:
         return value
     if settings.dialect(METRICS_ANNOTATION) in annotations:
@@ -145,7 +146,7 @@ TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
 
 
 def _daemon_set(value: Object, settings: ObjectSettings) -> Object:
-    metadata = value.get("metadata") or {}
+    metadata = fields.metadata(value)
     annotations = metadata.get("annotations") or {}
     if TEMPLATE_GENERATION in annotations:
         _check_number(annotations[TEMPLATE_GENERATION])

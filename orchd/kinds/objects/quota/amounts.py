@@ -15,11 +15,6 @@ def amounts(values: Mapping[str, Any] | None) -> Usage:
     return {k: Quantity.parse(v) for k, v in (values or {}).items()}
 
 
-def spec(obj: Mapping[str, Any]) -> dict[str, Any]:
-    """The spec of an object, {} without one."""
-    return obj.get("spec") or {}
-
-
 def add(left: Mapping[str, Quantity], right: Mapping[str, Quantity]) -> Usage:
     out = dict(left)
     for name, value in right.items():

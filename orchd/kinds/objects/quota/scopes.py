@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from orchd.kinds.catalog import Resource
+from orchd.kinds.fields import spec
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.quality_of_service import qos_class
-from orchd.kinds.objects.quota.amounts import spec
 
 
 def _crosses_namespaces(pod: Object) -> bool:

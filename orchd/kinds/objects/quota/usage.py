@@ -10,8 +10,9 @@ from collections.abc import Collection, Iterable, Mapping
 
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Resource
+from orchd.kinds.fields import annotations_of, spec, status
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.quota.amounts import Usage, add, amounts, spec
+from orchd.kinds.objects.quota.amounts import Usage, add, amounts
 from orchd.kinds.objects.scalars import Quantity
 from orchd.kinds.rows import resolve
 
@@ -57,7 +58,7 @@ def concerned_names(resource: Resource, names: Collection[str], dialect: Dialect
 
 def pod_usage(pod: Object, dialect: Dialect) -> Usage:
     """The usage of a pod, {} for a terminated one."""
-    if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+    if status(pod).get("phase") in ("Succeeded", "Failed"):
         return {}
     return _compute(*pod_totals(pod), dialect) | {"pods": ONE}
 
@@ -146,7 +147,7 @@ def service_usage(service: Object, dialect: Dialect) -> Usage:
 
 def claim_class(claim: Object, dialect: Dialect) -> str:
     """The storage class of a claim, from the former annotation if it is set; "" without one."""
-    old = (claim["metadata"].get("annotations") or {}).get(dialect("volume.beta.{long}.io/storage-class"))
+    old = annotations_of(claim).get(dialect("volume.beta.{long}.io/storage-class"))
     name: str = old if old is not None else spec(claim).get("storageClassName") or ""
     return name
 

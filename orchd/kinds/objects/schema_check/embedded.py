@@ -76,7 +76,7 @@ def _resource(value: dict[str, Any], at: str, report: Report) -> None:
                 report.causes.append(invalid(below(at, name), value[name], why))
     metadata = value.get("metadata")
     if isinstance(metadata, dict):
-        named = metadata if metadata.get("name") else {**metadata, "name": "fakename"}
+        named = value if metadata.get("name") else {**value, "metadata": {**metadata, "name": "fakename"}}
         namespaced = bool(metadata.get("namespace"))
         meta.create(
             named, report, namespaced=namespaced, name_rule=path_segment, at=root(below(at, "metadata")), core=False

@@ -60,9 +60,7 @@ def identity_causes(obj: Object, resource: Resource) -> list[Cause]:
 def create_causes(obj: Object, resource: Resource, settings: ObjectSettings, *, quick: bool = False) -> list[Cause]:
     """All causes for a new object in the version of `resource`. Raises rules.LongValidationError with `quick`."""
     checks, report = checks_of(resource, settings.dialect), Report(settings)
-    meta.create(
-        obj.get("metadata") or {}, report, namespaced=resource.namespaced, name_rule=subdomain_name, core=False
-    )
+    meta.create(obj, report, namespaced=resource.namespaced, name_rule=subdomain_name, core=False)
     out = report.causes
     found = checks.check(obj)
     out += causes(found)
@@ -90,7 +88,7 @@ def update_causes(
     """All causes for an update of `old`, both in the version of `resource`. Rules that do not hold for unchanged values are
     passed to `warn`. Raises rules.LongValidationError with `quick`."""
     checks, report = checks_of(resource, settings.dialect), Report(settings)
-    meta.update(obj.get("metadata") or {}, old.get("metadata") or {}, report, core=False)
+    meta.update(obj, old, report, core=False)
     out = report.causes
     found = checks.check(obj)
     out += causes(found)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from orchd.kinds import fields
 from orchd.kinds.conditions import find_condition
 from orchd.kinds.objects.tabulate.text import EMPTY, NONE, Cells, Json, Printing, age_of
 
 
 def namespace(o: Json, x: Printing) -> Cells:
-    return [o["metadata"]["name"], (o.get("status") or EMPTY).get("phase") or "", age_of(o, x)]
+    return [o["metadata"]["name"], fields.status(o).get("phase") or "", age_of(o, x)]
 
 
 def config_map(o: Json, x: Printing) -> Cells:
@@ -32,13 +33,13 @@ def component_status(o: Json, x: Printing) -> Cells:
 
 
 def node(o: Json, x: Printing) -> Cells:
-    metadata, status = o["metadata"], o.get("status") or EMPTY
+    metadata, status = o["metadata"], fields.status(o)
     states = [
         "Ready" if condition.get("status") == "True" else "NotReady"
         for condition in status.get("conditions") or ()
         if condition.get("type") == "Ready"
     ][-1:] or ["Unknown"]
-    if (o.get("spec") or EMPTY).get("unschedulable"):
+    if fields.spec(o).get("unschedulable"):
         states.append("SchedulingDisabled")
     info = status.get("nodeInfo") or EMPTY
     addresses = status.get("addresses") or ()
@@ -66,7 +67,7 @@ def _roles(labels: Json, x: Printing) -> list[str]:
 
 
 def resource_quota(o: Json, x: Printing) -> Cells:
-    status = o.get("status") or EMPTY
+    status = fields.status(o)
     used = status.get("used") or EMPTY
     requests: list[str] = []
     limits: list[str] = []

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain, islice
 
+from orchd.kinds import fields
 from orchd.kinds.objects.tabulate.text import (
-    EMPTY,
     NONE,
     SHOWN,
     UNSET,
@@ -22,7 +22,7 @@ from orchd.kinds.objects.tabulate.text import (
 
 
 def service(o: Json, x: Printing) -> Cells:
-    metadata, spec = o["metadata"], o.get("spec") or EMPTY
+    metadata, spec = o["metadata"], fields.spec(o)
     ips = spec.get("clusterIPs") or ([spec["clusterIP"]] if spec.get("clusterIP") else None)
     return [
         metadata["name"],
@@ -40,7 +40,7 @@ def _external(o: Json, spec: Json) -> str:
     if type_ == "ExternalName":
         return str(spec.get("externalName") or "")
     if type_ == "LoadBalancer":
-        balanced = load_balancer(o.get("status") or EMPTY)
+        balanced = load_balancer(fields.status(o))
         return ",".join([*([balanced] if balanced else []), *extra]) or "<pending>"
     return ",".join(extra) or NONE if type_ in ("ClusterIP", "NodePort") else "<unknown>"
 
@@ -83,7 +83,7 @@ def endpoint_slice(o: Json, x: Printing) -> Cells:
 
 
 def ingress(o: Json, x: Printing) -> Cells:
-    metadata, spec = o["metadata"], o.get("spec") or EMPTY
+    metadata, spec = o["metadata"], fields.spec(o)
     rules = spec.get("rules") or ()
     hosts: list[str] = []
     more = False
@@ -96,13 +96,13 @@ def ingress(o: Json, x: Printing) -> Cells:
     if more:
         shown = f"{shown} + {len(rules) - 3} more..."
     return [
-        metadata["name"], spec.get("ingressClassName") or NONE, shown, load_balancer(o.get("status") or EMPTY),
+        metadata["name"], spec.get("ingressClassName") or NONE, shown, load_balancer(fields.status(o)),
         "80, 443" if spec.get("tls") else "80", age_of(o, x),
     ]
 
 
 def ingress_class(o: Json, x: Printing) -> Cells:
-    metadata, spec = o["metadata"], o.get("spec") or EMPTY
+    metadata, spec = o["metadata"], fields.spec(o)
     parameters, shown = spec.get("parameters"), NONE
     if parameters:
         group = parameters.get("apiGroup")
@@ -111,5 +111,5 @@ def ingress_class(o: Json, x: Printing) -> Cells:
 
 
 def network_policy(o: Json, x: Printing) -> Cells:
-    metadata, spec = o["metadata"], o.get("spec") or EMPTY
+    metadata, spec = o["metadata"], fields.spec(o)
     return [metadata["name"], selector(spec.get("podSelector")), age_of(o, x)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from orchd.kinds import fields
 from orchd.kinds.conditions import find_condition
 from orchd.kinds.objects.tabulate.ages import human_duration
 from orchd.kinds.objects.tabulate.text import EMPTY, NONE, UNSET, Cells, Json, Printing, age_of, first_few
@@ -32,10 +33,10 @@ def webhook_configuration(o: Json, x: Printing) -> Cells:
 
 
 def api_service(o: Json, x: Printing) -> Cells:
-    service = (o.get("spec") or EMPTY).get("service")
+    service = fields.spec(o).get("service")
     where = f"{service.get('namespace') or ''}/{service.get('name') or ''}" if service else "Local"
     available = "Unknown"
-    for condition in (o.get("status") or EMPTY).get("conditions") or ():
+    for condition in fields.status(o).get("conditions") or ():
         if condition.get("type") == "Available":
             available = condition.get("status") or ""
             if available != "True" and condition.get("reason"):
@@ -44,7 +45,7 @@ def api_service(o: Json, x: Printing) -> Cells:
 
 
 def signing_request(o: Json, x: Printing) -> Cells:
-    spec, status = o.get("spec") or EMPTY, o.get("status") or EMPTY
+    spec, status = fields.spec(o), fields.status(o)
     types = {condition.get("type") for condition in status.get("conditions") or ()}
     state = "Denied" if "Denied" in types else "Approved" if "Approved" in types else "Pending"
     if "Failed" in types:
@@ -59,7 +60,7 @@ def signing_request(o: Json, x: Printing) -> Cells:
 
 
 def lease(o: Json, x: Printing) -> Cells:
-    return [o["metadata"]["name"], (o.get("spec") or EMPTY).get("holderIdentity") or "", age_of(o, x)]
+    return [o["metadata"]["name"], fields.spec(o).get("holderIdentity") or "", age_of(o, x)]
 
 
 def priority_class(o: Json, x: Printing) -> Cells:
@@ -71,7 +72,7 @@ def runtime_class(o: Json, x: Printing) -> Cells:
 
 
 def pod_security_policy(o: Json, x: Printing) -> Cells:
-    spec = o.get("spec") or EMPTY
+    spec = fields.spec(o)
     rules = [
         (spec.get(name) or EMPTY).get("rule") or ""
         for name in ("seLinux", "runAsUser", "fsGroup", "supplementalGroups")
@@ -84,9 +85,9 @@ def pod_security_policy(o: Json, x: Printing) -> Cells:
 
 
 def flow_schema(o: Json, x: Printing) -> Cells:
-    spec = o.get("spec") or EMPTY
+    spec = fields.spec(o)
     method = (spec.get("distinguisherMethod") or EMPTY).get("type") or NONE
-    condition = find_condition(o.get("status") or EMPTY, "Dangling")
+    condition = find_condition(fields.status(o), "Dangling")
     dangling = "?" if condition is None else condition.get("status") or ""
     return [
         o["metadata"]["name"], (spec.get("priorityLevelConfiguration") or EMPTY).get("name") or "",
@@ -95,7 +96,7 @@ def flow_schema(o: Json, x: Printing) -> Cells:
 
 
 def priority_level(o: Json, x: Printing) -> Cells:
-    spec = o.get("spec") or EMPTY
+    spec = fields.spec(o)
     limited = spec.get("limited")
     queuing = ((limited or EMPTY).get("limitResponse") or EMPTY).get("queuing")
     return [
@@ -111,6 +112,6 @@ def priority_level(o: Json, x: Printing) -> Cells:
 
 
 def storage_version(o: Json, x: Printing) -> Cells:
-    status = o.get("status") or EMPTY
+    status = fields.status(o)
     encodings = [f"{v['apiServerID']}={v['encodingVersion']}" for v in status.get("storageVersions") or ()]
     return [o["metadata"]["name"], status.get("commonEncodingVersion") or UNSET, first_few(encodings) or UNSET, age_of(o, x)]

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from orchd.kinds import fields
 from orchd.kinds.objects.scalars import canonical_quantity
 from orchd.kinds.objects.tabulate.text import EMPTY, NONE, UNSET, Cells, Json, Printing, access_modes, age_of
 
 
 def _class(o: Json, x: Printing) -> str:
     """The storage class; the former annotation takes precedence over the member."""
-    annotations = o["metadata"].get("annotations") or EMPTY
+    annotations = fields.annotations_of(o)
     old = annotations.get(x.dialect("volume.beta.{long}.io/storage-class"))
-    return str((o.get("spec") or EMPTY).get("storageClassName") or "") if old is None else str(old)
+    return str(fields.spec(o).get("storageClassName") or "") if old is None else str(old)
 
 
 def _phase(o: Json) -> str:
     if o["metadata"].get("deletionTimestamp"):
         return "Terminating"
-    return str((o.get("status") or EMPTY).get("phase") or "")
+    return str(fields.status(o).get("phase") or "")
 
 
 def _amount(capacity: Json | None) -> str:
@@ -24,7 +25,7 @@ def _amount(capacity: Json | None) -> str:
 
 
 def volume(o: Json, x: Printing) -> Cells:
-    spec, claim = o.get("spec") or EMPTY, (o.get("spec") or EMPTY).get("claimRef")
+    spec, claim = fields.spec(o), fields.spec(o).get("claimRef")
     return [
         o["metadata"]["name"],
         _amount(spec.get("capacity")),
@@ -33,14 +34,14 @@ def volume(o: Json, x: Printing) -> Cells:
         _phase(o),
         f"{claim.get('namespace') or ''}/{claim.get('name') or ''}" if claim else "",
         _class(o, x),
-        (o.get("status") or EMPTY).get("reason") or "",
+        fields.status(o).get("reason") or "",
         age_of(o, x),
         spec.get("volumeMode") or UNSET,
     ]
 
 
 def claim(o: Json, x: Printing) -> Cells:
-    spec, status = o.get("spec") or EMPTY, o.get("status") or EMPTY
+    spec, status = fields.spec(o), fields.status(o)
     bound = spec.get("volumeName") or ""
     return [
         o["metadata"]["name"],
@@ -72,19 +73,19 @@ def storage_class(o: Json, x: Printing) -> Cells:
 
 
 def attachment(o: Json, x: Printing) -> Cells:
-    spec = o.get("spec") or EMPTY
+    spec = fields.spec(o)
     return [
         o["metadata"]["name"],
         spec.get("attacher") or "",
         (spec.get("source") or EMPTY).get("persistentVolumeName") or "",
         spec.get("nodeName") or "",
-        bool((o.get("status") or EMPTY).get("attached")),
+        bool(fields.status(o).get("attached")),
         age_of(o, x),
     ]
 
 
 def driver(o: Json, x: Printing) -> Cells:
-    spec = o.get("spec") or EMPTY
+    spec = fields.spec(o)
     requests = spec.get("tokenRequests")
     attach = spec.get("attachRequired")
     return [
@@ -100,4 +101,4 @@ def driver(o: Json, x: Printing) -> Cells:
 
 
 def node(o: Json, x: Printing) -> Cells:
-    return [o["metadata"]["name"], len((o.get("spec") or EMPTY).get("drivers") or ()), age_of(o, x)]
+    return [o["metadata"]["name"], len(fields.spec(o).get("drivers") or ()), age_of(o, x)]

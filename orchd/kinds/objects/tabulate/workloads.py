@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from orchd.kinds import fields
 from orchd.kinds.objects.scalars import canonical_quantity
 from orchd.kinds.objects.tabulate.ages import between
 from orchd.kinds.objects.tabulate.text import (
@@ -22,7 +23,7 @@ from orchd.kinds.objects.tabulate.text import (
 
 
 def _parts(o: Json) -> tuple[Json, Json, Json]:
-    return o["metadata"], o.get("spec") or EMPTY, o.get("status") or EMPTY
+    return o["metadata"], fields.spec(o), fields.status(o)
 
 
 def deployment(o: Json, x: Printing) -> Cells:
@@ -66,7 +67,7 @@ def daemon_set(o: Json, x: Printing) -> Cells:
         status.get("numberReady") or 0,
         status.get("updatedNumberScheduled") or 0,
         status.get("numberAvailable") or 0,
-        labels((template.get("spec") or EMPTY).get("nodeSelector")),
+        labels(fields.spec(template).get("nodeSelector")),
         age_of(o, x),
         *containers(template),
         selector(spec.get("selector")),
@@ -104,7 +105,7 @@ def job(o: Json, x: Printing) -> Cells:
 def cron_job(o: Json, x: Printing) -> Cells:
     metadata, spec, status = _parts(o)
     last = status.get("lastScheduleTime")
-    inner = (spec.get("jobTemplate") or EMPTY).get("spec") or EMPTY
+    inner = fields.spec(spec.get("jobTemplate") or EMPTY)
     return [
         metadata["name"], spec.get("schedule") or "", optional_bool(spec.get("suspend")),
         len(status.get("active") or ()), x.age(last) if last else NONE, age_of(o, x),
@@ -114,7 +115,7 @@ def cron_job(o: Json, x: Printing) -> Cells:
 
 def pod_template(o: Json, x: Printing) -> Cells:
     template = o.get("template") or EMPTY
-    return [o["metadata"]["name"], *containers(template), labels((template.get("metadata") or EMPTY).get("labels"))]
+    return [o["metadata"]["name"], *containers(template), labels(fields.metadata(template).get("labels"))]
 
 
 def disruption_budget(o: Json, x: Printing) -> Cells:

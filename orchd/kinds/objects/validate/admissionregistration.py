@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from orchd.kinds.gotext.structs import dump
@@ -17,28 +18,64 @@ from orchd.kinds.objects.validate.webhooks import client
 REVIEW_VERSIONS: Final = ("v1", "v1beta1")
 _OPERATIONS: Final = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
 _SCOPES: Final = ("*", "Cluster", "Namespaced")
+_NO_SIDE_EFFECTS: Final = ("None", "NoneOnDryRun")
+_SIDE_EFFECTS: Final = (*_NO_SIDE_EFFECTS, "Some", "Unknown")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rules:
+    """Rules that v1 has and v1beta1 has not, and that a change of a configuration which breaks them need not follow.
+
+    `lenient`: review versions may all be unknown.
+    """
+
+    side_effects: tuple[str, ...] = _NO_SIDE_EFFECTS
+    unique_names: bool = True
+    lenient: bool = False
 
 
 def create(value: Object, report: Report) -> None:
-    _webhooks(value, report, lenient=False)
+    _webhooks(value, report, _Rules())
+
+
+def create_v1beta1(value: Object, report: Report) -> None:
+    """Validate a new configuration sent as v1beta1: any side effects, and several webhooks of one name."""
+    _webhooks(value, report, _Rules(side_effects=_SIDE_EFFECTS, unique_names=False))
 
 
 def update(value: Object, old: Object, report: Report) -> None:
-    """Validate a change. Unknown review versions are accepted if the stored configuration has them."""
-    known = set(REVIEW_VERSIONS)
-    lenient = any(not known & set(h.get("admissionReviewVersions") or ()) for h in old.get("webhooks") or ())
-    _webhooks(value, report, lenient=lenient)
+    """Validate a change. What v1 or this release rejects is accepted if the stored configuration has it."""
+    hooks = old.get("webhooks") or ()
+    names = [hook.get("name") for hook in hooks]
+    harmless = all(hook.get("sideEffects") in _NO_SIDE_EFFECTS for hook in hooks)
+    rules = _Rules(
+        side_effects=_NO_SIDE_EFFECTS if harmless else _SIDE_EFFECTS,
+        unique_names=len(names) == len(set(names)),
+        lenient=_unknown_reviews(old),
+    )
+    _webhooks(value, report, rules)
 
 
-def _webhooks(value: Object, report: Report, *, lenient: bool) -> None:
-    meta.create(value.get("metadata") or {}, report, namespaced=False, name_rule=subdomain_name, core=False)
+def update_v1beta1(value: Object, old: Object, report: Report) -> None:
+    """As `update`, by the rules of `create_v1beta1`."""
+    _webhooks(value, report, _Rules(side_effects=_SIDE_EFFECTS, unique_names=False, lenient=_unknown_reviews(old)))
+
+
+def _unknown_reviews(value: Object) -> bool:
+    """True if a webhook of a configuration accepts no review version that the server sends."""
+    sent = set(REVIEW_VERSIONS)
+    return any(not sent & set(hook.get("admissionReviewVersions") or ()) for hook in value.get("webhooks") or ())
+
+
+def _webhooks(value: Object, report: Report, rules: _Rules) -> None:
+    meta.create(value, report, namespaced=False, name_rule=subdomain_name, core=False)
     names: set[str] = set()
     for i, hook in enumerate(value.get("webhooks") or ()):
         at = root("webhooks")[i]
-        _webhook(hook, at, report)
-        review_versions(hook.get("admissionReviewVersions") or [], at / "admissionReviewVersions", report, lenient=lenient)
+        _webhook(hook, at, report, rules.side_effects)
+        review_versions(hook.get("admissionReviewVersions") or [], at / "admissionReviewVersions", report, lenient=rules.lenient)
         name = hook.get("name") or ""
-        if name:
+        if name and rules.unique_names:
             if name in names:
                 report.duplicate(at / "name", name)
             names.add(name)
@@ -57,7 +94,7 @@ def review_versions(versions: list[str], at: Path, report: Report, *, lenient: b
         report.invalid(at, versions, f"must include at least one of {', '.join(REVIEW_VERSIONS)}")
 
 
-def _webhook(hook: Object, at: Path, report: Report) -> None:
+def _webhook(hook: Object, at: Path, report: Report, side_effects: tuple[str, ...]) -> None:
     name = hook.get("name") or ""
     if name:
         _joined(at / "name", name, fully_qualified(name), report)
@@ -69,9 +106,9 @@ def _webhook(hook: Object, at: Path, report: Report) -> None:
     _one_of(hook.get("matchPolicy"), ("Equivalent", "Exact"), at / "matchPolicy", report)
     effects = hook.get("sideEffects")
     if effects is None:
-        report.required(at / "sideEffects", "must specify one of None, NoneOnDryRun")
+        report.required(at / "sideEffects", f"must specify one of {', '.join(side_effects)}")
     else:
-        _one_of(effects, ("None", "NoneOnDryRun"), at / "sideEffects", report)
+        _one_of(effects, side_effects, at / "sideEffects", report)
     seconds = hook.get("timeoutSeconds")
     if seconds is not None and not 1 <= seconds <= 30:
         report.invalid(at / "timeoutSeconds", seconds, "the timeout value must be between 1 and 30 seconds")

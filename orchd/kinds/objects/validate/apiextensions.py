@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
+from orchd.kinds import fields
 from orchd.kinds.conditions import is_true
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.gotext.values import GoText
@@ -36,8 +37,8 @@ _NOT_WEBHOOK: Final = "should not be set when strategy is not set to Webhook"
 
 def create(value: Object, report: Report, *, old_form: bool = False) -> None:
     """Validate a new definition. `old_form`: it was sent in v1beta1, which has weaker rules."""
-    metadata, spec = value.get("metadata") or {}, value.get("spec") or {}
-    _metadata(metadata, spec, report)
+    metadata, spec = fields.metadata(value), fields.spec(value)
+    _metadata(value, spec, report)
     _spec(spec, report, beta(None, (), report.dialect) if old_form else Options(), known_reviews=True)
     _status(value, report)
     _stored_versions(value, report)
@@ -46,7 +47,7 @@ def create(value: Object, report: Report, *, old_form: bool = False) -> None:
         _preserves(spec, report)
 
 
-def _metadata(metadata: Object, spec: Object, report: Report) -> None:
+def _metadata(value: Object, spec: Object, report: Report) -> None:
     wanted = f"{(spec.get('names') or {}).get('plural') or ''}.{spec.get('group') or ''}"
 
     def rule(name: str, prefix: bool) -> list[str]:
@@ -55,7 +56,7 @@ def _metadata(metadata: Object, spec: Object, report: Report) -> None:
             wrong.append('must be spec.names.plural+"."+spec.group')
         return wrong
 
-    meta.create(metadata, report, namespaced=False, name_rule=rule, core=False)
+    meta.create(value, report, namespaced=False, name_rule=rule, core=False)
 
 
 def _preserves(spec: Object, report: Report) -> None:
@@ -293,16 +294,16 @@ def _conversion(conversion: Object, at: Path, report: Report, *, known_reviews: 
 
 
 def _status(value: Object, report: Report) -> None:
-    _names((value.get("status") or {}).get("acceptedNames") or {}, STATUS / "acceptedNames", report)
+    _names(fields.status(value).get("acceptedNames") or {}, STATUS / "acceptedNames", report)
 
 
 def _stored_versions(value: Object, report: Report) -> None:
-    stored = (value.get("status") or {}).get("storedVersions") or []
+    stored = fields.status(value).get("storedVersions") or []
     at = STATUS / "storedVersions"
     if not stored:
         report.invalid(at, dump("[]string", None), "must have at least one stored version")
         return
-    versions = (value.get("spec") or {}).get("versions") or []
+    versions = fields.spec(value).get("versions") or []
     names = [v.get("name") for v in versions]
     for i, version in enumerate(versions):
         if version.get("storage") and names[i] not in stored:
@@ -321,8 +322,8 @@ def _print_version(versions: list[Object], index: int) -> GoText:
 
 def update(value: Object, old: Object, report: Report, *, old_form: bool = False) -> None:
     """Validate a change. `old_form`: the definition was sent in v1beta1."""
-    spec, before = value.get("spec") or {}, old.get("spec") or {}
-    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report, core=False)
+    spec, before = fields.spec(value), fields.spec(old)
+    meta.update(value, old, report, core=False)
     schemas = [_schema_of(version) for version in before.get("versions") or ()]
     # A definition that satisfies a rule must continue to.
     fine = all(schema is not None and is_fine(schema, report.settings) for schema in schemas)
@@ -342,7 +343,7 @@ def update(value: Object, old: Object, report: Report, *, old_form: bool = False
     _stored_versions(value, report)
     if old_form:
         return
-    check_approval(value.get("metadata") or {}, spec, report, old.get("metadata") or {})
+    check_approval(fields.metadata(value), spec, report, fields.metadata(old))
     if not before.get("preserveUnknownFields"):
         _preserves(spec, report)
 
@@ -352,10 +353,10 @@ def _name(spec: Object, member: str) -> Any:
 
 
 def _is_established(value: Object) -> bool:
-    return is_true(value.get("status") or {}, "Established")
+    return is_true(fields.status(value), "Established")
 
 
 def update_status(value: Object, old: Object, report: Report) -> None:
     """Validate a change of the status. Stored versions may be removed, which ends migrations."""
-    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report, core=False)
+    meta.update(value, old, report, core=False)
     _status(value, report)

@@ -6,6 +6,7 @@ import base64
 import binascii
 from collections.abc import Sequence
 
+from orchd.kinds import fields
 from orchd.kinds.gotext.values import quote
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
@@ -15,7 +16,7 @@ from orchd.kinds.objects.validate.report import Report
 
 
 def create(value: Object, report: Report) -> None:
-    metadata, spec = value.get("metadata") or {}, value.get("spec") or {}
+    spec = fields.spec(value)
     group, version = spec.get("group") or "", spec.get("version") or ""
     required = f"{version}.{group}"
 
@@ -25,7 +26,7 @@ def create(value: Object, report: Report) -> None:
             return wrong
         return [f'must be `spec.version+"."+spec.group`: {quote(required)}']
 
-    meta.create(metadata, report, namespaced=False, name_rule=rule, core=False)
+    meta.create(value, report, namespaced=False, name_rule=rule, core=False)
     if not group:
         if version != "v1":
             report.required(SPEC / "group", report.dialect("only v1 may have an empty group and it better be legacy {short}"))
@@ -70,13 +71,13 @@ def _size(encoded: str) -> int:
 
 
 def update(value: Object, old: Object, report: Report) -> None:
-    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report, core=False)
+    meta.update(value, old, report, core=False)
     create(value, report)
 
 
 def update_status(value: Object, old: Object, report: Report) -> None:
-    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report, core=False)
-    for i, condition in enumerate((value.get("status") or {}).get("conditions") or ()):
+    meta.update(value, old, report, core=False)
+    for i, condition in enumerate(fields.status(value).get("conditions") or ()):
         if condition.get("status") not in ("True", "False", "Unknown"):
             at = (STATUS / "conditions")[i] / "status"
             report.unsupported(at, condition.get("status") or "", ("True", "False", "Unknown"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from orchd.kinds import fields
 from orchd.kinds.digits import integer
 from orchd.kinds.gotext import differences
 from orchd.kinds.gotext.structs import dump
@@ -33,15 +34,11 @@ _STATEFUL_CHANGEABLE: Final = ("replicas", "template", "updateStrategy", "persis
 
 
 def _metadata(value: Object, report: Report) -> None:
-    meta.create(value.get("metadata") or {}, report, namespaced=True, name_rule=subdomain_name)
-
-
-def _meta_update(value: Object, old: Object, report: Report) -> None:
-    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
+    meta.create(value, report, namespaced=True, name_rule=subdomain_name)
 
 
 def _same_selector(value: Object, old: Object, report: Report) -> None:
-    new, before = (value.get("spec") or {}).get("selector"), (old.get("spec") or {}).get("selector")
+    new, before = fields.spec(value).get("selector"), fields.spec(old).get("selector")
     if new != before:
         report.invalid(SPEC / "selector", shown_selector(new), "field is immutable")
 
@@ -52,7 +49,7 @@ def create_deployment(value: Object, report: Report) -> None:
 
 
 def _deployment(value: Object, report: Report) -> None:
-    spec, annotations = value.get("spec") or {}, (value.get("metadata") or {}).get("annotations") or {}
+    spec, annotations = fields.spec(value), fields.annotations_of(value)
     rollback: str = annotations.get(_ROLLBACK) or ""
     nonnegative(spec, ("replicas",), SPEC, report)
     chosen = spec.get("selector")
@@ -93,14 +90,14 @@ def _deployment_strategy(strategy: Object, at: Path, report: Report) -> None:
 
 
 def update_deployment(value: Object, old: Object, report: Report) -> None:
-    _meta_update(value, old, report)
+    meta.update(value, old, report)
     _deployment(value, report)
     _same_selector(value, old, report)
 
 
 def update_deployment_status(value: Object, old: Object, report: Report) -> None:
-    _meta_update(value, old, report)
-    status = value.get("status") or {}
+    meta.update(value, old, report)
+    status = fields.status(value)
     nonnegative(
         status,
         (
@@ -111,7 +108,7 @@ def update_deployment_status(value: Object, old: Object, report: Report) -> None
     )
     workloads.at_most_replicas(status, ("updatedReplicas", "readyReplicas", "availableReplicas"), STATUS, report)
     _available(status, report)
-    workloads.collisions(status, old.get("status") or {}, STATUS, report)
+    workloads.collisions(status, fields.status(old), STATUS, report)
 
 
 def _available(status: Object, report: Report) -> None:
@@ -121,7 +118,7 @@ def _available(status: Object, report: Report) -> None:
 
 def create_replica_set(value: Object, report: Report) -> None:
     _metadata(value, report)
-    _replica_set(value.get("spec") or {}, report)
+    _replica_set(fields.spec(value), report)
 
 
 def _replica_set(spec: Object, report: Report) -> None:
@@ -136,15 +133,15 @@ def _replica_set(spec: Object, report: Report) -> None:
 
 def update_replica_set(value: Object, old: Object, report: Report) -> None:
     create_replica_set(value, report)
-    _meta_update(value, old, report)
-    _replica_set(value.get("spec") or {}, report)
+    meta.update(value, old, report)
+    _replica_set(fields.spec(value), report)
     _same_selector(value, old, report)
 
 
 def update_replica_set_status(value: Object, old: Object, report: Report) -> None:
     """The rules for replica sets and replication controllers."""
-    _meta_update(value, old, report)
-    status = value.get("status") or {}
+    meta.update(value, old, report)
+    status = fields.status(value)
     members = ("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration")
     nonnegative(status, members, STATUS, report)
     workloads.at_most_replicas(status, members[1:4], STATUS, report)
@@ -153,7 +150,7 @@ def update_replica_set_status(value: Object, old: Object, report: Report) -> Non
 
 def create_replication_controller(value: Object, report: Report) -> None:
     _metadata(value, report)
-    _replication_controller(value.get("spec") or {}, report)
+    _replication_controller(fields.spec(value), report)
 
 
 def _replication_controller(spec: Object, report: Report) -> None:
@@ -171,13 +168,13 @@ def _replication_controller(spec: Object, report: Report) -> None:
 
 def update_replication_controller(value: Object, old: Object, report: Report) -> None:
     create_replication_controller(value, report)
-    _meta_update(value, old, report)
-    _replication_controller(value.get("spec") or {}, report)
+    meta.update(value, old, report)
+    _replication_controller(fields.spec(value), report)
 
 
 def create_daemon_set(value: Object, report: Report) -> None:
     _metadata(value, report)
-    _daemon_set(value.get("spec") or {}, report)
+    _daemon_set(fields.spec(value), report)
 
 
 def _daemon_set(spec: Object, report: Report) -> None:
@@ -226,14 +223,14 @@ def _daemon_strategy(strategy: Object, at: Path, report: Report) -> None:
 
 def update_daemon_set(value: Object, old: Object, report: Report) -> None:
     create_daemon_set(value, report)
-    _meta_update(value, old, report)
-    _daemon_set(value.get("spec") or {}, report)
+    meta.update(value, old, report)
+    _daemon_set(fields.spec(value), report)
     _same_selector(value, old, report)
 
 
 def update_daemon_set_status(value: Object, old: Object, report: Report) -> None:
-    _meta_update(value, old, report)
-    status = value.get("status") or {}
+    meta.update(value, old, report)
+    status = fields.status(value)
     nonnegative(
         status,
         (
@@ -242,12 +239,12 @@ def update_daemon_set_status(value: Object, old: Object, report: Report) -> None
         ),
         STATUS, report,
     )
-    workloads.collisions(status, old.get("status") or {}, STATUS, report)
+    workloads.collisions(status, fields.status(old), STATUS, report)
 
 
 def create_stateful_set(value: Object, report: Report) -> None:
     _metadata(value, report)
-    spec = value.get("spec") or {}
+    spec = fields.spec(value)
     policy = spec.get("podManagementPolicy") or ""
     if not policy:
         report.required(SPEC / "podManagementPolicy")
@@ -267,11 +264,11 @@ def create_stateful_set(value: Object, report: Report) -> None:
         if chosen is None or not is_empty(chosen):
             workloads.agrees(chosen, body, _TEMPLATE, report)
         # The pod spec is validated when pods are created: only then do claims become volumes.
-        metadata = body.get("metadata") or {}
+        metadata = fields.metadata(body)
         labels(metadata.get("labels"), _TEMPLATE / "labels", report)
         meta.annotation_rules(metadata.get("annotations") or {}, _TEMPLATE / "annotations", report)
         given = metadata.get("annotations") or {}
-        podannotations.annotation_rules(given, body.get("spec") or {}, _TEMPLATE / "annotations", report)
+        podannotations.annotation_rules(given, fields.spec(body), _TEMPLATE / "annotations", report)
     else:
         report.invalid(SPEC / "selector", shown_selector(chosen), "")
     workloads.restarts_always(body, "StatefulSet", _TEMPLATE, report)
@@ -298,8 +295,8 @@ def _stateful_strategy(strategy: Object, at: Path, report: Report) -> None:
 
 def update_stateful_set(value: Object, old: Object, report: Report) -> None:
     create_stateful_set(value, report)
-    _meta_update(value, old, report)
-    new, before = value.get("spec") or {}, old.get("spec") or {}
+    meta.update(value, old, report)
+    new, before = fields.spec(value), fields.spec(old)
     waits = report.settings.feature("StatefulSetMinReadySeconds")
     changeable = (*_STATEFUL_CHANGEABLE, "minReadySeconds") if waits else _STATEFUL_CHANGEABLE
     if any(not differences.same(new.get(k), before.get(k)) for k in {*new, *before} if k not in changeable):
@@ -308,7 +305,7 @@ def update_stateful_set(value: Object, old: Object, report: Report) -> None:
 
 
 def update_stateful_set_status(value: Object, old: Object, report: Report) -> None:
-    status = value.get("status") or {}
+    status = fields.status(value)
     waits = report.settings.feature("StatefulSetMinReadySeconds")
     members: tuple[str, ...] = ("replicas", "readyReplicas", "currentReplicas", "updatedReplicas")
     members = (*members, "availableReplicas") if waits else members
@@ -316,8 +313,8 @@ def update_stateful_set_status(value: Object, old: Object, report: Report) -> No
     workloads.at_most_replicas(status, members[1:], STATUS, report)
     if waits:
         _available(status, report)
-    _meta_update(value, old, report)
-    workloads.collisions(status, old.get("status") or {}, STATUS, report)
+    meta.update(value, old, report)
+    workloads.collisions(status, fields.status(old), STATUS, report)
 
 
 def create_controller_revision(value: Object, report: Report) -> None:
@@ -328,7 +325,7 @@ def create_controller_revision(value: Object, report: Report) -> None:
 
 
 def update_controller_revision(value: Object, old: Object, report: Report) -> None:
-    _meta_update(value, old, report)
+    meta.update(value, old, report)
     create_controller_revision(value, report)
     if text_of(value.get("data")) != text_of(old.get("data")):
         report.invalid(root("data"), _unknown(value.get("data")), "field is immutable")

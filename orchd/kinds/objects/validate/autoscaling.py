@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
+from orchd.kinds import fields
 from orchd.kinds.gotext.structs import quantity
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.conversions.autoscalers import behavior_from_note, metric_from_old
@@ -26,30 +27,30 @@ _MAX_PERIOD: Final = 1800
 
 
 def create(value: Object, report: Report) -> None:
-    meta.create(value.get("metadata") or {}, report, namespaced=True, name_rule=subdomain_name)
+    meta.create(value, report, namespaced=True, name_rule=subdomain_name)
     _spec(_internal(value, report), report)
 
 
 def update(value: Object, old: Object, report: Report) -> None:
-    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
-    _spec(_internal(value, report), report, was_zero=(old.get("spec") or {}).get("minReplicas") == 0)
+    meta.update(value, old, report)
+    _spec(_internal(value, report), report, was_zero=fields.spec(old).get("minReplicas") == 0)
 
 
 def update_status(value: Object, old: Object, report: Report) -> None:
-    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
+    meta.update(value, old, report)
     for member in ("currentReplicas", "desiredReplicas"):
-        report.nonnegative(STATUS / member, (value.get("status") or {}).get(member))
+        report.nonnegative(STATUS / member, fields.status(value).get(member))
 
 
 def _internal(value: Object, report: Report) -> Object:
     """The spec in the form of v2. In v1, fields that it lacks are in annotations."""
-    spec: Object = value.get("spec") or {}
+    spec: Object = fields.spec(value)
     version = (value.get("apiVersion") or "").rpartition("/")[2]
     if version == "v2beta1":
         return {**spec, "metrics": [metric_from_old(m) for m in spec.get("metrics") or ()]}
     if version != "v1":
         return spec
-    annotations = (value.get("metadata") or {}).get("annotations") or {}
+    annotations = fields.annotations_of(value)
     metrics = [metric_from_old(m) for m in _parse_annotation(annotations.get(report.dialect(_METRICS)), list)]
     share = spec.get("targetCPUUtilizationPercentage")
     if share is not None:
@@ -236,9 +237,9 @@ def _rules(rules: Object, at: Path, report: Report) -> None:
 
 def scale(value: Object, report: Report) -> None:
     """Validate a Scale."""
-    metadata = value.get("metadata") or {}
-    meta.create(metadata, report, namespaced=bool(metadata.get("namespace")), name_rule=subdomain_name)
-    report.nonnegative(SPEC / "replicas", (value.get("spec") or {}).get("replicas"))
+    metadata = fields.metadata(value)
+    meta.create(value, report, namespaced=bool(metadata.get("namespace")), name_rule=subdomain_name)
+    report.nonnegative(SPEC / "replicas", fields.spec(value).get("replicas"))
 
 
 def update_scale(value: Object, old: Object, report: Report) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from orchd.kinds import fields
+from orchd.kinds.cron import ScheduleError, parse
 from orchd.kinds.gotext import differences
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.gotext.values import GoText, interface
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.core import pods
-from orchd.kinds.objects.validate.cron import schedule_error
 from orchd.kinds.objects.validate.names import label, subdomain_name
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, STATUS, Path
 from orchd.kinds.objects.validate.report import Report
@@ -24,8 +25,8 @@ TRACKING: Final = "batch.{long}.io/job-tracking"
 
 
 def create_job(job: Object, report: Report, *, may_be_tracked: bool | None = None) -> None:
-    metadata, spec = job.get("metadata") or {}, job.get("spec") or {}
-    meta.create(metadata, report, namespaced=True, name_rule=subdomain_name)
+    metadata, spec = fields.metadata(job), fields.spec(job)
+    meta.create(job, report, namespaced=True, name_rule=subdomain_name)
     _generated_selector(metadata, spec, report)
     _job(spec, SPEC, report)
     if may_be_tracked is None:
@@ -48,7 +49,7 @@ def _generated_selector(metadata: Object, spec: Object, report: Report) -> None:
     uid = metadata.get("uid") or ""
     if not uid:
         report.required(METADATA / "uid")
-    given = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
+    given = fields.labels(spec.get("template") or {})
     at = SPEC / "template" / "metadata" / "labels"
     expected = {"controller-uid": uid, "job-name": metadata.get("name") or ""}
     for key, wanted in expected.items():
@@ -85,7 +86,7 @@ def _job_body(spec: Object, at: Path, report: Report) -> None:
                 report.invalid(at / "parallelism", spec["parallelism"], why)
     template = spec.get("template") or {}
     pods.template(template, at / "template", report)
-    policy, at = (template.get("spec") or {}).get("restartPolicy") or "", at / "template" / "spec" / "restartPolicy"
+    policy, at = fields.spec(template).get("restartPolicy") or "", at / "template" / "spec" / "restartPolicy"
     if policy in ("", "Always"):
         report.required(at, 'valid values: "OnFailure", "Never"')
     elif policy not in ("OnFailure", "Never"):
@@ -93,14 +94,14 @@ def _job_body(spec: Object, at: Path, report: Report) -> None:
 
 
 def _is_tracked(job: Object, report: Report) -> bool:
-    return report.dialect(TRACKING) in ((job.get("metadata") or {}).get("annotations") or ())
+    return report.dialect(TRACKING) in (fields.metadata(job).get("annotations") or ())
 
 
 def update_job(job: Object, old: Object, report: Report) -> None:
     # Tracking with finalizers is decided when a job is created.
     create_job(job, report, may_be_tracked=_is_tracked(old, report))
-    meta.update(job.get("metadata") or {}, old.get("metadata") or {}, report)
-    spec, before = job.get("spec") or {}, old.get("spec") or {}
+    meta.update(job, old, report)
+    spec, before = fields.spec(job), fields.spec(old)
     _job(spec, SPEC, report)
     report.immutable(SPEC / "completions", spec.get("completions"), before.get("completions"))
     if not differences.same(spec.get("selector"), before.get("selector")):
@@ -112,7 +113,7 @@ def update_job(job: Object, old: Object, report: Report) -> None:
 def _template_kept(spec: Object, before: Object, old: Object, report: Report) -> None:
     """Validate that the template is unchanged. Scheduling directives of a suspended job that never started may change."""
     new, was = spec.get("template") or {}, before.get("template") or {}
-    never_started = before.get("suspend") and not (old.get("status") or {}).get("startTime")
+    never_started = before.get("suspend") and not fields.status(old).get("startTime")
     if never_started and report.settings.feature("JobMutableNodeSchedulingDirectives"):
         new, was = _without_placement(new), _without_placement(was)
     if not differences.same(new, was):
@@ -120,7 +121,7 @@ def _template_kept(spec: Object, before: Object, old: Object, report: Report) ->
 
 
 def _without_placement(template: Object) -> Object:
-    body, metadata = dict(template.get("spec") or {}), dict(template.get("metadata") or {})
+    body, metadata = dict(fields.spec(template)), dict(fields.metadata(template))
     for member in ("nodeSelector", "tolerations"):
         body.pop(member, None)
     if body.get("affinity"):
@@ -131,8 +132,8 @@ def _without_placement(template: Object) -> Object:
 
 
 def update_job_status(job: Object, old: Object, report: Report) -> None:
-    meta.update(job.get("metadata") or {}, old.get("metadata") or {}, report)
-    status = job.get("status") or {}
+    meta.update(job, old, report)
+    status = fields.status(job)
     nonnegative(status, ("active", "succeeded", "failed", "ready"), STATUS, report)
     seen: set[str] = set()
     for member in ("succeeded", "failed"):
@@ -146,8 +147,8 @@ def update_job_status(job: Object, old: Object, report: Report) -> None:
 
 
 def create_cron_job(value: Object, report: Report) -> None:
-    metadata, spec = value.get("metadata") or {}, value.get("spec") or {}
-    meta.create(metadata, report, namespaced=True, name_rule=subdomain_name)
+    metadata, spec = fields.metadata(value), fields.spec(value)
+    meta.create(value, report, namespaced=True, name_rule=subdomain_name)
     _cron_job(spec, report)
     name = metadata.get("name") or ""
     if len(name) > 52:
@@ -160,16 +161,17 @@ def _cron_job(spec: Object, report: Report) -> None:
     if not schedule:
         report.required(SPEC / "schedule")
     else:
-        wrong = schedule_error(schedule)
-        if wrong:
-            report.invalid(SPEC / "schedule", schedule, wrong)
+        try:
+            parse(schedule)
+        except ScheduleError as error:
+            report.invalid(SPEC / "schedule", schedule, str(error))
     nonnegative(spec, ("startingDeadlineSeconds",), SPEC, report)
     policy = spec.get("concurrencyPolicy") or ""
     if not policy:
         report.required(SPEC / "concurrencyPolicy")
     elif policy not in ("Allow", "Forbid", "Replace"):
         report.unsupported(SPEC / "concurrencyPolicy", policy, ("Allow", "Forbid", "Replace"))
-    job, at = (spec.get("jobTemplate") or {}).get("spec") or {}, SPEC / "jobTemplate" / "spec"
+    job, at = fields.spec(spec.get("jobTemplate") or {}), SPEC / "jobTemplate" / "spec"
     _job_body(job, at, report)
     if job.get("selector") is not None:
         report.invalid(at / "selector", shown_selector(job["selector"]), "`selector` will be auto-generated")
@@ -179,9 +181,5 @@ def _cron_job(spec: Object, report: Report) -> None:
 
 
 def update_cron_job(value: Object, old: Object, report: Report) -> None:
-    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
-    _cron_job(value.get("spec") or {}, report)
-
-
-def update_meta_only(value: Object, old: Object, report: Report) -> None:
-    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
+    meta.update(value, old, report)
+    _cron_job(fields.spec(value), report)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from orchd.kinds import fields
 from orchd.kinds.gotext.values import GoText, quote
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
@@ -39,9 +40,9 @@ def create(value: Object, report: Report) -> None:
 
 def _whole(value: Object, old: Object | None, report: Report) -> None:
     """The rules for a request. Errors that the stored request has already are accepted."""
-    meta.create(value.get("metadata") or {}, report, namespaced=False, name_rule=path_segment)
-    spec, before = value.get("spec") or {}, {} if old is None else old.get("spec") or {}
-    status, had = value.get("status") or {}, {} if old is None else old.get("status") or {}
+    meta.create(value, report, namespaced=False, name_rule=path_segment)
+    spec, before = fields.spec(value), {} if old is None else fields.spec(old)
+    status, had = fields.status(value), {} if old is None else fields.status(old)
     _request(spec.get("request"), report)
     usages = spec.get("usages") or []
     if not usages:
@@ -186,7 +187,7 @@ def update_status(value: Object, old: Object, report: Report) -> None:
 
 def _update(value: Object, old: Object, report: Report, *, approval: bool, signing: bool) -> None:
     _whole(value, old, report)
-    status, stored = value.get("status") or {}, old.get("status") or {}
+    status, stored = fields.status(value), fields.status(old)
     now, before = _count(status), _count(stored)
     for kind in ("Approved", "Denied", "Failed"):
         if now.get(kind, 0) < before.get(kind, 0):
@@ -199,7 +200,7 @@ def _update(value: Object, old: Object, report: Report, *, approval: bool, signi
             report.forbidden(STATUS / "certificate", "updates may not set certificate content")
         elif stored.get("certificate"):
             report.forbidden(STATUS / "certificate", "updates may not modify existing certificate content")
-    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
+    meta.update(value, old, report)
 
 
 def _count(status: Object) -> dict[str, int]:

@@ -43,8 +43,7 @@ def validate_create(obj: Object, resource: Resource, settings: ObjectSettings) -
         rule(obj, report)
     if not report.causes and resource.stored and not rules.own_metadata:
         # The rules for the metadata of every kind apply once the kind's own rules found no error.
-        metadata = obj.get("metadata") or {}
-        meta.create(metadata, report, namespaced=resource.namespaced, name_rule=names.path_segment, core=False)
+        meta.create(obj, report, namespaced=resource.namespaced, name_rule=names.path_segment, core=False)
     return report.causes
 
 
@@ -61,9 +60,8 @@ def validate_update(
         )
     if resource.stored:
         # The rules for every kind are applied first, and again with the kind's own rules.
-        metadata = obj.get("metadata") or {}
-        meta.create(metadata, report, namespaced=resource.namespaced, name_rule=names.path_segment, core=False)
-        meta.update(metadata, old.get("metadata") or {}, report, core=False)
+        meta.create(obj, report, namespaced=resource.namespaced, name_rule=names.path_segment, core=False)
+        meta.update(obj, old, report, core=False)
     name = resource.row.validation.update
     if subresource:
         described = resource.subresources.get(subresource)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from orchd.kinds import fields
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
@@ -49,7 +50,7 @@ FIXED_LEVELS: Final[dict[str, Object]] = {
 
 
 def create_schema(value: Object, report: Report) -> None:
-    meta.create(value.get("metadata") or {}, report, namespaced=False, name_rule=subdomain_name)
+    meta.create(value, report, namespaced=False, name_rule=subdomain_name)
     _schema(value, report)
 
 
@@ -58,7 +59,7 @@ def update_schema(value: Object, old: Object, report: Report) -> None:
 
 
 def _schema(value: Object, report: Report) -> None:
-    name, spec = (value.get("metadata") or {}).get("name") or "", value.get("spec") or {}
+    name, spec = fields.metadata(value).get("name") or "", fields.spec(value)
     precedence = spec.get("matchingPrecedence") or 0
     if precedence <= 0:
         report.invalid(SPEC / "matchingPrecedence", precedence, "must be a positive value")
@@ -189,8 +190,8 @@ def _path_rule(rule: Object, at: Path, report: Report) -> None:
 
 
 def create_level(value: Object, report: Report) -> None:
-    meta.create(value.get("metadata") or {}, report, namespaced=False, name_rule=subdomain_name)
-    name, spec = (value.get("metadata") or {}).get("name") or "", value.get("spec") or {}
+    meta.create(value, report, namespaced=False, name_rule=subdomain_name)
+    name, spec = fields.metadata(value).get("name") or "", fields.spec(value)
     kind, limited = spec.get("type") or "", spec.get("limited")
     if (name == "exempt") != (kind == "Exempt"):
         report.invalid(SPEC / "type", kind, "type must be 'Exempt' if and only if name is 'exempt'")
@@ -216,7 +217,7 @@ def update_level(value: Object, old: Object, report: Report) -> None:
 
 def update_status(value: Object, old: Object, report: Report) -> None:
     seen: set[str] = set()
-    for i, condition in enumerate((value.get("status") or {}).get("conditions") or ()):
+    for i, condition in enumerate(fields.status(value).get("conditions") or ()):
         kind, at = condition.get("type") or "", (STATUS / "conditions")[i]
         if kind in seen:
             report.duplicate(at / "type", kind)

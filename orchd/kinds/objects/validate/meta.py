@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from orchd.kinds.catalog import split_group_version
+from orchd.kinds.fields import metadata
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.gotext.values import GoText, show
 from orchd.kinds.jsonvalues import Object
@@ -23,9 +24,10 @@ STANDARD_FINALIZERS: Final = ("{long}", "orphan", "foregroundDeletion")
 
 
 def create(
-    meta: Object, report: Report, *, namespaced: bool, name_rule: NameRule, at: Path = METADATA, core: bool = True,
+    obj: Object, report: Report, *, namespaced: bool, name_rule: NameRule, at: Path = METADATA, core: bool = True,
 ) -> None:
     """Validate metadata of a new object. `core` adds the rule for finalizers that most kinds have."""
+    meta = metadata(obj)
     generate = meta.get("generateName")
     if generate:
         report.invalids(at / "generateName", generate, name_rule(generate, True))
@@ -73,9 +75,10 @@ def _common(meta: Object, at: Path, report: Report) -> None:
         owner_references(meta["ownerReferences"], at / "ownerReferences", report)
 
 
-def update(meta: Object, old: Object, report: Report, *, at: Path = METADATA, core: bool = True) -> None:
+def update(new: Object, current: Object, report: Report, *, at: Path = METADATA, core: bool = True) -> None:
     """Validate metadata of a change. Fields that the write sequence carries over (creation time, deletion time once set,
     resource version) are not compared."""
+    meta, old = metadata(new), metadata(current)
     if old.get("deletionTimestamp"):
         have = old.get("finalizers") or ()
         added = [f for f in meta.get("finalizers") or () if f not in have]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from orchd.kinds import fields
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
@@ -34,15 +35,15 @@ CLASS_ANNOTATION: Final = "{long}.io/ingress.class"
 
 
 def create_policy(value: Object, report: Report) -> None:
-    meta.create(value.get("metadata") or {}, report, namespaced=True, name_rule=subdomain_name)
-    _policy(value.get("spec") or {}, report)
+    meta.create(value, report, namespaced=True, name_rule=subdomain_name)
+    _policy(fields.spec(value), report)
 
 
 def update_policy(value: Object, old: Object, report: Report) -> None:
     # The spec is validated twice, as in the reference.
     create_policy(value, report)
-    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
-    _policy(value.get("spec") or {}, report)
+    meta.update(value, old, report)
+    _policy(fields.spec(value), report)
 
 
 def _policy(spec: Object, report: Report) -> None:
@@ -118,8 +119,8 @@ def _block(block: Object, at: Path, report: Report) -> None:
 
 
 def create_ingress(value: Object, report: Report) -> None:
-    metadata, spec = value.get("metadata") or {}, value.get("spec") or {}
-    _ingress(metadata, spec, report)
+    metadata, spec = fields.metadata(value), fields.spec(value)
+    _ingress(value, report)
     key = report.dialect(CLASS_ANNOTATION)
     given = (metadata.get("annotations") or {}).get(key)
     if given is not None and spec.get("ingressClassName") is not None:
@@ -127,19 +128,19 @@ def create_ingress(value: Object, report: Report) -> None:
 
 
 def update_ingress(value: Object, old: Object, report: Report) -> None:
-    metadata = value.get("metadata") or {}
-    meta.update(metadata, old.get("metadata") or {}, report)
-    _ingress(metadata, value.get("spec") or {}, report)
+    meta.update(value, old, report)
+    _ingress(value, report)
 
 
 def update_ingress_status(value: Object, old: Object, report: Report) -> None:
-    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
-    status = (value.get("status") or {}).get("loadBalancer") or {}
+    meta.update(value, old, report)
+    status = fields.status(value).get("loadBalancer") or {}
     load_balancer_status(status, STATUS / "loadBalancer", report)
 
 
-def _ingress(metadata: Object, spec: Object, report: Report) -> None:
-    meta.create(metadata, report, namespaced=True, name_rule=subdomain_name)
+def _ingress(value: Object, report: Report) -> None:
+    spec = fields.spec(value)
+    meta.create(value, report, namespaced=True, name_rule=subdomain_name)
     rules, backend = spec.get("rules") or [], spec.get("defaultBackend")
     if not rules and backend is None:
         shown = dump("[]networking.IngressRule", spec.get("rules"))
@@ -238,14 +239,14 @@ def _typed_reference(reference: Object, at: Path, report: Report) -> None:
 
 
 def create_class(value: Object, report: Report) -> None:
-    meta.create(value.get("metadata") or {}, report, namespaced=False, name_rule=subdomain_name)
-    _class(value.get("spec") or {}, report)
+    meta.create(value, report, namespaced=False, name_rule=subdomain_name)
+    _class(fields.spec(value), report)
 
 
 def update_class(value: Object, old: Object, report: Report) -> None:
-    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
-    spec = value.get("spec") or {}
-    report.immutable(SPEC / "controller", spec.get("controller") or "", (old.get("spec") or {}).get("controller") or "")
+    meta.update(value, old, report)
+    spec = fields.spec(value)
+    report.immutable(SPEC / "controller", spec.get("controller") or "", fields.spec(old).get("controller") or "")
     create_class(value, report)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from orchd.kinds import fields
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate.conditions import conditions
@@ -12,7 +13,7 @@ from orchd.kinds.objects.validate.workloads import at_most_all, int_or_percent, 
 
 
 def create_budget(value: Object, report: Report) -> None:
-    spec = value.get("spec") or {}
+    spec = fields.spec(value)
     least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
     if least is not None and most is not None:
         shown = dump("policy.PodDisruptionBudgetSpec", spec)
@@ -31,9 +32,9 @@ def update_budget(value: Object, old: Object, report: Report) -> None:
 def update_budget_status(value: Object, old: Object, report: Report) -> None:
     update_budget_conditions(value, old, report)
     members = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
-    nonnegative(value.get("status") or {}, members, STATUS, report)
+    nonnegative(fields.status(value), members, STATUS, report)
 
 
 def update_budget_conditions(value: Object, old: Object, report: Report) -> None:
     """Validate a change of the status in v1beta1: only its conditions."""
-    conditions((value.get("status") or {}).get("conditions") or [], STATUS / "conditions", report)
+    conditions(fields.status(value).get("conditions") or [], STATUS / "conditions", report)

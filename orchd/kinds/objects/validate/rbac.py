@@ -36,7 +36,7 @@ def create_cluster_role(value: Object, report: Report) -> None:
 
 
 def _role(value: Object, report: Report, *, namespaced: bool) -> None:
-    meta.create(value.get("metadata") or {}, report, namespaced=namespaced, name_rule=path_segment)
+    meta.create(value, report, namespaced=namespaced, name_rule=path_segment)
     for i, rule in enumerate(value.get("rules") or ()):
         _rule(rule, namespaced, root("rules")[i], report)
 
@@ -62,13 +62,13 @@ def update_role(value: Object, old: Object, report: Report) -> None:
     # Here and below the reference validates twice and reports every error twice.
     create_role(value, report)
     create_role(value, report)
-    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
+    meta.update(value, old, report)
 
 
 def update_cluster_role(value: Object, old: Object, report: Report) -> None:
     create_cluster_role(value, report)
     create_cluster_role(value, report)
-    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
+    meta.update(value, old, report)
 
 
 def create_binding(value: Object, report: Report) -> None:
@@ -80,7 +80,7 @@ def create_cluster_binding(value: Object, report: Report) -> None:
 
 
 def _binding(value: Object, kinds: tuple[str, ...], report: Report, *, namespaced: bool) -> None:
-    meta.create(value.get("metadata") or {}, report, namespaced=namespaced, name_rule=path_segment)
+    meta.create(value, report, namespaced=namespaced, name_rule=path_segment)
     group, reference, at = report.dialect(GROUP), value.get("roleRef") or {}, root("roleRef")
     if reference.get("apiGroup") != group:
         report.unsupported(at / "apiGroup", reference.get("apiGroup") or "", (group,))
@@ -127,6 +127,6 @@ def update_cluster_binding(value: Object, old: Object, report: Report) -> None:
 
 
 def _binding_change(value: Object, old: Object, report: Report) -> None:
-    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
+    meta.update(value, old, report)
     if value.get("roleRef") != old.get("roleRef"):
         report.invalid(root("roleRef"), dump("rbac.RoleRef", value.get("roleRef")), "cannot change roleRef")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from orchd.kinds import fields
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate.paths import METADATA, SPEC
@@ -14,7 +15,7 @@ _SERVERS: Final = frozenset(("managedFields",))
 
 
 def access_review(value: Object, report: Report) -> None:
-    spec = value.get("spec") or {}
+    spec = fields.spec(value)
     _attributes(spec, report)
     if not spec.get("user") and not spec.get("groups"):
         report.invalid(SPEC / "user", spec.get("user") or "", "at least one of user or group must be specified")
@@ -22,19 +23,19 @@ def access_review(value: Object, report: Report) -> None:
 
 
 def self_access_review(value: Object, report: Report) -> None:
-    _attributes(value.get("spec") or {}, report)
+    _attributes(fields.spec(value), report)
     _no_metadata(value, report)
 
 
 def local_access_review(value: Object, report: Report) -> None:
-    spec = value.get("spec") or {}
+    spec = fields.spec(value)
     _attributes(spec, report)
     if not spec.get("user") and not spec.get("groups"):
         report.invalid(SPEC / "user", spec.get("user") or "", "at least one of user or group must be specified")
     _no_metadata(value, report, "must be empty except for namespace", _SERVERS | {"namespace"})
     resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     # The reference compares before the namespace of the path is set in the metadata.
-    namespace = (value.get("metadata") or {}).get("namespace") or ""
+    namespace = fields.metadata(value).get("namespace") or ""
     if resource is not None and (resource.get("namespace") or "") != namespace:
         at = SPEC / "resourceAttributes" / "namespace"
         report.invalid(at, resource.get("namespace") or "", "must match metadata.namespace")
@@ -57,6 +58,6 @@ def _attributes(spec: Object, report: Report) -> None:
 def _no_metadata(
     value: Object, report: Report, why: str = "must be empty", allowed: frozenset[str] = _SERVERS
 ) -> None:
-    metadata = value.get("metadata") or {}
+    metadata = fields.metadata(value)
     if any(given for member, given in metadata.items() if member not in allowed):
         report.invalid(METADATA, dump("v1.ObjectMeta", metadata), why)

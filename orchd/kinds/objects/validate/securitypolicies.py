@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from orchd.kinds import fields
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.gotext.values import quote
 from orchd.kinds.jsonvalues import Object
@@ -37,18 +38,18 @@ _SECCOMP: Final = {
 
 
 def create(value: Object, report: Report) -> None:
-    meta.create(value.get("metadata") or {}, report, namespaced=False, name_rule=subdomain_name)
+    meta.create(value, report, namespaced=False, name_rule=subdomain_name)
     _policy(value, report)
 
 
 def update(value: Object, old: Object, report: Report) -> None:
-    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
+    meta.update(value, old, report)
     _policy(value, report)
 
 
 def _policy(value: Object, report: Report) -> None:
-    spec = value.get("spec") or {}
-    _annotations((value.get("metadata") or {}).get("annotations") or {}, report)
+    spec = fields.spec(value)
+    _annotations(fields.annotations_of(value), report)
     _strategy(spec.get("runAsUser") or {}, _USER, SPEC / "runAsUser", report)
     if spec.get("runAsGroup") is not None:
         _run_as_group(spec["runAsGroup"], SPEC / "runAsGroup", report)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from orchd.kinds import fields
+from orchd.kinds.fields import metadata
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
@@ -24,8 +26,8 @@ _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 
 
 def create_priority_class(value: Object, report: Report) -> None:
-    meta.create(value.get("metadata") or {}, report, namespaced=False, name_rule=subdomain_name)
-    name, number = (value.get("metadata") or {}).get("name") or "", value.get("value") or 0
+    meta.create(value, report, namespaced=False, name_rule=subdomain_name)
+    name, number = metadata(value).get("name") or "", value.get("value") or 0
     if name.startswith("system-"):
         wrong = _unknown_system_class(name, number, bool(value.get("globalDefault")))
         if wrong:
@@ -48,20 +50,20 @@ def _unknown_system_class(name: str, number: int, default: bool) -> str:
 
 
 def update_priority_class(value: Object, old: Object, report: Report) -> None:
-    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
+    meta.update(value, old, report)
     if (value.get("value") or 0) != (old.get("value") or 0):
         report.forbidden(root("Value"), "may not be changed in an update.")
     report.immutable(root("preemptionPolicy"), value.get("preemptionPolicy"), old.get("preemptionPolicy"))
 
 
 def create_lease(value: Object, report: Report) -> None:
-    meta.create(value.get("metadata") or {}, report, namespaced=True, name_rule=subdomain_name)
-    _lease(value.get("spec") or {}, report)
+    meta.create(value, report, namespaced=True, name_rule=subdomain_name)
+    _lease(fields.spec(value), report)
 
 
 def update_lease(value: Object, old: Object, report: Report) -> None:
-    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
-    _lease(value.get("spec") or {}, report)
+    meta.update(value, old, report)
+    _lease(fields.spec(value), report)
 
 
 def _lease(spec: Object, report: Report) -> None:
@@ -73,7 +75,7 @@ def _lease(spec: Object, report: Report) -> None:
 
 
 def create_runtime_class(value: Object, report: Report) -> None:
-    meta.create(value.get("metadata") or {}, report, namespaced=False, name_rule=subdomain_name)
+    meta.create(value, report, namespaced=False, name_rule=subdomain_name)
     spec = value.get("spec") or value
     is_label(_handler(value), root("handler"), report)
     if spec.get("overhead") is not None:
@@ -90,17 +92,17 @@ def create_runtime_class(value: Object, report: Report) -> None:
 
 def _handler(value: Object) -> str:
     """The handler; in v1alpha1 it is in the spec."""
-    return value.get("handler") or (value.get("spec") or {}).get("runtimeHandler") or ""
+    return value.get("handler") or fields.spec(value).get("runtimeHandler") or ""
 
 
 def update_runtime_class(value: Object, old: Object, report: Report) -> None:
     create_runtime_class(value, report)
-    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
+    meta.update(value, old, report)
     report.immutable(root("handler"), _handler(value), _handler(old))
 
 
 def create_slice(value: Object, report: Report) -> None:
-    meta.create(value.get("metadata") or {}, report, namespaced=True, name_rule=subdomain_name)
+    meta.create(value, report, namespaced=True, name_rule=subdomain_name)
     kind = value.get("addressType") or ""
     if not kind:
         report.required(root("addressType"))

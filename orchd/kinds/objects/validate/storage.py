@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from orchd.kinds import fields
 from orchd.kinds.gotext import differences
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
@@ -25,7 +26,7 @@ _MAX_PARAMETERS_BYTES: Final = 256 * 1024
 
 
 def create_class(value: Object, report: Report) -> None:
-    meta.create(value.get("metadata") or {}, report, namespaced=False, name_rule=subdomain_name)
+    meta.create(value, report, namespaced=False, name_rule=subdomain_name)
     provisioner = value.get("provisioner") or ""
     if not provisioner:
         report.required(root("provisioner"))
@@ -80,7 +81,7 @@ def _parameters(parameters: Object, report: Report) -> None:
 
 def update_class(value: Object, old: Object, report: Report) -> None:
     create_class(value, report)
-    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
+    meta.update(value, old, report)
     for member in ("parameters", "provisioner", "reclaimPolicy"):
         if not differences.same(value.get(member), old.get(member)):
             report.forbidden(root(member), f"updates to {member} are forbidden.")
@@ -89,7 +90,7 @@ def update_class(value: Object, old: Object, report: Report) -> None:
 
 def create_attachment(value: Object, report: Report) -> None:
     _attachment(value, report)
-    spec = value.get("spec") or {}
+    spec = fields.spec(value)
     csi_driver_name(spec.get("attacher") or "", SPEC / "attacher", report)
     name = (spec.get("source") or {}).get("persistentVolumeName")
     if name is not None:
@@ -97,8 +98,8 @@ def create_attachment(value: Object, report: Report) -> None:
 
 
 def _attachment(value: Object, report: Report) -> None:
-    meta.create(value.get("metadata") or {}, report, namespaced=False, name_rule=subdomain_name)
-    spec, status = value.get("spec") or {}, value.get("status") or {}
+    meta.create(value, report, namespaced=False, name_rule=subdomain_name)
+    spec, status = fields.spec(value), fields.status(value)
     if not spec.get("attacher"):
         report.required(SPEC / "attacher")
     source = spec.get("source") or {}
@@ -133,8 +134,8 @@ def update_attachment(value: Object, old: Object, report: Report) -> None:
 
 
 def create_driver(value: Object, report: Report) -> None:
-    meta.create(value.get("metadata") or {}, report, namespaced=False, name_rule=subdomain_name)
-    spec = value.get("spec") or {}
+    meta.create(value, report, namespaced=False, name_rule=subdomain_name)
+    spec = fields.spec(value)
     for member, shown in (
         ("attachRequired", "attachedRequired"), ("podInfoOnMount", "podInfoOnMount"), ("storageCapacity", "storageCapacity"),
     ):
@@ -162,8 +163,8 @@ def _token_requests(spec: Object, report: Report) -> None:
 
 
 def update_driver(value: Object, old: Object, report: Report) -> None:
-    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
-    spec, before = value.get("spec") or {}, old.get("spec") or {}
+    meta.update(value, old, report)
+    spec, before = fields.spec(value), fields.spec(old)
     for member, shown in (
         ("attachRequired", "attachedRequired"), ("fsGroupPolicy", "fsGroupPolicy"), ("podInfoOnMount", "podInfoOnMount"),
     ):
@@ -176,9 +177,9 @@ def update_driver(value: Object, old: Object, report: Report) -> None:
 
 
 def create_csi_node(value: Object, report: Report) -> None:
-    meta.create(value.get("metadata") or {}, report, namespaced=False, name_rule=subdomain_name)
+    meta.create(value, report, namespaced=False, name_rule=subdomain_name)
     names: set[str] = set()
-    for i, driver in enumerate((value.get("spec") or {}).get("drivers") or ()):
+    for i, driver in enumerate(fields.spec(value).get("drivers") or ()):
         _csi_node_driver(driver, names, (SPEC / "drivers")[i], report)
 
 
@@ -209,8 +210,8 @@ def update_csi_node(value: Object, old: Object, report: Report) -> None:
     # Reported twice, as by the reference.
     create_csi_node(value, report)
     create_csi_node(value, report)
-    before = {d.get("name"): d for d in (old.get("spec") or {}).get("drivers") or ()}
-    for driver in (value.get("spec") or {}).get("drivers") or ():
+    before = {d.get("name"): d for d in fields.spec(old).get("drivers") or ()}
+    for driver in fields.spec(value).get("drivers") or ():
         was = before.get(driver.get("name"))
         if was is not None and not differences.same(driver, was):
             report.invalid(root("CSINodeDriver"), dump("storage.CSINodeDriver", driver), "field is immutable")
@@ -223,7 +224,7 @@ def create_capacity(value: Object, report: Report) -> None:
 
 
 def _capacity(value: Object, report: Report) -> None:
-    meta.create(value.get("metadata") or {}, report, namespaced=True, name_rule=subdomain_name)
+    meta.create(value, report, namespaced=True, name_rule=subdomain_name)
     label_selector(value.get("nodeTopology"), root("nodeTopology"), report)
     is_subdomain(value.get("storageClassName") or "", root("storageClassName"), report)
     # maximumVolumeSize may be any quantity.
@@ -234,7 +235,7 @@ def _capacity(value: Object, report: Report) -> None:
 
 def update_capacity(value: Object, old: Object, report: Report) -> None:
     _capacity(value, report)
-    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
+    meta.update(value, old, report)
     if not differences.same(value.get("nodeTopology"), old.get("nodeTopology")):
         shown = dump("v1.LabelSelector", value.get("nodeTopology"))
         report.invalid(root("nodeTopology"), shown, "field is immutable")

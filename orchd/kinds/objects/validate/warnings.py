@@ -7,6 +7,7 @@ from functools import cache
 from typing import Final
 
 from orchd.dialect import Dialect
+from orchd.kinds import fields
 from orchd.kinds.catalog import Resource
 from orchd.kinds.gotext.values import quote
 from orchd.kinds.jsonvalues import Object
@@ -72,7 +73,7 @@ def cron_job(obj: Object, old: Object | None, resource: Resource, settings: Obje
 
 
 def _generation(obj: Object) -> int:
-    return (obj.get("metadata") or {}).get("generation") or 0
+    return fields.metadata(obj).get("generation") or 0
 
 
 def _at(obj: Object, steps: tuple[str, ...]) -> Object:
@@ -116,7 +117,7 @@ class _Warnings:
 
     def pod(self, pod: Object, above: Path | None) -> None:
         """Warnings of a pod, or of the template at `above`."""
-        spec, metadata = pod.get("spec") or {}, pod.get("metadata") or {}
+        spec, metadata = fields.spec(pod), fields.metadata(pod)
         at = SPEC if above is None else above / "spec"
         annotations_at = (root("metadata") if above is None else above / "metadata") / "annotations"
         self.labels(spec.get("nodeSelector") or {}, at / "nodeSelector")
@@ -194,7 +195,7 @@ class _Warnings:
                     self._warn(at[name], f"fractional byte value {quote(str(value))} is invalid, must be an integer")
 
     def schedule(self, value: Object) -> None:
-        if "TZ" in ((value.get("spec") or {}).get("schedule") or ""):
+        if "TZ" in (fields.spec(value).get("schedule") or ""):
             where = self._dialect("https://{long}.io/docs/concepts/workloads/controllers/cron-jobs/")
             self.texts.append(
                 f"CRON_TZ or TZ used in spec.spec.schedule is not officially supported, see {where} for more details"

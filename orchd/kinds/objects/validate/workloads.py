@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
+from orchd.kinds import fields
 from orchd.kinds.digits import integer
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
@@ -33,7 +34,7 @@ def selector(value: Object | None, kind: str, at: Path, report: Report) -> None:
 
 def agrees(value: Object | None, template: Object, at: Path, report: Report) -> None:
     """Validate that the selector selects the template's labels. `at` is the path of the template."""
-    given = (template.get("metadata") or {}).get("labels")
+    given = fields.metadata(template).get("labels")
     if not matches(value, given):
         shown = dump("map[string]string", given)
         report.invalid(at / "metadata" / "labels", shown, "`selector` does not match template `labels`")
@@ -54,7 +55,7 @@ def template(
 
 def read_only_disks(value: Object, at: Path, report: Report) -> None:
     """Reject disks that only one node may write to, for several replicas. `at` is the path of the template."""
-    for i, volume in enumerate((value.get("spec") or {}).get("volumes") or ()):
+    for i, volume in enumerate(fields.spec(value).get("volumes") or ()):
         disk = volume.get("gcePersistentDisk")
         if disk is not None and not disk.get("readOnly"):
             why = "must be true for replicated pods > 1; GCE PD can only be mounted on multiple machines if it is read-only"
@@ -62,7 +63,7 @@ def read_only_disks(value: Object, at: Path, report: Report) -> None:
 
 
 def restarts_always(value: Object, kind: str, at: Path, report: Report) -> None:
-    spec = value.get("spec") or {}
+    spec = fields.spec(value)
     policy = spec.get("restartPolicy") or ""
     if policy != "Always":
         report.unsupported(at / "spec" / "restartPolicy", policy, ("Always",))

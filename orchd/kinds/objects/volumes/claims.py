@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from orchd.dialect import Dialect
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import Quantity
 
@@ -25,14 +26,14 @@ _NOTHING: Final = Quantity.of(0)
 
 def annotation(obj: Object, name: str) -> str | None:
     """The value of an annotation, None if it is absent."""
-    found: str | None = (obj["metadata"].get("annotations") or {}).get(name)
+    found: str | None = fields.annotations_of(obj).get(name)
     return found
 
 
 def class_of(obj: Object, dialect: Dialect) -> str:
     """The storage class of a claim or volume; "" without one."""
     beta = annotation(obj, dialect(BETA_CLASS))
-    return beta if beta is not None else (obj.get("spec") or {}).get("storageClassName") or ""
+    return beta if beta is not None else fields.spec(obj).get("storageClassName") or ""
 
 
 def requested_storage(claim: Object) -> Quantity:
@@ -94,5 +95,5 @@ def bind(volume: Object, claim: Object, dialect: Dialect) -> tuple[dict[str, Any
 
 def select_node(claim: Object, node_name: str, dialect: Dialect) -> dict[str, Any]:
     """A copy of a claim whose volume is to be provisioned for a node."""
-    annotations = {**(claim["metadata"].get("annotations") or {}), dialect(SELECTED_NODE): node_name}
-    return {**claim, "metadata": {**claim["metadata"], "annotations": annotations}}
+    annotations = {**fields.annotations_of(claim), dialect(SELECTED_NODE): node_name}
+    return fields.with_metadata(claim, annotations=annotations)

@@ -8,9 +8,10 @@ from cryptography import x509
 from cryptography.x509.oid import NameOID
 from zope.interface import implementer
 
+from orchd.kinds.fields import spec, status
 from orchd.kinds.identity import MASTERS_GROUP
 from orchd.server.admission.interfaces import CREATE, UPDATE, IValidatingPlugin, Review
-from orchd.server.admission.plugin import Plugin, refuse, spec
+from orchd.server.admission.plugin import Plugin, refuse
 from orchd.server.authz.interfaces import Action, Decision
 
 
@@ -59,7 +60,7 @@ class CertificateSigning(_ForSigner):
     verb = "sign"
 
     async def validate(self, review: Review) -> None:
-        new, old = ((o or {}).get("status") or {} for o in (review.object, review.old_object))
+        new, old = (status(o or {}) for o in (review.object, review.old_object))
         if any((new.get(k) or None) != (old.get(k) or None) for k in ("certificate", "conditions")):
             await self._check(review)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from zope.interface import implementer
 
+from orchd.kinds.fields import annotations_of, spec, with_spec
 from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.interfaces import CREATE, IMutatingPlugin, Review
-from orchd.server.admission.plugin import Plugin, annotations_of, refuse, spec, with_spec
+from orchd.server.admission.plugin import Plugin, refuse
 
 
 @implementer(IMutatingPlugin)

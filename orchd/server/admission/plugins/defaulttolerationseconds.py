@@ -6,8 +6,9 @@ from typing import Any
 
 from zope.interface import implementer
 
+from orchd.kinds.fields import spec, with_spec
 from orchd.server.admission.interfaces import IMutatingPlugin, Review
-from orchd.server.admission.plugin import Plugin, spec, with_spec
+from orchd.server.admission.plugin import Plugin
 
 _DEFAULT = 300
 

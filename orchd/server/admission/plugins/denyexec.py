@@ -9,9 +9,10 @@ from zope.interface import implementer
 
 from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
+from orchd.kinds.fields import spec
 from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.interfaces import CONNECT, IValidatingPlugin, Review
-from orchd.server.admission.plugin import CONTAINER_LISTS, Plugin, refuse, spec
+from orchd.server.admission.plugin import CONTAINER_LISTS, Plugin, refuse
 
 PODS = ResourceRef("", "v1", "pods")
 

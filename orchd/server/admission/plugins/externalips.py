@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from zope.interface import implementer
 
+from orchd.kinds.fields import spec
 from orchd.server.admission.interfaces import IValidatingPlugin, Review
-from orchd.server.admission.plugin import Plugin, refuse, spec
+from orchd.server.admission.plugin import Plugin, refuse
 
 
 @implementer(IValidatingPlugin)

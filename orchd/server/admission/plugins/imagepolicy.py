@@ -7,8 +7,9 @@ from typing import Any
 import orjson
 from zope.interface import implementer
 
+from orchd.kinds.fields import metadata, spec
 from orchd.server.admission.interfaces import IValidatingPlugin, Review
-from orchd.server.admission.plugin import Plugin, metadata, refuse, spec
+from orchd.server.admission.plugin import Plugin, refuse
 from orchd.server.outbound.webhooks import WebhookError
 from orchd.txkit.expiring_cache import ExpiringCache
 

@@ -9,12 +9,13 @@ from collections.abc import Iterable, Mapping
 
 from zope.interface import implementer
 
+from orchd.kinds.fields import annotations_of, metadata, spec, with_metadata, with_spec
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.quota.amounts import amounts
 from orchd.kinds.objects.scalars import Quantity
 from orchd.kinds.objects.validate.meta import ANNOTATIONS_LIMIT
 from orchd.server.admission.interfaces import CREATE, UPDATE, IMutatingPlugin, IValidatingPlugin, Review
-from orchd.server.admission.plugin import Plugin, annotations_of, metadata, refuse_all, spec, with_metadata, with_spec
+from orchd.server.admission.plugin import Plugin, refuse_all
 
 Amounts = Mapping[str, Quantity]
 

@@ -8,6 +8,7 @@ from orchd import errors
 from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError, Cause
 from orchd.kinds.catalog import Resource
+from orchd.kinds.fields import status
 from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.interfaces import CREATE, DELETE, UPDATE, IMutatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, refuse
@@ -83,5 +84,5 @@ class NamespaceLifecycle(Plugin):
 
 
 def _phase(namespace: Object) -> str:
-    phase: str = (namespace.get("status") or {}).get("phase", "")
+    phase: str = status(namespace).get("phase", "")
     return phase

@@ -13,11 +13,13 @@ from zope.interface import implementer
 from orchd import errors
 from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
+from orchd.kinds import fields
+from orchd.kinds.fields import annotations_of, labels, metadata, spec
 from orchd.kinds.identity import node_name
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.references import pod_references
 from orchd.server.admission.interfaces import CREATE, DELETE, UPDATE, IMutatingPlugin, Review
-from orchd.server.admission.plugin import Plugin, annotations_of, labels_of, metadata, refuse, spec
+from orchd.server.admission.plugin import Plugin, refuse
 
 PODS = ResourceRef("", "v1", "pods")
 NODES = ResourceRef("", "v1", "nodes")
@@ -100,7 +102,7 @@ class NodeRestriction(Plugin):
             case ("status", operation) if operation == UPDATE:
                 if spec(review.old_object).get("nodeName") != node:
                     raise refuse(review, f'node "{node}" can only update pod status for {itself}')
-                if labels_of(review.object) != labels_of(review.old_object):
+                if labels(review.object) != labels(review.old_object):
                     raise refuse(review, f'node "{node}" cannot update labels through pod status')
             case ("eviction", operation) if operation == CREATE:
                 await self._bound_here(review, node, f"node {node} can only evict {itself}")
@@ -176,7 +178,7 @@ class NodeRestriction(Plugin):
         if review.operation == CREATE:
             if spec(new).get("configSource") is not None:
                 raise refuse(review, f'node "{node}" is not allowed to create pods with a non-nil configSource')
-            wrong = self._forbidden_labels(labels_of(new), {})
+            wrong = self._forbidden_labels(labels(new), {})
             if wrong:
                 raise refuse(review, f'node "{node}" is not allowed to set the following labels: {wrong}')
         if review.operation != UPDATE:
@@ -186,7 +188,7 @@ class NodeRestriction(Plugin):
             raise refuse(review, f'node "{node}" is not allowed to update configSource to a new non-nil configSource')
         if (spec(new).get("taints") or []) != (spec(old).get("taints") or []):
             raise refuse(review, f'node "{node}" is not allowed to modify taints')
-        wrong = self._forbidden_labels(labels_of(new), labels_of(old))
+        wrong = self._forbidden_labels(labels(new), labels(old))
         if wrong:
             raise refuse(review, f"is not allowed to modify labels: {wrong}")
 
@@ -247,7 +249,7 @@ def _claim(review: Review, node: str) -> None:
         held = dict(metadata(obj))
         for name in ("managedFields", "resourceVersion"):
             held.pop(name, None)
-        status = {k: v for k, v in ((obj or {}).get("status") or {}).items() if k not in ("capacity", "conditions")}
+        status = {k: v for k, v in fields.status(obj or {}).items() if k not in ("capacity", "conditions")}
         return held, spec(obj), status
 
     new, old = rest(review.object), rest(review.old_object)

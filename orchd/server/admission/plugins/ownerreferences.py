@@ -8,9 +8,10 @@ from typing import Any
 from zope.interface import implementer
 
 from orchd.kinds.catalog import split_group_version
+from orchd.kinds.fields import metadata
 from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.interfaces import UPDATE, IValidatingPlugin, Review
-from orchd.server.admission.plugin import Plugin, metadata, refuse
+from orchd.server.admission.plugin import Plugin, refuse
 from orchd.server.authz.interfaces import Action, Decision
 
 

@@ -11,9 +11,10 @@ from typing import Any
 
 from zope.interface import implementer
 
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.interfaces import CREATE, IMutatingPlugin, Review
-from orchd.server.admission.plugin import Plugin, annotations_of, labels_of, refuse, spec, with_metadata, with_spec
+from orchd.server.admission.plugin import Plugin, refuse
 
 #: Member of a volume's spec -> the cloud's name, the member that names the volume, why the cloud cannot be queried.
 _CLOUDS = {
@@ -50,19 +51,19 @@ class PersistentVolumeLabel(Plugin):
         requirements = [
             {"key": key, "operator": "In", "values": self._values(review, key, value)} for key, value in labels.items()
         ]
-        review.object = with_metadata(
-            with_spec(volume, nodeAffinity=_restrict(spec(volume).get("nodeAffinity"), requirements)),
-            labels={**labels_of(volume), **labels},
+        review.object = fields.with_metadata(
+            fields.with_spec(volume, nodeAffinity=_restrict(fields.spec(volume).get("nodeAffinity"), requirements)),
+            labels={**fields.labels(volume), **labels},
         )
 
     def _labels(self, review: Review, volume: Object) -> Mapping[str, str]:
-        has = labels_of(volume)
-        if self._provisioned in annotations_of(volume):
+        has = fields.labels(volume)
+        if self._provisioned in fields.annotations_of(volume):
             for pair in self._zones:
                 if all(key in has for key in pair):
                     return {key: has[key] for key in pair}
         for member, (what, name, why) in _CLOUDS.items():
-            source = spec(volume).get(member)
+            source = fields.spec(volume).get(member)
             if source is None:
                 continue
             called = source.get(name) or ""

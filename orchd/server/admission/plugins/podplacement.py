@@ -9,6 +9,7 @@ from zope.interface import implementer
 
 from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
+from orchd.kinds.fields import annotations_of, spec, with_spec
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.quality_of_service import qos_class
 from orchd.kinds.objects.settings import ObjectSettings
@@ -17,7 +18,7 @@ from orchd.kinds.objects.validate.paths import root
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.patch.syntax import SyntaxProblem, decode
 from orchd.server.admission.interfaces import CREATE, UPDATE, IMutatingPlugin, IValidatingPlugin, Review
-from orchd.server.admission.plugin import Plugin, annotations_of, refuse, spec, with_spec
+from orchd.server.admission.plugin import Plugin, refuse
 from orchd.server.admission.plugins.tolerations import Toleration, covers_all, merge
 
 NAMESPACES = ResourceRef("", "v1", "namespaces")

@@ -7,10 +7,11 @@ from typing import Any
 
 from zope.interface import implementer
 
+from orchd.kinds.fields import spec, with_spec
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.quota.usage import is_extended
 from orchd.server.admission.interfaces import UPDATE, IMutatingPlugin, IValidatingPlugin, Review
-from orchd.server.admission.plugin import CONTAINER_LISTS, Plugin, map_containers, refuse, spec, with_spec
+from orchd.server.admission.plugin import CONTAINER_LISTS, Plugin, map_containers, refuse
 
 
 def _all_containers(pod: Object | None) -> Iterator[tuple[str, int, Object]]:

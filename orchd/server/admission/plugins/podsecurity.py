@@ -15,6 +15,7 @@ from orchd import errors
 from orchd.client.interfaces import ResourceRef
 from orchd.dialect import Dialect
 from orchd.errors import ApiError, Cause
+from orchd.kinds import fields
 from orchd.kinds.digits import integer, is_whole
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.settings import ObjectSettings
@@ -22,7 +23,7 @@ from orchd.kinds.objects.validate.names import label, subdomain
 from orchd.kinds.objects.validate.paths import root
 from orchd.kinds.objects.validate.report import Report
 from orchd.server.admission.interfaces import CREATE, UPDATE, IValidatingPlugin, PluginContext, Review
-from orchd.server.admission.plugin import Plugin, annotations_of, labels_of, metadata, refuse, spec
+from orchd.server.admission.plugin import Plugin, refuse
 from orchd.server.admission.plugins.podsecuritychecks import (
     LATEST,
     LEVELS,
@@ -189,7 +190,7 @@ class PodSecurity(Plugin):
             return
         await self.wait_ready(review)
         try:
-            labels = labels_of(await self._labels(review))
+            labels = fields.labels(await self._labels(review))
         except ApiError:
             self._errors.add("true", *_request(review))
             raise
@@ -239,7 +240,7 @@ class PodSecurity(Plugin):
         for members, value, word in (
             (self._config.namespaces, review.namespace, "namespace"),
             (self._config.users, review.user.name, "user"),
-            (self._config.runtime_classes, spec(pod).get("runtimeClassName"), "runtimeClass"),
+            (self._config.runtime_classes, fields.spec(pod).get("runtimeClassName"), "runtimeClass"),
         ):
             if value in members:
                 review.annotate(self._prefix + "exempt", word)
@@ -264,14 +265,14 @@ class PodSecurity(Plugin):
         pods older than the policy are allowed."""
 
         def relevant(obj: Object) -> Any:
-            body = spec(obj)
+            body = fields.spec(obj)
             return (
                 body.get("securityContext") or {},
                 [
                     (key, [(c.get("name"), c.get("image"), c.get("securityContext")) for c in body.get(key) or ()])
                     for key in ("initContainers", "containers", "ephemeralContainers")
                 ],
-                {k: v for k, v in annotations_of(obj).items() if k.startswith(self._profiles)},
+                {k: v for k, v in fields.annotations_of(obj).items() if k.startswith(self._profiles)},
             )
 
         return bool(relevant(pod) != relevant(old))
@@ -279,8 +280,8 @@ class PodSecurity(Plugin):
     # --- namespaces
 
     async def _namespace(self, review: Review) -> None:
-        policies, wrong = self.policies(labels_of(review.object))
-        old, was_wrong = self.policies(labels_of(review.old_object))
+        policies, wrong = self.policies(fields.labels(review.object))
+        old, was_wrong = self.policies(fields.labels(review.old_object))
         if wrong and (review.operation == CREATE or not was_wrong):
             raise errors.invalid("", "Namespace", review.name, wrong)
         if review.operation != UPDATE or wrong or review.name in self._config.namespaces:
@@ -305,13 +306,13 @@ class PodSecurity(Plugin):
         owners: set[str] = set()
         pods = sorted(self.informer(1).list(namespace), key=lambda p: p["metadata"]["name"])
         for pod in pods[:_MAX_PODS]:
-            controllers = [o["uid"] for o in metadata(pod).get("ownerReferences") or () if o.get("controller")]
+            controllers = [o["uid"] for o in fields.metadata(pod).get("ownerReferences") or () if o.get("controller")]
             if controllers:
                 # Pods of one controller have equal specs.
                 if controllers[0] in owners:
                     continue
                 owners.add(controllers[0])
-            if spec(pod).get("runtimeClassName") in self._config.runtime_classes:
+            if fields.spec(pod).get("runtimeClassName") in self._config.runtime_classes:
                 continue
             violations = evaluate(pod, policy.level, policy.minor, self.dialect)
             if violations:

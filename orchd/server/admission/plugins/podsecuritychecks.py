@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchd.dialect import Dialect
+from orchd.kinds import fields
 
 Pod = dict[str, Any]
 PRIVILEGED, BASELINE, RESTRICTED = "privileged", "baseline", "restricted"
@@ -31,7 +32,7 @@ class Violation:
 
 
 def _containers(pod: Pod) -> Iterator[Pod]:
-    spec = pod.get("spec") or {}
+    spec = fields.spec(pod)
     for key in ("initContainers", "containers", "ephemeralContainers"):
         yield from spec.get(key) or ()
 
@@ -41,7 +42,7 @@ def _context(obj: Pod) -> dict[str, Any]:
 
 
 def _pod_context(pod: Pod) -> dict[str, Any]:
-    return _context(pod.get("spec") or {})
+    return _context(fields.spec(pod))
 
 
 def _quote(names: Iterable[str]) -> str:
@@ -79,7 +80,7 @@ _SYSCTLS = frozenset(
 
 def _app_armor(pod: Pod, dialect: Dialect) -> Violation | None:
     prefix = dialect("container.apparmor.security.beta.{long}.io/")
-    annotations = (pod.get("metadata") or {}).get("annotations") or {}
+    annotations = fields.annotations_of(pod)
     bad = [
         f'{key}="{value}"'
         for key, value in sorted(annotations.items())
@@ -112,13 +113,13 @@ def _capabilities_baseline(pod: Pod, dialect: Dialect) -> Violation | None:
 
 
 def _host_namespaces(pod: Pod, dialect: Dialect) -> Violation | None:
-    spec = pod.get("spec") or {}
+    spec = fields.spec(pod)
     bad = [f"{key}=true" for key in ("hostNetwork", "hostPID", "hostIPC") if spec.get(key)]
     return Violation("host namespaces", ", ".join(bad)) if bad else None
 
 
 def _volumes(pod: Pod) -> list[Pod]:
-    return (pod.get("spec") or {}).get("volumes") or []
+    return fields.spec(pod).get("volumes") or []
 
 
 def _host_path(pod: Pod, dialect: Dialect) -> Violation | None:
@@ -191,7 +192,7 @@ def _seccomp_type(context: dict[str, Any]) -> str | None:
 def _seccomp_annotations(pod: Pod, dialect: Dialect) -> Violation | None:
     pod_key = dialect("seccomp.security.alpha.{long}.io/pod")
     prefix = dialect("container.seccomp.security.alpha.{long}.io/")
-    annotations = (pod.get("metadata") or {}).get("annotations") or {}
+    annotations = fields.annotations_of(pod)
     bad = [
         f'{key}="{value}"'
         for key, value in sorted(annotations.items())

@@ -8,9 +8,10 @@ from zope.interface import implementer
 
 from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
+from orchd.kinds.fields import spec, with_spec
 from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.interfaces import CREATE, IMutatingPlugin, IValidatingPlugin, Review
-from orchd.server.admission.plugin import Plugin, refuse, spec, with_spec
+from orchd.server.admission.plugin import Plugin, refuse
 
 _LOWER = "PreemptLowerPriority"
 _COMPUTED = "must not be provided in pod spec; priority admission controller computed"

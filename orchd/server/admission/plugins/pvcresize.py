@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from zope.interface import implementer
 
+from orchd.kinds.fields import spec, status
 from orchd.kinds.objects.quota.amounts import amounts
 from orchd.kinds.objects.quota.usage import claim_class
 from orchd.server.admission.interfaces import UPDATE, IValidatingPlugin, Review
-from orchd.server.admission.plugin import Plugin, refuse, spec
+from orchd.server.admission.plugin import Plugin, refuse
 
 _NO = (
     "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize"
@@ -29,7 +30,7 @@ class PersistentVolumeClaimResize(Plugin):
         sizes = [amounts((spec(o).get("resources") or {}).get("requests")).get("storage") for o in (new, old)]
         if sizes[0] is None or (sizes[1] is not None and sizes[0] <= sizes[1]):
             return
-        if (old.get("status") or {}).get("phase") != "Bound":
+        if status(old).get("phase") != "Bound":
             raise refuse(review, "Only bound persistent volume claims can be expanded")
         name = claim_class(new, self.dialect)
         if not name or name != claim_class(old, self.dialect):

@@ -16,6 +16,7 @@ from zope.interface import implementer
 from orchd import errors
 from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
+from orchd.kinds import fields
 from orchd.kinds.catalog import Resource
 from orchd.kinds.digits import integer
 from orchd.kinds.jsonvalues import Object
@@ -23,7 +24,7 @@ from orchd.kinds.objects.quota.amounts import Usage, subtract
 from orchd.kinds.objects.quota.limited import LimitedResource, uncovered_names, uncovered_scopes
 from orchd.kinds.objects.quota.usage import usage_of
 from orchd.server.admission.interfaces import CREATE, UPDATE, IValidatingPlugin, Review
-from orchd.server.admission.plugin import Plugin, metadata, refuse
+from orchd.server.admission.plugin import Plugin, refuse
 from orchd.server.admission.quota_ledger import Ledger
 from orchd.txkit.background import Background
 from orchd.txkit.timeouts import within
@@ -59,7 +60,7 @@ class _Waiter:
 
 
 def _version(obj: Object) -> int:
-    return integer(metadata(obj).get("resourceVersion") or "0")
+    return integer(fields.metadata(obj).get("resourceVersion") or "0")
 
 
 @implementer(IValidatingPlugin)
@@ -224,7 +225,7 @@ class ResourceQuota(Plugin):
                 charges.setdefault(ledger.name, (ledger, []))[1].append(waiter)
 
     async def _write(self, namespace: str, ledger: Ledger) -> None:
-        status: dict[str, Any] = {**(ledger.quota.get("status") or {}), "used": ledger.used}
+        status: dict[str, Any] = {**fields.status(ledger.quota), "used": ledger.used}
         body = {"apiVersion": "v1", "kind": "ResourceQuota", **ledger.quota, "status": status}
         written = await self.context.api.client.update(QUOTAS, namespace, ledger.name, body, subresource="status")
         if len(self._written) >= _REMEMBERED:

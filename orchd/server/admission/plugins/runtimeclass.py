@@ -8,10 +8,11 @@ from zope.interface import implementer
 
 from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
+from orchd.kinds.fields import spec, with_spec
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.scalars import Quantity
 from orchd.server.admission.interfaces import CREATE, IMutatingPlugin, IValidatingPlugin, Review
-from orchd.server.admission.plugin import Plugin, refuse, spec, with_spec
+from orchd.server.admission.plugin import Plugin, refuse
 from orchd.server.admission.plugins.tolerations import merge
 
 _MISMATCH = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"

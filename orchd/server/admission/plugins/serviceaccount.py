@@ -10,18 +10,11 @@ from zope.interface import implementer
 
 from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
+from orchd.kinds.fields import annotations_of, spec, with_spec
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.references import pod_references
 from orchd.server.admission.interfaces import CREATE, IMutatingPlugin, IValidatingPlugin, Review
-from orchd.server.admission.plugin import (
-    Plugin,
-    annotations_of,
-    is_true,
-    map_containers,
-    refuse,
-    spec,
-    with_spec,
-)
+from orchd.server.admission.plugin import Plugin, is_true, map_containers, refuse
 
 ACCOUNTS = ResourceRef("", "v1", "serviceaccounts")
 #: A controller creates the default account after its namespace: attempts and seconds between them.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from zope.interface import implementer
 
+from orchd.kinds.fields import metadata, with_metadata
 from orchd.server.admission.interfaces import CREATE, IMutatingPlugin, Review
-from orchd.server.admission.plugin import Plugin, metadata, with_metadata
+from orchd.server.admission.plugin import Plugin
 
 
 @implementer(IMutatingPlugin)

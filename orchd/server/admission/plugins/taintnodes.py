@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from zope.interface import implementer
 
+from orchd.kinds.fields import spec, with_spec
 from orchd.server.admission.interfaces import CREATE, IMutatingPlugin, Review
-from orchd.server.admission.plugin import Plugin, spec, with_spec
+from orchd.server.admission.plugin import Plugin
 
 
 @implementer(IMutatingPlugin)

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchd.kinds.catalog import Catalog, Resource
+from orchd.kinds.fields import labels
 from orchd.kinds.jsonvalues import ObjectView
 from orchd.kinds.objects.selectors import LabelSelector
 from orchd.server.admission.interfaces import Review
-from orchd.server.admission.plugin import labels_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -139,6 +139,6 @@ def objects_fit(hook: Hook, review: Review) -> bool:
     if hook.objects.everything:
         return True
     return any(
-        obj is not None and "metadata" in obj and hook.objects.matches(labels_of(obj))
+        obj is not None and "metadata" in obj and hook.objects.matches(labels(obj))
         for obj in (review.object, review.old_object)
     )

@@ -11,11 +11,12 @@ from unicodedata import category
 from orchd import errors
 from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError, quoted
+from orchd.kinds import fields
 from orchd.kinds.catalog import Resource
 from orchd.kinds.objects import convert
 from orchd.pki import clientconfig
 from orchd.server.admission.interfaces import CONNECT, CREATE, DELETE, UPDATE, Review, WebhookServices
-from orchd.server.admission.plugin import Plugin, labels_of
+from orchd.server.admission.plugin import Plugin
 from orchd.server.admission.webhooks import matching, reviews
 from orchd.server.admission.webhooks.matching import Call, Hook
 from orchd.server.outbound.webhooks import NO_CREDENTIALS, Credentials, WebhookError
@@ -106,12 +107,12 @@ class WebhookPlugin(Plugin):
         name, own = review.namespace, review.resource.plural == "namespaces" and not review.resource.group
         if own:
             if not review.subresource and review.operation in (CREATE, UPDATE):
-                return labels_of(review.object)
+                return fields.labels(review.object)
             name = review.name
         if not name:
             return None
         namespace = self._read[1].get("", name) or await self.context.api.client.get(_NAMESPACES, "", name)
-        return labels_of(namespace)
+        return fields.labels(namespace)
 
     async def ask(self, call: Call, review: Review) -> reviews.Verdict:
         """Call a webhook; add its warnings and annotations, and raise its denial (ApiError).

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlencode
@@ -15,7 +14,7 @@ from orchd.dialect import Dialect
 from orchd.kinds.codec import yaml_
 from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import Object, without_managed_fields
-from orchd.kinds.objects.scalars import format_microtime
+from orchd.kinds.times import microtime
 from orchd.server.admission.interfaces import PATCH_ANNOTATION
 from orchd.server.pipeline.audit.policy import LEVELS, RECEIVED, REQUEST, RESPONSE, Rule
 from orchd.server.pipeline.interfaces import IBody, Request, Response, whole
@@ -48,7 +47,7 @@ class Record:
         self._dialect = dialect
         self._request = request
         self._user = user
-        self._received = _moment(received)
+        self._received = microtime(received)
         self._body: RecordedFields | None = None
         if rule.level >= REQUEST:
             body = self._body = RecordedFields(request.body)
@@ -88,7 +87,7 @@ class Record:
         if ended and level >= RESPONSE and answer is not None:
             out["responseObject"] = self._represent(answer)
         out["requestReceivedTimestamp"] = self._received
-        out["stageTimestamp"] = self._received if not ended else _moment(now)
+        out["stageTimestamp"] = self._received if not ended else microtime(now)
         if ended and request.trace.annotations:
             out["annotations"] = self._annotations()
         return out
@@ -201,9 +200,3 @@ def _patch(data: bytes) -> Any:
 def _uri(request: Request) -> str:
     query = urlencode(request.query, doseq=True)
     return f"{request.raw_path}?{query}" if query else request.raw_path
-
-
-def _moment(seconds: float) -> str:
-    text = format_microtime(datetime.fromtimestamp(seconds, UTC))
-    assert text is not None
-    return text

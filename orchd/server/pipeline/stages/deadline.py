@@ -14,7 +14,7 @@ from twisted.python.failure import Failure
 
 from orchd import errors
 from orchd.errors import ApiError
-from orchd.kinds.gotext.durations import DurationError, parse_duration
+from orchd.kinds.gotext.durations import DurationError, parse_seconds
 from orchd.server.pipeline.interfaces import Next, Request, Response
 from orchd.server.pipeline.stages.limits import long_running, mutating
 from orchd.txkit.coroutines import enter
@@ -82,7 +82,7 @@ class Deadline:
         if not text:
             return self._seconds
         try:
-            asked = parse_duration(text) / 1e9
+            asked = parse_seconds(text)
         except DurationError as error:
             raise errors.bad_request(f"invalid timeout specified in the request URL - {error}") from None
         return asked if 0 < asked < self._seconds else self._seconds

@@ -74,7 +74,7 @@ async def delete_response(
             details["group"] = resource.group
         status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
         return context.present.response(view, context.present.other(view, status))
-    entry = context.registry.transient_entry(resource, target.namespace, deleted.object)
+    entry = await context.registry.deleted_entry(resource, target.namespace, deleted)
     late = not deleted.gone and options.get("orphanDependents") is False
     return context.present.response(view, await context.encode_entry(view, entry), code=202 if late else 200)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import timestamp
+from orchd.kinds.times import timestamp
 from orchd.server.registry.interfaces import Context
 from orchd.server.registry.strategies.base import Strategy
 

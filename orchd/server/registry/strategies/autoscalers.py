@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from orchd.errors import Cause
+from orchd.kinds import fields
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import convert
@@ -36,8 +37,8 @@ class AutoscalerStrategy(Strategy):
     def prepare_update(self, context: Context, obj: Object, old: Object) -> Object:
         wide, before = self._wide(obj), self._wide(old)
         if context.subresource == "status":
-            return self._to_stored_version({**before, "metadata": wide["metadata"], "status": wide.get("status") or {}})
-        wide = self._drop_disabled({**wide, "status": before.get("status") or {}}, before)
+            return self._to_stored_version({**before, "metadata": wide["metadata"], "status": fields.status(wide)})
+        wide = self._drop_disabled({**wide, "status": fields.status(before)}, before)
         return super().prepare_update(context, self._to_stored_version(wide), old)
 
     def _drop_disabled(self, wide: Object, before: Object | None) -> Object:
@@ -71,4 +72,4 @@ class AutoscalerStrategy(Strategy):
 
 
 def _has_container_metrics(wide: Object) -> bool:
-    return any("containerResource" in metric for metric in (wide.get("spec") or {}).get("metrics") or ())
+    return any("containerResource" in metric for metric in fields.spec(wide).get("metrics") or ())

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from orchd import errors
 from orchd.errors import Cause
+from orchd.kinds import fields
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import convert
@@ -34,13 +35,13 @@ class CustomStrategy(Strategy):
         self._check_identity(obj)
         if self._stores_status:
             obj = _without_status(obj)
-        return {**obj, "metadata": {**obj["metadata"], "generation": 1}}
+        return fields.with_metadata(obj, generation=1)
 
     def _check_identity(self, obj: Object) -> None:
         """Raises 422 for an object of another kind; further validation would be meaningless."""
         if obj.get("kind") != self.resource.kind:
             causes = check.identity_causes({**obj, "apiVersion": self.resource.api_version}, self.resource)
-            name = (obj.get("metadata") or {}).get("name", "")
+            name = fields.metadata(obj).get("name", "")
             raise errors.invalid(self.resource.group, obj.get("kind") or "", name, causes)
 
     def validate_create(self, context: Context, obj: Object) -> Sequence[Cause]:
@@ -83,7 +84,7 @@ class CustomStrategy(Strategy):
         if all(name in obj and name in old and obj[name] == old[name] for name in names):
             return obj
         generation = (old["metadata"].get("generation") or 0) + 1
-        return {**obj, "metadata": {**obj["metadata"], "generation": generation}}
+        return fields.with_metadata(obj, generation=generation)
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> Sequence[Cause]:
         return check.update_causes(

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from orchd.errors import Cause
+from orchd.kinds import fields
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.crd.conditions import FINALIZER, TERMINATING, with_condition
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.schema_check.definitions import dropped_rules
 from orchd.kinds.objects.schema_check.rules import GATE, LongValidationError
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate import apiextensions
 from orchd.kinds.objects.validate.report import Report
+from orchd.kinds.times import timestamp
 from orchd.server.registry.interfaces import Context
 from orchd.server.registry.strategies.base import Strategy
 from orchd.txkit.aside import LARGE
@@ -21,9 +22,9 @@ from orchd.txkit.aside import LARGE
 
 def _with_storage_version(obj: Object) -> Object:
     """`obj` with its storage version added to status.storedVersions."""
-    status = obj.get("status") or {}
+    status = fields.status(obj)
     known = list(status.get("storedVersions") or ())
-    name = next((v["name"] for v in (obj.get("spec") or {}).get("versions") or () if v.get("storage")), None)
+    name = next((v["name"] for v in fields.spec(obj).get("versions") or () if v.get("storage")), None)
     if name is None or name in known:
         return obj
     return {**obj, "status": {**status, "storedVersions": [*known, name]}}
@@ -60,7 +61,7 @@ class DefinitionStrategy(Strategy):
         return obj, count
 
     def _with_dropped(self, context: Context, obj: Object, count: int) -> Object:
-        status = obj.get("status") or {}
+        status = fields.status(obj)
         changed = dropped_rules.with_dropped(status, count, self.settings.dialect, now=timestamp(context.now))
         return obj if changed == status else {**obj, "status": changed}
 
@@ -97,7 +98,7 @@ class DefinitionStrategy(Strategy):
             finalizers.append(finalizer)
         text = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
         now = timestamp(context.now)
-        status = with_condition(obj.get("status") or {}, TERMINATING, "True", "InstanceDeletionPending", text, now=now)
+        status = with_condition(fields.status(obj), TERMINATING, "True", "InstanceDeletionPending", text, now=now)
         return {**obj, "metadata": {**obj["metadata"], "finalizers": finalizers}, "status": status}
 
     def completes_deletion(self, context: Context, obj: Object, old: Object) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 from orchd.server.registry.interfaces import Context
 from orchd.server.registry.strategies.base import Strategy
@@ -16,7 +17,7 @@ class NamespaceStrategy(Strategy):
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
         own = self.settings.dialect("{long}")
-        spec = dict(obj.get("spec") or {})
+        spec = dict(fields.spec(obj))
         finalizers = list(spec.get("finalizers") or ())
         if own not in finalizers:
             finalizers.append(own)
@@ -29,20 +30,20 @@ class NamespaceStrategy(Strategy):
 
     def prepare_update(self, context: Context, obj: Object, old: Object) -> Object:
         if context.subresource == "finalize":
-            spec = {**(obj.get("spec") or {})}
-            return {**obj, "spec": spec, "status": old.get("status") or {}}
+            spec = {**fields.spec(obj)}
+            return {**obj, "spec": spec, "status": fields.status(old)}
         if context.subresource == "status":
             return self.status_update(obj, old)
-        spec = {**(obj.get("spec") or {}), "finalizers": (old.get("spec") or {}).get("finalizers") or []}
+        spec = {**fields.spec(obj), "finalizers": fields.spec(old).get("finalizers") or []}
         if not spec["finalizers"]:
             del spec["finalizers"]
-        return {**obj, "spec": spec, "status": old.get("status") or {}}
+        return {**obj, "spec": spec, "status": fields.status(old)}
 
     def blocks_deletion(self, obj: Object) -> bool:
-        return not obj["metadata"].get("deletionTimestamp") or bool((obj.get("spec") or {}).get("finalizers"))
+        return not obj["metadata"].get("deletionTimestamp") or bool(fields.spec(obj).get("finalizers"))
 
     def prepare_deletion(self, context: Context, obj: Object, old: Object) -> Object:
-        return {**obj, "status": {**(obj.get("status") or {}), "phase": "Terminating"}}
+        return fields.with_status(obj, phase="Terminating")
 
     def completes_deletion(self, context: Context, obj: Object, old: Object) -> bool:
         if obj["metadata"].get("finalizers") or self.blocks_deletion(obj):

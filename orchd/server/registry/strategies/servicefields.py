@@ -13,6 +13,7 @@ from orchd.errors import Cause
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.gotext.values import show
 from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.objects.validate.core.services import needs_health_check
 from orchd.kinds.objects.validate.names import parse_ip
 
 Spec = dict[str, Any]
@@ -33,11 +34,6 @@ def allocates_node_ports(spec: Mapping[str, Any], settings: ObjectSettings) -> b
     if spec.get("type") != "LoadBalancer":
         return spec.get("type") == "NodePort"
     return spec.get("allocateLoadBalancerNodePorts", True) is not False or not settings.feature("ServiceLBNodePortControl")
-
-
-def needs_health_check(spec: Mapping[str, Any]) -> bool:
-    """True if the server allocates a health check node port."""
-    return spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
 
 
 # --- before allocation --------------------------------------------------------------------------

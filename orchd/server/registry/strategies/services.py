@@ -13,7 +13,7 @@ from orchd.errors import ApiError, Cause
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.settings import ObjectSettings
-from orchd.kinds.objects.validate.core.services import address_fields
+from orchd.kinds.objects.validate.core.services import address_fields, needs_health_check
 from orchd.kinds.objects.validate.names import parse_ip
 from orchd.kinds.objects.validate.report import Report
 from orchd.server.registry.interfaces import Context
@@ -256,7 +256,7 @@ class ServiceStrategy(Strategy):
         releases: list[Callable[[], None]],
         numbers: Numbers,
     ) -> None:
-        if not fields.needs_health_check(spec) or fields.needs_health_check(before):
+        if not needs_health_check(spec) or needs_health_check(before):
             return
         wanted = spec.get("healthCheckNodePort") or 0
         try:

@@ -6,10 +6,11 @@ from base64 import b64decode
 from datetime import timedelta
 from typing import Final
 
+from orchd.kinds import fields
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.times import timestamp
 from orchd.pki.certificates import load_chain
 from orchd.server.registry.interfaces import Context
 from orchd.server.registry.strategies.base import Strategy
@@ -38,9 +39,9 @@ class SigningRequestStrategy(Strategy):
         self._own_signers = settings.dialect("{long}.io/")
 
     def observe_update(self, obj: Object, old: Object) -> None:
-        seconds = (old.get("spec") or {}).get("expirationSeconds")
-        issued = (obj.get("status") or {}).get("certificate")
-        if seconds is None or not issued or (old.get("status") or {}).get("certificate"):
+        seconds = fields.spec(old).get("expirationSeconds")
+        issued = fields.status(obj).get("certificate")
+        if seconds is None or not issued or fields.status(old).get("certificate"):
             return
         signer = old["spec"].get("signerName", "")
         label = signer if signer.startswith(self._own_signers) else "other"
@@ -57,14 +58,14 @@ class SigningRequestStrategy(Strategy):
     def prepare_create(self, context: Context, obj: Object) -> Object:
         obj = super().prepare_create(context, obj)
         user = context.user.as_json()
-        spec = {k: v for k, v in (obj.get("spec") or {}).items() if k not in ("username", "uid", "groups", "extra")}
+        spec = {k: v for k, v in fields.spec(obj).items() if k not in ("username", "uid", "groups", "extra")}
         return {**obj, "spec": {**spec, **user}}
 
     def prepare_update(self, context: Context, obj: Object, old: Object) -> Object:
         kept = {**old, "metadata": obj["metadata"]}
         if context.subresource not in ("approval", "status"):
             return kept
-        given, before = obj.get("status") or {}, old.get("status") or {}
+        given, before = fields.status(obj), fields.status(old)
         # The approval endpoint changes only conditions. Validation decides which of them may change.
         status = {**(given if context.subresource == "status" else before)}
         status.pop("conditions", None)

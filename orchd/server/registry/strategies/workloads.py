@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from orchd.errors import Cause
-from orchd.kinds import verbatim
+from orchd.kinds import fields, verbatim
 from orchd.kinds.digits import integer, is_whole
+from orchd.kinds.fields import annotations_of, with_metadata
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.defaults.workloads import TEMPLATE_GENERATION
 from orchd.kinds.objects.validate.batch import TRACKING
@@ -30,7 +31,7 @@ class DeploymentStrategy(Strategy):
         raised = super().raise_generation(obj, old)
         if raised is obj and obj["metadata"].get("annotations") != old["metadata"].get("annotations"):
             generation = (old["metadata"].get("generation") or 0) + 1
-            return {**obj, "metadata": {**obj["metadata"], "generation": generation}}
+            return with_metadata(obj, generation=generation)
         return raised
 
     def status_update(self, obj: Object, old: Object) -> Object:
@@ -44,13 +45,13 @@ class DaemonSetStrategy(Strategy):
     """Counts template changes in an annotation; clients can only set its initial value."""
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
-        given = int((obj["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "0"))
+        given = int(annotations_of(obj).get(TEMPLATE_GENERATION, "0"))
         return self._with_template_generation(super().prepare_create(context, obj), max(given, 1))
 
     def raise_generation(self, obj: Object, old: Object) -> Object:
-        text = (old["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "0")
+        text = annotations_of(old).get(TEMPLATE_GENERATION, "0")
         number = integer(text) if is_whole(text) else 0
-        changed = (obj.get("spec") or {}).get("template") != (old.get("spec") or {}).get("template")
+        changed = fields.spec(obj).get("template") != fields.spec(old).get("template")
         # The server's own annotation must not count as a change.
         return super().raise_generation(self._with_template_generation(obj, number + 1 if changed else number), old)
 
@@ -70,7 +71,7 @@ class StatefulSetStrategy(Strategy):
         return self._with_warning(context, obj, super().prepare_update(context, obj, old))
 
     def _with_warning(self, context: Context, given: Object, kept: Object) -> Object:
-        if (given.get("spec") or {}).get(_CLAIM_RETENTION) and not kept["spec"].get(_CLAIM_RETENTION) and not context.subresource:
+        if fields.spec(given).get(_CLAIM_RETENTION) and not kept["spec"].get(_CLAIM_RETENTION) and not context.subresource:
             context.warn(f"spec.{_CLAIM_RETENTION}: dropped, because the feature gate StatefulSetAutoDeletePVC is off")
         return kept
 
@@ -82,12 +83,12 @@ class JobStrategy(Strategy):
         obj = super().prepare_create(context, obj)
         if self.settings.feature("JobTrackingWithFinalizers"):
             # How a job is tracked is decided when it is created.
-            annotations = {**(obj["metadata"].get("annotations") or {}), self.settings.dialect(TRACKING): ""}
-            obj = {**obj, "metadata": {**obj["metadata"], "annotations": annotations}}
-        spec = dict(obj.get("spec") or {})
+            annotations = {**annotations_of(obj), self.settings.dialect(TRACKING): ""}
+            obj = with_metadata(obj, annotations=annotations)
+        spec = dict(fields.spec(obj))
         if not spec.get("manualSelector"):
             template = dict(spec.get("template") or {})
-            metadata = dict(template.get("metadata") or {})
+            metadata = dict(fields.metadata(template))
             own = {"controller-uid": obj["metadata"]["uid"], "job-name": obj["metadata"].get("name", "")}
             given = metadata.get("labels") or {}
             metadata["labels"] = {**own, **given}
@@ -99,7 +100,7 @@ class JobStrategy(Strategy):
             tags = obj["metadata"].get("labels")
             if not tags or tags is given:
                 # By default the job shares the template's labels object, so it receives the added labels too.
-                obj = {**obj, "metadata": {**obj["metadata"], "labels": metadata["labels"]}}
+                obj = with_metadata(obj, labels=metadata["labels"])
         return {**obj, "spec": spec}
 
     def deletion_warnings(self, options: Mapping[str, Any]) -> Sequence[str]:

@@ -30,7 +30,7 @@ export function auditView() {
   const own = h('input', {type: 'checkbox', on: {change: () => later()}});
   const pause = button('Pause', () => toggle(), {id: 'pause', 'aria-pressed': 'false', title: 'Pause (p)'});
   const grid = new Grid({label: 'Audit events', key: (event) => event.serial, open: (event) => detail.show(event.event), empty: 'loading'});
-  const detail = detailOf('Audit event', () => grid.focus());
+  const detail = detailOf('Audit event', () => grid.focus(), stopping.signal);
   grid.setColumns([
     {title: 'Time', text: (event) => event.time},
     {title: 'User', text: (event) => event.user},

@@ -6,7 +6,7 @@ import {session} from './session.js';
 /** Texts that are kept; the oldest ones go. */
 const MOST = 50;
 
-/** @typedef {{text: string, object: Object}} Draft  `object`: what was edited, as it was read then */
+/** @typedef {{text: string, start: string, object: Object}} Draft  `object`: what was edited, as it was read then; `start`: its text */
 /** @type {Map<string, Draft>} */
 const drafts = new Map();
 let owner = '';

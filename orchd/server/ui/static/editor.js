@@ -9,8 +9,7 @@ import {button, fill, h} from './dom.js';
 import {draftOf, keepDraft} from './drafts.js';
 import {editable, intentOf, MANAGER, same} from './intent.js';
 import {may} from './rights.js';
-import {YamlError, fromYaml} from './yaml_read.js';
-import {toYaml} from './yaml_write.js';
+import {fromYaml, toYaml} from './yaml.js';
 
 const APPLY = 'application/apply-patch+yaml';
 
@@ -23,6 +22,11 @@ export class Editor {
     Object.assign(this, {resource, where, tell, applied, isNew});
     this.stopping = new AbortController();
     this.running = false;
+    /** Number of the object whose text was asked for last. */
+    this.turn = 0;
+    this.allowed = true;
+    this.object = this.newest = object;
+    this.start = '';
     this.draft = isNew ? `new ${resource.group}/${resource.name}` : where;
     this.text = h('textarea', {class: 'editor', id: 'editor', spellcheck: 'false', autocapitalize: 'off', autocomplete: 'off', wrap: 'off', 'aria-label': 'YAML of the object', on: {input: () => this.edited(), keydown: (e) => this.keyed(e)}});
     this.problem = h('div', {role: 'alert', id: 'problem'});
@@ -53,14 +57,20 @@ export class Editor {
       this.result,
     );
     const draft = draftOf(this.draft);
-    this.load(object);
     if (draft) this.restore(draft, object);
+    else {
+      // Until the server has written the text.
+      this.text.readOnly = true;
+      this.edited();
+      this.load(object);
+    }
     this.permissions();
   }
 
   /** Go on with a text that was left before it was stored; what it changes is measured by the object that it was made from. */
   restore(draft, object) {
-    this.put(draft.object);
+    this.newest = draft.object;
+    this.put(draft.object, draft.start);
     this.text.value = draft.text;
     this.edited();
     this.restored.hidden = false;
@@ -76,26 +86,43 @@ export class Editor {
     const allowed = await may(this.isNew ? 'create' : 'patch', this.resource, namespace, name).catch(() => true);
     this.replacing.disabled = !(await may('update', this.resource, namespace, name).catch(() => true));
     if (allowed) return;
+    this.allowed = false;
     this.check.disabled = this.save.disabled = true;
     this.text.readOnly = true;
     fill(this.problem, h('p', {class: 'note'}, this.isNew ? 'You may not create this.' : 'You may not change this object.'));
   }
 
-  load(object) {
-    this.put(object);
-    this.edited();
+  /** Replace the text by that of an object, unless another object or an edit comes first. */
+  async load(object) {
+    const before = this.text.value;
+    const turn = ++this.turn;
+    this.newest = object;
+    try {
+      const start = await toYaml(editable(object), this.stopping.signal);
+      if (turn !== this.turn) return;
+      if (this.text.value !== before) this.stale.hidden = false;
+      else {
+        this.put(object, start);
+        if (this.newest !== object) this.changed(this.newest);
+      }
+    } catch (error) {
+      if (turn !== this.turn || this.stopping.signal.aborted) return;
+      fill(this.problem, h('p', {class: 'problem'}, explain(error)));
+      this.stale.hidden = false;
+    }
   }
 
   /** Show the newest object in place of the text; the button that asked for it may be hidden by that. */
-  reload() {
-    this.load(this.newest);
+  async reload() {
     this.text.focus();
+    await this.load(this.newest);
+    if (this.text.value === this.start) this.edited();
   }
 
-  put(object) {
-    this.object = this.newest = object;
-    this.start = toYaml(editable(object));
-    this.text.value = this.start;
+  put(object, start) {
+    this.object = object;
+    this.text.value = this.start = start;
+    this.text.readOnly = !this.allowed;
     this.stale.hidden = this.restored.hidden = true;
   }
 
@@ -106,16 +133,16 @@ export class Editor {
     // Only the status, or managers: what is edited is the same.
     if (sameObject(object, this.object) && same(editable(object), editable(this.object))) {
       this.object = object;
-      if (this.text.value !== this.start) keepDraft(this.draft, {text: this.text.value, object});
+      if (this.text.value !== this.start) keepDraft(this.draft, {text: this.text.value, start: this.start, object});
     }
     // The messages of the last edit remain visible.
-    else if (this.text.value === this.start) this.put(object);
+    else if (this.text.value === this.start) this.load(object);
     else this.stale.hidden = false;
   }
 
   edited() {
     const {value} = this.text;
-    keepDraft(this.draft, value === this.start ? null : {text: value, object: this.object});
+    keepDraft(this.draft, value === this.start ? null : {text: value, start: this.start, object: this.object});
     fill(this.problem);
     fill(this.result);
     this.forcing.hidden = true;
@@ -131,10 +158,11 @@ export class Editor {
     }
   }
 
-  /** The edited object; null for invalid text, after showing the reason. */
-  read() {
+  /** The edited object; null for invalid text, after showing the reason. Raises what `fromYaml` raises for a server that does not answer. */
+  async read() {
+    const text = this.text.value;
     try {
-      const found = fromYaml(this.text.value);
+      const found = await fromYaml(text, this.stopping.signal);
       if (!found || typeof found !== 'object' || Array.isArray(found)) throw new Error('the document is no object');
       const {apiVersion, kind, metadata} = this.object;
       if (found.apiVersion !== apiVersion || found.kind !== kind) throw new Error(`apiVersion and kind must stay ${apiVersion} ${kind}`);
@@ -142,9 +170,12 @@ export class Editor {
       if (!this.isNew && (found.metadata.name !== metadata.name || (found.metadata.namespace || '') !== (metadata.namespace || ''))) throw new Error('name and namespace cannot be changed');
       return found;
     } catch (error) {
+      const refused = error instanceof ApiError && error.code === 400;
+      if (this.stopping.signal.aborted || !(refused || error.constructor === Error)) throw error;
       this.text.setAttribute('aria-invalid', 'true');
       fill(this.problem, h('p', {class: 'problem'}, error.message));
-      if (error instanceof YamlError) this.select(error.line);
+      // A problem of the first line is told without its number.
+      if (refused && this.text.value === text) this.select(Number(/^yaml: line (\d+)/.exec(error.message)?.[1] ?? 1) - 1);
       return null;
     }
   }
@@ -157,24 +188,27 @@ export class Editor {
   }
 
   async run(dry) {
-    if (this.running || this.check.disabled) return;
-    const edited = this.read();
-    if (!edited) return;
-    fill(this.problem);
+    if (this.running || this.check.disabled || this.text.readOnly) return;
     const replace = this.replacing.checked && !this.isNew;
-    const {intent, kept} = this.isNew ? {intent: edited, kept: []} : intentOf(this.object, edited);
+    let edited = null;
+    let made = null;
     // Not `disabled`: a button that is disabled loses the focus.
     this.busy(true);
     try {
+      edited = await this.read();
+      if (!edited || this.stopping.signal.aborted) return;
+      fill(this.problem);
+      made = this.isNew ? {intent: edited, kept: []} : intentOf(this.object, edited);
+      const {intent, kept} = made;
       if (this.isNew) await this.refuseExisting(edited);
       const answer = await (replace ? this.replace(edited, dry) : this.apply(intent, edited, dry));
       if (this.stopping.signal.aborted) return;
-      if (dry) this.showChanges(answer, replace ? [] : kept, edited);
-      else this.stored(answer, replace ? [] : kept);
+      if (dry) await this.showChanges(answer, replace ? [] : kept, edited);
+      else await this.stored(answer, replace ? [] : kept);
     } catch (error) {
       if (this.stopping.signal.aborted) return;
       this.failed(error);
-      if (dry && !replace && isConflict(error)) await this.showForced(intent, edited, kept);
+      if (dry && !replace && isConflict(error)) await this.showForced(made.intent, edited, made.kept);
     } finally {
       this.busy(false);
     }
@@ -201,7 +235,7 @@ export class Editor {
   /** After conflicts: what would change with force. */
   async showForced(intent, edited, kept) {
     try {
-      this.showChanges(await this.apply(intent, edited, true, true), kept, edited, 'What would change with force');
+      await this.showChanges(await this.apply(intent, edited, true, true), kept, edited, 'What would change with force');
     } catch (error) {
       if (!this.stopping.signal.aborted) fill(this.result, h('p', {class: 'problem'}, explain(error)));
     }
@@ -222,9 +256,10 @@ export class Editor {
     return json('PUT', this.where, {query, data: {...edited, ...status, metadata}, signal: this.stopping.signal});
   }
 
-  showChanges(answer, kept, edited, title = 'What would change') {
+  async showChanges(answer, kept, edited, title = 'What would change') {
     const before = this.isNew ? '' : this.start;
-    const after = toYaml(editable(answer));
+    const after = await toYaml(editable(answer), this.stopping.signal);
+    if (this.stopping.signal.aborted) return;
     const changed = before !== after;
     const difference = changed ? diffElement(before, after, title) : null;
     // Not the difference itself, which may be long.
@@ -239,11 +274,13 @@ export class Editor {
     );
   }
 
-  stored(answer, kept) {
+  async stored(answer, kept) {
     keepDraft(this.draft, null);
     this.applied(answer);
     if (this.isNew) return;
-    this.load(answer);
+    await this.load(answer);
+    if (this.stopping.signal.aborted) return;
+    if (this.text.value === this.start) this.edited();
     this.tell(`${answer.kind} ${answer.metadata.name} is stored`);
     fill(this.result, h('p', {class: 'good', id: 'stored'}, `Stored as resourceVersion ${answer.metadata.resourceVersion}.`), keptElement(kept));
   }

@@ -19,7 +19,7 @@ export function eventsPanel(object) {
   const state = new StateLine();
   const moment = (event) => event.lastTimestamp || event.eventTime || event.firstTimestamp || event.metadata.creationTimestamp;
   const grid = new Grid({label: 'Events', key: (event) => event.metadata.uid, open: (event) => detail.show(withoutManagers(event)), empty: 'No events'});
-  const detail = detailOf('Event', () => grid.focus());
+  const detail = detailOf('Event', () => grid.focus(), stopping.signal);
   grid.setColumns([
     {title: 'Last seen', text: (event) => age(moment(event))},
     {title: 'Type', text: (event) => event.type || '', tone: (event) => (event.type === 'Warning' ? 'bad' : '')},

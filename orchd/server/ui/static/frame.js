@@ -12,8 +12,9 @@ import {newView} from './new_view.js';
 import {nodesView} from './nodes_view.js';
 import {objectView} from './object_view.js';
 import {may, mayGet} from './rights.js';
-import {listAddress, parseAddress} from './routes.js';
+import {parseAddress} from './routes.js';
 import {session} from './session.js';
+import {SideList} from './side_list.js';
 
 const HOME = '#/list/-/pods';
 /** Milliseconds after which what is served is read anew when the user looks for it. */
@@ -43,10 +44,10 @@ export class Frame {
       metrics: h('a', {href: '#/metrics', hidden: true}, 'Metrics'),
     };
     this._main = h('main', {id: 'main', tabindex: -1, 'aria-label': 'Content'});
-    this._search = h('input', {type: 'search', id: 'find', placeholder: 'Find a resource (r)', 'aria-label': 'Find a resource', on: {focus: () => this._renew(), input: () => this._filter(), keydown: (e) => this._searched(e)}});
-    this._list = h('ul', {});
+    this._search = h('input', {type: 'search', id: 'find', placeholder: 'Find a resource (r)', 'aria-label': 'Find a resource', on: {focus: () => this._renew(), input: () => this._list.find(this._search.value.trim().toLowerCase()), keydown: (e) => this._searched(e)}});
+    this._list = new SideList();
     this._menu = button('☰', () => this._toggle(), {class: 'menu', 'aria-label': 'Resources', 'aria-expanded': 'false', 'aria-controls': 'resources'});
-    this._side = h('nav', {id: 'resources', 'aria-label': 'Resources'}, this._search, this._list, h('p', {class: 'who small'}, `Signed in as ${session().user.name}`));
+    this._side = h('nav', {id: 'resources', 'aria-label': 'Resources'}, this._search, this._list.element, h('p', {class: 'who small'}, `Signed in as ${session().user.name}`));
     this._told = h('div', {role: 'status', class: 'told', 'aria-live': 'polite'});
     this._lost = h('div', {role: 'alert', class: 'lost', id: 'lost'});
     const user = session().user;
@@ -81,6 +82,7 @@ export class Frame {
       {key: 'n', text: 'nodes', run: () => this._follow('nodes')},
       {key: 'a', text: 'audit events', run: () => this._follow('audit')},
       {key: 'm', text: 'metrics', run: () => this._follow('metrics')},
+      {key: 'v', text: 'favourite: the shown resource, or no longer', run: () => this._list.likeCurrent()},
       {key: 'c', text: 'to the content: table, text or tree', run: () => this._content()},
       {key: 'Escape', text: 'leave a field; back to the list', run: () => this._escape()},
       {key: '?', text: 'this help', run: showHelp},
@@ -185,33 +187,7 @@ export class Frame {
       listable().map(async (resource) => ({resource, allowed: await may('list', resource, resource.namespaced ? namespace : '').catch(() => true)})),
     );
     if (namespace !== this._namespace) return;
-    let group = null;
-    const items = [];
-    for (const {resource, allowed} of entries) {
-      if (resource.group !== group) {
-        group = resource.group;
-        items.push(h('li', {class: 'group', 'data-group': group}, group || 'core'));
-      }
-      const here = `${resource.group}/${resource.name}` === current;
-      items.push(
-        h(
-          'li',
-          {'data-search': [resource.name, resource.kind, ...resource.shortNames, resource.group].join(' ').toLowerCase(), 'data-of': group},
-          h(
-            'a',
-            {
-              href: listAddress(resource, {namespace: resource.namespaced ? namespace : ''}),
-              class: allowed ? '' : 'denied',
-              title: allowed ? resource.kind : `${resource.kind}: you may not list these ${namespace ? `in ${namespace}` : 'in all namespaces'}`,
-              'aria-current': here ? 'page' : null,
-            },
-            resource.name,
-          ),
-        ),
-      );
-    }
-    fill(this._list, items);
-    this._filter();
+    this._list.show(entries, current, namespace);
     // Enter was pressed before there was a list.
     if (this._hurried && document.activeElement === this._search) this._choose();
     this._hurried = false;
@@ -225,19 +201,8 @@ export class Frame {
     this._resources(parseAddress(location.hash || HOME));
   }
 
-  _filter() {
-    const wanted = this._search.value.trim().toLowerCase();
-    const shown = new Set();
-    for (const each of this._list.children) {
-      if (each.dataset.search === undefined) continue;
-      each.hidden = !each.dataset.search.includes(wanted);
-      if (!each.hidden) shown.add(each.dataset.of);
-    }
-    for (const each of this._list.children) if (each.dataset.group !== undefined) each.hidden = !shown.has(each.dataset.group);
-  }
-
   _searched(event) {
-    const links = [...this._list.querySelectorAll('li:not([hidden]) a')];
+    const links = this._list.links();
     if (event.key === 'Enter') this._choose();
     else if (event.key === 'ArrowDown' && links.length) links[0].focus();
     else return;
@@ -246,13 +211,14 @@ export class Frame {
 
   /** Show the resource that is meant: by its whole name, short name or kind, or else the first one. */
   _choose() {
-    const links = [...this._list.querySelectorAll('li:not([hidden]) a')];
-    this._hurried = !this._list.childElementCount;
+    const links = this._list.links();
+    this._hurried = this._list.empty;
     if (!links.length) return;
     const wanted = this._search.value.trim().toLowerCase();
     const exact = links.find((link) => link.textContent === wanted || link.parentElement.dataset.search.split(' ').includes(wanted));
     location.hash = (exact || links[0]).getAttribute('href');
     this._search.value = '';
+    this._list.find('');
   }
 
   _openSearch() {

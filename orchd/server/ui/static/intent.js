@@ -66,14 +66,16 @@ function isAtomic(shape, before) {
 }
 
 function partOfMap({shape, before, after, path, kept}) {
-  const out = {};
+  // Pairs, since assigning to the key "__proto__" of an object sets no key.
+  const out = [];
   const child = (name) => shape && shape.children.get(`f:${name}`);
   for (const [name, value] of Object.entries(after)) {
-    const part = partOf({shape: child(name), before: before[name], after: value, path: `${path}.${name}`, kept});
-    if (part !== undefined) out[name] = part;
+    const old = Object.hasOwn(before, name) ? before[name] : undefined;
+    const part = partOf({shape: child(name), before: old, after: value, path: `${path}.${name}`, kept});
+    if (part !== undefined) out.push([name, part]);
   }
   for (const name of Object.keys(before)) if (!Object.hasOwn(after, name)) removed(child(name), `${path}.${name}`, kept);
-  return Object.keys(out).length || (shape && shape.owners.has(MANAGER)) ? out : undefined;
+  return out.length || (shape && shape.owners.has(MANAGER)) ? Object.fromEntries(out) : undefined;
 }
 
 function partOfKeyed({shape, before, after, path, kept, names}) {

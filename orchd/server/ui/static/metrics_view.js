@@ -66,11 +66,17 @@ function latency(list, memory) {
   return found;
 }
 
+/**
+ * What was plotted before, for a view that is opened again within SPAN: the server keeps no history.
+ * @type {Map<string, {points: Object[], last: Object|null}>}
+ */
+const before = new Map();
+
 /** @returns {import('./frame.js').View} */
 export function metricsView() {
   const stopping = new AbortController();
   const state = new StateLine({id: 'state'});
-  const plots = PLOTS.map((each) => ({...each, plot: new Plot(each), points: [], last: null}));
+  const plots = PLOTS.map((each) => ({...each, plot: new Plot(each), points: [], last: null, ...before.get(each.id)}));
   const holder = h('div', {class: 'plots'}, plots.map((each) => each.plot.element));
   const memory = {};
   let timer = 0;
@@ -98,6 +104,7 @@ export function metricsView() {
       const values = each.rate ? rates(each.last, {at, values: found}) : found;
       each.last = {at, values: found};
       each.points.push({at, values});
+      before.set(each.id, {points: each.points, last: each.last});
       while (each.points[0].at < at - SPAN) each.points.shift();
       each.plot.draw(each.points, Math.max(LEAST_SPAN, at - each.points[0].at));
     }
@@ -106,7 +113,7 @@ export function metricsView() {
   poll();
   return {
     title: 'Metrics',
-    element: h('section', {}, h('div', {class: 'bar'}, h('h1', {}, 'Metrics'), h('span', {class: 'note'}, 'since this view was opened, ten minutes at most'), state.element), holder),
+    element: h('section', {}, h('div', {class: 'bar'}, h('h1', {}, 'Metrics'), h('span', {class: 'note'}, 'since this page first showed them, ten minutes at most: the server keeps no history'), state.element), holder),
     stop: () => (stopping.abort(), clearTimeout(timer)),
   };
 }

@@ -16,7 +16,7 @@ import {listAddress, listBefore, objectAddress} from './routes.js';
 import {withoutManagers} from './shown.js';
 import {StateLine} from './state_line.js';
 import {tabList} from './tabs.js';
-import {toYaml} from './yaml_write.js';
+import {newestYaml} from './yaml.js';
 
 /** @returns {import('./frame.js').View} */
 export function objectView(address, {tell}) {
@@ -179,15 +179,15 @@ class ObjectView {
   yamlPanel() {
     const managers = h('input', {type: 'checkbox', id: 'managers'});
     const text = h('pre', {class: 'yaml', tabindex: 0, role: 'region', 'aria-label': 'YAML'});
-    const draw = () => {
-      const found = toYaml(managers.checked ? this.object : withoutManagers(this.object));
-      // A selection in an unchanged text stays.
-      if (text.textContent !== found) text.textContent = found;
-    };
+    const stopping = new AbortController();
+    // A selection in an unchanged text stays.
+    const show = (found) => text.textContent === found || (text.textContent = found);
+    const write = newestYaml(show, (error) => show(explain(error)), stopping.signal);
+    const draw = () => write(managers.checked ? this.object : withoutManagers(this.object));
     managers.addEventListener('change', draw);
     draw();
     const copy = button('Copy', () => navigator.clipboard.writeText(text.textContent).then(() => this.tell('copied'), () => this.tell('the browser does not allow to copy')));
-    return {element: h('div', {class: 'panelpart'}, h('div', {class: 'actions'}, h('label', {class: 'check'}, managers, 'Field managers'), copy), text), changed: draw};
+    return {element: h('div', {class: 'panelpart'}, h('div', {class: 'actions'}, h('label', {class: 'check'}, managers, 'Field managers'), copy), text), changed: draw, stop: () => stopping.abort()};
   }
 
   editPanel() {

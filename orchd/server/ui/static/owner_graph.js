@@ -63,7 +63,7 @@ function entry(resource, object) {
 
 /**
  * What an object owns, and what that owns.
- * @returns {Promise<{children: Map<string, Owned[]>, skipped: string[], begun: string[]}>}  children by the uid of their owner; names of
+ * @returns {Promise<{children: Map<string, Map<string, Owned>>, skipped: string[], begun: string[]}>}  children, by uid, of the uid of their owner; names of
  *   resources that could not be read, and of those that were read in part
  */
 export async function ownedBy(resource, object, signal, tell) {
@@ -100,9 +100,8 @@ async function collect(resource, namespace, children, signal) {
     }
     for (const each of answer.items || []) {
       for (const reference of each.metadata.ownerReferences || []) {
-        if (!children.has(reference.uid)) children.set(reference.uid, []);
-        const list = children.get(reference.uid);
-        if (!list.some((known) => known.uid === each.metadata.uid)) list.push(entry(resource, each));
+        if (!children.has(reference.uid)) children.set(reference.uid, new Map());
+        children.get(reference.uid).set(each.metadata.uid, entry(resource, each));
       }
     }
     count += (answer.items || []).length;

@@ -4,7 +4,7 @@ const CORE = '-';
 
 /** Address of a list. `filters`: namespace, labels, fields, text. */
 export function listAddress(resource, filters = {}) {
-  return `#/list/${resource.group || CORE}/${encodeURIComponent(resource.name)}${query(filters)}`;
+  return `#/list/${encodeURIComponent(resource.group || CORE)}/${encodeURIComponent(resource.name)}${query(filters)}`;
 }
 
 /** Addresses of the lists that were shown last, by group and name of the resource. */

@@ -6,7 +6,7 @@ const KEY = 'orchd.token';
  * @typedef {Object} Session
  * @property {{name: string, groups: string[]}|null} user  null if no user is signed in
  * @property {boolean} certificate  the browser sent a client certificate
- * @property {Object<string, string>} names  names of the server's dialect, for requests
+ * @property {Object<string, string|string[]>} names  names of the server's dialect, for requests; `groups` are its own API groups
  */
 
 let token = stored();

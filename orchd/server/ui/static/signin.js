@@ -7,6 +7,11 @@ import {getToken, session, setSession, setToken} from './session.js';
 const SESSION = '/ui/session';
 /** Milliseconds for the answer to a question that the server answers at once. */
 const LIMIT = 10_000;
+const RECIPE = [
+  'orchctl create serviceaccount viewer -n default',
+  'orchctl create clusterrolebinding viewer --clusterrole=view --serviceaccount=default:viewer',
+  'orchctl create token viewer -n default --duration=1h',
+].join('\n');
 const SENDABLE = /^[\x21-\x7e]+$/;
 
 /** Whom the server takes the user for: {user, certificate, names}. A 401 signs out, unless `quiet`. */
@@ -60,6 +65,7 @@ export async function signIn(message, done) {
     problem,
     h('label', {for: 'token'}, 'Bearer token'),
     token,
+    h('details', {}, h('summary', {}, 'Where do I get a token?'), h('p', {class: 'note'}, 'With the client configuration of the administrator, on a machine that has it, make a service account and a token for it. This one may see everything but secrets:'), h('pre', {class: 'yaml', tabindex: 0}, RECIPE), h('p', {class: 'note'}, 'Tokens of --token-auth-file and of an OpenID issuer of this server work too.')),
     h('label', {class: 'check'}, keep, 'Keep it in this tab until the tab is closed'),
     h('button', {type: 'submit', class: 'primary'}, 'Sign in'),
     await certificateChoice(done),

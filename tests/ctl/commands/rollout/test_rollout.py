@@ -42,6 +42,17 @@ spec:
     metadata: {{labels: {{app: web, pod-template-hash: h{number}}}}}
     spec: {{containers: [{{name: nginx, image: "{image}"}}]}}
 """)  # fmt: skip
+    # That of another deployment is no revision of this one.
+    ctl("create", "-f", "-", send=f"""
+apiVersion: apps/v1
+kind: ReplicaSet
+metadata: {{name: foreign, annotations: {{{key}: "7"}}}}
+spec:
+  selector: {{matchLabels: {{app: web, pod-template-hash: f}}}}
+  template:
+    metadata: {{labels: {{app: web, pod-template-hash: f}}}}
+    spec: {{containers: [{{name: nginx, image: "i"}}]}}
+""")
     assert [line.split()[0] for line in ctl("rollout", "history", "deploy/web").lines[2:-1]] == ["1", "2"]
     assert "nginx:0" in ctl("rollout", "history", "deploy/web", "--revision=1").out
     ctl("rollout", "undo", "deploy/web")
@@ -79,6 +90,12 @@ def test_pods_that_cannot_be_scheduled_are_named(ctl: Ctl) -> None:
     condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes are available"}
     ctl("patch", "pod", "web-1", "--subresource=status", "-p", json.dumps({"status": {"conditions": [condition]}}))
     error = ctl("rollout", "status", "deploy/web", "--timeout=20s", status=1).error
+    # One that is being deleted does not count.
+    leaving = POD.replace("name: web-1,", "name: web-0, finalizers: [example.org/hold],")
+    ctl("create", "-f", "-", send=leaving)
+    ctl("patch", "pod", "web-0", "--subresource=status", "-p", json.dumps({"status": {"conditions": [condition]}}))
+    ctl("delete", "pod", "web-0", "--wait=false", "--grace-period=0", "--force")
+    assert "1 pods cannot be" in ctl("rollout", "status", "deploy/web", "--timeout=20s", status=1).error
     assert error.count("1 pods cannot be scheduled, among them web-1: 0/3 nodes are available (explain-scheduling web-1") == 1
 
 

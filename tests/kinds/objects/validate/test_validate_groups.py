@@ -128,27 +128,6 @@ def test_uncounted_terminated_pods_of_jobs() -> None:
     ]
 
 
-@pytest.mark.parametrize(("schedule", "why"), [
-    (", * * * *", ""),
-    ("TZ= * * * * *", ""),
-    ("@every 0", ""),
-    ("@every 1h30m", ""),
-    ("@every ", "unrecognized descriptor: @every"),
-    ("@every 5", 'failed to parse duration @every 5: time: missing unit in duration "5"'),
-    ("@every 5d", 'failed to parse duration @every 5d: time: unknown unit "d" in duration "5d"'),
-    ("@every x", 'failed to parse duration @every x: time: invalid duration "x"'),
-    ("TZ=../x * * * * *", "provided bad location ../x: time: invalid location name"),
-    ("99999999999999999999 * * * *", (
-        "failed to parse int from 99999999999999999999: strconv.Atoi: parsing \"99999999999999999999\": value out of range"
-    )),
-])
-def test_cron_schedule_rules(schedule: str, why: str) -> None:
-    """Schedules are parsed as the reference parses them, with its error messages."""
-    from orchd.kinds.objects.validate.cron import schedule_error
-
-    assert schedule_error(schedule.strip()) == why
-
-
 TARGET = {"kind": "D", "name": "d"}
 
 

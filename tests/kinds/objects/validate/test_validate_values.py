@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from orchd.kinds.gotext.values import quote, show
 from orchd.kinds.objects.validate import names
-from orchd.kinds.objects.validate.cron import schedule_error
 from orchd.kinds.objects.validate.paths import root
 from orchd.kinds.quantities import amount, is_integer
 
@@ -41,33 +40,6 @@ def test_a_prefix_may_end_with_a_dash() -> None:
     assert not names.subdomain_name("a-", True)
     assert names.subdomain_name("a-", False)
     assert names.path_segment("..", False) and not names.path_segment("..", True)
-
-
-@pytest.mark.parametrize(
-    "schedule",
-    ["* * * * *", "*/5 1-3,7 ? jan-mar SUN", "@daily", "@every 1h30m", "0 0 31 12 6", "TZ=UTC 1 * * * *"],
-)
-def test_valid_cron_schedules(schedule: str) -> None:
-    """A schedule has five fields with lists, ranges, steps and names, or is a descriptor."""
-    assert schedule_error(schedule) == ""
-
-
-@pytest.mark.parametrize(
-    ("schedule", "wrong"),
-    [
-        ("", "empty spec string"),
-        ("60 * * * *", "end of range (60) above maximum (59): 60"),
-        ("* * 0 * *", "beginning of range (0) below minimum (1): 0"),
-        ("5-1 * * * *", "beginning of range (5) beyond end of range (1): 5-1"),
-        ("*/0 * * * *", "step of range should be a positive number: */0"),
-        ("1-2-3 * * * *", "too many hyphens: 1-2-3"),
-        ("*/1/2 * * * *", "too many slashes: */1/2"),
-        ("x * * * *", 'failed to parse int from x: strconv.Atoi: parsing "x": invalid syntax'),
-    ],
-)
-def test_invalid_cron_schedules(schedule: str, wrong: str) -> None:
-    """The reason is that of the reference's parser."""
-    assert schedule_error(schedule) == wrong
 
 
 @given(st.integers(min_value=0, max_value=10**12), st.sampled_from(["", "m", "k", "Ki", "Mi", "Gi", "e3", "u", "n", "E"]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from orchd.kinds import fields
 from orchd.kinds.gotext import differences
 from orchd.kinds.gotext.values import GoText
 from orchd.kinds.jsonvalues import Object
@@ -27,8 +28,8 @@ CLASS_ANNOTATION: Final = "volume.beta.{long}.io/storage-class"
 
 
 def create(claim: Object, report: Report) -> None:
-    meta.create(claim.get("metadata") or {}, report, namespaced=True, name_rule=subdomain_name)
-    spec(claim.get("spec") or {}, SPEC, report)
+    meta.create(claim, report, namespaced=True, name_rule=subdomain_name)
+    spec(fields.spec(claim), SPEC, report)
 
 
 def access_modes(modes: list[str], at: Path, report: Report) -> None:
@@ -76,21 +77,21 @@ def update(claim: Object, old: Object, report: Report) -> None:
     """Validate a change: the size of a bound claim may grow, and the volume name may be set once."""
     # The reference validates twice, and reports the errors of a claim twice.
     create(claim, report)
-    meta.update(claim.get("metadata") or {}, old.get("metadata") or {}, report)
+    meta.update(claim, old, report)
     create(claim, report)
-    new, before = dict(claim.get("spec") or {}), dict(old.get("spec") or {})
+    new, before = dict(fields.spec(claim)), dict(fields.spec(old))
     if not before.get("volumeName"):
         before["volumeName"] = new.get("volumeName")
     annotation = report.dialect(CLASS_ANNOTATION)
-    was = ((old.get("metadata") or {}).get("annotations") or {}).get(annotation)
-    now = ((claim.get("metadata") or {}).get("annotations") or {}).get(annotation)
+    was = fields.annotations_of(old).get(annotation)
+    now = fields.annotations_of(claim).get(annotation)
     if was is not None and now in (None, was) and before.get("storageClassName") is None and new.get("storageClassName") == was:
         new.pop("storageClassName")
     elif (was or "") != (now or ""):
         report.invalid(METADATA / "annotations" / annotation, now or "", "field is immutable")
     size, before_size = _size(new), _size(before)
     grows = report.settings.feature("ExpandPersistentVolumes")
-    if grows and (claim.get("status") or {}).get("phase") == "Bound" and (new.get("resources") or {}).get("requests"):
+    if grows and fields.status(claim).get("phase") == "Bound" and (new.get("resources") or {}).get("requests"):
         requests = {**new["resources"]["requests"], "storage": before_size}
         new["resources"] = {**new["resources"], "requests": requests}
     if not differences.same(new, before):
@@ -98,7 +99,7 @@ def update(claim: Object, old: Object, report: Report) -> None:
         report.forbidden(SPEC, f"{words}\n{differences.text('core.PersistentVolumeClaimSpec', before, new)}")
     if grows and amount(size) < amount(before_size):
         at = SPEC / "resources" / "requests" / "storage"
-        capacity = ((old.get("status") or {}).get("capacity") or {}).get("storage") or "0"
+        capacity = (fields.status(old).get("capacity") or {}).get("storage") or "0"
         if not report.settings.feature("RecoverVolumeExpansionFailure"):
             report.forbidden(at, "field can not be less than previous value")
         elif amount(size) <= amount(capacity):
@@ -111,9 +112,9 @@ def _size(spec: Object) -> Any:
 
 
 def update_status(claim: Object, old: Object, report: Report) -> None:
-    meta.update(claim.get("metadata") or {}, old.get("metadata") or {}, report)
-    status = claim.get("status") or {}
-    if not (claim.get("spec") or {}).get("accessModes"):
+    meta.update(claim, old, report)
+    status = fields.status(claim)
+    if not fields.spec(claim).get("accessModes"):
         report.required(root("Spec") / "accessModes")
     for name, quantity in (status.get("capacity") or {}).items():
         basic_resource(quantity, (STATUS / "capacity")[name], report)

@@ -17,12 +17,12 @@ _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 
 
 def create(endpoints: Object, report: Report) -> None:
-    meta.create(endpoints.get("metadata") or {}, report, namespaced=True, name_rule=subdomain_name)
+    meta.create(endpoints, report, namespaced=True, name_rule=subdomain_name)
     _subsets(endpoints, report)
 
 
 def update(endpoints: Object, old: Object, report: Report) -> None:
-    meta.update(endpoints.get("metadata") or {}, old.get("metadata") or {}, report)
+    meta.update(endpoints, old, report)
     create(endpoints, report)
 
 

@@ -33,7 +33,7 @@ def create(event: Object, report: Report) -> None:
 def create_strict(event: Object, report: Report) -> None:
     """Validate a new event of events/v1."""
     _common(event, report)
-    meta.create(event.get("metadata") or {}, report, namespaced=True, name_rule=subdomain_name)
+    meta.create(event, report, namespaced=True, name_rule=subdomain_name)
     _series(event, report)
     if not event.get("eventTime"):
         report.required(root("eventTime"))

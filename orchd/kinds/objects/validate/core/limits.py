@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from orchd.kinds import fields
 from orchd.kinds.gotext.structs import dump, go_quantity, quantity
 from orchd.kinds.gotext.values import GoText
 from orchd.kinds.jsonvalues import Object
@@ -30,9 +31,9 @@ _PAIRS: Final = (("BestEffort", "NotBestEffort"), ("Terminating", "NotTerminatin
 
 
 def create_range(value: Object, report: Report) -> None:
-    meta.create(value.get("metadata") or {}, report, namespaced=True, name_rule=subdomain_name)
+    meta.create(value, report, namespaced=True, name_rule=subdomain_name)
     seen: set[str] = set()
-    for i, limit in enumerate((value.get("spec") or {}).get("limits") or ()):
+    for i, limit in enumerate(fields.spec(value).get("limits") or ()):
         at = (SPEC / "limits")[i]
         kind = limit.get("type") or ""
         wrong = qualified_name(kind)
@@ -109,23 +110,23 @@ def _order(limit: Object, key: str, kind: str, at: Path, report: Report) -> None
 
 
 def create_quota(value: Object, report: Report) -> None:
-    meta.create(value.get("metadata") or {}, report, namespaced=True, name_rule=subdomain_name)
-    _quota_spec(value.get("spec") or {}, report)
-    _amounts(value.get("status") or {}, ("hard", "used"), STATUS, report)
+    meta.create(value, report, namespaced=True, name_rule=subdomain_name)
+    _quota_spec(fields.spec(value), report)
+    _amounts(fields.status(value), ("hard", "used"), STATUS, report)
 
 
 def update_quota(value: Object, old: Object, report: Report) -> None:
-    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
-    spec = value.get("spec") or {}
+    meta.update(value, old, report)
+    spec = fields.spec(value)
     _quota_spec(spec, report)
     scopes = spec.get("scopes") or []
-    if set(scopes) != set((old.get("spec") or {}).get("scopes") or ()):
+    if set(scopes) != set(fields.spec(old).get("scopes") or ()):
         report.invalid(SPEC / "scopes", dump("[]core.ResourceQuotaScope", scopes or None), "field is immutable")
 
 
 def update_quota_status(value: Object, old: Object, report: Report) -> None:
-    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
-    _amounts(value.get("status") or {}, ("hard", "used"), STATUS, report)
+    meta.update(value, old, report)
+    _amounts(fields.status(value), ("hard", "used"), STATUS, report)
 
 
 def _amounts(value: Object, members: tuple[str, ...], at: Path, report: Report) -> None:

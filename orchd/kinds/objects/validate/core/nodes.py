@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from orchd.kinds import fields
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.gotext.values import quote
 from orchd.kinds.jsonvalues import Object
@@ -21,8 +22,8 @@ TAINTS: Final = "scheduler.alpha.{long}.io/taints"
 
 
 def create(node: Object, report: Report) -> None:
-    metadata, spec = node.get("metadata") or {}, node.get("spec") or {}
-    meta.create(metadata, report, namespaced=False, name_rule=subdomain_name)
+    metadata, spec = fields.metadata(node), fields.spec(node)
+    meta.create(node, report, namespaced=False, name_rule=subdomain_name)
     if metadata.get("annotations"):
         _annotations(metadata["annotations"], report)
     _taints(spec.get("taints") or [], METADATA / "taints", report)
@@ -77,7 +78,7 @@ def _taints(listed: list[Object], at: Path, report: Report) -> None:
 
 
 def _resources(node: Object, report: Report) -> None:
-    status = node.get("status") or {}
+    status = fields.status(node)
     for member in ("capacity", "allocatable"):
         for name, number in (status.get(member) or {}).items():
             quantity_value(name, number, STATUS / member / name, report)
@@ -111,14 +112,14 @@ def update(node: Object, old: Object, report: Report) -> None:
 
 
 def update_status(node: Object, old: Object, report: Report) -> None:
-    meta.update(node.get("metadata") or {}, old.get("metadata") or {}, report)
-    spec, before = node.get("spec") or {}, old.get("spec") or {}
-    annotations = (node.get("metadata") or {}).get("annotations")
+    meta.update(node, old, report)
+    spec, before = fields.spec(node), fields.spec(old)
+    annotations = fields.metadata(node).get("annotations")
     if annotations:
         _annotations(annotations, report)
     _resources(node, report)
     seen: list[Object] = []
-    for i, address in enumerate((node.get("status") or {}).get("addresses") or ()):
+    for i, address in enumerate(fields.status(node).get("addresses") or ()):
         if address in seen:
             report.duplicate((STATUS / "addresses")[i], dump("core.NodeAddress", address))
         seen.append(address)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from orchd.kinds.fields import metadata, spec, status
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.core import pods
@@ -16,8 +17,8 @@ _TEMPLATE: Final = root("template")
 
 
 def create_namespace(value: Object, report: Report) -> None:
-    meta.create(value.get("metadata") or {}, report, namespaced=False, name_rule=dns_label_name)
-    for finalizer in (value.get("spec") or {}).get("finalizers") or ():
+    meta.create(value, report, namespaced=False, name_rule=dns_label_name)
+    for finalizer in spec(value).get("finalizers") or ():
         _finalizer(finalizer, SPEC / "finalizers", report)
 
 
@@ -28,13 +29,13 @@ def _finalizer(finalizer: str, at: Path, report: Report) -> None:
 
 def update_namespace(value: Object, old: Object, report: Report) -> None:
     create_namespace(value, report)
-    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
+    meta.update(value, old, report)
 
 
 def update_namespace_status(value: Object, old: Object, report: Report) -> None:
-    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
-    phase = (value.get("status") or {}).get("phase") or ""
-    if not (value.get("metadata") or {}).get("deletionTimestamp"):
+    meta.update(value, old, report)
+    phase = status(value).get("phase") or ""
+    if not metadata(value).get("deletionTimestamp"):
         if phase != "Active":
             report.invalid(STATUS / "Phase", phase, "may only be 'Active' if `deletionTimestamp` is empty")
     elif phase != "Terminating":
@@ -42,22 +43,22 @@ def update_namespace_status(value: Object, old: Object, report: Report) -> None:
 
 
 def finalize_namespace(value: Object, old: Object, report: Report) -> None:
-    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
-    for i, finalizer in enumerate((value.get("spec") or {}).get("finalizers") or ()):
+    meta.update(value, old, report)
+    for i, finalizer in enumerate(spec(value).get("finalizers") or ()):
         _finalizer(finalizer, (SPEC / "finalizers")[i], report)
 
 
 def create_service_account(value: Object, report: Report) -> None:
-    meta.create(value.get("metadata") or {}, report, namespaced=True, name_rule=subdomain_name)
+    meta.create(value, report, namespaced=True, name_rule=subdomain_name)
 
 
 def update_service_account(value: Object, old: Object, report: Report) -> None:
-    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
+    meta.update(value, old, report)
     create_service_account(value, report)
 
 
 def create_token_request(value: Object, report: Report) -> None:
-    token_seconds((value.get("spec") or {}).get("expirationSeconds") or 0, SPEC / "expirationSeconds", report)
+    token_seconds(spec(value).get("expirationSeconds") or 0, SPEC / "expirationSeconds", report)
 
 
 def create_binding(value: Object, report: Report) -> None:
@@ -69,10 +70,10 @@ def create_binding(value: Object, report: Report) -> None:
 
 
 def create_pod_template(value: Object, report: Report) -> None:
-    meta.create(value.get("metadata") or {}, report, namespaced=True, name_rule=subdomain_name)
+    meta.create(value, report, namespaced=True, name_rule=subdomain_name)
     pods.template(value.get("template"), _TEMPLATE, report)
 
 
 def update_pod_template(value: Object, old: Object, report: Report) -> None:
-    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
+    meta.update(value, old, report)
     pods.template(value.get("template"), _TEMPLATE, report)

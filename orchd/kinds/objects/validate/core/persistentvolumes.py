@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from typing import Final
 
+from orchd.kinds import fields
 from orchd.kinds.gotext import differences
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
@@ -46,16 +47,16 @@ def create(volume: Object, report: Report) -> None:
 
 
 def _whole(volume: Object, report: Report) -> None:
-    metadata = volume.get("metadata") or {}
-    meta.create(metadata, report, namespaced=False, name_rule=subdomain_name)
-    spec(volume.get("spec") or {}, SPEC, report, name=metadata.get("name") or "")
+    metadata = fields.metadata(volume)
+    meta.create(volume, report, namespaced=False, name_rule=subdomain_name)
+    spec(fields.spec(volume), SPEC, report, name=metadata.get("name") or "")
 
 
 def _mount_options(volume: Object, report: Report) -> None:
     key = report.dialect(MOUNT_OPTIONS)
-    if key not in ((volume.get("metadata") or {}).get("annotations") or ()):
+    if key not in (fields.metadata(volume).get("annotations") or ()):
         return
-    body = volume.get("spec") or {}
+    body = fields.spec(volume)
     if all(body.get(member) is None for member in _MOUNTED):
         report.forbidden(METADATA / "annotations" / key, "may not specify mount options for this volume type")
 
@@ -223,7 +224,7 @@ def update(volume: Object, old: Object, report: Report) -> None:
     # Reported twice, as by the reference.
     create(volume, report)
     _whole(volume, report)
-    new, before = volume.get("spec") or {}, old.get("spec") or {}
+    new, before = fields.spec(volume), fields.spec(old)
     chosen = {member: new.get(member) for member in _ORDER}
     had = {member: before.get(member) for member in _ORDER}
     if chosen["csi"] and had["csi"] and had["csi"].get("controllerExpandSecretRef") is None:
@@ -240,4 +241,4 @@ def update(volume: Object, old: Object, report: Report) -> None:
 
 
 def update_status(volume: Object, old: Object, report: Report) -> None:
-    meta.update(volume.get("metadata") or {}, old.get("metadata") or {}, report)
+    meta.update(volume, old, report)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.core import placement, resources, security
@@ -28,16 +29,16 @@ _RESTART: Final = ("Always", "OnFailure", "Never")
 
 def create(pod: Object, report: Report) -> None:
     metadata_and_spec(pod, report)
-    body = pod.get("spec") or {}
+    body = fields.spec(pod)
     if body.get("ephemeralContainers"):
         report.forbidden(SPEC / "ephemeralContainers", "cannot be set on create")
-    seccomp_agrees(pod.get("metadata") or {}, body, SPEC, report)
+    seccomp_agrees(fields.metadata(pod), body, SPEC, report)
 
 
 def metadata_and_spec(pod: Object, report: Report) -> None:
     """The rules that apply on create and on update."""
-    metadata, body = pod.get("metadata") or {}, pod.get("spec") or {}
-    meta.create(metadata, report, namespaced=True, name_rule=subdomain_name)
+    metadata, body = fields.metadata(pod), fields.spec(pod)
+    meta.create(pod, report, namespaced=True, name_rule=subdomain_name)
     if metadata.get("annotations"):
         annotation_rules(metadata["annotations"], body, METADATA / "annotations", report)
     spec(body, SPEC, report, name=metadata.get("name") or "")
@@ -60,7 +61,7 @@ def _no_account_tokens(volumes: list[Object], report: Report) -> None:
 def template(value: Object | None, at: Path, report: Report) -> None:
     """Validate a pod template; paths of errors in its metadata omit the segment metadata."""
     value = value or {}
-    metadata, body = value.get("metadata") or {}, value.get("spec") or {}
+    metadata, body = fields.metadata(value), fields.spec(value)
     labels(metadata.get("labels"), at / "labels", report)
     if metadata.get("annotations"):
         meta.annotation_rules(metadata["annotations"], at / "annotations", report)

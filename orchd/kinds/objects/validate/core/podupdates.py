@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from orchd.kinds import fields
 from orchd.kinds.gotext import differences
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
@@ -28,10 +29,10 @@ _SYSTEM_CONDITIONS: Final = ("PodScheduled", "Ready", "Initialized")
 
 
 def update(pod: Object, old: Object, report: Report) -> None:
-    meta.update(pod.get("metadata") or {}, old.get("metadata") or {}, report)
+    meta.update(pod, old, report)
     metadata_and_spec(pod, report)
     _annotation_changes(pod, old, report)
-    spec, before = pod.get("spec") or {}, old.get("spec") or {}
+    spec, before = fields.spec(pod), fields.spec(old)
     for member in ("containers", "initContainers"):
         listed = spec.get(member) or []
         if len(listed) != len(before.get(member) or ()):
@@ -100,8 +101,8 @@ def _as_before(out: Object, before: Object, member: str) -> None:
 
 
 def _annotation_changes(pod: Object, old: Object, report: Report) -> None:
-    new = (pod.get("metadata") or {}).get("annotations") or {}
-    before = (old.get("metadata") or {}).get("annotations") or {}
+    new = fields.annotations_of(pod)
+    before = fields.annotations_of(old)
     at = METADATA / "annotations"
     if new != before:
         special = ((report.dialect(APPARMOR), "AppArmor annotations"), (report.dialect(MIRROR), "mirror pod annotation"))
@@ -114,23 +115,23 @@ def _annotation_changes(pod: Object, old: Object, report: Report) -> None:
                 if key.startswith(prefix) and key not in before:
                     report.forbidden(at[key], f"may not add {named}")
     if new:
-        annotation_rules(new, pod.get("spec") or {}, at, report)
+        annotation_rules(new, fields.spec(pod), at, report)
 
 
 def update_status(pod: Object, old: Object, report: Report) -> None:
-    meta.update(pod.get("metadata") or {}, old.get("metadata") or {}, report)
+    meta.update(pod, old, report)
     _annotation_changes(pod, old, report)
-    status, before = pod.get("status") or {}, old.get("status") or {}
+    status, before = fields.status(pod), fields.status(old)
     for i, condition in enumerate(status.get("conditions") or ()):
         if condition.get("type") not in _SYSTEM_CONDITIONS:
             # The reference's paths of conditions begin with the wrong member.
             is_qualified(condition.get("type") or "", (METADATA / "conditions")[i] / "Type", report)
-    if (pod.get("spec") or {}).get("nodeName") != (old.get("spec") or {}).get("nodeName"):
+    if fields.spec(pod).get("nodeName") != fields.spec(old).get("nodeName"):
         report.forbidden(STATUS / "nodeName", "may not be changed directly")
     nominated = status.get("nominatedNodeName") or ""
     if nominated and nominated != before.get("nominatedNodeName"):
         report.invalids(STATUS / "nominatedNodeName", nominated, subdomain(nominated))
-    policy = (old.get("spec") or {}).get("restartPolicy") or ""
+    policy = fields.spec(old).get("restartPolicy") or ""
     for member, restart in (
         ("containerStatuses", policy), ("initContainerStatuses", policy), ("ephemeralContainerStatuses", "Never"),
     ):
@@ -165,12 +166,12 @@ def _pod_ips(listed: list[Object], at: Path, report: Report) -> None:
 
 def update_ephemeral(pod: Object, old: Object, report: Report) -> None:
     """Validate a change through ephemeralcontainers: containers may be added, not changed or removed."""
-    meta.update(pod.get("metadata") or {}, old.get("metadata") or {}, report)
+    meta.update(pod, old, report)
     metadata_and_spec(pod, report)
     _annotation_changes(pod, old, report)
     at = SPEC / "ephemeralContainers"
-    new = {c.get("name"): c for c in (pod.get("spec") or {}).get("ephemeralContainers") or ()}
-    for container in (old.get("spec") or {}).get("ephemeralContainers") or ():
+    new = {c.get("name"): c for c in fields.spec(pod).get("ephemeralContainers") or ()}
+    for container in fields.spec(old).get("ephemeralContainers") or ():
         name = container.get("name")
         if name not in new:
             report.forbidden(at, f'existing ephemeral containers "{name}" may not be removed\n')

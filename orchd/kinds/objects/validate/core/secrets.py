@@ -7,6 +7,7 @@ import binascii
 from collections.abc import Callable
 from typing import Final
 
+from orchd.kinds import fields
 from orchd.kinds.gotext.json_errors import json_error
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
@@ -23,8 +24,8 @@ SERVICE_ACCOUNT_NAME: Final = "{long}.io/service-account.name"
 
 
 def create(secret: Object, report: Report) -> None:
-    metadata, data = secret.get("metadata") or {}, secret.get("data") or {}
-    meta.create(metadata, report, namespaced=True, name_rule=subdomain_name)
+    metadata, data = fields.metadata(secret), secret.get("data") or {}
+    meta.create(secret, report, namespaced=True, name_rule=subdomain_name)
     size = 0
     for key, value in data.items():
         report.invalids(_DATA[key], key, config_key(key))
@@ -96,7 +97,7 @@ _RULES: Final[dict[str, Callable[[Object, Object, Report], None]]] = {
 
 
 def update(secret: Object, old: Object, report: Report) -> None:
-    meta.update(secret.get("metadata") or {}, old.get("metadata") or {}, report)
+    meta.update(secret, old, report)
     report.immutable(root("type"), secret.get("type") or "", old.get("type") or "")
     _frozen(secret, old, (("data", _DATA),), report)
     create(secret, report)
@@ -113,7 +114,7 @@ def _frozen(new: Object, old: Object, members: tuple[tuple[str, Path], ...], rep
 
 
 def create_config_map(value: Object, report: Report) -> None:
-    meta.create(value.get("metadata") or {}, report, namespaced=True, name_rule=subdomain_name)
+    meta.create(value, report, namespaced=True, name_rule=subdomain_name)
     data, binary = value.get("data") or {}, value.get("binaryData") or {}
     size = 0
     for key, text in data.items():
@@ -129,6 +130,6 @@ def create_config_map(value: Object, report: Report) -> None:
 
 
 def update_config_map(value: Object, old: Object, report: Report) -> None:
-    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
+    meta.update(value, old, report)
     _frozen(value, old, (("data", _DATA), ("binaryData", _BINARY)), report)
     create_config_map(value, report)

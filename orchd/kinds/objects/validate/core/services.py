@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from orchd.kinds import fields
 from orchd.kinds.gotext.structs import dump
-from orchd.kinds.jsonvalues import Object
+from orchd.kinds.jsonvalues import Object, ObjectView
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.core.addresses import load_balancer_status, not_special
 from orchd.kinds.objects.validate.core.field_rules import is_label, is_qualified, is_subdomain, port_or_name
@@ -24,10 +25,11 @@ MAX_AFFINITY_SECONDS: Final = 86400
 
 def create(service: Object, report: Report) -> None:
     body(service, report)
-    _one_protocol(service.get("spec") or {}, {}, report)
+    _one_protocol(fields.spec(service), {}, report)
 
 
-def _has_health_check(spec: Object) -> bool:
+def needs_health_check(spec: ObjectView) -> bool:
+    """True if the service has a health check node port."""
     return spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
 
 
@@ -46,8 +48,8 @@ def _mixes_protocols(spec: Object) -> bool:
 
 def body(service: Object, report: Report) -> None:
     """The rules that apply on create and on update."""
-    metadata, spec = service.get("metadata") or {}, service.get("spec") or {}
-    meta.create(metadata, report, namespaced=True, name_rule=label_1035_name)
+    metadata, spec = fields.metadata(service), fields.spec(service)
+    meta.create(service, report, namespaced=True, name_rule=label_1035_name)
     kind, ports = spec.get("type") or "", spec.get("ports") or []
     headless = _headless(spec)
     if not ports and not headless and kind != "ExternalName":
@@ -255,7 +257,7 @@ def _traffic(kind: str, spec: Object, report: Report) -> None:
         report.required(SPEC / "externalTrafficPolicy")
     elif policy not in ("Cluster", "Local"):
         report.unsupported(SPEC / "externalTrafficPolicy", policy, ("Cluster", "Local"))
-    if _has_health_check(spec):
+    if needs_health_check(spec):
         if not number:
             report.required(SPEC / "healthCheckNodePort")
         else:
@@ -272,8 +274,8 @@ def _traffic(kind: str, spec: Object, report: Report) -> None:
 
 
 def update(service: Object, old: Object, report: Report) -> None:
-    meta.update(service.get("metadata") or {}, old.get("metadata") or {}, report)
-    new, before = service.get("spec") or {}, old.get("spec") or {}
+    meta.update(service, old, report)
+    new, before = fields.spec(service), fields.spec(old)
     if "ExternalName" not in (new.get("type"), before.get("type")):
         if not (_headless(new) and _headless(before)):
             _kept_addresses(new, before, report)
@@ -286,7 +288,7 @@ def update(service: Object, old: Object, report: Report) -> None:
     # Checked twice for a change.
     _balancer_class(new, report)
     number, was = new.get("healthCheckNodePort") or 0, before.get("healthCheckNodePort") or 0
-    if number != was and _has_health_check(new) and _has_health_check(before):
+    if number != was and needs_health_check(new) and needs_health_check(before):
         report.forbidden(SPEC / "healthCheckNodePort", "field is immutable")
     body(service, report)
     _one_protocol(new, before, report)
@@ -341,6 +343,6 @@ def _families(values: list[str]) -> Any:
 
 
 def update_status(service: Object, old: Object, report: Report) -> None:
-    meta.update(service.get("metadata") or {}, old.get("metadata") or {}, report)
-    status = (service.get("status") or {}).get("loadBalancer") or {}
+    meta.update(service, old, report)
+    status = fields.status(service).get("loadBalancer") or {}
     load_balancer_status(status, STATUS / "loadBalancer", report)

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from orchd.dialect import Dialect
+from orchd.kinds.fields import annotations_of, spec, with_metadata
 from orchd.kinds.jsonvalues import Object
-from orchd.server.admission.plugin import CONTAINER_LISTS, annotations_of, spec, with_metadata
+from orchd.server.admission.plugin import CONTAINER_LISTS
 from orchd.server.admission.plugins.podsecuritypolicies import (
     capabilities,
     identities,

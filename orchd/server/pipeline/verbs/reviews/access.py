@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from orchd import errors
+from orchd.kinds import fields
 from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import Object
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer
@@ -57,7 +58,7 @@ def access_review(authorizer: IAuthorizer) -> Answer:
     """SubjectAccessReview: any user, in any namespace."""
 
     async def answer(request: Request, target: ResourceTarget, posted: Object) -> Object:
-        spec = posted.get("spec") or {}
+        spec = fields.spec(posted)
         return await _decide(authorizer, action(subject(spec), spec))
 
     return answer
@@ -67,8 +68,8 @@ def local_access_review(authorizer: IAuthorizer) -> Answer:
     """LocalSubjectAccessReview: any user, in one namespace."""
 
     async def answer(request: Request, target: ResourceTarget, posted: Object) -> Object:
-        spec = posted.get("spec") or {}
-        if ((posted.get("metadata") or {}).get("namespace") or "") != target.namespace:
+        spec = fields.spec(posted)
+        if (fields.metadata(posted).get("namespace") or "") != target.namespace:
             raise errors.bad_request(f"spec.resourceAttributes.namespace must match namespace: {target.namespace}")
         return await _decide(authorizer, action(subject(spec), spec))
 
@@ -80,7 +81,7 @@ def self_access_review(authorizer: IAuthorizer) -> Answer:
 
     async def answer(request: Request, target: ResourceTarget, posted: Object) -> Object:
         assert request.user is not None
-        return await _decide(authorizer, action(request.user, posted.get("spec") or {}))
+        return await _decide(authorizer, action(request.user, fields.spec(posted)))
 
     return answer
 
@@ -89,7 +90,7 @@ def self_rules_review(authorizer: IAuthorizer) -> Answer:
     """SelfSubjectRulesReview: all permissions of the requesting user in a namespace."""
 
     async def answer(request: Request, target: ResourceTarget, posted: Object) -> Object:
-        namespace = (posted.get("spec") or {}).get("namespace")
+        namespace = fields.spec(posted).get("namespace")
         if not namespace:
             raise errors.bad_request("no namespace on request")
         assert request.user is not None

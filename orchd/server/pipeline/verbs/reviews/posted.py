@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 from orchd import errors
 from orchd.kinds.canonical import canonicalize
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.validate import dispatch as validation
+from orchd.kinds.times import timestamp
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.dispatch import Verb

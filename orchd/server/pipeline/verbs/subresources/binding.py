@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 from orchd import errors
+from orchd.kinds import fields
 from orchd.kinds.catalog import Catalog
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.validate import dispatch as validation
+from orchd.kinds.times import timestamp
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.subresources.foreign import (
@@ -45,7 +46,7 @@ class Bindings:
         # Mutating admission runs before the endpoint reads the body's fields, as for every POST.
         review = self._foreign.admission.review(write_context, "CREATE", None, name=target.name)
         binding = await mutate(context, review, self._kind, binding)
-        metadata = binding.get("metadata") or {}
+        metadata = fields.metadata(binding)
         name = metadata.get("name", "")
         if named and name != target.name:
             raise errors.bad_request("name in URL does not match name in Binding object")
@@ -70,7 +71,7 @@ class Bindings:
 def bound_pod(context: Context, pod: Object, binding: Object) -> Object:
     """The pod assigned to the node. Raises ApiError 409 when its uid or version differs, or it is being deleted or
     already assigned."""
-    metadata, given = pod["metadata"], binding.get("metadata") or {}
+    metadata, given = pod["metadata"], fields.metadata(binding)
     name = metadata["name"]
     if given.get("uid") and given["uid"] != metadata["uid"]:
         why = (
@@ -79,7 +80,7 @@ def bound_pod(context: Context, pod: Object, binding: Object) -> Object:
             f"UID in object meta: {metadata['uid']}"
         )
         raise errors.conflict("", "pods", name, why)
-    node = (pod.get("spec") or {}).get("nodeName")
+    node = fields.spec(pod).get("nodeName")
     if metadata.get("deletionTimestamp"):
         raise errors.conflict("", "pods/binding", name, f"pod {name} is being deleted, cannot be assigned to a host")
     if node:
@@ -88,7 +89,7 @@ def bound_pod(context: Context, pod: Object, binding: Object) -> Object:
     changed = {**metadata, "resourceVersion": given.get("resourceVersion") or ""}
     if given.get("annotations"):
         changed["annotations"] = {**(metadata.get("annotations") or {}), **given["annotations"]}
-    status = dict(pod.get("status") or {})
+    status = dict(fields.status(pod))
     status["conditions"] = _with_scheduled(status.get("conditions") or [], timestamp(context.now))
     return {**pod, "metadata": changed, "spec": {**pod["spec"], "nodeName": binding["target"]["name"]}, "status": status}
 

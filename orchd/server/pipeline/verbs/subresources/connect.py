@@ -12,8 +12,8 @@ from orchd import errors
 from orchd.errors import ApiError, Cause
 from orchd.kinds.digits import integer
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import ScalarError, canonical_time
 from orchd.kinds.simulated import is_simulated
+from orchd.kinds.times import TimeError, canonical_time
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
@@ -121,7 +121,7 @@ def log_parameters(request: Request, pod: str) -> dict[str, Any]:
     if request.param("sinceTime"):
         try:
             params["sinceTime"] = canonical_time(request.param("sinceTime"))
-        except ScalarError as error:
+        except TimeError as error:
             raise errors.bad_request(str(error)) from None
     causes = []
     for name, least, why in (

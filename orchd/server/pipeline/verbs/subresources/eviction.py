@@ -10,14 +10,15 @@ import orjson
 
 from orchd import errors
 from orchd.errors import ApiError, Cause
+from orchd.kinds import fields
 from orchd.kinds.canonical import canonicalize
 from orchd.kinds.catalog import Catalog
 from orchd.kinds.codec import decode, mediatype
 from orchd.kinds.codec.decode import ExpectedKind
 from orchd.kinds.conditions import is_true, with_condition
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.selectors import LabelSelector
+from orchd.kinds.times import timestamp
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.options import WriteOptions, delete_options, write_options
@@ -64,12 +65,12 @@ def _processing_error(name: str) -> ApiError:
 
 
 def _ready(pod: Object) -> bool:
-    return is_true(pod.get("status") or {}, "Ready")
+    return is_true(fields.status(pod), "Ready")
 
 
 def take_disruption(budget: Object, pod: str, now: str) -> Object:
     """The status of a budget after evicting `pod`. Raises ApiError 429 or 403 when that is not allowed."""
-    name, status = budget["metadata"]["name"], budget.get("status") or {}
+    name, status = budget["metadata"]["name"], fields.status(budget)
     if (status.get("observedGeneration") or 0) < (budget["metadata"].get("generation") or 0):
         raise _processing_error(name)
     allowed = status.get("disruptionsAllowed") or 0
@@ -135,7 +136,7 @@ class Evictions:
         write_context = context.write_context(request, target, options)
         review = self._foreign.admission.review(write_context, "CREATE", None, name=target.name)
         eviction = await mutate(context, review, self._kind, eviction)
-        name = (eviction.get("metadata") or {}).get("name", "")
+        name = fields.metadata(eviction).get("name", "")
         if name != target.name:
             raise errors.bad_request("name in URL does not match name in Eviction object")
         given = dict(eviction.get("deleteOptions") or {})
@@ -175,7 +176,7 @@ class Evictions:
         budget = await self._budget(pod)
         guard = False
         if budget is not None:
-            status = budget.get("status") or {}
+            status = fields.status(budget)
             wanted = status.get("desiredHealthy") or 0
             if not _ready(pod) and (status.get("currentHealthy") or 0) >= wanted > 0:
                 # An unhealthy pod takes nothing from the budget while it stays unhealthy.
@@ -196,7 +197,7 @@ class Evictions:
         for attempt in range(_ATTEMPTS):
             entry = await self._foreign.registry.get(write_context.resource, write_context.namespace, asked.name)
             pod: Object = orjson.loads(entry.json)
-            phase = (pod.get("status") or {}).get("phase")
+            phase = fields.status(pod).get("phase")
             going = bool(pod["metadata"].get("deletionTimestamp"))
             if phase not in (*_ENDED, "Pending") and not going:
                 return pod
@@ -217,7 +218,7 @@ class Evictions:
         labels = pod["metadata"].get("labels")
         found = [
             b for b in await self._budgets.list(pod["metadata"]["namespace"])
-            if LabelSelector.from_object((b.get("spec") or {}).get("selector")).matches(labels)
+            if LabelSelector.from_object(fields.spec(b).get("selector")).matches(labels)
         ]  # fmt: skip
         if len(found) > 1:
             raise bare_error(

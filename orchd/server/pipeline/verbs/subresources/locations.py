@@ -10,6 +10,7 @@ from typing import Any
 from orchd import errors
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
+from orchd.kinds import fields
 from orchd.kinds.digits import integer, is_whole
 from orchd.kinds.jsonvalues import Object
 from orchd.server.pipeline.verbs.subresources.addresses import global_unicast
@@ -91,7 +92,7 @@ def require_proxyable(text: str) -> str:
 
 def container_of(pod: Object, asked: str) -> str:
     """The requested container; the only one if none is named. Raises ApiError 400."""
-    name, spec = pod["metadata"]["name"], pod.get("spec") or {}
+    name, spec = pod["metadata"]["name"], fields.spec(pod)
     members = ("initContainers", "containers", "ephemeralContainers")
     names = [c["name"] for member in members for c in spec.get(member) or ()]
     if asked:
@@ -111,7 +112,7 @@ def container_of(pod: Object, asked: str) -> str:
 
 def node_location(dialect: Dialect, node: Object, preferred: Sequence[str] = PREFERRED) -> Location:
     """Location of a node's kubelet. Raises ApiError 500 for a node without an address."""
-    status = node.get("status") or {}
+    status = fields.status(node)
     addresses: Iterable[Mapping[str, str]] = status.get("addresses") or ()
     endpoint = (status.get("daemonEndpoints") or {}).get(dialect("{short}letEndpoint")) or {}
     port = endpoint.get("Port") or NODE_PORT
@@ -125,9 +126,9 @@ def node_location(dialect: Dialect, node: Object, preferred: Sequence[str] = PRE
 
 def pod_location(pod: Object, scheme: str, port: int) -> Location:
     """Location of a pod; the first declared port if `port` is 0. Raises ApiError 400."""
-    status = pod.get("status") or {}
+    status = fields.status(pod)
     if not port:
-        for container in (pod.get("spec") or {}).get("containers") or ():
+        for container in fields.spec(pod).get("containers") or ():
             if container.get("ports"):
                 port = container["ports"][0]["containerPort"]
                 break
@@ -141,7 +142,7 @@ def service_port(service: Object, port: str) -> str:
     if not is_whole(port):
         return port
     number = integer(port)
-    for declared in (service.get("spec") or {}).get("ports") or ():
+    for declared in fields.spec(service).get("ports") or ():
         if declared.get("port") == number:
             name: str = declared.get("name") or ""
             return name
@@ -171,5 +172,5 @@ def belongs(address: Mapping[str, Any], pod: Object | None) -> bool:
     """True if an endpoint address is that of the pod it references. Others are not connected to."""
     if pod is None or (address.get("targetRef") or {}).get("kind") != "Pod":
         return False
-    status = pod.get("status") or {}
+    status = fields.status(pod)
     return address.get("ip") in ([p.get("ip") for p in status.get("podIPs") or ()] or [status.get("podIP")])

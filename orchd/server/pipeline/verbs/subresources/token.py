@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-import orjson
-
 from orchd import errors
+from orchd.kinds import fields
 from orchd.kinds.catalog import Catalog, split_group_version
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.scalars import timestamp
 from orchd.kinds.objects.validate import dispatch as validation
+from orchd.kinds.times import timestamp
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
+from orchd.server.pipeline.verbs.subresources.connect import read
 from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext, mutate
 from orchd.server.registry.operations import Create
 
@@ -60,8 +60,8 @@ class Tokens:
         asked = await context.registry.transform(replace(write_context, resource=kind), Create(obj=_with_lifetime(asked)), None)
         review = self._foreign.admission.review(write_context, "CREATE", None, name=target.name)
         asked = await mutate(context, review, kind, asked)
-        account = await self._read(context, "serviceaccounts", target.namespace, target.name)
-        spec = dict(asked.get("spec") or {})
+        account = await read(context, "serviceaccounts", target.namespace, target.name)
+        spec = dict(fields.spec(asked))
         spec["audiences"] = spec.get("audiences") or self._audiences
         asked = {**asked, "spec": spec}
         causes = validation.validate_create(asked, kind, context.settings)
@@ -83,13 +83,6 @@ class Tokens:
         status = {"token": issued.token, "expirationTimestamp": timestamp(issued.expires)}
         return context.present.response(view, context.present.other(view, {**asked, "status": status}), code=201)
 
-    async def _read(self, context: VerbContext, plural: str, namespace: str, name: str) -> Object:
-        resource = context.catalog().resource("", "v1", plural)
-        assert resource is not None
-        entry = await context.registry.get(resource, namespace, name)
-        obj: Object = orjson.loads(entry.json)
-        return obj
-
     async def _bound_object(self, context: VerbContext, target: ResourceTarget, ref: Any) -> Object | None:
         """The object to which the token is bound. Raises ApiError 400, 404 or 409."""
         if not ref:
@@ -99,8 +92,8 @@ class Tokens:
         plural = {"Pod": "pods", "Secret": "secrets"}.get(kind)
         if group or plural is None:
             raise errors.bad_request(f"cannot bind token to object of type {group}/{version}, Kind={kind}")
-        bound = await self._read(context, plural, target.namespace, name)
-        if kind == "Pod" and (bound.get("spec") or {}).get("serviceAccountName", "") != target.name:
+        bound = await read(context, plural, target.namespace, name)
+        if kind == "Pod" and fields.spec(bound).get("serviceAccountName", "") != target.name:
             raise errors.bad_request(
                 f'cannot bind token for serviceaccount "{target.name}" to pod running with different serviceaccount name.'
             )
@@ -116,7 +109,7 @@ class Tokens:
 
 def _with_lifetime(asked: Object) -> Object:
     """`asked` with the default lifetime if it sets none."""
-    spec = asked.get("spec") or {}
+    spec = fields.spec(asked)
     if spec.get("expirationSeconds") is not None:
         return asked
     return {**asked, "spec": {**spec, "expirationSeconds": _DEFAULT_SECONDS}}

@@ -17,7 +17,6 @@ from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE, Representation
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.options import list_query
-from orchd.server.pipeline.verbs.watch import websocket
 from orchd.server.pipeline.verbs.watch.conversion import ConvertedFeed, SharedConversions
 from orchd.server.pipeline.verbs.watch.events import EventEncoder
 from orchd.server.pipeline.verbs.watch.metrics import WatchMetrics
@@ -78,7 +77,10 @@ class WatchVerb:
         stream.permitted = request.permitted
         context.present.check_table(view)
         await self._wait(cache, query.options, stream)
-        if websocket.is_requested(request):
+        if _wants_websocket(request):
+            # Few clients ask for WebSockets: the start of the server does not wait for their library.
+            from orchd.server.pipeline.verbs.watch import websocket
+
             return websocket.answer(request, stream, text=view.chosen.form is Form.JSON)
         return Response(code=200, content_type=view.chosen.content_type, headers=[NO_STORE], stream=stream)
 
@@ -102,3 +104,12 @@ class WatchVerb:
             feed = ConvertedFeed(context, self._conversions, query.resource, past=not query.selection.everything)
         encoder = EventEncoder(context.present, view, query.selection)
         return WatchStream(self, self._clock, cache, query, encoder, feed, seconds=float(max(seconds, 0)))
+
+
+def _wants_websocket(request: Request) -> bool:
+    """True if the client requests a WebSocket on a connection that supports it."""
+    return (
+        request.hijack is not None
+        and request.header("upgrade").lower() == "websocket"
+        and any("upgrade" in value.lower() for value in request.headers.get("connection", ()))
+    )

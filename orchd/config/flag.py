@@ -1,0 +1,89 @@
+"""A flag, and tables of flags. The rows are in `orchd.config.rows`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from typing import Any, Final
+
+from orchd.config.values import FlagType
+from orchd.dialect import DIALECTS, ORCH, Dialect
+
+# Why a flag of the reference can have no effect here.
+NO_CLOUD: Final = "there is no cloud provider"
+NO_MIGRATION: Final = "it is for controllers of cloud providers, and there are none"
+NO_VOLUME_PLUGINS: Final = "volumes are handled by external drivers only"
+ONE_LOG: Final = "the log has one destination, standard output or the daemon's log file"
+NO_LOCKS: Final = "the server runs in one thread without locks"
+NO_SECRETS: Final = "log lines contain no secrets, tokens or keys"
+UNBUFFERED: Final = "each log line is written at once"
+UNUSED: Final = "the reference ignores it too"
+STORED_AS_JSON: Final = "objects are stored as JSON, which reads and watches send unchanged"
+ONE_REVISION: Final = "all resources share the revisions of one store"
+BIND_ROLE: Final = "the reference ignores it too; bind the approval role of node requests to the group instead"
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """One flag. `name`, `default`, `help` and `choices` are templates of a dialect; `name` is the key of its value everywhere in the
+    product. `default` is written as on a command line, "" being the type's zero."""
+
+    name: str
+    type: FlagType
+    default: str
+    help: str
+    _: KW_ONLY
+    #: What a value other than "" may be; () for anything.
+    choices: tuple[str, ...] = ()
+    #: Minimum of a number, None without one.
+    least: int | None = 0
+    #: Accepted with a warning.
+    deprecated: bool = False
+    #: It exists for a component in a process of its own, and has no meaning here: only its default is accepted.
+    separate: bool = False
+    #: Why it can have no effect: `void` accepts only its default, `noop` other values with a warning. "" for a flag that has one.
+    void: str = ""
+    noop: str = ""
+    components: tuple[str, ...] = ()
+
+    @property
+    def settable(self) -> bool:
+        """True if other values than its default are accepted."""
+        return not (self.separate or self.void)
+
+    def default_value(self, dialect: Dialect) -> Any:
+        return self.type.default(dialect(self.default))
+
+    def spelled(self, dialect: Dialect = ORCH) -> str:
+        """The name as on a command line, without dashes."""
+        return dialect(self.name)
+
+    def spellings(self) -> frozenset[str]:
+        """The name in every dialect."""
+        return frozenset(d(self.name) for d in DIALECTS.values())
+
+
+class FlagTable:
+    """Flags by name, in table order. If components share a name, the row of the first one applies."""
+
+    def __init__(self, flags: Iterable[Flag]) -> None:
+        self._flags = {flag.name: flag for flag in flags}
+
+    def __iter__(self) -> Iterator[Flag]:
+        return iter(self._flags.values())
+
+    def __getitem__(self, name: str) -> Flag:
+        return self._flags[name]
+
+    def __len__(self) -> int:
+        return len(self._flags)
+
+    @cached_property
+    def by_spelling(self) -> Mapping[str, Flag]:
+        """Every flag under each of its spellings."""
+        return {spelled: flag for flag in self for spelled in flag.spellings()}
+
+    def defaults(self, dialect: Dialect) -> dict[str, Any]:
+        """The default value of every flag, by name."""
+        return {flag.name: flag.default_value(dialect) for flag in self}
