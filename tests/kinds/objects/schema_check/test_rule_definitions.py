@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from orchd.dialect import ORCH
-from orchd.kinds.objects.schema_check.definitions.options import Options
+from orchd.kinds.objects.schema_check.definitions.options import Options, options_after
 from orchd.kinds.objects.schema_check.definitions.schema import check
 from orchd.kinds.objects.schema_check.rules import GATE
 from orchd.kinds.objects.settings import ObjectSettings
@@ -111,3 +111,13 @@ def test_costs_of_a_schema() -> None:
     names = [text.partition(f".{RULES}")[0] for text in named]
     assert names == [f".properties[p{i}]" for i in (12, 11, 10, 9)]
     assert all("contributed to estimated rule cost total" in text for text in named)
+
+
+def test_stored_schemas_may_keep_costs() -> None:
+    """An update that leaves a schema alone is not rejected for what one of its rules costs; another schema is."""
+    schema = {"type": "object", "properties": {"a": loop(1500)}}
+    settings = ObjectSettings(dialect=ORCH, features={GATE: True})
+    for changed, number in ((schema, 0), ({**schema, "description": "changed"}, 1)):
+        report = Report(settings)
+        check(changed, root("s"), report, options_after([schema], ORCH), status=False)
+        assert len(report.causes) == number

@@ -110,9 +110,10 @@ def _check_path(path: str, schema: Schema, at: Path, report: Report) -> None:
         report.invalid(at, path, "must be a valid path")
 
 
-def check_expressions(place: Place, at: Path, report: Report) -> None:
-    """Check the expressions of all rules that `place` has collected. `at` is the path of the whole schema."""
-    costs = _Costs()
+def check_expressions(place: Place, at: Path, report: Report, *, costs: bool) -> None:
+    """Check the expressions of all rules that `place` has collected. `at` is the path of the whole schema. `costs`: also what each
+    expression may cost by itself."""
+    total = _Costs(EXPRESSION_COST if costs else UNBOUNDED)
     for found in place.found:
         try:
             rules = compile_rules(found.schema, report.dialect, resource=found.resource)
@@ -121,8 +122,8 @@ def check_expressions(place: Place, at: Path, report: Report) -> None:
             report.internal(found.at, why)
             continue
         for i, rule in enumerate(rules.rules):
-            _check_rule(rule, found, found.at[i], report, _cost(rule, rules, found.place), costs)
-    costs.report(at, report)
+            _check_rule(rule, found, found.at[i], report, _cost(rule, rules, found.place), total)
+    total.report(at, report)
 
 
 def _check_rule(rule: Rule, found: Found, at: Path, report: Report, cost: int, costs: _Costs) -> None:
@@ -141,7 +142,7 @@ def _check_expression(
     rule: Rule, expression: Expression, at: Path, report: Report, cost: tuple[int, str], costs: _Costs
 ) -> None:
     """`cost` is that of all values, and what messages call it."""
-    if cost[0] > EXPRESSION_COST:
+    if cost[0] > costs.limit:
         report.forbidden(at, _excess(cost[1], cost[0], EXPRESSION_COST))
     costs.add(at, cost[0])
     if expression.error:
@@ -156,7 +157,9 @@ def _cost(rule: Rule, rules: RuleSet, place: Place) -> int:
 class _Costs:
     """What the expressions of a schema cost together."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int) -> None:
+        """`limit` is what each may cost."""
+        self.limit = limit
         self._total = 0
         self._most: list[tuple[int, Path]] = []
 

@@ -71,7 +71,7 @@ def _check(schema: Schema, at: Path, report: Report, options: Options, *, status
     wrong = wrong or defaults.causes(schema, at, report.settings, pruned_ones=options.pruned_defaults)
     report.causes += wrong
     if expressions is not None and not wrong:
-        rules.check_expressions(expressions, at, report)
+        rules.check_expressions(expressions, at, report, costs=schema not in options.stored)
 
 
 def _root_with_status(schema: Schema, at: Path, report: Report) -> None:
