@@ -51,6 +51,13 @@ class LongValidationError(Exception):
 
 
 @dataclass(slots=True, eq=False)
+class Budget:
+    """What further evaluations may cost; negative once it was exceeded."""
+
+    left: int = OBJECT_BUDGET
+
+
+@dataclass(slots=True, eq=False)
 class Place:
     """A place of a schema that has rules, at it or below. `own` are its rules, None before their first use; `untyped` says why they
     cannot be compiled. `keys` are those by which items are matched with stored ones, None if they are not."""
@@ -104,13 +111,14 @@ def evaluate(
     at: str = "",
     quick: bool = False,
     warn: Callable[[str], None] | None = None,
+    budget: Budget | None = None,
 ) -> list[Cause]:
     """The causes of the rules that do not hold for a value at the path `at`. `old` is the stored value, None if there is none.
 
     What does not hold for an unchanged value is passed to `warn`, if that is given, and is no cause; rules about the old value
-    are always judged. Raises LongValidationError with `quick`, if the rules cost more than `QUICK_BUDGET`.
+    are always judged. `budget` is that of this evaluation alone, unless it is given. Raises LongValidationError with `quick`, if the rules cost more than `QUICK_BUDGET`.
     """
-    evaluation = _Evaluation(quick=quick)
+    evaluation = _Evaluation(budget or Budget(), quick=quick)
     match = None if old is None or warn is None else Matched(value, old, place.schema, place.dialect)
     with suppress(_Ended):
         evaluation.visit(place, at, value, old, (match, None))
@@ -131,10 +139,10 @@ _Match = tuple[Matched | None, Matched | None]
 class _Evaluation:
     """The evaluation of all rules of one object."""
 
-    def __init__(self, *, quick: bool) -> None:
+    def __init__(self, budget: Budget, *, quick: bool) -> None:
         self.causes: list[Cause] = []
         self.warnings: list[str] = []
-        self._left = OBJECT_BUDGET
+        self._budget = budget
         self._quick = quick
 
     def visit(self, place: Place, at: str, value: Any, old: Any, match: _Match) -> None:
@@ -163,7 +171,7 @@ class _Evaluation:
         if rules is None:
             self._invalid(at, kind, f"rule compiler initialization error: {place.untyped}")
             return
-        if self._left <= 0:
+        if self._budget.left <= 0:
             self._invalid(at, kind, _NO_BUDGET)
             raise _Ended
         plain, optional = rules.bindings(value, old)
@@ -173,7 +181,7 @@ class _Evaluation:
                 self._invalid(at, kind, f"rule compile error: {rule.condition.error}")
             if program is None or (rule.transition and old is None and not rule.optional):
                 continue
-            outcome = self._spend(program.evaluate(optional if rule.optional else plain, self._budget()))
+            outcome = self._spend(program.evaluate(optional if rule.optional else plain, self._limit()))
             if outcome is None:
                 self._invalid(at, kind, _NO_BUDGET)
                 raise _Ended
@@ -182,20 +190,18 @@ class _Evaluation:
             elif outcome.value is not True:
                 self._broken(place, rule, at, value, plain, match)
 
-    def _budget(self) -> int:
+    def _limit(self) -> int:
         """What the next evaluation may cost."""
-        limit = min(CALL_BUDGET, self._left)
-        return min(limit, max(QUICK_BUDGET - (OBJECT_BUDGET - self._left), 0)) if self._quick else limit
+        limit = min(CALL_BUDGET, self._budget.left)
+        return min(limit, max(QUICK_BUDGET - (OBJECT_BUDGET - self._budget.left), 0)) if self._quick else limit
 
     def _spend(self, outcome: Outcome) -> Outcome | None:
         """Count an evaluation. None if it cost more than the rest of the budget."""
-        left = self._left - outcome.cost
+        left = self._budget.left - outcome.cost
         if self._quick and (outcome.cancelled or OBJECT_BUDGET - left > QUICK_BUDGET):
             raise LongValidationError
-        if left < 0:
-            return None
-        self._left = left
-        return outcome
+        self._budget.left = left
+        return None if left < 0 else outcome
 
     def _failed(self, rule: Rule, outcome: Outcome, at: str, kind: str) -> None:
         """Report an error of an evaluation."""
@@ -219,7 +225,7 @@ class _Evaluation:
         ended = False
         detail: str | None = None
         if rule.message.program is not None:
-            outcome = self._spend(rule.message.program.evaluate(bindings, self._budget()))
+            outcome = self._spend(rule.message.program.evaluate(bindings, self._limit()))
             if outcome is None:
                 detail = "messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run"
                 ended = True

@@ -121,3 +121,18 @@ def test_stored_schemas_may_keep_costs() -> None:
         report = Report(settings)
         check(changed, root("s"), report, options_after([schema], ORCH), status=False)
         assert len(report.causes) == number
+
+
+@pytest.mark.parametrize(
+    ("member", "expected"),
+    [
+        (ruled("self > 1", {**NUMBER, "default": 2}), []),
+        (ruled("self > 1", {**NUMBER, "default": 1}), [".default: Invalid value: 1: failed rule: self > 1"]),
+        (ruled("self != oldSelf", {**NUMBER, "default": 1}), [".default: Invalid value: 1: failed rule: self != oldSelf"]),
+        (ruled("self.n > 1", {**OBJECT, "default": {"n": 0}}), [".default: Invalid value: failed rule: self.n > 1"]),
+    ],
+)
+def test_defaults_must_meet_rules(member: dict[str, Any], expected: list[str]) -> None:
+    """A default for which a rule of its schema does not hold is rejected."""
+    assert found(member) == expected
+    assert found(member, gate=False) == []
