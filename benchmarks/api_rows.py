@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from benchmarks.custom_rows import changed_kind, custom_kinds
+from benchmarks.custom_rows import changed_kind, custom_kinds, ruled_kind
 from benchmarks.load import Connection, Target, Watchers, cpu, resident, run
 
 if TYPE_CHECKING:
@@ -261,4 +261,5 @@ API_ROWS: tuple[tuple[str, Callable[[Bench], tuple[float | None, str]]], ...] = 
     ("event to one of 5,000 watchers", many_watchers),
     ("CREATE a custom kind", custom_kinds),
     ("first CREATE after a kind has changed", changed_kind),
+    ("CREATE with 20 rules (cel)", ruled_kind),
 )

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.load import Connection, Target, cpu, resident
+from orchd.dialect import DIALECTS
 
 if TYPE_CHECKING:
     from benchmarks.run import Bench
@@ -57,6 +59,12 @@ class _Asking:
         if code not in (200, 201):
             raise SystemExit(f"{path}: {code} {answer[:300]!r}")
         return answer
+
+    def until_served(self, path: str) -> None:
+        """Wait until a path is served, at most ten seconds."""
+        ends = time.monotonic() + 10
+        while self._connection.ask(self._target.request("GET", path))[0] == 404 and time.monotonic() < ends:
+            time.sleep(0.05)
 
 
 def _apis(ask: _Asking) -> str:
@@ -109,6 +117,67 @@ def _writes(bench: Bench, ask: _Asking, apis: str, count: int, *, change: bool) 
         ask("POST", path, json.dumps(obj).encode(), _JSON)
         spent += _cpu(bench) - before
     return spent / count
+
+
+#: Rules as published definitions have them: bounds, choices, members that belong together, and all items of a list.
+_RULES = (
+    "self.replicas >= 0 && self.replicas <= self.limit",
+    "!has(self.mode) || self.mode in ['fast', 'safe']",
+    "has(self.mode) == has(self.name)",
+    "self.ports.all(p, p.port > 0 && p.port < 65536)",
+    "self.name.startsWith('a') && size(self.name) < 20",
+)
+
+
+def _ruled_definition(plural: str, apis: str, rules: int) -> bytes:
+    port = {"type": "object", "properties": {"name": {"type": "string", "maxLength": 20}, "port": {"type": "integer"}}}
+    text = {"type": "string", "maxLength": 40}
+    properties = {
+        "replicas": {"type": "integer"}, "limit": {"type": "integer"}, "mode": text, "name": text,
+        "ports": {"type": "array", "maxItems": 20, "items": port},
+    }  # fmt: skip
+    spec: dict[str, Any] = {"type": "object", "properties": properties}
+    if rules:
+        dialect = next(each for each in DIALECTS.values() if each("apiextensions.{abbr}.io") == apis)
+        word = dialect("x-{long}-validations")
+        spec[word] = [{"rule": f"{_RULES[n % len(_RULES)]} || self.replicas == {n + 1000}"} for n in range(rules)]
+    schema = {"type": "object", "properties": {"spec": spec}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    group = f"rules.{_RUN}.example.com"
+    names = {"plural": plural, "kind": plural.capitalize()}
+    return json.dumps(
+        {
+            "apiVersion": f"{apis}/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": f"{plural}.{group}"},
+            "spec": {"group": group, "scope": "Namespaced", "versions": [version], "names": names},
+        }
+    ).encode()
+
+
+def ruled_kind(bench: Bench) -> tuple[float, str]:
+    """A CREATE in a kind with 20 rules, less one in a kind without any."""
+    assert bench.target is not None
+    ask, count = _Asking(bench.target), bench.times(500)
+    apis = _apis(ask)
+    spent = {"plains": 1.0, "ruleds": 1.0}
+    for plural, rules in (("plains", 0), ("ruleds", 20)):
+        ask("POST", f"/apis/{apis}/v1/customresourcedefinitions", _ruled_definition(plural, apis, rules), _JSON)
+    for turn in range(3):
+        for plural in spent:
+            path = f"/apis/rules.{_RUN}.example.com/v1/namespaces/default/{plural}"
+            ask.until_served(path)
+            before = _cpu(bench)
+            for number in range(count):
+                ask("POST", path, _ruled_object(plural.capitalize(), f"x-{turn}-{number}"), _JSON)
+            spent[plural] = min(spent[plural], (_cpu(bench) - before) / count)
+    return spent["ruleds"] - spent["plains"], f"of {spent['ruleds'] * 1e6:,.0f} us"
+
+
+def _ruled_object(kind: str, name: str) -> bytes:
+    spec = {"replicas": 3, "limit": 5, "mode": "fast", "name": "abc", "ports": [{"name": "a", "port": 80}, {"port": 443}]}
+    metadata = {"name": name}
+    return json.dumps({"apiVersion": f"rules.{_RUN}.example.com/v1", "kind": kind, "metadata": metadata, "spec": spec}).encode()
 
 
 def _cpu(bench: Bench) -> float:

@@ -175,7 +175,7 @@ def _own(bench: Bench, only: str) -> dict[str, float | None]:
     """Measure a server that is started for the run."""
     if only not in ("", "api") and not any(only in label for label, _ in API_ROWS):
         return {}
-    server = Server(bench.folder / "api")
+    server = Server(bench.folder / "api", "--scheduler=false", "--feature-gates=CustomResourceValidationExpressions=true")
     try:
         server.start()
         bench.target, bench.pids = server.target, [server.pid]

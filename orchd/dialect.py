@@ -23,13 +23,14 @@ _TOKEN = re.compile(r"\{(long|Long|LONG|abbr|Abbr|short|Short|SHORT)\}")
 class Dialect:
     """One spelling of the product word, and the names derived from it.
 
-    `long`, `abbr` and `short` are the three word forms in lower case. Call the dialect to expand a template.
+    `long`, `abbr` and `short` are the three word forms in lower case; `stock`: they are those of stock clients. Call the dialect to expand a template.
     """
 
     name: str
     long: str
     abbr: str
     short: str
+    stock: bool = False
     _expanded: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     def __call__(self, template: str) -> str:
@@ -84,7 +85,7 @@ class Dialect:
 PROTOBUF_MAGIC = b"k8s\x00"
 
 ORCH = Dialect(name="orch", long="orch", abbr="orch", short="orch")
-KUBERNETES = Dialect(name="kubernetes", long="kubernetes", abbr="k8s", short="kube")
+KUBERNETES = Dialect(name="kubernetes", long="kubernetes", abbr="k8s", short="kube", stock=True)
 #: Protobuf media type that stock clients use with any server.
 STOCK_PROTOBUF = KUBERNETES.protobuf
 #: Group that stock clients use to request tables and metadata from any server.

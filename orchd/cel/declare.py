@@ -78,14 +78,28 @@ def function(name: str, *overloads: Overload, call: Implementation | None = None
 
 
 def overload(
-    identifier: str, parameters: Sequence[Type], result: Type, call: Implementation | None = None, *, cost: Cost = ONE
+    identifier: str,
+    parameters: Sequence[Type],
+    result: Type,
+    call: Implementation | None = None,
+    *,
+    cost: Cost = ONE,
+    metered: bool = False,
 ) -> Overload:
     """A way to call ``function(a, b)``."""
-    return Overload(id=identifier, parameters=tuple(parameters), result=result, call=call, cost=cost)
+    return Overload(id=identifier, parameters=tuple(parameters), result=result, call=call, cost=cost, metered=metered)
 
 
 def member(
-    identifier: str, parameters: Sequence[Type], result: Type, call: Implementation | None = None, *, cost: Cost = ONE
+    identifier: str,
+    parameters: Sequence[Type],
+    result: Type,
+    call: Implementation | None = None,
+    *,
+    cost: Cost = ONE,
+    metered: bool = False,
 ) -> Overload:
     """A way to call ``a.function(b)``; the first parameter is the target."""
-    return Overload(id=identifier, parameters=tuple(parameters), result=result, call=call, member=True, cost=cost)
+    return Overload(
+        id=identifier, parameters=tuple(parameters), result=result, call=call, member=True, cost=cost, metered=metered
+    )

@@ -296,14 +296,14 @@ class _Planner:
         if pattern.__class__ is not str:
             raise no_overload()
         compiled = compile_pattern(pattern, "error parsing regexp")
-        find = {"matches": compiled.search, "find": compiled.find, "findAll": compiled.find_all}[function]
+        find = {"matches": compiled.search, "find": compiled.find}.get(function)
 
-        def call(text: Value, pattern: Value, *limit: Value) -> Value:
+        def call(meter: Meter, text: Value, pattern: Value, *limit: Value) -> Value:
             if text.__class__ is not str or any(number.__class__ is not int for number in limit):
                 raise no_overload()
-            return find(text, *limit)
+            return find(text) if find is not None else compiled.find_all(meter, text, *limit)
 
-        return call_each(closures, call, cost)
+        return call_each(closures, call, cost, metered=True)
 
     def conditional(self, node: Call) -> Attribute:
         attribute = Attribute()

@@ -8,10 +8,13 @@ from typing import Any
 
 import re2
 
+from orchd.cel.costs import Meter
 from orchd.cel.values import EvaluationError
 
 #: Memory of one compiled pattern and its automaton, in bytes.
 MAX_MEMORY = 8 << 20
+#: Work of a match that is looked at, in units of `Meter.work`.
+MATCH_WORK = 8
 
 
 class Pattern:
@@ -30,13 +33,15 @@ class Pattern:
         found = self._compiled.search(text)
         return "" if found is None else str(found.group())
 
-    def find_all(self, text: str, limit: int = -1) -> list[str]:
-        """Return matches that do not overlap, at most ``limit`` of them, all if that is negative."""
+    def find_all(self, meter: Meter, text: str, limit: int = -1) -> list[str]:
+        """Return matches that do not overlap, at most ``limit`` of them, all if that is negative. Matches are work."""
         matches: list[str] = []
         if limit == 0:
             return matches
         last_end = -1
         for found in self._compiled.finditer(text):
+            # Finding the places of a match takes time in proportion to the text.
+            meter.work(MATCH_WORK + len(text) // 64)
             # An empty match right behind another match is none.
             if found.start() == found.end() == last_end:
                 continue

@@ -16,14 +16,14 @@ _ALL: Final = {"AllAlpha": "alpha", "AllBeta": "beta"}
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """`values` by the name in the table of each gate that has been given a value, `warnings` for the log."""
+    """`values` by the name in the table of each gate whose value is not that of the table, or was given; `warnings` for the log."""
 
     values: Mapping[str, bool]
     warnings: tuple[str, ...]
 
 
 def resolve(dialect: Dialect, given: Mapping[str, bool], release: str = RELEASE) -> Chosen:
-    """The gates of a flag, with ``AllAlpha`` and ``AllBeta`` expanded; a gate's own value takes precedence.
+    """The gates of a flag, and those that are on by default in the dialect only, with ``AllAlpha`` and ``AllBeta`` expanded; a gate's own value takes precedence.
 
     Raises ValueError, in the words of the reference, for an unknown gate and for the other value of a locked one.
     """
@@ -49,6 +49,10 @@ def resolve(dialect: Dialect, given: Mapping[str, bool], release: str = RELEASE)
         if stage.name in ("GA", "deprecated"):
             warnings.append(f"Setting {stage.name} feature gate {shown}={_text(value)}. It will be removed in a future release.")
         values[name] = value
+    if dialect.stock:
+        for gate in GATES:
+            if gate.stock and gate.stage(release) is not None:
+                values.setdefault(gate.name, True)
     return Chosen(values, tuple(warnings))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from orchd.config.flag import Flag, FlagTable
-from orchd.dialect import ORCH, Dialect
+from orchd.dialect import KUBERNETES, ORCH, Dialect
 from orchd.kinds.gates import DROPPED, GATES, KEPT
 from orchd.kinds.release import RELEASE
 
@@ -102,6 +102,8 @@ def gates_markdown(release: str = RELEASE) -> str:
         if stage is not None:
             fields = ", ".join(f"`{ORCH(drop.field)}`{marks.get(drop.update, '')}" for drop in gate.drops)
             default = ("on" if stage.default else "off") + (", locked" if stage.locked else "")
+            if gate.stock:
+                default += f"; on with `--dialect={KUBERNETES.name}`"
             where = "-" if gate.effect.startswith("None") else gate.component
             cells = f"`{ORCH(gate.name)}`", stage.name, default, where, gate.effect, fields
             lines.append("| " + " | ".join(cells) + " |")

@@ -62,7 +62,8 @@ class Drop:
 class Gate:
     """`stages` are pairs of the release that begins a stage and the stage, ascending; None ends the gate. `component` is where
     the gate acts (server, controllers, scheduler), or whose it is (node, cloud) if it has no effect here. `tolerates` are
-    fields that validation rejects while the gate is off, unless the stored object uses them. `controllers` and `plugins` are the controllers and admission plugins that do not run while it is off,
+    fields that validation rejects while the gate is off, unless the stored object uses them. `stock`: on by default in the dialect of
+    stock clients, whose definitions are those of newer releases. `controllers` and `plugins` are the controllers and admission plugins that do not run while it is off,
     `subresources` those that are not served; `grants` are rules of controllers while it is on: the controller's account, verbs,
     groups and resources."""
 
@@ -76,6 +77,7 @@ class Gate:
     plugins: tuple[str, ...] = ()
     subresources: tuple[str, ...] = ()
     grants: tuple[tuple[str, str, str, str], ...] = ()
+    stock: bool = False
 
     def stage(self, release: str = RELEASE) -> Stage | None:
         """The stage in a release; None if the release has no such gate."""
@@ -90,7 +92,7 @@ def _number(release: str) -> tuple[int, ...]:
     return tuple(map(int, release.split(".")))
 
 
-def _gate(name: str, stage: Stage, component: str, effect: str, *fields: str | Drop, **others: tuple[Any, ...]) -> Gate:
+def _gate(name: str, stage: Stage, component: str, effect: str, *fields: str | Drop, **others: Any) -> Gate:
     """A gate of release 1.23 on. `fields` are what it drops, `others` further attributes of the gate."""
     drops = tuple(each if isinstance(each, Drop) else Drop(field=each) for each in fields)
     return Gate(name=name, stages=(("1.23", stage),), component=component, effect=effect, drops=drops, **others)
@@ -138,7 +140,7 @@ GATES: Final[tuple[Gate, ...]] = tuple(sorted((
     _gate("CSRDuration", BETA, "server, controllers", "Signing requests have expirationSeconds, which the signer honors.",
           Drop(field="certificates/v1.CertificateSigningRequestSpec.expirationSeconds", update=KEPT)),
     _gate("CustomResourceValidationExpressions", ALPHA, "server", "Schemas of custom kinds have rules in CEL.",
-          "apiextensions/v1.JSONSchemaProps.x-{long}-validations"),
+          "apiextensions/v1.JSONSchemaProps.x-{long}-validations", stock=True),
     _gate("DaemonSetUpdateSurge", BETA, "server, controllers", "Rolling updates of daemon sets have maxSurge.",
           Drop(field="apps/v1.RollingUpdateDaemonSet.maxSurge", replacement=0, rule="surge")),
     _gate("DownwardAPIHugePages", BETA, "server", "Pods refer to their limits of huge pages in environment and volumes.",

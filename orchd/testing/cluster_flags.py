@@ -9,8 +9,9 @@ from typing import Final
 #: Flags that a cluster sets itself.
 _OWN_FLAGS = ("data-dir", "dialect", "bind-address", "secure-port", "token-auth-file", "cert-dir")
 
-#: Gates that differ from the server's defaults: clients that ask for no field validation are warned of unknown fields.
-DEFAULT_GATES: Final = {"ServerSideFieldValidation": True}
+#: Gates that differ from the server's defaults: clients that ask for no field validation are warned of unknown fields, and the
+#: rules of definitions are evaluated.
+DEFAULT_GATES: Final = {"CustomResourceValidationExpressions": True, "ServerSideFieldValidation": True}
 
 
 def controller_names(controllers: bool | Iterable[str]) -> bool | tuple[str, ...]:

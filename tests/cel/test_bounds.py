@@ -46,6 +46,7 @@ EXPENSIVE = {
     "a long range": "lists.range(9223372036854775807).size() > 0",
     "texts that grow": "'a'" + ".replace('', 'aaaaaaaaaaaaaaaaaaaa')" * 8 + " == 'a'",
     "a wide format": "'%.999999999e'.format([1.0]) == ''",
+    "many matches": f"[1, 2, 3, 4, 5].all(x, '{'a' * 4_000}'.findAll('a').size() > 0)",
     "texts of shared lists": f"'%s'.format([{'[1]' + '.map(x, [x, x])' * 30}]) == ''",
 }
 

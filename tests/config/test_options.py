@@ -296,6 +296,21 @@ def test_feature_gates_and_their_groups() -> None:
         assert features.get(gate.name) is expected, gate.name
 
 
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ((), False),
+        (("--dialect=kubernetes",), True),
+        (("--dialect=kubernetes", "--feature-gates=CustomResourceValidationExpressions=false"), False),
+        (("--dialect=kubernetes", "--feature-gates=AllAlpha=false"), False),
+        (("--feature-gates=CustomResourceValidationExpressions=true",), True),
+    ],
+)
+def test_gates_of_the_dialect(flags: tuple[str, ...], expected: bool) -> None:
+    """The rules of custom kinds are on by default in the dialect of stock clients only; the flag takes precedence."""
+    assert from_options(parse(*flags)).api.features.get("CustomResourceValidationExpressions", False) is expected
+
+
 def test_graduated_and_deprecated_gates_warn() -> None:
     """A gate that is always on may be given its value, with a warning in the log; so may a deprecated one."""
     settings = from_options(parse("--feature-gates=WatchBookmark=true,DynamicOrchletConfig=true,AppArmor=true"))

@@ -9,7 +9,7 @@ import pytest
 from orchd.testing import Cluster
 from orchd.testing.cluster_flags import command_line, controller_names
 
-WARN = "--feature-gates=ServerSideFieldValidation=true"
+WARN = "--feature-gates=CustomResourceValidationExpressions=true,ServerSideFieldValidation=true"
 
 
 def line(
@@ -27,8 +27,8 @@ def line(
         ({"nodes": 2, "scheduler": False}, ["--scheduler=false", "--simulated-nodes=2", WARN]),
         ({"controllers": False}, ["--controllers=-*", "--scheduler=false", WARN]),
         ({"controllers": "namespace, job"}, ["--controllers=namespace,job", "--scheduler=false", WARN]),
-        ({"gates": {"B": True, "A": False}}, ["--scheduler=false", "--feature-gates=A=false,B=true,ServerSideFieldValidation=true"]),
-        ({"gates": {"ServerSideFieldValidation": False}}, ["--scheduler=false", "--feature-gates=ServerSideFieldValidation=false"]),
+        ({"gates": {"B": True, "A": False}}, ["--scheduler=false", "--feature-gates=A=false,B=true,CustomResourceValidationExpressions=true,ServerSideFieldValidation=true"]),
+        ({"gates": {"ServerSideFieldValidation": False}}, ["--scheduler=false", "--feature-gates=CustomResourceValidationExpressions=true,ServerSideFieldValidation=false"]),
         ({"flags": {"--v": 2, "anonymous-auth": False}}, ["--scheduler=false", WARN, "--v=2", "--anonymous-auth=false"]),
         # The flag has the same effect as the argument.
         ({"flags": {"simulated-nodes": 3}}, ["--scheduler=true", WARN, "--simulated-nodes=3"]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from orchd.cel.costs import Cost, Estimate, Range, Sized
+from orchd.cel.costs import Cost, Estimate, Meter, Range, Sized
 from orchd.cel.declare import Library, function, member
 from orchd.cel.libraries.standard import count_pattern, estimate_pattern
 from orchd.cel.regex import compile_pattern
@@ -22,8 +22,8 @@ def _find(text: str, pattern: str) -> str:
     return compile_pattern(pattern, _FAILURE).find(text)
 
 
-def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
-    return compile_pattern(pattern, _FAILURE).find_all(text, limit)
+def _find_all(meter: Meter, text: str, pattern: str, limit: int = -1) -> list[str]:
+    return compile_pattern(pattern, _FAILURE).find_all(meter, text, limit)
 
 
 _COST = Cost(_estimate, count_pattern, True)
@@ -35,8 +35,8 @@ LIBRARY = Library(
         function("find", member("string_find_string", [STRING, STRING], STRING, _find, cost=_COST)),
         function(
             "findAll",
-            member("string_find_all_string", [STRING, STRING], _STRINGS, _find_all, cost=_COST),
-            member("string_find_all_string_int", [STRING, STRING, INT], _STRINGS, _find_all, cost=_COST),
+            member("string_find_all_string", [STRING, STRING], _STRINGS, _find_all, cost=_COST, metered=True),
+            member("string_find_all_string_int", [STRING, STRING, INT], _STRINGS, _find_all, cost=_COST, metered=True),
         ),
     ),
 )

@@ -71,6 +71,18 @@ def json_name(value: Any) -> str:
     return _JSON.get(type(value)) or ("number" if isinstance(value, int | float) else "null")
 
 
+#: Characters that Go's encoder of JSON escapes in strings.
+_ESCAPES: Final = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+
+
+def escape_json(text: str) -> str:
+    """A text of JSON with the characters escaped that Go's encoder escapes."""
+    for char, escaped in _ESCAPES.items():
+        if char in text:
+            text = text.replace(char, escaped)
+    return text
+
+
 class GoText(str):
     """Text in Go's syntax; `show` does not quote it."""
 

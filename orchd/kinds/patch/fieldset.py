@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias
 import orjson
 
 from orchd.kinds.digits import integer
-from orchd.kinds.gotext.values import number, plain, quote
+from orchd.kinds.gotext.values import escape_json, number, plain, quote
 from orchd.kinds.shorttexts import remember_short
 
 FieldSet: TypeAlias = dict[str, Any]
@@ -242,18 +242,11 @@ def _value_rank(value: Any) -> tuple[Any, ...]:
     return (4,) if value is None else (3, json_text(value))
 
 
-_HTML = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-
-
 def json_text(value: Any) -> str:
     """Canonical JSON of a key or value: members sorted, no spaces, whole floats without fraction, ``<>&`` escaped."""
     if isinstance(value, float):
         return number(value)
-    text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
-    for char, escaped in _HTML.items():
-        if char in text:
-            text = text.replace(char, escaped)
-    return text
+    return escape_json(orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode())
 
 
 def parse(fields: Any) -> FieldSet:

@@ -6,7 +6,7 @@ result, compare-and-swap; a lost race repeats from the top.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from orchd import errors
@@ -18,6 +18,7 @@ from orchd.kinds.fields import with_metadata
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.list_options import parse_unsigned
 from orchd.kinds.objects.owner_references import single_owners
+from orchd.kinds.objects.schema_check.rules import LongValidationError
 from orchd.kinds.patch import ownership
 from orchd.server.registry import objectmeta
 from orchd.server.registry.interfaces import Context, IAdmission, IReview, IStrategy, StrategyOf, Written
@@ -25,7 +26,7 @@ from orchd.server.registry.object_store import ObjectStore, path_of
 from orchd.server.registry.operations import Apply, Change, Create, Edit, Replace, Write
 from orchd.server.registry.transform import Transformer
 from orchd.store.interfaces import ClaimedError, KeyExistsError, RevisionConflictError, StoreError, UnavailableError
-from orchd.txkit.aside import Aside
+from orchd.txkit.aside import LARGE, Aside
 
 #: Maximum attempts after lost races, before the client gets an error.
 _ATTEMPTS = 100
@@ -110,7 +111,7 @@ class Writer:
             obj = objectmeta.for_create(context, obj, self._naming, unnamed=strategy.creates_unnamed)
             obj = await self._aside(context.size, strategy.prepare_create, context, obj)
             name = obj["metadata"].get("name", "")
-            refuse(resource, name, await self._aside(context.size, strategy.validate_create, context, obj))
+            refuse(resource, name, await self._validate(strategy.validate_create, context, obj))
             for text in strategy.warnings(context, obj, None):
                 context.warn(text)
             await review.validate(obj)
@@ -119,6 +120,14 @@ class Writer:
             return await self._store_new(context, strategy, name, obj)
         finally:
             release()
+
+    async def _validate(self, validate: Callable[..., Sequence[Cause]], context: Context, *objects: Object) -> Sequence[Cause]:
+        """The causes of a strategy. Small objects with long rules are validated once more, away from the reactor."""
+        try:
+            return await self._aside(context.size, validate, context, *objects)
+        except LongValidationError:
+            context = replace(context, size=LARGE + 1)
+            return await self._aside(context.size, validate, context, *objects)
 
     async def _store_new(self, context: Context, strategy: IStrategy, name: str, obj: Object) -> Entry:
         resource = context.resource
@@ -209,7 +218,7 @@ class Writer:
             obj = objectmeta.for_update(context, obj, old)
             obj = await self._aside(context.size, strategy.prepare_update, context, obj, old)
             obj = with_metadata(obj, resourceVersion=old["metadata"]["resourceVersion"])
-            refuse(resource, name, await self._aside(context.size, strategy.validate_update, context, obj, old))
+            refuse(resource, name, await self._validate(strategy.validate_update, context, obj, old))
             for text in strategy.warnings(context, obj, old):
                 context.warn(text)
             await review.validate(obj)

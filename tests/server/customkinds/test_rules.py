@@ -1,4 +1,4 @@
-"""Validation rules in schemas: without an evaluator they are dropped at all depths, and said to be; the gate rejects them."""
+"""Validation rules in schemas: with their gate off they are dropped at all depths, and said to be; with it they are evaluated."""
 
 from __future__ import annotations
 
@@ -95,14 +95,67 @@ def test_condition_follows_the_schemas(server: InProcessServer) -> None:
     assert (member_of(plain), enforced(plain)) == ({"type": "string"}, [])
 
 
-def test_rules_are_refused_with_the_gate(tmp_path: Path) -> None:
-    """With the gate on, a definition with rules is rejected with a cause that names them."""
-    server = make_server(tmp_path, "--feature-gates=CustomResourceValidationExpressions=true")
-    try:
-        with pytest.raises(ApiError) as caught:
-            run(server.client().create(DEFINITIONS, "", definition()))
-        (cause,) = caught.value.status()["details"]["causes"]
-        assert (caught.value.code, cause["reason"]) == (422, "FieldValueInvalid")
-        assert cause["field"] == f"spec.validation.openAPIV3Schema.properties[a].{RULES}[0].rule"
-    finally:
-        server.stop()
+@pytest.fixture
+def judging(tmp_path: Path) -> Iterator[InProcessServer]:
+    """A server that evaluates rules."""
+    made = make_server(tmp_path, "--feature-gates=CustomResourceValidationExpressions=true")
+    yield made
+    made.stop()
+
+
+THINGS = "/apis/example.com/v1/namespaces/default/things"
+
+
+def thing(name: str, a: Any) -> dict[str, Any]:
+    return {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": name}, "a": a}
+
+
+def serve(server: InProcessServer, member: dict[str, Any]) -> None:
+    """Create a definition and wait until its kind is served."""
+    run(server.client().create(DEFINITIONS, "", definition(member)))
+    server.clock.pump([1] * 5)
+
+
+def test_broken_rules_are_errors(judging: InProcessServer) -> None:
+    """With the gate on, definitions keep their rules, and objects that break one are rejected."""
+    serve(judging, {"type": "integer", RULES: [{**RULE, "message": "positive"}]})
+    kept = run(judging.request("GET", f"{URL}/things.example.com")).json
+    assert (member_of(kept)[RULES][0]["message"], enforced(kept)) == ("positive", [])
+    assert run(judging.request("POST", THINGS, body=thing("good", 1))).code == 201
+    refused = run(judging.request("POST", THINGS, body=thing("bad", 0)))
+    (cause,) = refused.json["details"]["causes"]
+    assert (refused.code, cause["field"], cause["message"]) == (422, "a", "Invalid value: 0: positive")
+    changed = run(judging.request("PUT", f"{THINGS}/good", body=thing("good", -1)))
+    assert changed.code == 422
+
+
+def test_rules_that_do_not_compile_are_refused(judging: InProcessServer) -> None:
+    """A definition with an expression that does not fit its schema is rejected; the cause names the rule."""
+    with pytest.raises(ApiError) as caught:
+        run(judging.client().create(DEFINITIONS, "", definition({"type": "integer", RULES: [{"rule": "self.b > 0"}]})))
+    (cause,) = caught.value.status()["details"]["causes"]
+    assert (caught.value.code, cause["reason"]) == (422, "FieldValueInvalid")
+    assert cause["field"] == f"spec.validation.openAPIV3Schema.properties[a].{RULES}[0].rule"
+
+
+def test_new_rules_spare_unchanged_values(judging: InProcessServer) -> None:
+    """An object that a later rule does not fit can be changed elsewhere; the client is warned."""
+    serve(judging, {"type": "integer"})
+    assert run(judging.request("POST", THINGS, body=thing("old", 0))).code == 201
+    spec = {"versions": definition()["spec"]["versions"]}
+    patched = run(judging.request("PATCH", f"{URL}/things.example.com", body={"spec": spec}, headers={"content-type": "application/merge-patch+json"}))
+    assert patched.code == 200
+    judging.clock.pump([1] * 5)
+    labelled = {"metadata": {"labels": {"a": "b"}}}
+    merge = {"content-type": "application/merge-patch+json"}
+    answer = run(judging.request("PATCH", f"{THINGS}/old", body=labelled, headers=merge))
+    assert (answer.code, answer.headers.get("Warning")) == (200, '299 - "a: Invalid value: 0: failed rule: self > 0"')
+    assert run(judging.request("PATCH", f"{THINGS}/old", body={"a": -1}, headers=merge)).code == 422
+
+
+def test_long_rules_of_small_objects(judging: InProcessServer) -> None:
+    """An object whose rules cost much is validated all the same, away from the reactor; the result is that of all rules."""
+    rule = "self.all(x, self.all(y, x == y || x != y)) && self.size() < 150"
+    serve(judging, {"type": "array", "items": {"type": "integer"}, "maxItems": 200, RULES: [{"rule": rule, "message": "long"}]})
+    assert run(judging.request("POST", THINGS, body=thing("good", list(range(140))))).code == 201
+    assert run(judging.request("POST", THINGS, body=thing("bad", list(range(160))))).json["details"]["causes"][0]["message"] == "Invalid value: long"

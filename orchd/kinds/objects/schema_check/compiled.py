@@ -118,7 +118,7 @@ def _type(schema: Schema, int_or_string: str) -> Check | None:
 
 
 def _wrong_type(wanted: str, actual: str) -> Finding:
-    return Finding(INVALID, f"must be of type {wanted}: {quote(actual)}", actual)
+    return Finding(INVALID, f"must be of type {wanted}: {quote(actual)}", actual, blocks=True)
 
 
 def _enum(schema: Schema) -> Check | None:
@@ -156,7 +156,7 @@ def _string(schema: Schema) -> Check | None:
         if value.__class__ is not str:
             return _VALID
         if most is not None and len(value) > most:
-            return [Finding(INVALID, f"should be at most {most} chars long", value)]
+            return [Finding(INVALID, f"should be at most {most} chars long", value, blocks=True)]
         if least and len(value) < least:
             return [Finding(INVALID, f"should be at least {least} chars long", value)]
         if matches is not None and matches(value) is None:
@@ -196,7 +196,7 @@ def _format(schema: Schema) -> Check | None:
     def check(value: Any) -> Sequence[Finding]:
         if value.__class__ is not str or good(value):
             return _VALID
-        return [Finding(INVALID, f"must be of type {name}: {quote(value)}", value)]
+        return [Finding(INVALID, f"must be of type {name}: {quote(value)}", value, blocks=True)]
 
     return check
 
@@ -258,7 +258,7 @@ def _list(schema: Schema, int_or_string: str) -> Check | None:
         if least is not None and len(value) < least:
             out.append(Finding(INVALID, f"should have at least {least} items", len(value)))
         if most is not None and len(value) > most:
-            out.append(Finding(INVALID, f"should have at most {most} items", len(value)))
+            out.append(Finding(INVALID, f"should have at most {most} items", len(value), blocks=True))
         if unique and len(set(map(_comparable, value))) < len(value):
             out.append(Finding(INVALID, "shouldn't contain duplicates"))
         return out
@@ -286,7 +286,7 @@ def _object(schema: Schema, int_or_string: str) -> Check | None:
         if least is not None and len(value) < least:
             return [Finding(INVALID, f"should have at least {least} properties", least)]
         if most is not None and len(value) > most:
-            return [Finding(INVALID, f"should have at most {most} properties", most)]
+            return [Finding(INVALID, f"should have at most {most} properties", most, blocks=True)]
         out: list[Finding] | None = None
         for name, item in value.items():
             inner = checks.get(name)

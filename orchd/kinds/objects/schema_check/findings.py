@@ -21,12 +21,13 @@ NO_PLACE: Final = "<nil>"
 class Finding:
     """A violation of a schema. `path` is extended while the finding propagates upwards, so that valid values cost nothing.
 
-    `text` follows ``{path} in body`` in the message, or ``"{path}"`` if `whole` is set.
+    `blocks`: the value is not of the shape that rules rely on, so none is evaluated. `text` follows ``{path} in body`` in the message, or ``"{path}"`` if `whole` is set.
     """
 
-    __slots__ = ("path", "reason", "text", "value", "whole")
+    __slots__ = ("blocks", "path", "reason", "text", "value", "whole")
 
-    def __init__(self, reason: str, text: str = "", value: Any = "", *, whole: bool = False) -> None:
+    def __init__(self, reason: str, text: str = "", value: Any = "", *, whole: bool = False, blocks: bool = False) -> None:
+        self.blocks = blocks or reason in (REQUIRED, UNSUPPORTED)
         self.path: str | None = None
         self.reason = reason
         self.text = text

@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from orchd.kinds.gotext.values import escape_json
 from orchd.kinds.jsonpath import JsonPath, JsonPathError, Visits, compile_path
 from orchd.kinds.objects.tabulate.text import Cells, Json, Printing
 
@@ -62,8 +63,7 @@ def _string(value: Any, x: Printing) -> str:
     if isinstance(value, float):
         return number_text(value)
     if isinstance(value, (dict, list)):
-        text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
-        return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+        return escape_json(orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode())
     return str(value)
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from orchd.kinds.objects.schema_check.field_paths import FieldPathError, resolve
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
 
@@ -13,11 +13,6 @@ from orchd.kinds.objects.validate.report import Report
 MOST: Final = 8
 
 _KINDS: Final = ("string", "boolean", "integer")
-_TOKEN: Final = re.compile(r"[.\[\]]|[^.\[\]]+")
-
-
-class _PathError(Exception):
-    """An invalid path; the text is the reason."""
 
 
 def validate_selectable_fields(version: Mapping[str, Any], schema: Mapping[str, Any] | None, at: Path, report: Report) -> None:
@@ -33,8 +28,8 @@ def validate_selectable_fields(version: Mapping[str, Any], schema: Mapping[str, 
             report.required(here)
             continue
         try:
-            names, found = _resolve(path, schema or {})
-        except _PathError as error:
+            names, _, found = resolve(path, schema or {}, brackets=False)
+        except FieldPathError as error:
             report.invalid(here, path, f"is an invalid path: {error}")
             continue
         if names[0] == "metadata":
@@ -47,24 +42,3 @@ def validate_selectable_fields(version: Mapping[str, Any], schema: Mapping[str, 
         seen.add(names)
     if len(seen) > MOST:
         report.too_many(at, len(seen), MOST)
-
-
-def _resolve(path: str, schema: Mapping[str, Any]) -> tuple[tuple[str, ...], Mapping[str, Any]]:
-    """The names of a path ``.spec.color`` and the schema of its field. Raises _PathError."""
-    names: list[str] = []
-    tokens = iter(_TOKEN.findall(path))
-    for token in tokens:
-        if token == "[":
-            raise _PathError("array notation is not allowed")
-        if token != ".":
-            raise _PathError(f"expected [ or . but got: {token}")
-        name = next(tokens, "")
-        if not name:
-            raise _PathError("unexpected end of JSON path")
-        properties, more = schema.get("properties"), schema.get("additionalProperties")
-        below = properties.get(name) if properties else more
-        if not isinstance(below, Mapping):
-            raise _PathError("does not refer to a valid field")
-        schema = below
-        names.append(name)
-    return tuple(names), schema

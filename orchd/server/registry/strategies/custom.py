@@ -15,6 +15,7 @@ from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.patch.fieldset import of_paths
 from orchd.server.registry.interfaces import Context
 from orchd.server.registry.strategies.base import Strategy
+from orchd.txkit.aside import LARGE
 
 
 class CustomStrategy(Strategy):
@@ -44,7 +45,7 @@ class CustomStrategy(Strategy):
             raise errors.invalid(self.resource.group, obj.get("kind") or "", name, causes)
 
     def validate_create(self, context: Context, obj: Object) -> Sequence[Cause]:
-        return check.create_causes(self._to_requested(obj), self.resource, self.settings)
+        return check.create_causes(self._to_requested(obj), self.resource, self.settings, quick=context.size <= LARGE)
 
     def _to_requested(self, obj: Object) -> Object:
         """An object of the storage version in the requested version, whose schema it must satisfy."""
@@ -87,8 +88,9 @@ class CustomStrategy(Strategy):
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> Sequence[Cause]:
         return check.update_causes(
-            self._to_requested(obj), self._to_requested(old), self.resource, self.settings, subresource=context.subresource
-        )
+            self._to_requested(obj), self._to_requested(old), self.resource, self.settings,
+            subresource=context.subresource, quick=context.size <= LARGE, warn=context.warn,
+        )  # fmt: skip
 
     def warnings(self, context: Context, obj: Object, old: Object | None) -> Sequence[str]:
         return ()

@@ -9,13 +9,15 @@ from orchd.kinds import fields
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.crd.conditions import FINALIZER, TERMINATING, with_condition
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.schema_check.definitions import rules
+from orchd.kinds.objects.schema_check.definitions import dropped_rules
+from orchd.kinds.objects.schema_check.rules import GATE, LongValidationError
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate import apiextensions
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.times import timestamp
 from orchd.server.registry.interfaces import Context
 from orchd.server.registry.strategies.base import Strategy
+from orchd.txkit.aside import LARGE
 
 
 def _with_storage_version(obj: Object) -> Object:
@@ -51,19 +53,25 @@ class DefinitionStrategy(Strategy):
 
     def _without_rules(self, context: Context, obj: Object) -> tuple[Object, int]:
         """The definition without rules, if their feature is off, and how many it had, of which the client is warned."""
-        if self.settings.feature(rules.GATE):
+        if self.settings.feature(GATE):
             return obj, 0
-        obj, count = rules.without_rules(obj, self.settings.dialect)
+        obj, count = dropped_rules.without_rules(obj, self.settings.dialect)
         if count:
-            context.warn(rules.warning(count, self.settings.dialect))
+            context.warn(dropped_rules.warning(count, self.settings.dialect))
         return obj, count
 
     def _with_dropped(self, context: Context, obj: Object, count: int) -> Object:
         status = fields.status(obj)
-        changed = rules.with_dropped(status, count, self.settings.dialect, now=timestamp(context.now))
+        changed = dropped_rules.with_dropped(status, count, self.settings.dialect, now=timestamp(context.now))
         return obj if changed == status else {**obj, "status": changed}
 
+    def _leave_reactor(self, context: Context, obj: Object) -> None:
+        """Raise LongValidationError for a definition whose rules may have to be compiled."""
+        if context.size <= LARGE and self.settings.feature(GATE) and dropped_rules.without_rules(obj, self.settings.dialect)[1]:
+            raise LongValidationError
+
     def validate_create(self, context: Context, obj: Object) -> Sequence[Cause]:
+        self._leave_reactor(context, obj)
         if not self._old_form:
             return super().validate_create(context, obj)
         report = Report(self.settings)
@@ -71,6 +79,8 @@ class DefinitionStrategy(Strategy):
         return report.causes
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> Sequence[Cause]:
+        if context.subresource != "status":
+            self._leave_reactor(context, obj)
         if not self._old_form or context.subresource:
             return super().validate_update(context, obj, old)
         report = Report(self.settings)

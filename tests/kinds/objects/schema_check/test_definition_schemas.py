@@ -268,31 +268,6 @@ def test_defaults_must_fit_their_schema(schema: dict[str, Any], expected: list[s
     assert all(one.startswith(other.replace("metadata: metadata", "metadata: [metadata")) for one, other in zip(found, expected, strict=True)), found
 
 
-RULES = [
-    ({"rule": " "}, "rule: Required value: rule is not specified"),
-    ({"rule": "true", "message": " "}, 'message: Invalid value: " ": message must be non-empty if specified'),
-    ({"rule": "true", "message": "a\nb"}, 'message: Invalid value: "a\\nb": message must not contain line breaks'),
-    ({"rule": "a\nb"}, "message: Required value: message must be specified if rule contains line breaks"),
-]
-
-
-@pytest.mark.parametrize(("rule", "said"), RULES)
-def test_validation_rules_are_checked_or_refused(rule: dict[str, str], said: str) -> None:
-    """Validation rules are checked as far as possible without evaluation; with the gate on they are rejected, since
-    they would not be evaluated."""
-    schema = member(type="string", x_orch_validations=[rule])
-    (first,) = errors_of(schema)
-    report = Report(ObjectSettings(dialect=ORCH, features={"CustomResourceValidationExpressions": True}))
-    check(schema, root("s"), report, Options(), status=False)
-    last = f"{report.causes[-1].field}: {report.causes[-1].message}".removeprefix("s.properties")
-    assert first == f"[a].x-orch-validations[0].{said}"
-    refusal = "[a].x-orch-validations[0].rule: Invalid value: apiextensions.ValidationRule{Rule:"
-    if rule["rule"].strip():
-        assert last.startswith(refusal) and "this server does not evaluate rules" in last
-    else:
-        assert last == first
-
-
 def test_root_keywords_with_a_status_subresource() -> None:
     """With a status subresource the root may only have keywords that apply to each part of it."""
     assert errors_of({"type": "object", "required": ["spec"]}, status=True) == []

@@ -10,7 +10,7 @@ from orchd.errors import Cause
 from orchd.kinds.catalog import builtin_types
 from orchd.kinds.gotext.values import GoText, interface, show
 from orchd.kinds.objects import shape
-from orchd.kinds.objects.schema_check import compiled, embedded
+from orchd.kinds.objects.schema_check import compiled, embedded, rules
 from orchd.kinds.objects.schema_check.definitions.extension_keywords import (
     ExtensionKeywords,
     Schema,
@@ -85,6 +85,8 @@ class _Defaults:
         self._report = report
         self._words = spelled
         self._pruned_ones = pruned_ones
+        #: All defaults of a schema have one.
+        self._budget = rules.Budget()
 
     def walk(self, schema: Schema, at: Path, owner: Schema, around: _Around, *, in_metadata: bool) -> None:
         """Visit a schema. `owner` is the schema of the nearest embedded object, `around` creates that object from a value here."""
@@ -125,9 +127,17 @@ class _Defaults:
             self._report.causes += self._unfit(given, schema, at)
 
     def _unfit(self, given: Any, schema: Schema, at: Path) -> list[Cause]:
-        """Findings of a schema about its own default."""
+        """Findings of a schema and its rules about its own default."""
         found = compiled.compile_schema(schema, self._report.dialect)(given)
-        return list(dict.fromkeys(each.cause(field=str(at)) for each in found))
+        if found or not self._report.settings.feature(rules.GATE):
+            return list(dict.fromkeys(each.cause(field=str(at)) for each in found))
+        place = rules.compile_places(schema, self._report.dialect, root=False)
+        if place is None:
+            return []
+        # As a value that is left alone, and as a new one.
+        return rules.evaluate(place, given, given, at=str(at), budget=self._budget) or rules.evaluate(
+            place, given, at=str(at), budget=self._budget
+        )
 
     def _check_embedded(self, value: Any, schema: Schema, at: str) -> list[Cause]:
         walk = embedded.compile_all(schema, self._report.dialect)

@@ -8,11 +8,11 @@ from functools import lru_cache
 from typing import Any, Final
 
 from orchd.dialect import Dialect
+from orchd.kinds.crd.rules import VALIDATIONS
 from orchd.kinds.crd.schema import EMBEDDED, INT_OR_STRING, LIST_KEYS, LIST_TYPE, MAP_TYPE, PRESERVE
 
 Schema = Mapping[str, Any]
 
-VALIDATIONS: Final = "x-{long}-validations"
 JUNCTORS: Final = ("allOf", "anyOf", "oneOf")
 #: Keywords whose value is a schema or a list of schemas, and those whose value is a map of schemas.
 _NESTING: Final = frozenset((*JUNCTORS, "not", "items", "additionalProperties", "additionalItems"))

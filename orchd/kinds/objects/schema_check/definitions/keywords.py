@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from orchd.kinds.gotext.values import GoText, quote
+from orchd.kinds.gotext.values import GoText
+from orchd.kinds.objects.schema_check.definitions import rules
 from orchd.kinds.objects.schema_check.definitions.extension_keywords import ExtensionKeywords, Schema, one_schema
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
@@ -15,19 +15,18 @@ from orchd.kinds.objects.validate.report import Report
 TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")
 _OWN: Final = ("metadata", "kind", "apiVersion")
 _ADDRESS: Final = GoText('"null"')
-#: Checks the rules for values in a schema's ``validations`` keyword.
-Validations = Callable[[Schema, Path, Report, bool], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
     """The position of a schema in a definition, and the rules that apply there.
 
-    `no_defaults` is None where defaults are allowed, else the reason ("" for none). `in_metadata`: inside metadata.
+    `no_defaults` is None where defaults are allowed, else the reason ("" for none). `in_metadata`: inside metadata. `rules` is None
+    where expressions of rules are not checked.
     """
 
     words: ExtensionKeywords
-    validations: Validations
+    rules: rules.Place | None
     types: bool = True
     atomic_sets: bool = True
     list_keys: bool = True
@@ -37,7 +36,8 @@ class Place:
 
 
 def check(schema: Schema, at: Path, report: Report, place: Place) -> None:
-    """All findings about the keywords of a schema and of nested schemas."""
+    """All findings about the keywords of a schema and of nested schemas. Rules are collected, if nothing is found."""
+    before = len(report.causes)
     _plain(schema, at, report, place)
     if schema.get("uniqueItems"):
         report.forbidden(
@@ -49,10 +49,15 @@ def check(schema: Schema, at: Path, report: Report, place: Place) -> None:
         report.invalid(at / words.preserve, False, "must be true or undefined")
     _map_type(schema, at, report, words)
     _list_type(schema, at, report, place)
-    if schema.get(words.validations):
-        place.validations(schema, at, report, place.root)
     if place.list_keys:
         _keys(schema, at, report, words)
+    given = schema.get(words.validations)
+    if given:
+        rules.check_texts(schema, given, at / words.validations, report)
+        if place.rules is not None and len(report.causes) == before:
+            resource = place.root or bool(schema.get(words.embedded))
+            found = rules.Found(schema=schema, at=at / words.validations, place=place.rules, resource=resource)
+            place.rules.found.append(found)
 
 
 def _plain(schema: Schema, at: Path, report: Report, place: Place) -> None:
@@ -83,6 +88,7 @@ def _below(schema: Schema, at: Path, report: Report, place: Place, *, root: bool
     """Check nested schemas. `place` is that of most of them."""
     properties: Mapping[str, Schema] = schema.get("properties") or {}
     rest = schema.get("additionalProperties")
+    nested, place = replace(place, rules=None), replace(place, rules=place.rules and place.rules.below(schema))
     if rest is not None:
         if properties and rest is not True:
             report.forbidden(at / "additionalProperties", "additionalProperties and properties are mutual exclusive")
@@ -97,20 +103,21 @@ def _below(schema: Schema, at: Path, report: Report, place: Place, *, root: bool
             there = replace(place, in_metadata=True, no_defaults=why)
         check(inner, (at / "properties")[name], report, there)
     if schema.get("not") is not None:
-        check(schema["not"], at / "not", report, place)
+        check(schema["not"], at / "not", report, nested)
     for word in ("allOf", "oneOf", "anyOf"):
         for i, inner in enumerate(schema.get(word) or ()):
-            check(inner, (at / word)[i], report, place)
+            check(inner, (at / word)[i], report, nested)
     for name, inner in (schema.get("definitions") or {}).items():
-        check(inner, (at / "definitions")[name], report, place)
+        check(inner, (at / "definitions")[name], report, nested)
     items = schema.get("items")
+    place = replace(place, rules=place.rules and place.rules.for_items(schema, at, place.words))
     if isinstance(items, dict):
         check(items, at / "items", report, place)
     for i, inner in enumerate(items if isinstance(items, list) else ()):
         check(inner, (at / "items")[i], report, place)
     for name, inner in (schema.get("dependencies") or {}).items():
         if isinstance(inner, dict):
-            check(inner, (at / "dependencies")[name], report, place)
+            check(inner, (at / "dependencies")[name], report, nested)
 
 
 def _wants_type(schema: Schema, wanted: str, word: str, at: Path, report: Report) -> bool:
@@ -231,36 +238,3 @@ def loose_keys(schema: Schema, words: ExtensionKeywords) -> bool:
     return chosen == "map" and any(
         inner.get("nullable") or (name not in needed and inner.get("default") is None) for name, inner in known
     )
-
-
-_NEWLINES: Final = re.compile(r"[\n\r]").search
-
-
-#: CEL rules are rejected: no implementation for Python checks rules against the schema, bounds their cost and evaluates them
-#: like the reference. A rule that is not evaluated must not be accepted.
-_NO_RULES: Final = (
-    "compilation failed: this server does not evaluate rules; take the rule out, or turn the feature gate "
-    "CustomResourceValidationExpressions off and rules are left out as they are by a server that does not know them"
-)
-
-
-def rules(given: list[dict[str, Any]], at: Path, report: Report, *, refused: bool) -> None:
-    """Check the texts of rules and their messages, and reject the rules if `refused`.
-
-    With their feature gate off, rules are dropped before the definition is stored.
-    """
-    for i, rule in enumerate(given):
-        here, text, message = at[i], (rule.get("rule") or "").strip(), rule.get("message") or ""
-        if not text:
-            report.required(here / "rule", "rule is not specified")
-        elif message and not message.strip():
-            report.invalid(here / "message", message, "message must be non-empty if specified")
-        elif _NEWLINES(message.strip()):
-            report.invalid(here / "message", message, "message must not contain line breaks")
-        elif _NEWLINES(text) and not message.strip():
-            report.required(here / "message", "message must be specified if rule contains line breaks")
-    for i, rule in enumerate(given if refused else ()):
-        text, message = rule.get("rule") or "", rule.get("message") or ""
-        if text.strip():
-            shown = GoText(f"apiextensions.ValidationRule{{Rule:{quote(text)}, Message:{quote(message)}}}")
-            report.invalid(at[i] / "rule", shown, _NO_RULES)

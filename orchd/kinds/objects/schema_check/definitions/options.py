@@ -4,7 +4,7 @@ meets."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from orchd.dialect import Dialect
@@ -26,6 +26,8 @@ class Options:
     list_keys: bool = True
     #: None if defaults are allowed, else the reason.
     no_defaults: str | None = None
+    #: Stored schemas: the cost of each of their rules is not limited, because it may be estimated otherwise by another release.
+    stored: Sequence[Schema] = field(default=(), compare=False)
 
 
 def options_after(schemas: Sequence[Schema | None], dialect: Dialect) -> Options:
@@ -40,6 +42,7 @@ def options_after(schemas: Sequence[Schema | None], dialect: Dialect) -> Options
         pruned_defaults=not any(defaults.has_unpruned(schema, dialect) for schema in there),
         atomic_sets=not any(keywords.loose_set(part, spelled) for part in all_),
         list_keys=not any(keywords.loose_keys(part, spelled) for part in all_),
+        stored=tuple(there),
     )
 
 

@@ -9,10 +9,10 @@ import orjson
 
 from orchd.dialect import Dialect
 from orchd.kinds.gotext.structs import dump
-from orchd.kinds.objects.schema_check.definitions import defaults, keywords, structural
+from orchd.kinds.objects.schema_check.definitions import defaults, keywords, rules, structural
 from orchd.kinds.objects.schema_check.definitions.extension_keywords import Schema, extension_keywords
 from orchd.kinds.objects.schema_check.definitions.options import Options
-from orchd.kinds.objects.schema_check.definitions.rules import GATE as RULES
+from orchd.kinds.objects.schema_check.rules import GATE as RULES
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.paths import Path, root
 from orchd.kinds.objects.validate.report import Report
@@ -26,8 +26,8 @@ _AT_THE_ROOT = (
 
 
 @lru_cache(maxsize=64)
-def _fine(encoded: bytes, dialect: Dialect, status: bool, rules: bool) -> bool:
-    report = Report(ObjectSettings(dialect=dialect, features={RULES: rules}))
+def _fine(encoded: bytes, dialect: Dialect, status: bool, has_rules: bool) -> bool:
+    report = Report(ObjectSettings(dialect=dialect, features={RULES: has_rules}))
     _check(orjson.loads(encoded), root("x"), report, Options(), status=status)
     return not report.causes
 
@@ -50,11 +50,10 @@ def _check(schema: Schema, at: Path, report: Report, options: Options, *, status
         _root_with_status(schema, at, report)
     if schema.get("nullable"):
         report.forbidden(at / "nullable", "nullable cannot be true at the root")
+    expressions = rules.Place() if report.settings.feature(RULES) else None
     place = keywords.Place(
         words=spelled,
-        validations=lambda part, here, to, root: keywords.rules(
-            part[spelled.validations], here / spelled.validations, to, refused=to.settings.feature(RULES)
-        ),
+        rules=expressions,
         types=options.types,
         no_defaults=options.no_defaults,
         atomic_sets=options.atomic_sets,
@@ -69,7 +68,10 @@ def _check(schema: Schema, at: Path, report: Report, options: Options, *, status
             report.invalid(at, "", why)
         return
     wrong = structural.causes(schema, at, report.settings)
-    report.causes += wrong or defaults.causes(schema, at, report.settings, pruned_ones=options.pruned_defaults)
+    wrong = wrong or defaults.causes(schema, at, report.settings, pruned_ones=options.pruned_defaults)
+    report.causes += wrong
+    if expressions is not None and not wrong:
+        rules.check_expressions(expressions, at, report, costs=schema not in options.stored)
 
 
 def _root_with_status(schema: Schema, at: Path, report: Report) -> None:
