@@ -9,20 +9,31 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock
 
 #: Frames for the walk over the highest tree.
 FRAMES = 20_000
 
 
+_lock = Lock()
+#: Walks under way, in all threads, and the limit before the first of them.
+_walks, _usual = 0, 0
+
+
 @contextmanager
 def deep() -> Iterator[None]:
-    """Allow recursion over the highest tree inside. Frames of Python code are on the heap, so this needs no larger stack."""
-    before = sys.getrecursionlimit()
-    if before >= FRAMES:
-        yield
-        return
-    sys.setrecursionlimit(FRAMES)
+    """Allow recursion over the highest tree inside. Frames of Python code are on the heap, so this needs no larger stack. The limit is
+    that of all threads: it is lowered when the last walk ends."""
+    global _walks, _usual
+    with _lock:
+        if not _walks:
+            _usual = sys.getrecursionlimit()
+            sys.setrecursionlimit(max(FRAMES, _usual))
+        _walks += 1
     try:
         yield
     finally:
-        sys.setrecursionlimit(before)
+        with _lock:
+            _walks -= 1
+            if not _walks:
+                sys.setrecursionlimit(_usual)
