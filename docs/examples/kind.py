@@ -69,13 +69,13 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
 
 def create(value: Object, report: Report) -> None:
     """All errors of a new Backup."""
-    meta.create(value.get("metadata") or {}, report, namespaced=True, name_rule=names.subdomain_name)
+    meta.create(value, report, namespaced=True, name_rule=names.subdomain_name)
     _spec(value.get("spec") or {}, report)
 
 
 def update(value: Object, old: Object, report: Report) -> None:
     """All errors of a change; the claim cannot change."""
-    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
+    meta.update(value, old, report)
     spec, before = value.get("spec") or {}, old.get("spec") or {}
     report.immutable(SPEC / "claimName", spec.get("claimName"), before.get("claimName"))
     _spec(spec, report)
@@ -83,7 +83,7 @@ def update(value: Object, old: Object, report: Report) -> None:
 
 def update_status(value: Object, old: Object, report: Report) -> None:
     """All errors of a change of the status."""
-    meta.update(value.get("metadata") or {}, old.get("metadata") or {}, report)
+    meta.update(value, old, report)
 
 
 def _spec(spec: Object, report: Report) -> None:

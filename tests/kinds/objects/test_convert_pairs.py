@@ -20,7 +20,12 @@ from orchd.kinds.objects.shape import canonical
 CATALOG = builtin_catalog(ORCH, enabled=lambda group, version, default: not group.startswith("internal."))
 SETTINGS = ObjectSettings(dialect=ORCH)
 #: Kinds that have their own properties elsewhere: one version cannot represent another, or can in two ways.
-_ELSEWHERE = frozenset(("HorizontalPodAutoscaler", "CustomResourceDefinition"))
+_ELSEWHERE = frozenset(
+    (
+        "HorizontalPodAutoscaler", "CustomResourceDefinition", "MutatingWebhookConfiguration",
+        "ValidatingWebhookConfiguration",
+    )
+)  # fmt: skip
 _DEEPEST = 6
 _TIME = "2020-01-01T00:00:00Z"
 
