@@ -40,6 +40,22 @@ def test_failure_message_counts_and_sorts_reasons(harness: SchedulerHarness) -> 
     assert harness.place("a") == UNSCHEDULABLE
 
 
+def test_a_pod_may_require_more_resources_than_a_code_has_bits(harness: SchedulerHarness) -> None:
+    """Of a pod with seventy extended resources the missing one is named; the pod is bound when a node has them all."""
+    names = [f"example.com/r{number}" for number in range(70)]
+    wide = pod("wide", cpu=1)
+    wide["spec"]["containers"][0]["resources"]["requests"] |= dict.fromkeys(names, "1")
+    small, large = node("small"), node("large")
+    small["status"]["allocatable"] |= dict.fromkeys(names[:-1], "1")
+    large["status"]["allocatable"] |= dict.fromkeys(names, "1")
+    harness.put(small, wide)
+    harness.settle()
+    assert "1 Insufficient example.com/r69" in harness.message("wide")
+    harness.put(large)
+    harness.settle(2)
+    assert harness.where("wide") == "large"
+
+
 def test_unchanged_condition_is_written_once(harness: SchedulerHarness) -> None:
     """Repeated failures with the same message write nothing."""
     harness.put(node("n1", cpu=1), pod("a", cpu=2))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -119,9 +119,14 @@ class NodeResourcesFit:
         return self._strategy.columns(self._fullness.columns(template, rows))
 
 
+#: Required resources above which the set of bits of a code exceeds an int64.
+_MOST_BITS: Final = 61
+
+
 @implementer(IRowFilter, ISingleRow)
 class _Fits:
-    """A code is a set of bits: 1 for the number of pods, then one for each required resource."""
+    """A code is a set of bits: 1 for the number of pods, then one for each required resource. For a pod with too many resources
+    for that, codes number the sets that were seen, from 1."""
 
     local = True
     columns = Columns.NODE | Columns.RESOURCES
@@ -133,7 +138,10 @@ class _Fits:
         indexes = snapshot.indexes_of([name for name, _ in wanted])
         self._indexes = slice(0, len(indexes)) if indexes == list(range(len(indexes))) else np.array(indexes)
         self._amounts = np.array([[amount] for _, amount in wanted], dtype=np.int64)
-        self._bits = np.array([[2 << n] for n in range(len(wanted))], dtype=np.int64)
+        self._is_wide = len(wanted) > _MOST_BITS
+        #: Of a pod with many resources: sets of bits to codes.
+        self._numbers = {0: 0}
+        self._bits = np.array([[2 << n] for n in range(len(wanted))], dtype=object if self._is_wide else np.int64)
         self._wanted = [(index, amount) for index, (_, amount) in zip(indexes, wanted, strict=True)]
         self._known: dict[int, Status] = {}
 
@@ -143,7 +151,11 @@ class _Fits:
         for bit, (index, amount) in enumerate(self._wanted, 1):
             if amount > at.allocatable.item(index, row) - at.requested.item(index, row):
                 code |= 1 << bit
-        return code
+        return self._number(code) if self._is_wide else code
+
+    def _number(self, bits: int) -> int:
+        """The code of a set of bits of a pod with many resources."""
+        return self._numbers.setdefault(bits, len(self._numbers))
 
     def codes(self, rows: NDArray[np.intp] | None) -> NDArray[np.int64]:
         at = self._snapshot
@@ -153,6 +165,9 @@ class _Fits:
         else:
             full = at.pods_on[rows] >= at.pods_allowed[rows]
             free = at.allocatable[self._indexes][:, rows] - at.requested[self._indexes][:, rows]
+        if self._is_wide:
+            sets = full.astype(object) + ((self._amounts > free) * self._bits).sum(axis=0)
+            return np.array([self._number(int(bits)) for bits in sets], dtype=np.int64)
         codes = full.astype(np.int64)
         if len(self._amounts):
             codes += ((self._amounts > free) * self._bits).sum(axis=0)
@@ -161,7 +176,8 @@ class _Fits:
     def status(self, code: int) -> Status:
         found = self._known.get(code)
         if found is None:
-            reasons = (reason for bit, reason in enumerate(self._reasons) if code >> bit & 1)
+            bits = list(self._numbers)[code] if self._is_wide else code
+            reasons = (reason for bit, reason in enumerate(self._reasons) if bits >> bit & 1)
             found = self._known[code] = unschedulable(*reasons)
         return found
 
