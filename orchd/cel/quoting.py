@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-_ESCAPES = {
+#: Characters with an escape of their own.
+ESCAPES = {
     "\a": "\\a",
     "\b": "\\b",
     "\f": "\\f",
@@ -21,7 +22,7 @@ def quote(text: str) -> str:
 
 
 def _escape(character: str) -> str:
-    found = _ESCAPES.get(character)
+    found = ESCAPES.get(character)
     if found is not None:
         return found
     if character.isprintable():

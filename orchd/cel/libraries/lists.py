@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cmp_to_key
 
 from orchd.cel.costs import LIST, PER_CHARACTER, UNBOUNDED, UNIT, Cost, Estimate, Meter, Range, Sized, fixed, size_of
-from orchd.cel.declare import Function, Implementation, Library, Overload, function, member
+from orchd.cel.declare import Function, Library, Overload, function, member
 from orchd.cel.libraries.strings import SEARCH
 from orchd.cel.macros import Maker, collect, name_of
 from orchd.cel.operators import _COMPARED as COMPARED
@@ -276,18 +276,6 @@ def _sorting(type_: Type, place: int) -> Cost:
 # Tables.
 
 
-def _metered(identifier: str, parameters: Sequence[Type], result: Type, call: Implementation, cost: Cost) -> Overload:
-    return Overload(
-        id=identifier,
-        parameters=tuple(parameters),
-        result=result,
-        call=call,
-        member=True,
-        metered=True,
-        cost=cost,
-    )
-
-
 def _templated(name: str, suffix: str, result: Type | None, call: Callable[[Value], Value]) -> Function:
     """A function of lists of every type that can be ordered; ``result`` is None for that of the elements."""
     return function(
@@ -319,8 +307,8 @@ AGGREGATES = Library(
                 for label, zero in _ZERO.items()
             ),
         ),
-        function("indexOf", _metered("list_a_index_of_int", [LIST_A, A], INT, _index_of, SEARCH)),
-        function("lastIndexOf", _metered("list_a_last_index_of_int", [LIST_A, A], INT, _last_index_of, SEARCH)),
+        function("indexOf", member("list_a_index_of_int", [LIST_A, A], INT, _index_of, cost=SEARCH, metered=True)),
+        function("lastIndexOf", member("list_a_last_index_of_int", [LIST_A, A], INT, _last_index_of, cost=SEARCH, metered=True)),
     ),
 )
 
@@ -331,8 +319,8 @@ LIBRARY = Library(
         function("slice", member("list_slice", [LIST_A, INT, INT], LIST_A, _slice, cost=_SLICE)),
         function(
             "flatten",
-            replace(_metered("list_flatten", [list_of(LIST_A)], LIST_A, _flatten, _FLATTEN), guarded=False),
-            replace(_metered("list_flatten_int", [list_of(DYN), INT], list_of(DYN), _flatten, _FLATTEN), guarded=False),
+            replace(member("list_flatten", [list_of(LIST_A)], LIST_A, _flatten, cost=_FLATTEN, metered=True), guarded=False),
+            replace(member("list_flatten_int", [list_of(DYN), INT], list_of(DYN), _flatten, cost=_FLATTEN, metered=True), guarded=False),
         ),
         function(
             "sort",
@@ -357,7 +345,7 @@ LIBRARY = Library(
             Overload(id="lists_range", parameters=(INT,), result=list_of(INT), call=_range, metered=True, cost=_RANGE),
         ),
         function("reverse", member("list_reverse", [LIST_A], LIST_A, lambda values: list(values)[::-1], cost=_REVERSE)),
-        function("distinct", _metered("list_distinct", [LIST_A], LIST_A, _distinct, _DISTINCT)),
+        function("distinct", member("list_distinct", [LIST_A], LIST_A, _distinct, cost=_DISTINCT, metered=True)),
     ),
     macros={("sortBy", 2, True): _sort_by_macro},
 )

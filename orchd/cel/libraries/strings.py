@@ -10,22 +10,12 @@ from orchd.cel.declare import Function, Implementation, Library, Overload, funct
 from orchd.cel.libraries.format import format_plain, format_text
 from orchd.cel.libraries.standard import count_reading
 from orchd.cel.operators import find_key, is_list, is_map
+from orchd.cel.quoting import ESCAPES
 from orchd.cel.syntax import Literal
-from orchd.cel.types import DYN, INT, STRING, Type, list_of
+from orchd.cel.types import DYN, INT, STRING, list_of
 from orchd.cel.values import EvaluationError, Value
 
 _SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
-_QUOTED = {
-    "\a": "\\a",
-    "\b": "\\b",
-    "\f": "\\f",
-    "\n": "\\n",
-    "\r": "\\r",
-    "\t": "\\t",
-    "\v": "\\v",
-    "\\": "\\\\",
-    '"': '\\"',
-}
 _LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
 _UPPER = str.maketrans("abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
@@ -115,7 +105,7 @@ def _join(meter: Meter, values: Value, separator: str = "") -> str:
 
 
 def _quote(text: str) -> str:
-    return '"' + "".join(_QUOTED.get(character, character) for character in text) + '"'
+    return '"' + "".join(ESCAPES.get(character, character) for character in text) + '"'
 
 
 # Costs.
@@ -220,18 +210,6 @@ _QUOTE = Cost(_estimate_quote, count_reading)
 STRINGS = list_of(STRING)
 
 
-def _metered(identifier: str, parameters: Sequence[Type], call: Implementation, cost: Cost) -> Overload:
-    return Overload(
-        id=identifier,
-        parameters=tuple(parameters),
-        result=STRING,
-        call=call,
-        member=True,
-        metered=True,
-        cost=cost,
-    )
-
-
 _BASIC = (
     function("charAt", member("string_char_at_int", [STRING, INT], STRING, _char_at)),
     function(
@@ -249,8 +227,8 @@ _BASIC = (
     ),
     function(
         "replace",
-        _metered("string_replace_string_string", [STRING, STRING, STRING], _replace, _REPLACE),
-        _metered("string_replace_string_string_int", [STRING, STRING, STRING, INT], _replace, _REPLACE),
+        member("string_replace_string_string", [STRING, STRING, STRING], STRING, _replace, cost=_REPLACE, metered=True),
+        member("string_replace_string_string_int", [STRING, STRING, STRING, INT], STRING, _replace, cost=_REPLACE, metered=True),
     ),
     function(
         "split",
@@ -268,8 +246,8 @@ _BASIC = (
     ),
     function(
         "join",
-        _metered("list_join", [STRINGS], _join, _JOIN),
-        _metered("list_join_string", [STRINGS, STRING], _join, _JOIN),
+        member("list_join", [STRINGS], STRING, _join, cost=_JOIN, metered=True),
+        member("list_join_string", [STRINGS, STRING], STRING, _join, cost=_JOIN, metered=True),
     ),
 )
 
