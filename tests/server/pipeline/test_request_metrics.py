@@ -14,7 +14,7 @@ from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
 from orchd.kinds.catalog import builtin_catalog
 from orchd.server.pipeline.stages.request_instruments import request_instruments
-from orchd.server.pipeline.stages.request_metrics import DURATION_BUCKETS, Labels, RequestMetrics, Series
+from orchd.server.pipeline.stages.request_metrics import DURATION_BUCKETS, SIZE_BUCKETS, Labels, RequestMetrics, Series
 from orchd.testing.server import InProcessServer, make_server, run
 from orchd.txkit.log import current_request
 from tests.samples import samples
@@ -174,3 +174,14 @@ def test_slo_duration_excludes_webhooks() -> None:
     values = {sample.labels.get("le", sample.name[-3:]): sample.value for sample in family.samples}
     assert (values["0.05"], values["0.4"], values["0.6"], values["+Inf"]) == (1, 1, 2, 2)
     assert values["sum"] == pytest.approx(0.51)
+
+
+def test_sizes_are_added_up_over_dry_runs() -> None:
+    """Response sizes have no label for dry runs: those of reads with the parameter count with the others."""
+    requests = RequestMetrics(lambda: 0.0)
+    for dry_run in ("", "All"):
+        series = requests.series[Labels("GET", dry_run, "", "v1", "pods", "", "resource")] = Series()
+        series.sizes.observe(SIZE_BUCKETS, 500.0)
+    instruments = {each.name: each for each in request_instruments(requests, lambda: builtin_catalog(ORCH))}
+    values = {sample.name: sample.value for sample in instruments["apiserver_response_sizes"].family().samples}
+    assert (values["apiserver_response_sizes_count"], values["apiserver_response_sizes_sum"]) == (2, 1000.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from orchd.kinds.catalog import Catalog
@@ -95,23 +95,13 @@ class _SeriesView:
         }
 
     def sizes(self) -> _Histograms:
-        # Responses of dry runs have no sizes of their own: only reads are measured.
-        return {
-            (*_label_values(labels), _COMPONENT): each.sizes
-            for labels, each in self._series.items()
-            if each.sizes.count
-        }
+        return _merged(SIZE_BUCKETS, ((labels, (series.sizes,)) for labels, series in self._series.items()))
 
     def durations_without_webhooks(self) -> _Histograms:
-        merged: _Histograms = {}
-        for labels, series in self._series.items():
-            if series.duration.count:
-                histogram = merged.setdefault((*_label_values(labels), _COMPONENT), Histogram(DURATION_BUCKETS))
-                for part in (series.duration, series.webhooks):
-                    if part is not None:
-                        histogram.counts = [a + b for a, b in zip(histogram.counts, part.counts, strict=True)]
-                        histogram.sum += part.sum
-        return merged
+        return _merged(
+            DURATION_BUCKETS,
+            ((labels, (series.duration, series.webhooks)) for labels, series in self._series.items()),
+        )
 
     def running(self) -> _Numbers:
         return {(*key, _COMPONENT): count for key, count in self._sums(lambda each: each.running).items()}
@@ -135,6 +125,21 @@ class _SeriesView:
                 key = _label_values(labels)
                 sums[key] = sums.get(key, 0.0) + number
         return sums
+
+
+def _merged(bounds: Sequence[float], rows: Iterable[tuple[Labels, Iterable[Histogram | None]]]) -> _Histograms:
+    """Histograms by the labels `_REQUEST` and the component, added up over dry runs; without those that have no observations. The
+    first of a row is the one that counts them."""
+    merged: _Histograms = {}
+    for labels, (first, *more) in rows:
+        if first is None or not first.count:
+            continue
+        histogram = merged.setdefault((*_label_values(labels), _COMPONENT), Histogram(bounds))
+        for part in (first, *more):
+            if part is not None:
+                histogram.counts = [a + b for a, b in zip(histogram.counts, part.counts, strict=True)]
+                histogram.sum += part.sum
+    return merged
 
 
 def _label_values(labels: Labels) -> tuple[str, ...]:
