@@ -13,7 +13,7 @@ from orchd.assembly.controllers import Controllers
 from orchd.assembly.leadership import leadership_instrument
 from orchd.assembly.runtime import EXPLAIN, Runtime
 from orchd.assembly.simulation import Simulation
-from orchd.client.metrics import event_instrument
+from orchd.client.events import event_instrument
 from orchd.txkit.metrics.instruments import Instrument, instruments_of
 from orchd.txkit.services import Member
 

@@ -12,9 +12,8 @@ from twisted.python.failure import Failure
 from orchd.assembly.component import Connections, SecurePort, ServedByComponent, health_checks
 from orchd.assembly.leadership import Leadership, MakeTerm, candidate_identity, leadership_instrument
 from orchd.assembly.runtime import ProcessRuntime
-from orchd.client.events import EventBroadcaster
+from orchd.client.events import EventBroadcaster, event_instrument
 from orchd.client.leader_election import Candidate
-from orchd.client.metrics import event_instrument
 from orchd.config.component import ComponentSettings
 from orchd.config.sections.leader_election import ElectionSettings
 from orchd.errors import ApiError

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import fields
 from functools import partial
 from random import Random
 from typing import Any
@@ -18,6 +19,7 @@ from orchd.client.interfaces import IClient, IEventRecorder, ResourceRef
 from orchd.dialect import Dialect
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.times import microtime, timestamp
+from orchd.txkit.metrics.instruments import Instrument, ObservedGauge
 
 EVENTS = ResourceRef("", "v1", "events")
 #: Time limit for writing queued events at stop, in seconds.
@@ -220,3 +222,17 @@ def _fit(note: str) -> str:
     if len(encoded) <= _LONGEST_NOTE:
         return note
     return encoded[: _LONGEST_NOTE - len(_CUT)].decode("utf-8", "ignore") + _CUT
+
+
+def event_instrument(broadcasters: Mapping[str, EventBroadcaster]) -> Instrument:
+    """Outcomes of Events recorded by components, by component name."""
+    return ObservedGauge(
+        "orchd_recorded_events",
+        "Events that a component recorded, by result.",
+        lambda: {
+            (component, field.name): float(getattr(broadcaster.counts, field.name))
+            for component, broadcaster in broadcasters.items()
+            for field in fields(EventCounts)
+        },
+        ("component", "outcome"),
+    )

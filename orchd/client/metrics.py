@@ -1,26 +1,14 @@
-"""Metrics of the requests of the clients of one process, of work queues, and of recorded Events, under the reference's names."""
+"""Metrics of the requests of the clients of one process, under the reference's names."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Final
 
-from orchd.client.event_writer import EventCounts
-from orchd.client.events import EventBroadcaster
 from orchd.client.requests import Call
-from orchd.txkit.metrics.histogram import Histogram
-from orchd.txkit.metrics.instruments import (
-    Counter,
-    Distribution,
-    Instrument,
-    ObservedCounter,
-    ObservedDistribution,
-    ObservedGauge,
-)
-from orchd.txkit.work_queue import BOUNDS, WorkQueue
+from orchd.txkit.metrics.instruments import Counter, Distribution, ObservedGauge
 
 #: Bounds of the histograms, in seconds.
 _SECONDS: Final = tuple(0.001 * 2**power for power in range(10))
@@ -74,45 +62,6 @@ class RequestMetrics:
     def observe_wait(self, call: Call, server: str, seconds: float) -> None:
         """Record the time that a request waited for the throttle."""
         self._waits.observe(seconds, call.method, server + template(call.path))
-
-
-#: Work queues by name.
-Queues = Callable[[], Iterable[tuple[str, WorkQueue[Any]]]]
-
-
-def queue_instruments(queues: Queues) -> tuple[Instrument, ...]:
-    """Work queue metrics, by queue name."""
-
-    def each(read: Callable[[WorkQueue[Any]], float]) -> Callable[[], dict[tuple[str, ...], float]]:
-        return lambda: {(name,): float(read(queue)) for name, queue in queues()}
-
-    def histograms(read: Callable[[WorkQueue[Any]], Histogram]) -> Callable[[], dict[tuple[str, ...], Histogram]]:
-        return lambda: {(name,): read(queue) for name, queue in queues()}
-
-    label = ("name",)
-    return (
-        ObservedGauge("workqueue_depth", "Keys that wait for a worker.", each(len), label),
-        ObservedCounter("workqueue_adds_total", "Keys that were added.", each(lambda queue: queue.added), label),
-        ObservedCounter("workqueue_retries_total", "Keys that were added again after a failure.", each(lambda queue: queue.retries), label),
-        ObservedGauge("workqueue_unfinished_work_seconds", "Seconds spent on keys that are being worked on.", each(lambda queue: queue.unfinished[0]), label),
-        ObservedGauge("workqueue_longest_running_processor_seconds", "Seconds spent on the key that has been worked on for longest.", each(lambda queue: queue.unfinished[1]), label),
-        ObservedDistribution("workqueue_queue_duration_seconds", "Seconds that keys waited for a worker.", BOUNDS, histograms(lambda queue: queue.waits), label),
-        ObservedDistribution("workqueue_work_duration_seconds", "Seconds that work on a key took.", BOUNDS, histograms(lambda queue: queue.works), label),
-    )  # fmt: skip
-
-
-def event_instrument(broadcasters: Mapping[str, EventBroadcaster]) -> Instrument:
-    """Outcomes of Events recorded by components, by component name."""
-    return ObservedGauge(
-        "orchd_recorded_events",
-        "Events that a component recorded, by result.",
-        lambda: {
-            (component, field.name): float(getattr(broadcaster.counts, field.name))
-            for component, broadcaster in broadcasters.items()
-            for field in fields(EventCounts)
-        },
-        ("component", "outcome"),
-    )
 
 
 def template(path: str) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from orchd.client.metrics import queue_instruments
 from orchd.txkit.metrics.instruments import Instrument, ObservedGauge
+from orchd.txkit.metrics.queues import queue_instruments
 from orchd.txkit.work_queue import WorkQueue
 
 

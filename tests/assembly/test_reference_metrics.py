@@ -17,8 +17,9 @@ from orchd.store.etcd.servers import TlsFiles, make_servers
 from orchd.store.etcd.store import EtcdStore
 from orchd.store.memory import MemoryStore
 from orchd.testing.server import make_server
+from orchd.txkit.metrics.families import UNSUFFIXED
 from orchd.txkit.metrics.histogram import bound_text
-from orchd.txkit.metrics.instruments import UNSUFFIXED, Distribution, instruments_of
+from orchd.txkit.metrics.instruments import Distribution, instruments_of
 from tests.reference_metrics import REFERENCE
 
 DOCS = Path(__file__).resolve().parents[2] / "docs/metrics.md"

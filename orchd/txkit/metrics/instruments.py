@@ -4,27 +4,22 @@
 read the numbers of an object that counts for itself at each scrape. Metric families are built by `family`. Names are
 complete, ``_total`` included. Without labels a metric has a value from the start; with labels, as soon as a combination of
 label values was used.
+
+The library of metric families is imported at the first scrape: most clients count requests and serve no metrics.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, Protocol
-
-from prometheus_client.core import (
-    CounterMetricFamily,
-    GaugeMetricFamily,
-    HistogramMetricFamily,
-    Metric,
-    SummaryMetricFamily,
-)
+from typing import TYPE_CHECKING, Protocol
 
 from orchd.txkit.metrics.histogram import Histogram, cumulative
 
-#: Type of counters whose name has no suffix.
-UNSUFFIXED: Final = "unsuffixed counter"
-_TOTAL: Final = "_total"
+if TYPE_CHECKING:
+    from prometheus_client.core import Metric
 
+#: Numbers and their label values.
+Values = Iterable[tuple[tuple[str, ...], float]]
 #: Numbers by label values, or the one number of a metric without labels.
 Numbers = Mapping[tuple[str, ...], float] | float
 
@@ -38,15 +33,6 @@ class Instrument(Protocol):
         """The metric family with its current samples."""
 
 
-class UnsuffixedCounter(GaugeMetricFamily):
-    """A counter whose name does not end in ``_total``, as some of the reference's do not. The client library appends
-    ``_total`` to the names of its counters."""
-
-    def __init__(self, name: str, help: str, labels: Sequence[str] = ()) -> None:
-        super().__init__(name, help, labels=labels)
-        self.type = UNSUFFIXED
-
-
 class _Declaration:
     """Name, help and labels of a metric."""
 
@@ -55,30 +41,25 @@ class _Declaration:
     def __init__(self, name: str, help: str, labels: Sequence[str] = ()) -> None:
         self.name, self._help, self._labels = name, help, tuple(labels)
 
-    def _counter(self, values: Iterable[tuple[tuple[str, ...], float]]) -> Metric:
-        family: CounterMetricFamily | UnsuffixedCounter
-        if self.name.endswith(_TOTAL):
-            family = CounterMetricFamily(self.name.removesuffix(_TOTAL), self._help, labels=self._labels)
-        else:
-            family = UnsuffixedCounter(self.name, self._help, labels=self._labels)
-        return _with_values(family, values)
+    def _counter(self, values: Values) -> Metric:
+        from orchd.txkit.metrics import families
 
-    def _gauge(self, values: Iterable[tuple[tuple[str, ...], float]]) -> Metric:
-        return _with_values(GaugeMetricFamily(self.name, self._help, labels=self._labels), values)
+        return families.counter(self.name, self._help, self._labels, values)
+
+    def _gauge(self, values: Values) -> Metric:
+        from orchd.txkit.metrics import families
+
+        return families.gauge(self.name, self._help, self._labels, values)
 
     def _histograms(self, bounds: Sequence[float], values: Iterable[tuple[tuple[str, ...], Histogram]]) -> Metric:
-        family = HistogramMetricFamily(self.name, self._help, labels=self._labels)
-        for labels, histogram in values:
-            family.add_metric(labels, cumulative(histogram, bounds), histogram.sum)
-        return family
+        from orchd.txkit.metrics import families
 
-
-def _with_values(
-    family: CounterMetricFamily | GaugeMetricFamily, values: Iterable[tuple[tuple[str, ...], float]]
-) -> Metric:
-    for labels, value in values:
-        family.add_metric(labels, float(value))
-    return family
+        return families.histogram(
+            self.name,
+            self._help,
+            self._labels,
+            ((labels, cumulative(each, bounds), each.sum) for labels, each in values),
+        )
 
 
 class Counter(_Declaration):
@@ -160,10 +141,12 @@ class Summary(_Declaration):
         self._distribution = distribution
 
     def family(self) -> Metric:
-        family = SummaryMetricFamily(self.name, self._help, labels=self._labels)
-        for labels, histogram in self._distribution.values.items():
-            family.add_metric(labels, count_value=histogram.count, sum_value=histogram.sum)
-        return family
+        from orchd.txkit.metrics import families
+
+        values = self._distribution.values.items()
+        return families.summary(
+            self.name, self._help, self._labels, ((labels, each.count, each.sum) for labels, each in values)
+        )
 
 
 class _Observed(_Declaration):
@@ -174,7 +157,7 @@ class _Observed(_Declaration):
         super().__init__(name, help, labels)
         self._read = read
 
-    def _numbers(self) -> Iterable[tuple[tuple[str, ...], float]]:
+    def _numbers(self) -> Values:
         numbers = self._read()
         return numbers.items() if isinstance(numbers, Mapping) else (((), numbers),)
 

@@ -12,7 +12,7 @@ from prometheus_client.core import Metric
 from prometheus_client.samples import Sample
 from prometheus_client.utils import floatToGoString
 
-from orchd.txkit.metrics.instruments import UNSUFFIXED
+from orchd.txkit.metrics.families import UNSUFFIXED
 
 #: Suffixes of samples that the text format lists as separate gauges.
 _OWN_GAUGES = ("_created", "_gsum", "_gcount")

@@ -1,0 +1,34 @@
+"""Metrics of work queues, under the reference's names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from orchd.txkit.metrics.histogram import Histogram
+from orchd.txkit.metrics.instruments import Instrument, ObservedCounter, ObservedDistribution, ObservedGauge
+from orchd.txkit.work_queue import BOUNDS, WorkQueue
+
+#: Work queues by name.
+Queues = Callable[[], Iterable[tuple[str, WorkQueue[Any]]]]
+
+
+def queue_instruments(queues: Queues) -> tuple[Instrument, ...]:
+    """Work queue metrics, by queue name."""
+
+    def each(read: Callable[[WorkQueue[Any]], float]) -> Callable[[], dict[tuple[str, ...], float]]:
+        return lambda: {(name,): float(read(queue)) for name, queue in queues()}
+
+    def histograms(read: Callable[[WorkQueue[Any]], Histogram]) -> Callable[[], dict[tuple[str, ...], Histogram]]:
+        return lambda: {(name,): read(queue) for name, queue in queues()}
+
+    label = ("name",)
+    return (
+        ObservedGauge("workqueue_depth", "Keys that wait for a worker.", each(len), label),
+        ObservedCounter("workqueue_adds_total", "Keys that were added.", each(lambda queue: queue.added), label),
+        ObservedCounter("workqueue_retries_total", "Keys that were added again after a failure.", each(lambda queue: queue.retries), label),
+        ObservedGauge("workqueue_unfinished_work_seconds", "Seconds spent on keys that are being worked on.", each(lambda queue: queue.unfinished[0]), label),
+        ObservedGauge("workqueue_longest_running_processor_seconds", "Seconds spent on the key that has been worked on for longest.", each(lambda queue: queue.unfinished[1]), label),
+        ObservedDistribution("workqueue_queue_duration_seconds", "Seconds that keys waited for a worker.", BOUNDS, histograms(lambda queue: queue.waits), label),
+        ObservedDistribution("workqueue_work_duration_seconds", "Seconds that work on a key took.", BOUNDS, histograms(lambda queue: queue.works), label),
+    )  # fmt: skip
