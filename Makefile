@@ -4,6 +4,7 @@
 # make fuzz     the property tests with new random examples; EXAMPLES=5000 sets their number
 # make rounds   longer crash and linearizability tests than in `make test`: 100 kills; ROUNDS=1000 sets their number
 # make lint     ruff and mypy
+# make format   formats the code; tables are exempt (pyproject.toml)
 # make screenshots  the pictures of docs/ui.md, taken by the tests of the web page; needs chromium and chromedriver
 # make bench    benchmarks of a server that it starts; BENCH='--only GET' selects rows, BENCH='--help' lists options
 # make docs     generates docs/flags.md and docs/feature-gates.md
@@ -35,7 +36,7 @@ WORKERS ?= --numprocesses=5 --dist=loadfile --no-loadscope-reorder
 
 SERVE ?=
 
-.PHONY: run cluster test fuzz rounds lint screenshots bench docs site man completion dist changelog deb clean
+.PHONY: run cluster test fuzz rounds lint format screenshots bench docs site man completion dist changelog deb clean
 .DEFAULT_GOAL := run
 
 $(BIN)/python:
@@ -90,7 +91,11 @@ rounds: $(VENV)/.installed-test
 
 lint: $(VENV)/.installed-lint
 	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check --quiet
 	@$(BIN)/mypy
+
+format: $(VENV)/.installed-lint
+	@$(BIN)/ruff format
 
 screenshots: $(VENV)/.installed-test
 	@ORCHD_SCREENSHOTS=$(CURDIR)/docs/images $(BIN)/python -m pytest -q tests/ui/test_screens.py

@@ -224,7 +224,12 @@ def many_watchers(bench: Bench) -> tuple[float, str]:
         written = 0
         while written < offered and time.monotonic() - began < offered / 100:
             time.sleep(max(0.0, began + written / 100 - time.monotonic()))
-            body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "m-"}, "data": {"x": "y" * 1000}}
+            body = {
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": {"generateName": "m-"},
+                "data": {"x": "y" * 1000},
+            }
             request = target.request("POST", path, json.dumps(body).encode(), "Content-Type: application/json")
             code, answer = connection.ask(request)
             if code != 201:

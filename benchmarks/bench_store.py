@@ -119,7 +119,10 @@ async def cache_figures(store: Any) -> None:
     show("cache: load 5,000", f"{(time.perf_counter() - began) * 1e3:10.1f} ms")
     gc.collect()
     data = sum(len(entry.json) for entry in cache.page().entries) / 1e6
-    show("memory: 5,000 in the store / in the cache / their JSON", f"{stored - before:6.1f} / {rss() - stored:.1f} / {data:.1f} MB")
+    show(
+        "memory: 5,000 in the store / in the cache / their JSON",
+        f"{stored - before:6.1f} / {rss() - stored:.1f} / {data:.1f} MB",
+    )
     timed("cache: get", 100_000, lambda: cache.get("ns-3/pod-00003"))
     timed("cache: page of 500", 500, lambda: cache.page(limit=500))
     timed("cache: page of 500 from the middle", 500, lambda: cache.page(limit=500, start="ns-5/"))
@@ -128,7 +131,11 @@ async def cache_figures(store: Any) -> None:
     timed("cache: 100 of 5,000 by label", 500, lambda: cache.page(labels={"app": "app-7"}))
     timed("cache: 50 of 5,000 by field", 500, lambda: cache.page(fields={"spec.nodeName": "node-7"}))
     timed("cache: 500 of 5,000 by namespace", 500, lambda: cache.page(prefix="ns-7/"))
-    timed("cache: 100 of 5,000 by a selector without index", 20, lambda: cache.page(match=lambda e: e.labels["app"] == "app-7"))
+    timed(
+        "cache: 100 of 5,000 by a selector without index",
+        20,
+        lambda: cache.page(match=lambda e: e.labels["app"] == "app-7"),
+    )
     value = encode(pod(1))
     timed("stored: encode 1.6 KB", 5000, lambda: encode(pod_1))
     timed("stored: put the revision in", 50_000, lambda: with_revision(value, 123456))

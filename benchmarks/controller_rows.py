@@ -92,7 +92,9 @@ def _rolled_out(found: Any) -> bool:
     return observed and counts == [wanted] * 3
 
 
-def _measure(bench: Bench, cluster: _Cluster, label: str, changes: int, act: Callable[[], None], done: Callable[[], bool]) -> None:
+def _measure(
+    bench: Bench, cluster: _Cluster, label: str, changes: int, act: Callable[[], None], done: Callable[[], bool]
+) -> None:
     """A row: `act` and wait until `done`, while another client reads."""
     pid = cluster.server.pid
     getter = Getter(cluster.target, "/api/v1/nodes/simulated-0")
@@ -131,14 +133,24 @@ def rollout(bench: Bench, *, guarded: bool = False) -> None:
     def create() -> None:
         if guarded:
             hard = {"pods": str(4 * pods), "requests.cpu": str(4 * pods)}
-            cluster.ask(f"/api/v1/namespaces/{_NAMESPACE}/resourcequotas", {"metadata": {"name": "all"}, "spec": {"hard": hard}})
+            cluster.ask(
+                f"/api/v1/namespaces/{_NAMESPACE}/resourcequotas", {"metadata": {"name": "all"}, "spec": {"hard": hard}}
+            )
         for number in range(_DEPLOYMENTS):
             if guarded:
                 _guard(cluster, f"web-{number}")
             cluster.ask(_path("deployments"), workload("Deployment", f"web-{number}", each, "app:1"))
 
     def roll() -> None:
-        change = {"spec": {"template": {"spec": {"containers": workload("Deployment", "", 0, "app:2")["spec"]["template"]["spec"]["containers"]}}}}
+        change = {
+            "spec": {
+                "template": {
+                    "spec": {
+                        "containers": workload("Deployment", "", 0, "app:2")["spec"]["template"]["spec"]["containers"]
+                    }
+                }
+            }
+        }
         for number in range(_DEPLOYMENTS):
             cluster.patch(f"{_path('deployments')}/web-{number}", change)
 

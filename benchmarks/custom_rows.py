@@ -1,5 +1,4 @@
-"""Benchmarks of custom kinds on a running API server: the cost of 500 definitions, and the delay after a changed one.
-"""
+"""Benchmarks of custom kinds on a running API server: the cost of 500 definitions, and the delay after a changed one."""
 
 from __future__ import annotations
 
@@ -23,7 +22,11 @@ _KINDS, _GROUPS = 500, 100
 
 def _members(depth: int) -> dict[str, Any]:
     """Eight members, every third of them an object of eight more: some 100 in all, 14 KB of schema."""
-    leaf = {"type": "string", "description": "a member that says in some words what it is there for", "pattern": "^[a-z]+$"}
+    leaf = {
+        "type": "string",
+        "description": "a member that says in some words what it is there for",
+        "pattern": "^[a-z]+$",
+    }
     inner = {"type": "object", "description": "an object with several members of its own"}
     return {
         f"member{i}": leaf if depth == 0 or i % 3 else {**inner, "properties": _members(depth - 1)} for i in range(8)
@@ -36,7 +39,13 @@ def _group(number: int) -> str:
 
 def _definition(number: int, apis: str) -> bytes:
     schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": _members(2)}}}
-    version = {"name": "v1", "served": True, "storage": True, "subresources": {"status": {}}, "schema": {"openAPIV3Schema": schema}}
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "subresources": {"status": {}},
+        "schema": {"openAPIV3Schema": schema},
+    }
     spec = {
         "group": _group(number), "scope": "Namespaced", "versions": [version],
         "names": {"plural": f"things{number}", "kind": f"Thing{number}"},
@@ -175,9 +184,17 @@ def ruled_kind(bench: Bench) -> tuple[float, str]:
 
 
 def _ruled_object(kind: str, name: str) -> bytes:
-    spec = {"replicas": 3, "limit": 5, "mode": "fast", "name": "abc", "ports": [{"name": "a", "port": 80}, {"port": 443}]}
+    spec = {
+        "replicas": 3,
+        "limit": 5,
+        "mode": "fast",
+        "name": "abc",
+        "ports": [{"name": "a", "port": 80}, {"port": 443}],
+    }
     metadata = {"name": name}
-    return json.dumps({"apiVersion": f"rules.{_RUN}.example.com/v1", "kind": kind, "metadata": metadata, "spec": spec}).encode()
+    return json.dumps(
+        {"apiVersion": f"rules.{_RUN}.example.com/v1", "kind": kind, "metadata": metadata, "spec": spec}
+    ).encode()
 
 
 def _cpu(bench: Bench) -> float:

@@ -51,19 +51,27 @@ class Bed:
             name = f"n{number}"
             labels = {_HOST: name, _ZONE: f"z{number % 3}"}
             allocatable = {"cpu": cpu, "memory": "64Gi", "pods": "110"}
-            self.informers.put(NODES, {"metadata": {"name": name, "labels": labels}, "status": {"allocatable": allocatable}})
+            self.informers.put(
+                NODES, {"metadata": {"name": name, "labels": labels}, "status": {"allocatable": allocatable}}
+            )
 
     def pod(self, name: str, *, cpu: str = "100m", on: str = "", app: str = "a", **spec: Any) -> dict[str, Any]:
         """A pod; with `on` it runs there."""
         container = {"name": "c", "image": "app:1", "resources": {"requests": {"cpu": cpu, "memory": "64Mi"}}}
         whole = {"schedulerName": DEFAULT_NAME, "containers": [container], **({"nodeName": on} if on else {}), **spec}
-        return {"metadata": {"namespace": "n", "name": name, "uid": name, "labels": {"app": app}}, "spec": whole, "status": {}}
+        return {
+            "metadata": {"namespace": "n", "name": name, "uid": name, "labels": {"app": app}},
+            "spec": whole,
+            "status": {},
+        }
 
     def fill(self, pods: int, nodes: int) -> None:
         """Bind pods of 50 applications evenly to nodes."""
         for number in range(pods):
             # Only the scheduler's memory is measured, so the informer keeps no objects.
-            self.scheduler.event_handlers._on_pod("ADDED", None, self.pod(f"e{number}", on=f"n{number % nodes}", app=f"a{number % 50}"))
+            self.scheduler.event_handlers._on_pod(
+                "ADDED", None, self.pod(f"e{number}", on=f"n{number % nodes}", app=f"a{number % 50}")
+            )
 
     def decide(self, pod: Pod, state: CycleState | None = None) -> Decision | UnfitError:
         outcome: list[Any] = []
@@ -139,7 +147,10 @@ def memory() -> None:
     bed = Bed(5000)
     bed.fill(50_000, 5000)
     bed.place(bed.scheduler.templates.pod(bed.pod("p")))
-    print(f"{'memory, 5,000 nodes and 50,000 pods':44} {'':>12} {'':>8}   {resident(os.getpid()) - before:.0f} MB", flush=True)
+    print(
+        f"{'memory, 5,000 nodes and 50,000 pods':44} {'':>12} {'':>8}   {resident(os.getpid()) - before:.0f} MB",
+        flush=True,
+    )
 
 
 def main() -> None:

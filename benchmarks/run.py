@@ -116,6 +116,8 @@ def fan_out(bench: Bench) -> None:
 
 
 Row = tuple[str, Callable[[Bench], None]]
+
+
 def store(bench: Bench) -> None:
     """Benchmarks of the store and the cache alone, in a separate process."""
     command = [sys.executable, "-m", "benchmarks.bench_store", str(bench.folder), str(bench.scale)]
@@ -175,7 +177,9 @@ def _own(bench: Bench, only: str) -> dict[str, float | None]:
     """Measure a server that is started for the run."""
     if only not in ("", "api") and not any(only in label for label, _ in API_ROWS):
         return {}
-    server = Server(bench.folder / "api", "--scheduler=false", "--feature-gates=CustomResourceValidationExpressions=true")
+    server = Server(
+        bench.folder / "api", "--scheduler=false", "--feature-gates=CustomResourceValidationExpressions=true"
+    )
     try:
         server.start()
         bench.target, bench.pids = server.target, [server.pid]

@@ -89,7 +89,9 @@ class Getter(threading.Thread):
 
 def end_to_end(bench: Bench, nodes: int) -> None:
     """Schedule 2,000 plain pods onto this many nodes."""
-    server = Server(bench.folder / f"scheduler-{nodes}", "--scheduler=true", "--disable-admission-plugins=TaintNodesByCondition")
+    server = Server(
+        bench.folder / f"scheduler-{nodes}", "--scheduler=true", "--disable-admission-plugins=TaintNodesByCondition"
+    )
     try:
         server.start()
         target, pids, count = server.target, [server.pid], bench.times(_PODS)

@@ -39,14 +39,15 @@ def wait_ready(process: subprocess.Popen[bytes], target: Target, began: float) -
 
 
 class Server:
-    """A server of this checkout on its own folder; `more` are further flags. Controllers run only if these enable some.
-    """
+    """A server of this checkout on its own folder; `more` are further flags. Controllers run only if these enable some."""
 
     def __init__(self, folder: Path, *more: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.store = folder / "data" / "store.sqlite"
         tokens = folder / "tokens.csv"
-        tokens.write_text(f'{_TOKEN},bench,bench,"system:masters"\n{_NODE_TOKEN},system:node:{_NODE},node,"system:nodes"\n')
+        tokens.write_text(
+            f'{_TOKEN},bench,bench,"system:masters"\n{_NODE_TOKEN},system:node:{_NODE},node,"system:nodes"\n'
+        )
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
@@ -89,7 +90,9 @@ def _ask_as_node(bench: Bench, server: Server, count: int) -> None:
     if code not in (403, 404):
         raise SystemExit(f"a node was answered {code}: {answer[:300]!r}")
     took = time.monotonic() - began
-    bench.show(f"first answer to a node, {count:,} pods", None, f"{took * 1e3:.0f} ms, then {resident(server.pid):.0f} MB")
+    bench.show(
+        f"first answer to a node, {count:,} pods", None, f"{took * 1e3:.0f} ms, then {resident(server.pid):.0f} MB"
+    )
 
 
 def start_rows(bench: Bench) -> None:
@@ -110,7 +113,15 @@ def start_rows(bench: Bench) -> None:
             raise SystemExit(f"no pod: {code} {answer[:300]!r}")
         server.stop()
         for count in (1, 5_000, 50_000):
-            copying = [sys.executable, "-m", "benchmarks.dataset", str(server.store), "orch", "/pods/data/seed", str(count)]
+            copying = [
+                sys.executable,
+                "-m",
+                "benchmarks.dataset",
+                str(server.store),
+                "orch",
+                "/pods/data/seed",
+                str(count),
+            ]
             subprocess.run(copying, check=True)
             took = []
             for _ in range(3):

@@ -66,7 +66,9 @@ def _table(found: Sequence[Expiry], now: datetime) -> str:
         renewal = f"{each.renewal:%Y-%m-%d}" if each.renewed else "no"
         rows.append((each.name, f"{each.ends:%Y-%m-%dT%H:%M:%SZ}", days, renewal, str(each.path)))
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return "\n".join("   ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows)
+    return "\n".join(
+        "   ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
 
 
 PROGRAM: Final = Program(

@@ -89,7 +89,17 @@ def _details(group: str, kind: str, name: str = "", causes: Iterable[Cause] = ()
     return out
 
 
-_ESCAPES = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v", '"': '\\"', "\\": "\\\\"}
+_ESCAPES = {
+    "\a": "\\a",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+    "\v": "\\v",
+    '"': '\\"',
+    "\\": "\\\\",
+}
 
 
 def quoted(text: str) -> str:
@@ -115,7 +125,10 @@ def qualified(group: str, resource: str) -> str:
 
 def not_found(group: str, resource: str, name: str) -> ApiError:
     return ApiError(
-        404, "NotFound", f"{qualified(group, resource)} {quoted(name)} not found", details=_details(group, resource, name)
+        404,
+        "NotFound",
+        f"{qualified(group, resource)} {quoted(name)} not found",
+        details=_details(group, resource, name),
     )
 
 
@@ -165,7 +178,9 @@ def invalid(group: str, kind: str, name: str, causes: Iterable[Cause]) -> ApiErr
     lines = list(seen)
     text = lines[0] if len(lines) == 1 else "[" + ", ".join(lines) + "]"
     title = f"{kind}.{group}" if group else kind
-    return ApiError(422, "Invalid", f'{title} "{name}" is invalid: {text}', details=_details(group, kind, name, limited))
+    return ApiError(
+        422, "Invalid", f'{title} "{name}" is invalid: {text}', details=_details(group, kind, name, limited)
+    )
 
 
 def bad_request(message: str) -> ApiError:
@@ -200,11 +215,7 @@ def method_not_allowed() -> ApiError:
 
 
 def not_acceptable(accepted: Iterable[str]) -> ApiError:
-    return ApiError(
-        406,
-        "NotAcceptable",
-        "only the following media types are accepted: " + ", ".join(accepted),
-    )
+    return ApiError(406, "NotAcceptable", "only the following media types are accepted: " + ", ".join(accepted))
 
 
 def unsupported_media_type(accepted: Iterable[str]) -> ApiError:
@@ -225,9 +236,7 @@ def expired(message: str) -> ApiError:
 
 
 def too_large(limit: int) -> ApiError:
-    return ApiError(
-        413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}"
-    )
+    return ApiError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}")
 
 
 def too_many_requests(message: str, *, retry_after: int = 1) -> ApiError:
@@ -260,14 +269,9 @@ def resource_version_too_large(wanted: int, current: int, *, retry_after: int = 
 
 def internal(message: str) -> ApiError:
     return ApiError(
-        500,
-        "InternalError",
-        f"Internal error occurred: {message}",
-        details={"causes": [Cause("", message).as_json()]},
+        500, "InternalError", f"Internal error occurred: {message}", details={"causes": [Cause("", message).as_json()]}
     )
 
 
 def unavailable(message: str, *, retry_after: int = 1) -> ApiError:
-    return ApiError(
-        503, "ServiceUnavailable", message, headers={"Retry-After": str(retry_after)}
-    )
+    return ApiError(503, "ServiceUnavailable", message, headers={"Retry-After": str(retry_after)})

@@ -25,7 +25,9 @@ _FLAG_FILES: Final = (
     "--name=value, --name value and, for booleans, --name alone all work, on the command line and in flag files, which have"
     " one flag per line and # comments. What comes later wins. A flag that is not known is refused with the nearest known one."
 )
-_STATUS: Final = "0 after an orderly stop, SIGTERM included; 1 when the service cannot start or go on, with the reason in the log."
+_STATUS: Final = (
+    "0 after an orderly stop, SIGTERM included; 1 when the service cannot start or go on, with the reason in the log."
+)
 
 _SUMMARIES: Final = {
     "orchd": "control plane of a cluster in one process",
@@ -112,7 +114,9 @@ def _command_line(release: str) -> list[str]:
 def completion_files() -> dict[str, str]:
     """File name and text of every completion script."""
     known = [completion.Program(program=name, flags=flags) for name, (_, flags) in programs().items()]
-    known += [completion.Program(program=name, flags=table(), commands=commands) for name, (_, commands) in TOOLS.items()]
+    known += [
+        completion.Program(program=name, flags=table(), commands=commands) for name, (_, commands) in TOOLS.items()
+    ]
     files = {}
     for one in known:
         files[f"bash/{one.program}"] = completion.bash(one)

@@ -90,7 +90,9 @@ def _salvage(settings: Settings, file: str, report: Report) -> Result:
     lost += [f"{done.lost_rows} rows"] if done.lost_rows else []
     lost += [] if done.complete else ["writes that cannot be counted"]
     lost = lost or ["former values alone"]
-    return Result(f"{path}: kept {done.keys} keys, goes on at revision {done.revision}; lost: {', '.join(lost)}; the damaged store is {done.aside}")
+    return Result(
+        f"{path}: kept {done.keys} keys, goes on at revision {done.revision}; lost: {', '.join(lost)}; the damaged store is {done.aside}"
+    )
 
 
 def _to_etcd(settings: Settings, file: str, report: Report) -> Result:
@@ -99,7 +101,15 @@ def _to_etcd(settings: Settings, file: str, report: Report) -> Result:
     servers, prefix = _etcd(settings)
     with export_content(store_file(settings), dialect_name=settings.dialect_given) as source:
         revision = _reacted(
-            lambda reactor: fill(reactor, servers(reactor), prefix, source, random=SystemRandom(), say=report.say, progress=report.progress)
+            lambda reactor: fill(
+                reactor,
+                servers(reactor),
+                prefix,
+                source,
+                random=SystemRandom(),
+                say=report.say,
+                progress=report.progress,
+            )
         )
     return Result(f"{len(source.items)} keys are in etcd under {prefix}, at revision {revision}")
 
@@ -129,7 +139,11 @@ COMMANDS: Final[Mapping[str, tuple[Command, str]]] = {
 
 
 def _words(found: Summary) -> str:
-    bad = f"; {len(found.bad_values)} of the values are damaged: {', '.join(found.bad_values[:20])}" if found.bad_values else ""
+    bad = (
+        f"; {len(found.bad_values)} of the values are damaged: {', '.join(found.bad_values[:20])}"
+        if found.bad_values
+        else ""
+    )
     if found.bad_history:
         bad += f"; {len(found.bad_history)} values that later writes replaced are damaged"
     return (

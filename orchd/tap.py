@@ -92,22 +92,28 @@ def inherited_socket(reactor: Any, port: int) -> IStreamServerEndpoint | None:
         raise ValueError("the service manager passed a socket that is not a TCP socket")
     if name[1] != port:
         raise ValueError(f"the service manager passed a socket of port {name[1]}, but --secure-port is {port}")
-    found: IStreamServerEndpoint = serverFromString(reactor, f"systemd:domain={family.name.removeprefix('AF_')}:index=0")
+    found: IStreamServerEndpoint = serverFromString(
+        reactor, f"systemd:domain={family.name.removeprefix('AF_')}:index=0"
+    )
     return found
 
 
 def announcement(server: ApiServer) -> str:
     """The message of a ready server: how clients reach it."""
     made = server.files.made
-    folder, pki, client = (Path(p).absolute() for p in (server.settings.storage.data_dir, made.folder, made.admin_config))
+    folder, pki, client = (
+        Path(p).absolute() for p in (server.settings.storage.data_dir, made.folder, made.admin_config)
+    )
     dialect = server.settings.dialect
     # The client command of the dialect: the stock one speaks its own alone.
     command = dialect("{short}ctl")
-    return "\n".join((
-        f"ready at {server.url}",
-        f"data folder: {folder}",
-        f"client configuration of the administrator: {client}",
-        f"try: {command} --{dialect.config_file_kind}={client} get namespaces",
-        *([] if server.settings.serving.ui == "false" else [f"web page: {server.url}/ui"]),
-        f"try: curl --cacert {pki}/ca.crt --cert {pki}/admin.crt --key {pki}/admin.key '{server.url}/readyz?verbose'",
-    ))
+    return "\n".join(
+        (
+            f"ready at {server.url}",
+            f"data folder: {folder}",
+            f"client configuration of the administrator: {client}",
+            f"try: {command} --{dialect.config_file_kind}={client} get namespaces",
+            *([] if server.settings.serving.ui == "false" else [f"web page: {server.url}/ui"]),
+            f"try: curl --cacert {pki}/ca.crt --cert {pki}/admin.crt --key {pki}/admin.key '{server.url}/readyz?verbose'",
+        )
+    )

@@ -22,7 +22,9 @@ importlib.metadata.version = functools.cache(importlib.metadata.version)
 # Property tests have no deadline: the time of an example depends on the machine. In an ordinary run the examples are
 # derived from the test's source, so that a commit passes or fails alike everywhere; `make fuzz` looks for new ones.
 # Sixty of them: the same ones each time find nothing new.
-settings.register_profile("same", deadline=None, derandomize=True, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "same", deadline=None, derandomize=True, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+)
 _EXAMPLES = int(os.environ.get("ORCHD_FUZZ", 0))
 if _EXAMPLES:
     settings.register_profile("new", settings.get_profile("same"), derandomize=False, max_examples=_EXAMPLES)
@@ -50,14 +52,21 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 #: Started first, so that parallel workers end together: the tests in a browser, which share a worker; files that take half a minute; then
 #: files that mostly wait for processes. The others are short.
 _FIRST = (
-    *("tests/ui/", "tests/store/etcd/test_etcd_cluster.py", "tests/wire/test_kubectl_writing.py", "tests/wire/test_controller_manager.py"),
+    *(
+        "tests/ui/",
+        "tests/store/etcd/test_etcd_cluster.py",
+        "tests/wire/test_kubectl_writing.py",
+        "tests/wire/test_controller_manager.py",
+    ),
     *("tests/wire/test_scheduler_process.py", "tests/wire/test_faults.py", "tests/test_storecommands.py"),
     *("tests/contracts/test_stores.py", "tests/store/", "tests/wire/", "tests/test_packaging.py", "tests/test_tap.py"),
 )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: next((at for at, start in enumerate(_FIRST) if item.nodeid.startswith(start)), len(_FIRST)))
+    items.sort(
+        key=lambda item: next((at for at, start in enumerate(_FIRST) if item.nodeid.startswith(start)), len(_FIRST))
+    )
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -27,8 +27,14 @@ WORDS = re.compile(
 #: Modules that may name a dialect: the choice itself, documentation of the default, the daemon's hint for stock clients,
 #: and doubles that choose one for a test.
 CHOOSERS = (
-    "orchd/config/flag.py", "orchd/config/rows/server.py", "orchd/config/options.py", "orchd/config/help.py", "orchd/config/manpage.py",
-    "orchd/config/completion.py", "orchd/tap.py", "orchd/testing/",
+    "orchd/config/flag.py",
+    "orchd/config/rows/server.py",
+    "orchd/config/options.py",
+    "orchd/config/help.py",
+    "orchd/config/manpage.py",
+    "orchd/config/completion.py",
+    "orchd/tap.py",
+    "orchd/testing/",
 )
 # The names by which those modules refer to it.
 CONSTANTS = re.compile(r"\b(?:" + "|".join(name.upper() for name in DIALECTS) + r")\b")
@@ -66,8 +72,20 @@ def without_prose(source: str) -> str:
 
 @pytest.mark.parametrize(
     "text",
-    ["{long}.io/hostname", "{Long}", "{short}-system", "{short}.io", "{short}ctl", "{short}let", "{short}Config", "X-{Short}",
-     "{abbr}.io", "system:{short}-x", "{LONG}_SERVICE_HOST", "{short}_x"],
+    [
+        "{long}.io/hostname",
+        "{Long}",
+        "{short}-system",
+        "{short}.io",
+        "{short}ctl",
+        "{short}let",
+        "{short}Config",
+        "X-{Short}",
+        "{abbr}.io",
+        "system:{short}-x",
+        "{LONG}_SERVICE_HOST",
+        "{short}_x",
+    ],
 )
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda d: d.name)
 def test_the_search_finds_every_form(dialect: Dialect, text: str) -> None:
@@ -75,7 +93,9 @@ def test_the_search_finds_every_form(dialect: Dialect, text: str) -> None:
     assert list(strays(dialect(text)))
 
 
-@pytest.mark.parametrize("text", ["orchd", "orchd-data", "import orchd.tap", "orchd_store_commits", "orchestrated", "{short}-system"])
+@pytest.mark.parametrize(
+    "text", ["orchd", "orchd-data", "import orchd.tap", "orchd_store_commits", "orchestrated", "{short}-system"]
+)
 def test_the_search_leaves_other_words_alone(text: str) -> None:
     """The search does not match the package's own name or templates."""
     assert not list(strays(text))

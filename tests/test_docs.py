@@ -14,7 +14,9 @@ from orchd.config.table import COMPONENTS, table
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("newsfragments/*.md")])
-POINTER = re.compile(r"(?<![\w/])((?:orchd|tests|docs|conf|contrib|debian|systemd|benchmarks)/[\w./-]*\w/?)(?::([A-Za-z_][\w.]*\w))?")
+POINTER = re.compile(
+    r"(?<![\w/])((?:orchd|tests|docs|conf|contrib|debian|systemd|benchmarks)/[\w./-]*\w/?)(?::([A-Za-z_][\w.]*\w))?"
+)
 LINK = re.compile(r"\]\(([^)#:]+)\)")
 
 
@@ -25,7 +27,9 @@ def names(path: Path) -> set[str]:
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             found.add(node.name)
         if isinstance(node, ast.ClassDef):
-            found |= {f"{node.name}.{n.name}" for n in node.body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)}
+            found |= {
+                f"{node.name}.{n.name}" for n in node.body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)
+            }
     return found
 
 

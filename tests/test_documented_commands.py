@@ -40,12 +40,18 @@ def spelled(names: set[str]) -> set[str]:
 
 SERVER = spelled({flag.name for flag in table()})
 COMPONENT = {
-    f"{word}-{name}": spelled({flag.name for flag in component_table(name)}) for name in COMPONENTS for word in ("orch", "kube")
+    f"{word}-{name}": spelled({flag.name for flag in component_table(name)})
+    for name in COMPONENTS
+    for word in ("orch", "kube")
 }
 #: Program -> flags that it takes.
 PROGRAMS = {"orchd": SERVER, "orchd-store": SERVER, "orchd-certs": SERVER, **COMPONENT}
 #: Options of the pytest plugin.
-PLUGIN = set(re.findall(r'^    "(orchd-[a-z-]+)": ', (ROOT / "orchd/testing/pytest_plugin.py").read_text(encoding="utf-8"), re.MULTILINE))
+PLUGIN = set(
+    re.findall(
+        r'^    "(orchd-[a-z-]+)": ', (ROOT / "orchd/testing/pytest_plugin.py").read_text(encoding="utf-8"), re.MULTILINE
+    )
+)
 #: Flags of twistd, which come before the program's.
 TWISTD = {"pidfile", "help", "version"}
 #: Flags of other programs in the text, by page. Those of orchctl are tested by running the page (tests/wire/test_orchctl.py).
@@ -91,7 +97,9 @@ def test_commands_exist(page: Path) -> None:
         if first == "make" and rest and re.fullmatch(r"[a-z]+", rest[0]):
             if rest[0] not in TARGETS:
                 wrong.append(f"make {rest[0]}")
-            given = [each for word in rest[1:] if word.startswith("FLAGS=") for each in word.removeprefix("FLAGS=").split()]
+            given = [
+                each for word in rest[1:] if word.startswith("FLAGS=") for each in word.removeprefix("FLAGS=").split()
+            ]
             wrong += flags_of(given) - SERVER
         elif first == "twistd":
             program = next((word for word in rest if word in PROGRAMS), "orchd")
@@ -99,7 +107,9 @@ def test_commands_exist(page: Path) -> None:
         elif first in PROGRAMS:
             wrong += flags_of(rest) - PROGRAMS[first] - TWISTD
         elif first in ("pip", "pipx"):
-            named = {extra for word in rest for extras in re.findall(r"\[([a-z,]+)\]", word) for extra in extras.split(",")}
+            named = {
+                extra for word in rest for extras in re.findall(r"\[([a-z,]+)\]", word) for extra in extras.split(",")
+            }
             wrong += named - EXTRAS
     assert not wrong
 
@@ -117,7 +127,11 @@ def test_manifests_are_yaml(page: Path) -> None:
     """Manifests and configuration files of a page are valid YAML."""
     text = page.read_text(encoding="utf-8")
     blocks = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
-    blocks += [textwrap.dedent(block) for block in re.findall(r"(?:^    .*\n|^\n)+", text, re.MULTILINE) if "apiVersion:" in block]
+    blocks += [
+        textwrap.dedent(block)
+        for block in re.findall(r"(?:^    .*\n|^\n)+", text, re.MULTILINE)
+        if "apiVersion:" in block
+    ]
     for block in blocks:
         for document in yaml.safe_load_all(block):
             assert isinstance(document, dict | list), block

@@ -37,8 +37,13 @@ def leftovers() -> set[str]:
 def test_documented_example_runs(tmp_path: Path) -> None:
     """The program of the documentation exits by itself and reports what each of its two servers did."""
     done = subprocess.run(
-        [sys.executable, "-W", "error::ResourceWarning", str(EXAMPLE)], cwd=tmp_path, env={"PYTHONPATH": str(ROOT)},
-        capture_output=True, text=True, timeout=PATIENCE, check=False,
+        [sys.executable, "-W", "error::ResourceWarning", str(EXAMPLE)],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert re.findall(r"lists (.*)", done.stdout) == ["from-orch", "from-kubernetes"]
@@ -77,11 +82,14 @@ async def test_one_server_after_another(tmp_path: Path) -> None:
     """Servers with all background work start and stop repeatedly on one data folder, and leave nothing behind."""
     before, opened = leftovers(), open_files()
     for number in range(2):
-        server = ApiServer(rich_settings(tmp_path), reactor, endpoint=TCP4ServerEndpoint(reactor, 0, interface="127.0.0.1"))
+        server = ApiServer(
+            rich_settings(tmp_path), reactor, endpoint=TCP4ServerEndpoint(reactor, 0, interface="127.0.0.1")
+        )
         server.service.startService()
         await server.service.wait_ready()
         made = await server.client.create(
-            ResourceRef("", "v1", "namespaces"), "",
+            ResourceRef("", "v1", "namespaces"),
+            "",
             {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": f"n-{number}"}},
         )
         assert made["metadata"]["uid"]

@@ -136,10 +136,7 @@ LAYERS = {
     "filecommands": ANYTHING,
 }
 #: Inside a package: implementations of authentication and authorization do not import each other, nor verbs stages.
-APART = (
-    ("server.pipeline.stages", "server.pipeline.verbs"),
-    ("store.memory", "store.sqlite"),
-)
+APART = (("server.pipeline.stages", "server.pipeline.verbs"), ("store.memory", "store.sqlite"))
 #: Packages that no other shipped package may import.
 CLOSED = ("testing", "tap", "component_tap", "assembly", "storecommands", "certcommands", "filecommands")
 #: Packages that import no module of Twisted.
@@ -237,7 +234,18 @@ def test_assembly_and_testing_are_not_imported(package: str) -> None:
         for module, path in modules()
         if not any(
             within(module, p)
-            for p in (package, "tap", "component_tap", "testing", "storecommands", "certcommands", "filecommands", "manuals", "ctl.commands.store", "ctl.commands.certs")
+            for p in (
+                package,
+                "tap",
+                "component_tap",
+                "testing",
+                "storecommands",
+                "certcommands",
+                "filecommands",
+                "manuals",
+                "ctl.commands.store",
+                "ctl.commands.certs",
+            )
         )
         for target, line in own(imports(path))
         if within(target, package)

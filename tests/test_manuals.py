@@ -31,7 +31,9 @@ def test_every_program_has_its_files(folder: Path) -> None:
     names = {*PROGRAMS, *manuals.TOOLS}
     assert {path.name for path in (folder / "man").iterdir()} == {*(f"{name}.8" for name in names), "orchctl.1"}
     for shell, form in (("bash", "{}"), ("zsh", "_{}"), ("fish", "{}.fish")):
-        assert {path.name for path in (folder / "completion" / shell).iterdir()} == {form.format(name) for name in names}
+        assert {path.name for path in (folder / "completion" / shell).iterdir()} == {
+            form.format(name) for name in names
+        }
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -44,7 +46,10 @@ def test_pages_and_scripts_have_every_settable_flag(folder: Path, name: str) -> 
     for flag in PROGRAMS[name]:
         spelled = flag.spelled()
         shown = (
-            f"\\fB\\-\\-{manpage.escape(spelled)}\\fR" in page, spelled in fish, f"--{spelled}=" in bash, f"--{spelled}=[" in zsh
+            f"\\fB\\-\\-{manpage.escape(spelled)}\\fR" in page,
+            spelled in fish,
+            f"--{spelled}=" in bash,
+            f"--{spelled}=[" in zsh,
         )
         assert shown == (flag.settable,) * 4, spelled
 
@@ -54,7 +59,11 @@ def test_command_line_page_has_every_command(folder: Path) -> None:
     page = (folder / "man" / "orchctl.1").read_text(encoding="utf-8")
     titles = [line.removeprefix(".SS ").replace("\\", "") for line in page.splitlines() if line.startswith(".SS ")]
     assert "orchctl get [OPTIONS] TYPE[,TYPE] [NAME...] | TYPE/NAME..." in titles
-    assert {title.split()[2] for title in titles if title.startswith("orchctl rollout ")} >= {"history", "status", "undo"}
+    assert {title.split()[2] for title in titles if title.startswith("orchctl rollout ")} >= {
+        "history",
+        "status",
+        "undo",
+    }
     assert len(titles) > 60
     assert page.count("\\fB\\-\\-as\\-uid UID\\fR") == 1
     assert '.TH "ORCHCTL" "1"' in page and "ORCHCONFIG, KUBECONFIG" in page and "130 when interrupted" in page
@@ -67,7 +76,11 @@ def test_mandoc_accepts_the_pages(folder: Path, name: str) -> None:
     if mandoc is None:
         pytest.skip("mandoc is not installed")
     done = subprocess.run(
-        [mandoc, "-T", "lint", "-W", "warning", str(folder / "man" / name)], capture_output=True, text=True, timeout=PATIENCE, check=False
+        [mandoc, "-T", "lint", "-W", "warning", str(folder / "man" / name)],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
     )
     assert [line for line in done.stdout.splitlines() if "missing date" not in line] == []
 
@@ -97,7 +110,9 @@ def test_shells_accept_the_scripts(folder: Path, shell: str) -> None:
         ("orchd-store", ["check", "--data-d"], ["--data-dir="]),
     ],
 )
-def test_bash_completes_flags_and_values(folder: Path, tmp_path: Path, program: str, words: list[str], expected: list[str]) -> None:
+def test_bash_completes_flags_and_values(
+    folder: Path, tmp_path: Path, program: str, words: list[str], expected: list[str]
+) -> None:
     """bash completes flags, and the values of a flag; COMP_WORDS has = as a separate word."""
     bash = shutil.which("bash")
     if bash is None:
@@ -106,8 +121,12 @@ def test_bash_completes_flags_and_values(folder: Path, tmp_path: Path, program: 
     source = str(folder / "completion" / "bash" / program)
     function = "_" + program.replace("-", "_")
     done = subprocess.run(
-        [bash, "--norc", "-c", script, "bash", source, function, program, *words], cwd=tmp_path, capture_output=True, text=True,
-        timeout=PATIENCE, check=True,
+        [bash, "--norc", "-c", script, "bash", source, function, program, *words],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=True,
     )
     assert done.stdout.split() == expected
 

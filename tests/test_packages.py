@@ -60,7 +60,9 @@ def test_flag_files_of_the_units_are_installed() -> None:
     """debian/rules installs every flag file that a unit names into /etc/orchd."""
     rules = (ROOT / "debian/rules").read_text(encoding="utf-8")
     for unit in (ROOT / "systemd").glob("*.service"):
-        (name,) = re.findall(r"^ExecStart=.*--flagfile=/etc/orchd/(\S+)$", unit.read_text(encoding="utf-8"), re.MULTILINE)
+        (name,) = re.findall(
+            r"^ExecStart=.*--flagfile=/etc/orchd/(\S+)$", unit.read_text(encoding="utf-8"), re.MULTILINE
+        )
         source = "apiserver.flags" if name.removesuffix(".flags") not in COMPONENTS else name
         assert f"conf/{source}" in rules
         assert f"/etc/orchd/{name}" in rules or source == name
@@ -80,7 +82,14 @@ def test_build_context_is_complete() -> None:
     assert lines[0] == "*"
     taken = {line[1:] for line in lines if line.startswith("!")}
     assert all((ROOT / name).exists() for name in taken)
-    assert {"orchd", "twisted/plugins/orchd_plugin.py", "contrib/backend", "setup.cfg", "pyproject.toml", "README.md"} <= taken
+    assert {
+        "orchd",
+        "twisted/plugins/orchd_plugin.py",
+        "contrib/backend",
+        "setup.cfg",
+        "pyproject.toml",
+        "README.md",
+    } <= taken
 
 
 def test_image_runs_unprivileged() -> None:
@@ -109,7 +118,11 @@ def test_compose_has_three_servers_on_one_etcd() -> None:
         assert options.settings.storage.etcd is not None
         prefixes.add((tuple(options.value("etcd-servers")), options.settings.storage.etcd.prefix))
     assert len(prefixes) == 1
-    assert len({service["volumes"][0] for service in found.values()}) == len({service["ports"][0] for service in found.values()}) == 3
+    assert (
+        len({service["volumes"][0] for service in found.values()})
+        == len({service["ports"][0] for service in found.values()})
+        == 3
+    )
 
 
 def test_containers_are_read_only() -> None:

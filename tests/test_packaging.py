@@ -55,8 +55,13 @@ def build(folder: Path, umask: str, mtime: int) -> Path:
         if path.is_file():
             path.chmod(0o666 & ~int(umask, 8))
     subprocess.run(
-        [sys.executable, "-c", BUILD, str(out), umask], cwd=source, env={**os.environ, "SOURCE_DATE_EPOCH": "1700000000"},
-        check=True, capture_output=True, text=True, timeout=PATIENCE,
+        [sys.executable, "-c", BUILD, str(out), umask],
+        cwd=source,
+        env={**os.environ, "SOURCE_DATE_EPOCH": "1700000000"},
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
     )
     return out
 
@@ -89,7 +94,8 @@ def test_data_files_are_in_the_wheel(wheel: Path) -> None:
     """All data files beside the modules are in the wheel."""
     names = set(zipfile.ZipFile(wheel).namelist())
     data = {
-        str(p.relative_to(ROOT)) for p in (ROOT / "orchd").rglob("*")
+        str(p.relative_to(ROOT))
+        for p in (ROOT / "orchd").rglob("*")
         if p.is_file() and p.suffix != ".py" and "__pycache__" not in p.parts and p.name != "dropin.cache"
     }
     assert data <= names
@@ -101,7 +107,17 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("environment") / "env"
     venv.create(place, symlinks=True)
     (packages,) = place.glob("lib/python*/site-packages")
-    install = [sys.executable, "-m", "pip", "--python", str(place / "bin" / "python"), "install", "--quiet", "--no-deps", "--no-index"]
+    install = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        str(place / "bin" / "python"),
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-index",
+    ]
     subprocess.run([*install, str(wheel)], check=True, capture_output=True, text=True, timeout=PATIENCE)
     # The requirements come from this environment; its .pth files are not read, since one may point to a checkout.
     (packages / "requirements.pth").write_text(f"{Path(pytest.__file__).resolve().parents[1]}\n")
@@ -111,8 +127,13 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run_in(environment: Path, folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
     """Run a program of the environment in a folder outside the checkout."""
     return subprocess.run(
-        [environment / "bin" / command[0], *command[1:]], cwd=folder,
-        env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"}, capture_output=True, text=True, timeout=PATIENCE, check=False,
+        [environment / "bin" / command[0], *command[1:]],
+        cwd=folder,
+        env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
     )
 
 
@@ -213,6 +234,11 @@ def test_changelog_accepts_every_fragment() -> None:
     if towncrier is None:
         pytest.skip("towncrier is not installed: pip install 'orchd[docs]'")
     done = subprocess.run(
-        [towncrier, "build", "--draft", "--version", "0.0.0"], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=True
+        [towncrier, "build", "--draft", "--version", "0.0.0"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=True,
     )
     assert done.stdout.count("\n- ") >= len(fragments)

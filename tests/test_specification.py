@@ -41,7 +41,9 @@ def test_an_empty_list_clears_managed_fields(server: InProcessServer, value: lis
     name = f"managed-{len(value)}"
     made = orjson.loads(ask(server, "POST", CONFIGS, {"metadata": {"name": name}, "data": {"a": "b"}})[1])
     assert made["metadata"]["managedFields"]
-    code, body = ask(server, "PATCH", f"{CONFIGS}/{name}", {"metadata": {"managedFields": value}}, headers={"content-type": MERGE})
+    code, body = ask(
+        server, "PATCH", f"{CONFIGS}/{name}", {"metadata": {"managedFields": value}}, headers={"content-type": MERGE}
+    )
     assert code == 200 and "managedFields" not in orjson.loads(body)["metadata"]
 
 
@@ -68,7 +70,8 @@ def test_last_line_of_health_names_the_endpoint(server: InProcessServer, path: s
 
 
 @pytest.mark.parametrize(
-    ("gate", "codes"), [("", (200, 404)), ("--feature-gates=OpenAPIV3=true", (200, 200)), ("--feature-gates=OpenAPIV3=false", (404, 404))]
+    ("gate", "codes"),
+    [("", (200, 404)), ("--feature-gates=OpenAPIV3=true", (200, 200)), ("--feature-gates=OpenAPIV3=false", (404, 404))],
 )
 def test_openapi_v3_is_on(tmp_path: Path, gate: str, codes: tuple[int, int]) -> None:
     """OpenAPI v3 is served to requests with an Accept header; with its gate on or off to all or to none."""

@@ -129,16 +129,22 @@ def test_backup_under_load_has_every_acknowledged_write(tmp_path: Path, encrypti
         version = server.request("GET", MAPS)[1]["metadata"]["resourceVersion"]
         # An existing file is never overwritten.
         assert "exists" in failing_command("backup", f"--data-dir={server.data}", copy, outside=True)
-        assert "there is no folder" in failing_command("backup", f"--data-dir={server.data}", server.data / "none/copy", outside=True)
+        assert "there is no folder" in failing_command(
+            "backup", f"--data-dir={server.data}", server.data / "none/copy", outside=True
+        )
         # The store of a running server is never replaced; the server is not affected by the attempt.
-        assert "in use by another process" in failing_command("restore", f"--data-dir={server.data}", copy, outside=True)
+        assert "in use by another process" in failing_command(
+            "restore", f"--data-dir={server.data}", copy, outside=True
+        )
         assert server.request("GET", "/readyz") == (200, "ok")
         server.terminate()
         assert stat.S_IMODE(copy.stat().st_mode) == 0o600
         assert [path.name for path in copy.parent.iterdir()] == ["monday"]
         assert base64.b64encode(SECRET.encode()) not in copy.read_bytes()
         assert run_command("check", copy, outside=True) == said
-        assert f"{server.data}/store.sqlite.replaced" in run_command("restore", f"--data-dir={server.data}", copy, outside=True)
+        assert f"{server.data}/store.sqlite.replaced" in run_command(
+            "restore", f"--data-dir={server.data}", copy, outside=True
+        )
         server.start()
         found = names(server)
         for writer, (acknowledged, before_it) in enumerate(zip(made, before, strict=True)):
@@ -196,7 +202,10 @@ def test_commands_accept_the_servers_flag_file(kept: Path, tmp_path: Path) -> No
     flags = tmp_path / "orchd.flags"
     flags.write_text(f"--data-dir={kept}\n--secure-port=7443\n")
     run_command("backup", f"--flagfile={flags}", tmp_path / "copy")
-    assert run_command("check", tmp_path / "copy").partition(":")[2] == run_command("check", f"--flagfile={flags}").partition(":")[2]
+    assert (
+        run_command("check", tmp_path / "copy").partition(":")[2]
+        == run_command("check", f"--flagfile={flags}").partition(":")[2]
+    )
 
 
 @pytest.mark.parametrize("dialect", [ORCH, KUBERNETES], ids=lambda dialect: dialect.name)
@@ -296,7 +305,9 @@ def test_migration_to_etcd_and_back(tmp_path: Path, etcd: Etcd, encryption: Path
             assert one.request("PUT", f"{MAPS}/m0", config("m0", v=str(_)))[0] == 200
         assert one.request("POST", secrets, {"metadata": {"name": "s"}, "stringData": {"v": SECRET}})[0] == 201
         assert one.request("POST", events, event("e"))[0] == 201
-        assert "in use by another process" in failing_command("to-etcd", f"--data-dir={one.data}", *shared, outside=True)
+        assert "in use by another process" in failing_command(
+            "to-etcd", f"--data-dir={one.data}", *shared, outside=True
+        )
         first = one.request("GET", MAPS)[1]
     status, _, error = command("to-etcd", f"--data-dir={one.data}", *shared, outside=True)
     assert status == 0, error
@@ -332,7 +343,11 @@ def test_migration_to_etcd_and_back(tmp_path: Path, etcd: Etcd, encryption: Path
 
 def test_unreachable_etcd_is_reported(tmp_path: Path, etcd: Etcd) -> None:
     """An etcd that does not answer, or has no data of the server, is reported, and nothing is created."""
-    assert "nothing of this program" in failing_command("from-etcd", f"--data-dir={tmp_path}/d", f"--etcd-servers={etcd.url}", outside=True)
+    assert "nothing of this program" in failing_command(
+        "from-etcd", f"--data-dir={tmp_path}/d", f"--etcd-servers={etcd.url}", outside=True
+    )
     etcd.kill()
-    assert "etcd" in failing_command("from-etcd", f"--data-dir={tmp_path}/d", f"--etcd-servers={etcd.url}", outside=True)
+    assert "etcd" in failing_command(
+        "from-etcd", f"--data-dir={tmp_path}/d", f"--etcd-servers={etcd.url}", outside=True
+    )
     assert not (tmp_path / "d").exists()

@@ -58,8 +58,12 @@ def listening_socket() -> Iterator[tuple[socket.socket, int]]:
 
 @pytest.mark.parametrize(
     ("flag", "text"),
-    [("--secure-prt=1", "secure-port"), ("--dialect=orhc", "did you mean"), ("--client-ca-file=/no/such/file", "--client-ca-file"),
-     ("--flagfile=/no/such/file", "/no/such/file")],
+    [
+        ("--secure-prt=1", "secure-port"),
+        ("--dialect=orhc", "did you mean"),
+        ("--client-ca-file=/no/such/file", "--client-ca-file"),
+        ("--flagfile=/no/such/file", "/no/such/file"),
+    ],
 )
 def test_invalid_flag_ends_with_one_line(tmp_path: Path, flag: str, text: str) -> None:
     """Standard error has one line that names the flag, and the status is 1."""
@@ -95,8 +99,10 @@ def test_service_manager_notifications_and_socket(tmp_path: Path) -> None:
         process = subprocess.Popen(
             ["sh", "-c", AS_SERVICE, "sh", *new_process(tmp_path, port=port)],
             env=environment(NOTIFY_SOCKET=str(told), WATCHDOG_USEC="60000000", LISTEN_FDS="1", LISTEN_FDNAMES="api"),
-            preexec_fn=lambda: os.dup2(given.fileno(), 3, inheritable=True), pass_fds=(3, given.fileno()),
-            stdout=subprocess.PIPE, text=True,
+            preexec_fn=lambda: os.dup2(given.fileno(), 3, inheritable=True),
+            pass_fds=(3, given.fileno()),
+            stdout=subprocess.PIPE,
+            text=True,
         )
         try:
             heard = [manager.recv(1000) for _ in range(2)]
@@ -121,8 +127,13 @@ def test_inherited_socket_must_have_the_secure_port(tmp_path: Path) -> None:
     with listening_socket() as (given, port):
         done = subprocess.run(
             ["sh", "-c", AS_SERVICE, "sh", *new_process(tmp_path, port=1)],
-            env=environment(LISTEN_FDS="1", LISTEN_FDNAMES="api"), preexec_fn=lambda: os.dup2(given.fileno(), 3, inheritable=True),
-            pass_fds=(3, given.fileno()), capture_output=True, text=True, timeout=PATIENCE, check=False,
+            env=environment(LISTEN_FDS="1", LISTEN_FDNAMES="api"),
+            preexec_fn=lambda: os.dup2(given.fileno(), 3, inheritable=True),
+            pass_fds=(3, given.fileno()),
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
         )
     assert done.returncode == 1
     assert f"a socket of port {port}, but --secure-port is 1" in done.stderr
@@ -143,10 +154,20 @@ def test_keys_are_private_and_reused(tmp_path: Path) -> None:
 
 def test_python_m_runs_in_the_foreground(tmp_path: Path) -> None:
     """`python -m orchd` takes the flags of `twistd orchd` and exits with status 0 on SIGTERM."""
-    command = [sys.executable, "-m", "orchd", f"--data-dir={tmp_path}/data", "--bind-address=127.0.0.1", "--secure-port=0"]
+    command = [
+        sys.executable,
+        "-m",
+        "orchd",
+        f"--data-dir={tmp_path}/data",
+        "--bind-address=127.0.0.1",
+        "--secure-port=0",
+    ]
     process = subprocess.Popen(
-        [*command, "--controllers=-*", "--scheduler=false"], cwd=tmp_path, env=environment(PYTHONUNBUFFERED="1"),
-        stdout=subprocess.PIPE, text=True,
+        [*command, "--controllers=-*", "--scheduler=false"],
+        cwd=tmp_path,
+        env=environment(PYTHONUNBUFFERED="1"),
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert process.stdout is not None
     try:

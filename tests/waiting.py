@@ -14,7 +14,11 @@ from orchd.testing.process import PATIENCE
 LONG = f"{PATIENCE:g}s"
 #: Leader election that notices the end of a leader soon, and tolerates a leader that is suspended for seconds.
 LEASE_SECONDS = 15
-ELECTION = (f"--leader-elect-lease-duration={LEASE_SECONDS}s", "--leader-elect-renew-deadline=10s", "--leader-elect-retry-period=500ms")
+ELECTION = (
+    f"--leader-elect-lease-duration={LEASE_SECONDS}s",
+    "--leader-elect-renew-deadline=10s",
+    "--leader-elect-retry-period=500ms",
+)
 
 
 def until(true: Callable[[], object], what: str | Callable[[], str] = "it did not happen") -> None:

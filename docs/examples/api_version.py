@@ -29,18 +29,9 @@ RESOURCES: Final[tuple[Row, ...]] = (
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
-    "Lease": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "LeaseSpec", "omit"),
-    ),
-    "LeaseList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]Lease", "required"),
-    ),
-    "LeaseSpec": (
-        ("holder", 1, "string", "omit ptr"),
-        ("leaseDurationSeconds", 2, "int32", "omit ptr"),
-    ),
+    "Lease": (("metadata", 1, "meta/v1.ObjectMeta", "omit"), ("spec", 2, "LeaseSpec", "omit")),
+    "LeaseList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]Lease", "required")),
+    "LeaseSpec": (("holder", 1, "string", "omit ptr"), ("leaseDurationSeconds", 2, "int32", "omit ptr")),
 }
 
 

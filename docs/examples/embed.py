@@ -58,7 +58,9 @@ class Administrator:
 async def in_process(server: ApiServer, name: str) -> str:
     """Create an object with the server's own client: every stage of a request runs, but there is no socket."""
     made = await server.client.create(
-        CONFIG_MAPS, "default", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"a": "1"}}
+        CONFIG_MAPS,
+        "default",
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"a": "1"}},
     )
     revision: str = made["metadata"]["resourceVersion"]
     return revision

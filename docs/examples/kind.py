@@ -34,7 +34,9 @@ RESOURCES: Final[tuple[Row, ...]] = (
         namespaced=True,
         short_names=("bk",),
         key="backups",
-        table=Table("tabulate.backups.backup", ("Name|name", "Claim", "Copies|integer", "Age"), {"Copies": "Copies kept."}),
+        table=Table(
+            "tabulate.backups.backup", ("Name|name", "Claim", "Copies|integer", "Age"), {"Copies": "Copies kept."}
+        ),
         fields=FieldSelectors(
             names=("spec.claimName",), values="tabulate.backups.field_values", unsupported=UNSUPPORTED_FIELD
         ),
@@ -50,17 +52,9 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("spec", 2, "BackupSpec", "omit"),
         ("status", 3, "BackupStatus", "omit"),
     ),
-    "BackupList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]Backup", "required"),
-    ),
-    "BackupSpec": (
-        ("claimName", 1, "string", "required"),
-        ("copies", 2, "int32", "omit ptr default=3"),
-    ),
-    "BackupStatus": (
-        ("lastBackupTime", 1, "time", "omit ptr"),
-    ),
+    "BackupList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]Backup", "required")),
+    "BackupSpec": (("claimName", 1, "string", "required"), ("copies", 2, "int32", "omit ptr default=3")),
+    "BackupStatus": (("lastBackupTime", 1, "time", "omit ptr"),),
 }
 
 
@@ -98,7 +92,12 @@ def _spec(spec: Object, report: Report) -> None:
 def backup(value: Mapping[str, Any], printing: Printing) -> Cells:
     """Name, claim, number of copies, age."""
     metadata, spec = value["metadata"], value.get("spec") or {}
-    return [metadata["name"], spec.get("claimName", ""), spec.get("copies"), printing.age(metadata.get("creationTimestamp"))]
+    return [
+        metadata["name"],
+        spec.get("claimName", ""),
+        spec.get("copies"),
+        printing.age(metadata.get("creationTimestamp")),
+    ]
 
 
 def field_values(value: Mapping[str, Any]) -> dict[str, str]:

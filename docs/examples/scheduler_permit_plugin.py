@@ -82,7 +82,9 @@ class Factory:
         unknown = sorted(set(args) - {"label", "seats", "waitSeconds"})
         if unknown:
             raise ValueError(f"unknown field {unknown[0]}")
-        return Licences(handle, args.get("label", "licence"), int(args.get("seats", 1)), float(args.get("waitSeconds", 60)))
+        return Licences(
+            handle, args.get("label", "licence"), int(args.get("seats", 1)), float(args.get("waitSeconds", 60))
+        )
 
 
 factory = Factory()

@@ -32,7 +32,9 @@ class TenantSpread:
         return None
 
     def filter(self, state, pod, node):
-        return unschedulable("too many pods of the tenant") if self._count(pod, node.pods.values()) >= self._most else None
+        return (
+            unschedulable("too many pods of the tenant") if self._count(pod, node.pods.values()) >= self._most else None
+        )
 
     def score(self, state, pod, node):
         return state.read(self.name)[node.name]

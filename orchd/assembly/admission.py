@@ -33,19 +33,18 @@ _FLAG: Final = "--admission-control-config-file"
 
 
 def admission_chain(
-    runtime: Runtime,
-    client: IClient,
-    objects: Objects,
-    outbound: Outbound,
-    identity: Identity,
-    state: ServerState,
+    runtime: Runtime, client: IClient, objects: Objects, outbound: Outbound, identity: Identity, state: ServerState
 ) -> AdmissionChain:
     """The enabled plugins in running order. Raises ValueError naming the invalid flag, file or plugin."""
     random, reactor, webhooks = runtime.random, runtime.reactor, outbound.webhooks
 
     def reviewer(path: str, pause: float) -> Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]:
         return RemoteReviews(
-            outbound.images, ConfigurationFile(path, reactor.seconds), reactor, random=random, limits=Limits(pause=pause)
+            outbound.images,
+            ConfigurationFile(path, reactor.seconds),
+            reactor,
+            random=random,
+            limits=Limits(pause=pause),
         ).ask
 
     chosen = runtime.settings.admission

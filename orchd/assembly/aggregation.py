@@ -22,13 +22,7 @@ from orchd.txkit.services import Member, as_member
 class Aggregation:
     """The availability controller of APIServices and the proxy to their backends."""
 
-    def __init__(
-        self,
-        runtime: Runtime,
-        client: IClient,
-        informers: IInformers,
-        dial: Dial | None,
-    ) -> None:
+    def __init__(self, runtime: Runtime, client: IClient, informers: IInformers, dial: Dial | None) -> None:
         """`dial` connects to the backends, None directly. Raises ValueError naming the invalid flag and file."""
         chosen, reactor = runtime.settings.aggregation, runtime.reactor
         self.forwarding = AggregationProxy(

@@ -197,7 +197,14 @@ class Api:
         """Metrics of the stages, of watches, of the documents, and of audit."""
         yield from self._own_instruments
         yield from instruments_of(
-            (self.deadline, self.in_flight, self.watches.metrics, self.documents.specification, self.pipeline, self._samples)
+            (
+                self.deadline,
+                self.in_flight,
+                self.watches.metrics,
+                self.documents.specification,
+                self.pipeline,
+                self._samples,
+            )
         )
         yield from AuditMetrics().instruments if self.trail is None else self.trail.metrics.instruments
         if self.flow_control is not None:
@@ -247,9 +254,7 @@ class Api:
         dependencies = VerbDependencies(
             runtime=self._runtime,
             catalog=parts.definitions.current(),
-            foreign=ForeignBodyContext(
-                registry=parts.registries.unreviewed, admission=parts.admission
-            ),
+            foreign=ForeignBodyContext(registry=parts.registries.unreviewed, admission=parts.admission),
             client=parts.client,
             identity=parts.identity,
             outbound=parts.outbound,
@@ -259,11 +264,7 @@ class Api:
                 "etcd-0": (parts.storage.store.healthy, '{"health":"true","reason":""}'),
             },
         )
-        return Dispatch(
-            context,
-            watch=self.watches,
-            named=named_verbs(dependencies),
-        )
+        return Dispatch(context, watch=self.watches, named=named_verbs(dependencies))
 
     def _routes(self, dispatch: Dispatch) -> Routes:
         runtime, parts = self._runtime, self._subsystems
@@ -282,7 +283,9 @@ class Api:
             "/": root_endpoint(catalog, health),
             "/version": version_endpoint(git_version=VERSION),
             "/metrics": metrics_endpoint(
-                lambda: instruments_of(self.measured), shared_budget(runtime.reactor), flag_selection(runtime.settings.flags)
+                lambda: instruments_of(self.measured),
+                shared_budget(runtime.reactor),
+                flag_selection(runtime.settings.flags),
             ),
             "/openapi/v2": self.documents.specification.answer,
             **issuer_endpoints(runtime.settings, parts.files, self._address()),

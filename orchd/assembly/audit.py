@@ -38,7 +38,9 @@ def make_trail(runtime: Runtime, calls: WebhookClient, tail: AuditTail | None) -
     if not audit.policy_file:
         return None if tail is None else AuditTrail(settings.dialect, TailRules(tail), [tail], wall, clock)
     try:
-        rules = policy.make_policy(decode_document(read_limited(audit.policy_file), types.AUDIT_POLICY, settings.dialect))
+        rules = policy.make_policy(
+            decode_document(read_limited(audit.policy_file), types.AUDIT_POLICY, settings.dialect)
+        )
     except (OSError, ValueError) as error:
         raise ValueError(f"--audit-policy-file: {audit.policy_file}: {error}") from error
     mark = settings.dialect("audit.{abbr}.io/truncated")
@@ -48,7 +50,9 @@ def make_trail(runtime: Runtime, calls: WebhookClient, tail: AuditTail | None) -
         sinks.append(_sink("log", in_version(file.send, audit.log.version), file.close, audit.log.sink, mark, clock))
     if audit.webhook is not None:
         send = _to_service(settings, audit.webhook, calls, clock, runtime.random)
-        sinks.append(_sink("webhook", in_version(send, audit.webhook.version), _nothing, audit.webhook.sink, mark, clock))
+        sinks.append(
+            _sink("webhook", in_version(send, audit.webhook.version), _nothing, audit.webhook.sink, mark, clock)
+        )
     if tail is not None:
         sinks.append(tail)
     return AuditTrail(settings.dialect, rules, sinks, wall, clock)
@@ -58,20 +62,14 @@ async def _nothing() -> None:
     """Does nothing: the caller owns the connections of a webhook sink."""
 
 
-def _sink(
-    name: str, send: Send, end: End, chosen: SinkSettings, mark: str, clock: IReactorTime
-) -> IAuditSink:
+def _sink(name: str, send: Send, end: End, chosen: SinkSettings, mark: str, clock: IReactorTime) -> IAuditSink:
     if chosen.truncate:
         send = truncating(send, Truncation(event=chosen.most_event_bytes, batch=chosen.most_batch_bytes), mark)
     if chosen.mode != "batch":
         direct: IAuditSink = Direct(name, send, end, strict=chosen.mode == "blocking-strict")
         return direct
     batches = Batches(
-        buffer=chosen.buffer_size,
-        most=chosen.batch_size,
-        wait=chosen.batch_wait,
-        rate=chosen.rate,
-        burst=chosen.burst,
+        buffer=chosen.buffer_size, most=chosen.batch_size, wait=chosen.batch_wait, rate=chosen.rate, burst=chosen.burst
     )
     batching: IAuditSink = Batching(name, send, end, batches, clock)
     return batching
@@ -106,4 +104,6 @@ def _to_service(
             failure = failed_response(answer)
             raise AgainError(str(failure)) if answer.code == 429 or answer.code >= 500 else failure
 
-    return Remote(settings.dialect, post, backoff=webhook.backoff, clock=clock, random=random, version=webhook.version).send
+    return Remote(
+        settings.dialect, post, backoff=webhook.backoff, clock=clock, random=random, version=webhook.version
+    ).send

@@ -9,12 +9,7 @@ from typing import Any
 
 from orchd.assembly.outbound_services import OutboundServices
 from orchd.client.interfaces import IInformers
-from orchd.config.documents.authorization import (
-    WEBHOOK,
-    ConfiguredAuthorizer,
-    WebhookSettings,
-    parse_authorization,
-)
+from orchd.config.documents.authorization import WEBHOOK, ConfiguredAuthorizer, WebhookSettings, parse_authorization
 from orchd.config.settings import Settings
 from orchd.server.authz import modes
 from orchd.server.authz.abac import AttributeBasedAuthorizer
@@ -67,7 +62,9 @@ class Authorization:
         name, metrics = "default", self._outbound.webhook_metrics
         try:
             reviews = self._outbound.reviews(
-                webhook.config_file, observe=self._outbound.access_reviews, evaluated=partial(metrics.observe_call, name)
+                webhook.config_file,
+                observe=self._outbound.access_reviews,
+                evaluated=partial(metrics.observe_call, name),
             )
         except ValueError as error:
             raise ValueError(f"--authorization-webhook-config-file: {error}") from error

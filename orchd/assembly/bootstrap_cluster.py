@@ -21,9 +21,14 @@ from orchd.server.state import ServerState
 from orchd.txkit.services import Member, as_member
 
 #: Resources without which no cluster starts; with RBAC, `_ROLES` too. Group, version and plural name.
-_REQUIRED: Final = (("", "v1", "namespaces"), ("", "v1", "configmaps"), ("apiregistration.{abbr}.io", "v1", "apiservices"))
+_REQUIRED: Final = (
+    ("", "v1", "namespaces"),
+    ("", "v1", "configmaps"),
+    ("apiregistration.{abbr}.io", "v1", "apiservices"),
+)
 _ROLES: Final = tuple(
-    ("rbac.authorization.{abbr}.io", "v1", plural) for plural in ("clusterroles", "clusterrolebindings", "roles", "rolebindings")
+    ("rbac.authorization.{abbr}.io", "v1", plural)
+    for plural in ("clusterroles", "clusterrolebindings", "roles", "rolebindings")
 )
 
 
@@ -36,7 +41,13 @@ class ClusterBootstrap:
     """
 
     def __init__(
-        self, runtime: Runtime, state: ServerState, client: IClient, catalog: Catalog, identity: Identity, storage: Storage
+        self,
+        runtime: Runtime,
+        state: ServerState,
+        client: IClient,
+        catalog: Catalog,
+        identity: Identity,
+        storage: Storage,
     ) -> None:
         settings = runtime.settings
         self._runtime, self._state, self._client, self._catalog = runtime, state, client, catalog
@@ -51,7 +62,9 @@ class ClusterBootstrap:
         self._kind = settings.api.endpoint_reconciler_type
         parts = storage.store, client, runtime.dialect, runtime.reactor, runtime.wall, self._server
         self.endpoints = (
-            CountedEndpointReconciler(*parts, settings.api.apiserver_count) if self._kind == "master-count" else EndpointReconciler(*parts)
+            CountedEndpointReconciler(*parts, settings.api.apiserver_count)
+            if self._kind == "master-count"
+            else EndpointReconciler(*parts)
         )
 
         self.identity = self._server_identity() if runtime.objects.feature("APIServerIdentity") else None
@@ -94,7 +107,9 @@ class ClusterBootstrap:
             ("flow control", objects.flow_control(dialect)),
             ("api services", objects.api_services(dialect, self._catalog)),
         ):
-            served = [each for each in wanted if self._catalog.resource(each.ref.group, each.ref.version, each.ref.plural)]
+            served = [
+                each for each in wanted if self._catalog.resource(each.ref.group, each.ref.version, each.ref.plural)
+            ]
             await ensure_objects.ensure(client, served, now=now)
             state.done(step)
         await self._publisher.publish()

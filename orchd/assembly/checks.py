@@ -41,7 +41,5 @@ def checks(dialect: Dialect, state: ServerState, *, store: Probe, informers: Pro
     for name, step in steps:
         out.append(Check(name=name, probe=state.lenient(step), ready=False))
         out.append(Check(name=name, probe=state.probe(step), live=False))
-    out.append(
-        Check(name="shutdown", probe=lambda: "process is shutting down" if state.stopping else "", live=False)
-    )
+    out.append(Check(name="shutdown", probe=lambda: "process is shutting down" if state.stopping else "", live=False))
     return out

@@ -64,12 +64,7 @@ class Connections:
     """Clients of one component to its API server, with shared metrics."""
 
     def __init__(
-        self,
-        settings: ComponentSettings,
-        runtime: ProcessRuntime,
-        *,
-        agent: str,
-        environment: Mapping[str, str],
+        self, settings: ComponentSettings, runtime: ProcessRuntime, *, agent: str, environment: Mapping[str, str]
     ) -> None:
         """Raises ClientConfigError and OSError for unusable client configurations."""
         self._settings = settings
@@ -131,12 +126,7 @@ class Connections:
     def _make(self, config: ClientConfig, options: ClientOptions) -> RemoteClient:
         runtime = self._runtime
         made = RemoteClient(
-            config,
-            runtime.reactor,
-            options,
-            random=runtime.random,
-            wall=runtime.wall,
-            environment=self._environment,
+            config, runtime.reactor, options, random=runtime.random, wall=runtime.wall, environment=self._environment
         )
         self._clients.append(made)
         return made
@@ -179,11 +169,7 @@ class SecurePort:
     name = "https"
 
     def __init__(
-        self,
-        settings: ComponentSettings,
-        connections: Connections,
-        runtime: ProcessRuntime,
-        served: ServedByComponent,
+        self, settings: ComponentSettings, connections: Connections, runtime: ProcessRuntime, served: ServedByComponent
     ) -> None:
         self._settings = settings
         self._runtime = runtime
@@ -250,7 +236,9 @@ class SecurePort:
         if port.http2_max_streams:
             from orchd.server.http.http2 import Http2Factory
 
-            http2 = Http2Factory(self.pipeline, self._runtime.reactor, streams=port.http2_max_streams, limits=self._factory.limits)
+            http2 = Http2Factory(
+                self.pipeline, self._runtime.reactor, streams=port.http2_max_streams, limits=self._factory.limits
+            )
         self.listener = Listener(
             self._runtime.reactor,
             self._factory,

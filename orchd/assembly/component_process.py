@@ -41,7 +41,12 @@ class ComponentProcess:
         agent = f"{dialect('{short}-')}{settings.name}/{release}"
         self.connections = Connections(settings, self.runtime, agent=agent, environment=environment)
         self.events = EventBroadcaster(
-            self.connections.client(), wall, clock=reactor, random=self.runtime.random, dialect=dialect, host=gethostname()
+            self.connections.client(),
+            wall,
+            clock=reactor,
+            random=self.runtime.random,
+            dialect=dialect,
+            host=gethostname(),
         )
 
     def compete(self, name: str, election: ElectionSettings, make: MakeTerm, source: str) -> Leadership:

@@ -39,7 +39,9 @@ _TOKENS = "serviceaccount-token"
 class ManagerTerm:
     """The controllers of one term of leadership, with their own informers and catalog."""
 
-    def __init__(self, names: tuple[str, ...], env: Environment, catalog: DiscoveredCatalog, informers: Informers) -> None:
+    def __init__(
+        self, names: tuple[str, ...], env: Environment, catalog: DiscoveredCatalog, informers: Informers
+    ) -> None:
         self._names = names
         self._env = env
         self._catalog = catalog
@@ -130,9 +132,7 @@ class ControllerManager:
         self.leadership = process.compete(
             "controllers", settings.election, self._term, dialect("{short}-controller-manager")
         )
-        self.service = process.service(
-            self.leadership, failed, measured=self, configuration=self._configuration
-        )
+        self.service = process.service(self.leadership, failed, measured=self, configuration=self._configuration)
 
     @property
     def group(self) -> ControllerGroup | None:

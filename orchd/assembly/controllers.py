@@ -72,11 +72,7 @@ class Controllers:
     """
 
     def __init__(
-        self,
-        runtime: Runtime,
-        access: ClientAccess,
-        subsystems: Subsystems,
-        components: ComponentProbes,
+        self, runtime: Runtime, access: ClientAccess, subsystems: Subsystems, components: ComponentProbes
     ) -> None:
         """Raises ValueError naming the flag at fault."""
         dialect, settings = runtime.dialect, runtime.settings.controllers
@@ -90,12 +86,7 @@ class Controllers:
 
         self._names = settings.names
         self.broadcaster = EventBroadcaster(
-            client(""),
-            runtime.wall,
-            clock=runtime.reactor,
-            random=runtime.random,
-            dialect=dialect,
-            host=gethostname(),
+            client(""), runtime.wall, clock=runtime.reactor, random=runtime.random, dialect=dialect, host=gethostname()
         )
         self._env = Environment(
             dialect=dialect,

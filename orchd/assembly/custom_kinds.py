@@ -24,8 +24,10 @@ def enabled_catalog(settings: Settings) -> Catalog:
     defaults = builtin_catalog(settings.dialect)
     return catalog.adding(
         (),
-        without=lambda r: not runtime.resource_enabled(
-            r.group, r.version, r.plural, defaults.resource(r.group, r.version, r.plural) is not None
+        without=lambda r: (
+            not runtime.resource_enabled(
+                r.group, r.version, r.plural, defaults.resource(r.group, r.version, r.plural) is not None
+            )
         ),
     )
 

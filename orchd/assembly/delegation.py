@@ -113,7 +113,9 @@ class DelegatedChain:
             ):
                 if not given:
                     flag = self._dialect("--authentication-{short}config")
-                    self._log.warn("{what} rejected: {flag}, which is needed to look up their CA, is not set", what=what, flag=flag)
+                    self._log.warn(
+                        "{what} rejected: {flag}, which is needed to look up their CA, is not set", what=what, flag=flag
+                    )
         try:
             await self._read_authorities()
         except ApiError as error:

@@ -48,7 +48,11 @@ class _ProxyTls:
         self._given = given
         names = [name for name in (given.authority_file, given.certificate_file, given.key_file) if name]
         self._files = FileReloader(
-            f"certificates for the egress proxy {given.url}", self._read, lambda: names, clock=reactor.seconds, interval=_INTERVAL
+            f"certificates for the egress proxy {given.url}",
+            self._read,
+            lambda: names,
+            clock=reactor.seconds,
+            interval=_INTERVAL,
         )
 
     def options(self, host: str) -> Any:

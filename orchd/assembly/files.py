@@ -106,7 +106,11 @@ def prepare(
         keys.append(signing.public_key())
         if not accounts.signing_key_file:
             keys.extend(_serving_keys(serving.key_file))
-    client_files = (str(made.ca_certificate), settings.authentication.client_ca_file, settings.authentication.front_proxy.ca_file)
+    client_files = (
+        str(made.ca_certificate),
+        settings.authentication.client_ca_file,
+        settings.authentication.front_proxy.ca_file,
+    )
     return ServerFiles(
         made=made,
         tls=tls_settings(

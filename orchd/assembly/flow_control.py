@@ -12,18 +12,16 @@ from orchd.server.reconcilers.flow_control import FlowControlReconciler, mandato
 
 
 def flow_control(
-    runtime: Runtime,
-    in_flight: InFlightCount,
-    client: IClient,
-    informers: IInformers,
-    estimates: WorkEstimates,
+    runtime: Runtime, in_flight: InFlightCount, client: IClient, informers: IInformers, estimates: WorkEstimates
 ) -> tuple[Stage, FlowControlReconciler | None]:
     """Priority and fairness with its reconciler, or max-in-flight limits and None."""
     settings = runtime.settings
     serving = settings.serving
     gate = runtime.objects.feature("APIPriorityAndFairness")
     if not (serving.enable_priority_and_fairness and gate):
-        return InFlight(in_flight, reading=serving.max_requests_inflight, changing=serving.max_mutating_requests_inflight), None
+        return InFlight(
+            in_flight, reading=serving.max_requests_inflight, changing=serving.max_mutating_requests_inflight
+        ), None
     fairness = Fairness(
         runtime.dialect,
         runtime.reactor,

@@ -45,7 +45,13 @@ class Frontend:
             # Twisted's own server and the h2 library: much to import for what is off by default.
             from orchd.server.http.http2 import Http2Factory
 
-            http2 = Http2Factory(api.pipeline, reactor, streams=serving.http2_max_streams, limits=factory.limits, says_goodbye=self._says_goodbye)
+            http2 = Http2Factory(
+                api.pipeline,
+                reactor,
+                streams=serving.http2_max_streams,
+                limits=factory.limits,
+                says_goodbye=self._says_goodbye,
+            )
         binding = Binding(
             address=str(serving.bind_address),
             port=serving.port,
@@ -56,7 +62,9 @@ class Frontend:
         self.listener = Listener(reactor, factory, endpoint or binding, contexts=self.contexts, h2=http2)
         self.instruments = (
             ObservedCounter(
-                "apiserver_tls_handshake_errors_total", "TLS handshakes that failed.", lambda: self.listener.failed_handshakes
+                "apiserver_tls_handshake_errors_total",
+                "TLS handshakes that failed.",
+                lambda: self.listener.failed_handshakes,
             ),
         )
 

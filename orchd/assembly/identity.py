@@ -287,12 +287,7 @@ class Identity:
     """Authentication and authorization of one server, and the publisher of its CA bundles."""
 
     def __init__(
-        self,
-        runtime: Runtime,
-        files: ServerFiles,
-        client: IClient,
-        informers: IInformers,
-        outbound: Outbound,
+        self, runtime: Runtime, files: ServerFiles, client: IClient, informers: IInformers, outbound: Outbound
     ) -> None:
         """Raises ValueError naming the invalid flag and file."""
         settings, server = runtime.settings, server_identity(gethostname())
@@ -318,19 +313,11 @@ class Identity:
         )
         self.authorization = Authorization(settings, informers, services)
         self.authentication = authentication(
-            settings,
-            files,
-            informers,
-            client,
-            services,
-            metrics,
-            open_to_all=self.authorization.open_to_all,
+            settings, files, informers, client, services, metrics, open_to_all=self.authorization.open_to_all
         )
         self.publisher = _publisher(runtime, files, client, self.authentication)
         self._measured = (metrics, token_cache, token_reviews, access_reviews, webhooks, issuers)
-        self._reloads = [
-            each for sort, file in self._files() for each in reload_instruments(sort, file.counts, server)
-        ]
+        self._reloads = [each for sort, file in self._files() for each in reload_instruments(sort, file.counts, server)]
 
     def issuers(self) -> Member:
         """Fetches the discovery documents and keys of token issuers, and follows configuration files."""

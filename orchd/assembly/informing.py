@@ -19,7 +19,9 @@ from orchd.server.registry.object_store import ObjectStore
 from orchd.txkit.aside import Aside
 
 
-def own_informers(access: ObjectStore, client: IClient, *, clock: IReactorTime, random: Random, aside: Aside) -> CachedInformers:
+def own_informers(
+    access: ObjectStore, client: IClient, *, clock: IReactorTime, random: Random, aside: Aside
+) -> CachedInformers:
     """Built-in kinds are read from the caches, even if not served; custom kinds through `client`, since they are added
     and removed. One that is not defined counts as one without objects: the server starts, so that it can be defined."""
     builtin = builtin_catalog(access.dialect)

@@ -87,14 +87,18 @@ class JwtConfiguration:
         reached in time; the others are then in use."""
         configuration = self._parse(data)
         if configuration.anonymous != self.initial.anonymous:
-            self._log.warn("changes of anonymous requests in the authentication configuration take effect after a restart")
+            self._log.warn(
+                "changes of anonymous requests in the authentication configuration take effect after a restart"
+            )
         wanted = {each.url: each for each in configuration.jwt}
         dropped = [self._issuers.pop(url) for url in list(self._issuers) if url not in wanted]
         self._publish()
         for issuer in dropped:
             await issuer.background.stop()
         used = self._issuers
-        waiting = {url: self._make(each) for url, each in wanted.items() if url not in used or used[url].configuration != each}
+        waiting = {
+            url: self._make(each) for url, each in wanted.items() if url not in used or used[url].configuration != each
+        }
         for issuer in waiting.values():
             issuer.tokens.begin()
         try:
@@ -116,7 +120,10 @@ class JwtConfiguration:
             if not waiting:
                 return
             if clock.seconds() >= end:
-                raise NotAppliedError(", ".join(issuer.tokens.problem for issuer in waiting.values()) + "; other issuers of the file are in use")
+                raise NotAppliedError(
+                    ", ".join(issuer.tokens.problem for issuer in waiting.values())
+                    + "; other issuers of the file are in use"
+                )
             await deferLater(clock, _PAUSE)
 
     def _parse(self, data: bytes) -> AuthenticationConfiguration:

@@ -34,7 +34,9 @@ def node_upstreams(settings: Settings, reactor: Any, dial: Dial | None = None) -
             load_chain(authority)
             policy = NodePolicy(authority=authority, own=own)
         except Exception as error:  # pyOpenSSL raises a different error for each kind of damage
-            raise ValueError(dialect("--{short}let-certificate-authority: ") + f"{chosen.authority_file}: {error}") from error
+            raise ValueError(
+                dialect("--{short}let-certificate-authority: ") + f"{chosen.authority_file}: {error}"
+            ) from error
     else:
         policy = NodePolicy(own=own)
     limits = UpstreamLimits(connect_seconds=chosen.connect_seconds, bytes_per_second=chosen.bytes_per_second)

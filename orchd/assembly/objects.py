@@ -23,7 +23,13 @@ class Objects:
     plugins and controllers."""
 
     def __init__(
-        self, runtime: Runtime, storage: Storage, definitions: DefinitionTracker, outbound: Outbound, client: IClient, traces: Traces
+        self,
+        runtime: Runtime,
+        storage: Storage,
+        definitions: DefinitionTracker,
+        outbound: Outbound,
+        client: IClient,
+        traces: Traces,
     ) -> None:
         self.naming = Naming(runtime.random)
         self.conversion = ConversionWebhook(outbound.webhooks, runtime.dialect, self.naming.uid)
@@ -38,7 +44,9 @@ class Objects:
             aside=self.aside,
         )
         self._synced = False
-        self.informers = own_informers(self.store, client, clock=runtime.reactor, random=runtime.random, aside=self.aside)
+        self.informers = own_informers(
+            self.store, client, clock=runtime.reactor, random=runtime.random, aside=self.aside
+        )
 
     def informers_problem(self) -> str:
         """Readiness check of the informers."""

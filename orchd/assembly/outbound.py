@@ -23,12 +23,19 @@ class Outbound:
         self.webhooks = WebhookClient(reactor, dialect, client, to_urls=control_plane, to_services=cluster)
         self.images = WebhookClient(reactor, dialect, client)
         self.reviews, in_cluster, direct = (
-            WebhookClient(reactor, dialect, client, agent="{short}-apiserver", to_urls=dial) for dial in (control_plane, cluster, None)
+            WebhookClient(reactor, dialect, client, agent="{short}-apiserver", to_urls=dial)
+            for dial in (control_plane, cluster, None)
         )
         self.issuers = {"": direct, Egress.CONTROL_PLANE.value: self.reviews, Egress.CLUSTER.value: in_cluster}
-        self.nodes = node_upstreams(runtime.settings, reactor, cluster) if upstream is None else NodeUpstreams(upstream, upstream)
+        self.nodes = (
+            node_upstreams(runtime.settings, reactor, cluster)
+            if upstream is None
+            else NodeUpstreams(upstream, upstream)
+        )
         limits = UpstreamLimits(bytes_per_second=runtime.settings.nodes.bytes_per_second)
-        self.pods: IUpstream = Upstream(reactor, NodePolicy(), dial=cluster, limits=limits) if upstream is None else upstream
+        self.pods: IUpstream = (
+            Upstream(reactor, NodePolicy(), dial=cluster, limits=limits) if upstream is None else upstream
+        )
 
     def member(self) -> Member:
         """The first member, so that it stops last: other members may make calls while they stop."""

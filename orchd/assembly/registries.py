@@ -39,7 +39,10 @@ class Registries:
         self.unreviewed = Registry(objects.store, self.strategies, objects.naming, NoAdmission())
         self.reviewed = Registry(objects.store, self.strategies, objects.naming, guarded, aside=aside)
         self._catalog = objects.store.catalog
-        self._measured = [("", "v1", "services"), (runtime.dialect("certificates.{abbr}.io"), "v1", "certificatesigningrequests")]
+        self._measured = [
+            ("", "v1", "services"),
+            (runtime.dialect("certificates.{abbr}.io"), "v1", "certificatesigningrequests"),
+        ]
 
     @property
     def instruments(self) -> Iterator[Instrument]:

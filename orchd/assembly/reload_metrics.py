@@ -31,7 +31,10 @@ def reload_instruments(sort: str, counts: ReloadCounts, server: str) -> tuple[In
 
     return (
         ObservedCounter(
-            f"{prefix}_automatic_reloads_total", f"Reloads of the {sort} configuration, by status.", reloads, ("status", _SERVER)
+            f"{prefix}_automatic_reloads_total",
+            f"Reloads of the {sort} configuration, by status.",
+            reloads,
+            ("status", _SERVER),
         ),
         ObservedGauge(
             f"{prefix}_automatic_reload_last_timestamp_seconds",

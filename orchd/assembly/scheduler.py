@@ -157,11 +157,7 @@ class LocalScheduler:
     first term's scheduler is created at once, so that its informers load together with the server's."""
 
     def __init__(
-        self,
-        runtime: Runtime,
-        access: ClientAccess,
-        subsystems: Subsystems,
-        components: ComponentProbes,
+        self, runtime: Runtime, access: ClientAccess, subsystems: Subsystems, components: ComponentProbes
     ) -> None:
         """Raises ConfigError."""
         dialect, settings = runtime.dialect, runtime.settings

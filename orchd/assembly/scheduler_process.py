@@ -92,7 +92,11 @@ def _by_configuration(settings: ComponentSettings, configuration: SchedulerConfi
     if not settings.flags["config"]:
         return settings
     dialect = settings.dialect
-    ignored = [flag for flag in (*_CONNECTION_FLAGS, *_LOCK_FLAGS, "profiling", "contention-profiling") if flag in settings.given]
+    ignored = [
+        flag
+        for flag in (*_CONNECTION_FLAGS, *_LOCK_FLAGS, "profiling", "contention-profiling")
+        if flag in settings.given
+    ]
     for flag in ignored:
         _log.warn("--{flag} is ignored with --config", flag=dialect(flag))
     connection = configuration.client_connection

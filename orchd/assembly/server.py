@@ -92,9 +92,7 @@ class ApiServer:
         self.objects = Objects(runtime, self.storage, self.definitions, self.outbound, client, self.traces)
         self.identity = Identity(runtime, self.files, client, self.objects.informers, self.outbound)
         self.aggregation = Aggregation(runtime, client, self.objects.informers, self.egress.dial(Egress.CLUSTER))
-        admission = admission_chain(
-            runtime, client, self.objects, self.outbound, self.identity, self.state
-        )
+        admission = admission_chain(runtime, client, self.objects, self.outbound, self.identity, self.state)
         registries = Registries(runtime, self.objects, admission, self.identity, self.traces)
         self.registry = registries.reviewed
         self.custom_kinds = CustomKinds(runtime, self.definitions, self.registry, access)
@@ -116,7 +114,9 @@ class ApiServer:
         access.entrance.connect(self.pipeline)
         self.definitions.gone, self.definitions.dropped = self.api.drop_version, self.objects.store.forget
         self.definitions.renewed = self.api.documents.renew
-        self.bootstrap = ClusterBootstrap(runtime, self.state, client, self.definitions.base, self.identity, self.storage)
+        self.bootstrap = ClusterBootstrap(
+            runtime, self.state, client, self.definitions.base, self.identity, self.storage
+        )
         self.frontend = Frontend(runtime, self.state, self.api, self.files, endpoint, self._open)
         self.background = BackgroundComponents(runtime, access, subsystems, self.api, self._renew_files)
         self.reactor_metrics = ReactorMetrics(reactor)
@@ -125,7 +125,9 @@ class ApiServer:
             self.objects.conversion, registries, self.frontend, self.background, self.reactor_metrics,
         ]  # fmt: skip
         patience = _PATIENCE + settings.serving.shutdown_delay_duration
-        self.service = ServiceGroup(self._members(), failed, clock=reactor, patience=patience, plain=(OSError, StoreError))
+        self.service = ServiceGroup(
+            self._members(), failed, clock=reactor, patience=patience, plain=(OSError, StoreError)
+        )
 
     def _members(self) -> list[Member]:
         """Members in start order; they stop in reverse."""

@@ -51,11 +51,7 @@ class Simulation:
     """Simulated nodes as the flags want them. It acts for every node as one user, a member of the masters group."""
 
     def __init__(
-        self,
-        runtime: Runtime,
-        access: ClientAccess,
-        subsystems: Subsystems,
-        recorder: Callable[[str], IEventRecorder],
+        self, runtime: Runtime, access: ClientAccess, subsystems: Subsystems, recorder: Callable[[str], IEventRecorder]
     ) -> None:
         """`recorder(component)` records Events. Raises ValueError naming the flag at fault."""
         self._recorder = recorder

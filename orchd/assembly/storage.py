@@ -68,7 +68,9 @@ class Storage:
 
 def make_store(settings: Settings, reactor: Any, random: Random, dial: Dial | None) -> IStore:
     """Create the configured store without starting it. Raises ValueError that names the invalid flag or file."""
-    store: IStore = _etcd(settings, reactor, random, dial) if settings.storage.etcd is not None else _sqlite(settings, reactor)
+    store: IStore = (
+        _etcd(settings, reactor, random, dial) if settings.storage.etcd is not None else _sqlite(settings, reactor)
+    )
     name = settings.storage.encryption_provider_config
     return with_encryption(settings, store, name) if name else store
 
@@ -128,18 +130,15 @@ def locked_store(settings: Settings) -> Iterator[None]:
 
 
 def _sqlite(settings: Settings, reactor: Any) -> SqliteStore:
-    return SqliteStore(
-        reactor,
-        store_file(settings),
-        dialect_name=settings.dialect.name,
-        history=_history(settings),
-    )
+    return SqliteStore(reactor, store_file(settings), dialect_name=settings.dialect.name, history=_history(settings))
 
 
 def _history(settings: Settings) -> HistoryLimits:
     chosen = settings.storage
     return HistoryLimits(
-        compaction_interval=chosen.etcd_compaction_interval, seconds=chosen.history_duration, events=chosen.history_events
+        compaction_interval=chosen.etcd_compaction_interval,
+        seconds=chosen.history_duration,
+        events=chosen.history_events,
     )
 
 

@@ -97,6 +97,4 @@ def _telemetry(runtime: Runtime) -> Telemetry | None:
         from orchd.server.tracing.telemetry import Telemetry
     except ImportError as error:
         raise ValueError(f"{_FLAG}: needs the OpenTelemetry library (install orchd[tracing]): {error}") from error
-    return Telemetry(
-        chosen.endpoint, chosen.ratio, reactor=runtime.reactor, instance=server_identity(gethostname())
-    )
+    return Telemetry(chosen.endpoint, chosen.ratio, reactor=runtime.reactor, instance=server_identity(gethostname()))

@@ -270,9 +270,7 @@ class Caches:
         finally:
             watch.cancel()
 
-    def _by_cache(
-        self, keyed: Iterable[_T], caches: Collection[ResourceCache]
-    ) -> list[tuple[ResourceCache, list[_T]]]:
+    def _by_cache(self, keyed: Iterable[_T], caches: Collection[ResourceCache]) -> list[tuple[ResourceCache, list[_T]]]:
         """Group keyed values by cache, in order. Values of other caches, and of none, are omitted."""
         parts: dict[ResourceCache | None, list[_T]] = {cache: [] for cache in caches}
         for each in keyed:

@@ -66,13 +66,7 @@ class DetachedEntry(Entry):
     __slots__ = ("made",)
 
     def __init__(
-        self,
-        path: str,
-        revision: int,
-        created: int,
-        json: bytes,
-        labels: Mapping[str, str],
-        fields: Mapping[str, str],
+        self, path: str, revision: int, created: int, json: bytes, labels: Mapping[str, str], fields: Mapping[str, str]
     ) -> None:
         super().__init__(path, revision, created, json, labels, fields)
         self.made: list[tuple[Any, Any, int]] = []
@@ -97,7 +91,9 @@ class Change(DerivedHolder):
 
     __slots__ = ("entry", "previous", "type", "versions")
 
-    def __init__(self, type: ChangeType, entry: Entry, previous: Entry | None, budget: DerivedBudget | None = None) -> None:
+    def __init__(
+        self, type: ChangeType, entry: Entry, previous: Entry | None, budget: DerivedBudget | None = None
+    ) -> None:
         super().__init__(budget)
         self.type = type
         self.entry = entry

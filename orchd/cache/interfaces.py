@@ -50,8 +50,14 @@ class ICache(Interface):
         Checks paths from `start` on and before `end` ("": no bound). `page` and changes omit unreadable values."""
 
     def page(
-        *, prefix: str = "", match: Match | None = None, limit: int = 0, start: str = "", revision: int = 0,
-        labels: Mapping[str, str] | None = None, fields: Mapping[str, str] | None = None,
+        *,
+        prefix: str = "",
+        match: Match | None = None,
+        limit: int = 0,
+        start: str = "",
+        revision: int = 0,
+        labels: Mapping[str, str] | None = None,
+        fields: Mapping[str, str] | None = None,
     ) -> Page:
         """Entries under `prefix`, from `start` on, in key order, as of `revision` (0: current).
 

@@ -16,9 +16,17 @@ _COUNTS: Final = (
 )
 #: Name, help and value of the other gauges by resource.
 _BY_RESOURCE: Final[tuple[tuple[str, str, Callable[[ResourceCache], float]], ...]] = (
-    ("watch_cache_capacity", "Maximum number of changes in the watch cache window, by resource.", lambda cache: cache.capacity),
+    (
+        "watch_cache_capacity",
+        "Maximum number of changes in the watch cache window, by resource.",
+        lambda cache: cache.capacity,
+    ),
     ("orchd_cache_window_events", "Changes in the watch cache window.", lambda cache: cache.window_length),
-    ("orchd_cache_window_bytes", "Size of the objects in the watch cache window in bytes.", lambda cache: cache.window_bytes),
+    (
+        "orchd_cache_window_bytes",
+        "Size of the objects in the watch cache window in bytes.",
+        lambda cache: cache.window_bytes,
+    ),
     ("orchd_cache_watchers", "Active subscribers of the watch cache.", lambda cache: cache.subscribers),
     ("orchd_cache_applied_events", "Events applied to the watch cache.", lambda cache: cache.applied_events),
     ("orchd_cache_unreadable", "Stored values that cannot be read.", lambda cache: cache.unreadable),
@@ -63,9 +71,7 @@ def _list_instruments(caches: Caches) -> tuple[Instrument, ...]:
         }
 
     def returned() -> _Numbers:
-        return {
-            (_path(key),): float(cache.lists.returned) for key, cache in caches.caches.items() if cache.lists.total
-        }
+        return {(_path(key),): float(cache.lists.returned) for key, cache in caches.caches.items() if cache.lists.total}
 
     return (
         ObservedCounter("apiserver_cache_list_total", "Lists served from the watch cache.", total, (_PREFIX, "index")),

@@ -267,7 +267,9 @@ class ResourceCache:
         #: Waiters from here on began to wait while the watches ended; earlier ones belong to a load, which resumes them.
         first_new = len(self._waiting)
         self._ready = False
-        self._subscriptions.end(expired(f"too old resource version: a value of {self.key} cannot be read, or could not"))
+        self._subscriptions.end(
+            expired(f"too old resource version: a value of {self.key} cannot be read, or could not")
+        )
         if self._closed is not None:
             return
         before = self._entries.pop(path, None)

@@ -98,4 +98,3 @@ def at_revision(json: bytes, old: int, new: int) -> bytes:
     obj = orjson.loads(json)
     obj["metadata"]["resourceVersion"] = str(new)
     return sortedjson.encode_escaped(obj)
-

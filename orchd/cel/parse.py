@@ -40,15 +40,7 @@ RESERVED = frozenset(
     "as break const continue else false for function if import in let loop package namespace null return true var void while".split()
 )
 
-_RELATIONS = {
-    "'<'": "_<_",
-    "'<='": "_<=_",
-    "'>='": "_>=_",
-    "'>'": "_>_",
-    "'=='": "_==_",
-    "'!='": "_!=_",
-    "'in'": "@in",
-}
+_RELATIONS = {"'<'": "_<_", "'<='": "_<=_", "'>='": "_>=_", "'>'": "_>_", "'=='": "_==_", "'!='": "_!=_", "'in'": "@in"}
 _PRODUCTS = {"'*'": "_*_", "'/'": "_/_", "'%'": "_%_"}
 _SUMS = {"'+'": "_+_", "'-'": "_-_"}
 _LITERALS = frozenset("NUM_FLOAT NUM_INT NUM_UINT STRING BYTES 'true' 'false' 'null'".split())

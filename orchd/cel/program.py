@@ -21,17 +21,7 @@ from orchd.cel.limits import deep
 from orchd.cel.operators import MISSING, contains
 from orchd.cel.plans import Constant, Scope, constant_members
 from orchd.cel.regex import compile_pattern
-from orchd.cel.syntax import (
-    Call,
-    Comprehension,
-    Ident,
-    ListLiteral,
-    Literal,
-    MapLiteral,
-    Node,
-    Select,
-    StructLiteral,
-)
+from orchd.cel.syntax import Call, Comprehension, Ident, ListLiteral, Literal, MapLiteral, Node, Select, StructLiteral
 from orchd.cel.values import Cancelled, EvaluationError, Optional, Value, no_overload
 
 if TYPE_CHECKING:

@@ -10,20 +10,7 @@ from collections.abc import Callable
 
 from orchd.cel.environment import Struct
 from orchd.cel.operators import NANOS, checked_duration, checked_timestamp
-from orchd.cel.types import (
-    ANY,
-    BOOL,
-    BYTES,
-    DOUBLE,
-    DYN,
-    INT,
-    STRING,
-    UINT,
-    Type,
-    list_of,
-    map_of,
-    wrapper,
-)
+from orchd.cel.types import ANY, BOOL, BYTES, DOUBLE, DYN, INT, STRING, UINT, Type, list_of, map_of, wrapper
 from orchd.cel.values import EvaluationError, Map, Uint, Value
 
 _PREFIX = "google.protobuf."

@@ -90,7 +90,11 @@ class Credentials:
         if self._file is None:
             try:
                 self._file = FileReloader(
-                    f"the token file {path}", lambda: _read_token(path), lambda: (path,), clock=self._seconds, interval=TOKEN_AGE
+                    f"the token file {path}",
+                    lambda: _read_token(path),
+                    lambda: (path,),
+                    clock=self._seconds,
+                    interval=TOKEN_AGE,
                 )
             except ValueError as error:
                 if self._config.token:

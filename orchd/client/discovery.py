@@ -105,7 +105,9 @@ class DiscoveredCatalog:
             except CancelledError:
                 raise
             except ApiError as error:
-                self.log.warn("failed to discover the served resources, keeping the previous ones: {error}", error=error.message)
+                self.log.warn(
+                    "failed to discover the served resources, keeping the previous ones: {error}", error=error.message
+                )
             except Exception:  # an invalid document must not end periodic discovery
                 self.log.failure("discovery")
 

@@ -140,7 +140,12 @@ class EventWriter:
         if write.patch is not None:
             try:
                 await self._client.patch(
-                    write.ref, metadata["namespace"], metadata["name"], write.patch, content_type=STRATEGIC, need_answer=False
+                    write.ref,
+                    metadata["namespace"],
+                    metadata["name"],
+                    write.patch,
+                    content_type=STRATEGIC,
+                    need_answer=False,
                 )
                 return
             except ApiError as error:

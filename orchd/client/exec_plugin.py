@@ -178,7 +178,9 @@ class ExecCredentials:
             begun = x509.load_pem_x509_certificate(before).not_valid_before_utc.timestamp()
             self._metrics.plugin_rotations.observe(self._wall() - begun)
         if certificate:
-            self._metrics.plugin_expiries[id(self)] = x509.load_pem_x509_certificate(certificate).not_valid_after_utc.timestamp()
+            self._metrics.plugin_expiries[id(self)] = x509.load_pem_x509_certificate(
+                certificate
+            ).not_valid_after_utc.timestamp()
         else:
             self._metrics.plugin_expiries.pop(id(self), None)
 

@@ -138,7 +138,9 @@ class Informer:
                     self._be_without()
                     pause = min(pause, _PAUSE_WITHOUT)
                 elif error.code != 410:
-                    self.log.warn("informer of {ref}: {error}; listing again", ref=self._resource_name, error=error.message)
+                    self.log.warn(
+                        "informer of {ref}: {error}; listing again", ref=self._resource_name, error=error.message
+                    )
             except Exception:  # logged; an informer must survive any single failure
                 self.log.failure("informer of {ref} failed: listing again", ref=self._resource_name)
             await self._rest(pause)

@@ -46,42 +46,79 @@ class IClient(Interface):
     then does not make an answer.
     """
 
-    async def get(ref: ResourceRef, namespace: str, name: str, *, subresource: str = "", resource_version: str = "") -> Object:
+    async def get(
+        ref: ResourceRef, namespace: str, name: str, *, subresource: str = "", resource_version: str = ""
+    ) -> Object:
         """Get one object."""
 
     async def list(
-        ref: ResourceRef, namespace: str = "", *, label_selector: str = "", field_selector: str = "",
-        resource_version: str = "", limit: int = 0, continue_: str = "", query: Mapping[str, str] | None = None,
+        ref: ResourceRef,
+        namespace: str = "",
+        *,
+        label_selector: str = "",
+        field_selector: str = "",
+        resource_version: str = "",
+        limit: int = 0,
+        continue_: str = "",
+        query: Mapping[str, str] | None = None,
     ) -> Object:
         """A list object. `query` holds parameters that only this resource knows."""
 
     async def create(
-        ref: ResourceRef, namespace: str, obj: Object, *, name: str = "", subresource: str = "", dry_run: bool = False,
+        ref: ResourceRef,
+        namespace: str,
+        obj: Object,
+        *,
+        name: str = "",
+        subresource: str = "",
+        dry_run: bool = False,
         need_answer: bool = True,
     ) -> Object:
         """Create an object; with `name` and `subresource`, post to a subresource."""
 
-    async def update(ref: ResourceRef, namespace: str, name: str, obj: Object, *, subresource: str = "", dry_run: bool = False) -> Object:
+    async def update(
+        ref: ResourceRef, namespace: str, name: str, obj: Object, *, subresource: str = "", dry_run: bool = False
+    ) -> Object:
         """Replace an object. With a metadata.resourceVersion, fails with 409 if the stored object has another one."""
 
     async def patch(
-        ref: ResourceRef, namespace: str, name: str, patch: Any, *, content_type: str, subresource: str = "",
-        field_manager: str = "", force: bool = False, dry_run: bool = False, need_answer: bool = True,
+        ref: ResourceRef,
+        namespace: str,
+        name: str,
+        patch: Any,
+        *,
+        content_type: str,
+        subresource: str = "",
+        field_manager: str = "",
+        force: bool = False,
+        dry_run: bool = False,
+        need_answer: bool = True,
     ) -> Object:
         """Patch an object. `content_type` is one of the API's patch media types."""
 
-    async def delete(ref: ResourceRef, namespace: str, name: str, *, options: Mapping[str, Any] | None = None) -> Object:
+    async def delete(
+        ref: ResourceRef, namespace: str, name: str, *, options: Mapping[str, Any] | None = None
+    ) -> Object:
         """Delete an object. `options` is a DeleteOptions object."""
 
     async def delete_collection(
-        ref: ResourceRef, namespace: str = "", *, options: Mapping[str, Any] | None = None,
-        label_selector: str = "", field_selector: str = "",
+        ref: ResourceRef,
+        namespace: str = "",
+        *,
+        options: Mapping[str, Any] | None = None,
+        label_selector: str = "",
+        field_selector: str = "",
     ) -> Object:
         """Delete all objects that a list with the same selectors contains."""
 
     async def watch(
-        ref: ResourceRef, namespace: str = "", *, resource_version: str = "", label_selector: str = "",
-        field_selector: str = "", bookmarks: bool = True,
+        ref: ResourceRef,
+        namespace: str = "",
+        *,
+        resource_version: str = "",
+        label_selector: str = "",
+        field_selector: str = "",
+        bookmarks: bool = True,
     ) -> IWatchStream:
         """Open a watch."""
 

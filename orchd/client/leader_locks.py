@@ -167,11 +167,11 @@ class AnnotationLock(_ObjectLock):
             return LeaderRecord(), ""
         try:
             found = json.loads(text)
-            record = LeaderRecord(
-                **{field: type_(found.get(name) or type_()) for name, field, type_ in _members()},
-            )
+            record = LeaderRecord(**{field: type_(found.get(name) or type_()) for name, field, type_ in _members()})
         except (ValueError, AttributeError, TypeError) as error:
-            raise ApiError(500, "InternalError", f"annotation {self._key} of {self._kind} {self.name}: {error}") from None
+            raise ApiError(
+                500, "InternalError", f"annotation {self._key} of {self._kind} {self.name}: {error}"
+            ) from None
         return record, text
 
     def _write(self, obj: Object, record: LeaderRecord) -> Object:

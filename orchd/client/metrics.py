@@ -46,7 +46,9 @@ class RequestMetrics:
         #: The ends of the certificates that exec plugins gave, in seconds since the epoch, by plugin.
         self.plugin_expiries: dict[int, float] = {}
         self.plugin_rotations = Distribution(
-            f"{_PLUGIN}certificate_rotation_age", "Age in seconds at which certificates of exec plugins were replaced.", _AGES
+            f"{_PLUGIN}certificate_rotation_age",
+            "Age in seconds at which certificates of exec plugins were replaced.",
+            _AGES,
         )
         expiry = ObservedGauge(
             f"{_PLUGIN}ttl_seconds",

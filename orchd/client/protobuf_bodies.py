@@ -25,7 +25,9 @@ class ProtobufBodies(JsonBodies):
         self._media_type = dialect.protobuf
         self.accept = f"{dialect.protobuf}, {_JSON}" if answers else _JSON
         catalog = self._catalog = builtin_catalog(dialect, enabled=lambda group, version, default: True)
-        self._lists: dict[tuple[str, str, str], Resource] = {(r.group, r.version, r.list_kind): r for r in catalog.resources}
+        self._lists: dict[tuple[str, str, str], Resource] = {
+            (r.group, r.version, r.list_kind): r for r in catalog.resources
+        }
         self._list_meta = catalog.types.get("meta/v1.ListMeta")
 
     def encode(self, call: Call) -> tuple[bytes, str]:

@@ -111,7 +111,9 @@ class RemoteClient(Methods):
         return await deferToThreadPool(self._reactor, self._reactor.getThreadPool(), function, *arguments)
 
     @classmethod
-    def from_file(cls, path: Path, reactor: Any, options: ClientOptions, *, random: Random, context: str = "") -> RemoteClient:
+    def from_file(
+        cls, path: Path, reactor: Any, options: ClientOptions, *, random: Random, context: str = ""
+    ) -> RemoteClient:
         """Create a client from a client configuration file. Raises ClientConfigError or OSError."""
         return cls(clientconfig.load(path, context=context), reactor, options, random=random)
 

@@ -41,9 +41,7 @@ def _dry(dry_run: bool) -> str:
 
 def get(ref: ResourceRef, namespace: str, name: str, *, subresource: str = "", resource_version: str = "") -> Call:
     return Call(
-        method="GET",
-        path=paths.item(ref, namespace, name, subresource),
-        query=_query(resourceVersion=resource_version),
+        method="GET", path=paths.item(ref, namespace, name, subresource), query=_query(resourceVersion=resource_version)
     )
 
 
@@ -60,7 +58,9 @@ def list_(
 ) -> Call:
     parameters = {
         **(query or {}),
-        **_query(labelSelector=label_selector, fieldSelector=field_selector, resourceVersion=resource_version, limit=limit),
+        **_query(
+            labelSelector=label_selector, fieldSelector=field_selector, resourceVersion=resource_version, limit=limit
+        ),
     }
     if continue_:
         parameters["continue"] = continue_

@@ -61,7 +61,9 @@ def read_body(response: IResponse, limit: int) -> Deferred[bytes]:
 class EventStream(BodyStream):
     """The events of a watch."""
 
-    def __init__(self, response: IResponse, clock: IReactorTime, server: str, seconds: float, codec: BodyCodec, content_type: str) -> None:
+    def __init__(
+        self, response: IResponse, clock: IReactorTime, server: str, seconds: float, codec: BodyCodec, content_type: str
+    ) -> None:
         self._codec = codec
         self._content_type = content_type
         self._cutter = codec.cutter(content_type)

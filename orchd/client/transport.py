@@ -35,7 +35,9 @@ def tls_options(config: ClientConfig, host: str, certificate: bytes, key: bytes)
             return UnverifiedConnection(own)
         trust = trust_roots(config.authority) if config.authority else None
     except (CryptoError, VerifyError, ValueError) as error:
-        raise ClientConfigError(f"certificates of user {config.user!r} or cluster {config.cluster!r}: {error}") from None
+        raise ClientConfigError(
+            f"certificates of user {config.user!r} or cluster {config.cluster!r}: {error}"
+        ) from None
     return ssl.optionsForClientTLS(config.server_name or host, trustRoot=trust, clientCertificate=own)
 
 
@@ -92,7 +94,11 @@ class Transport:
         self._files: FileReloader[ClientConfig] | None = None
         if config.files:
             self._files = FileReloader(
-                f"certificates for {self._host}", self._read, lambda: config.files, clock=reactor.seconds, interval=_FILES_AGE
+                f"certificates for {self._host}",
+                self._read,
+                lambda: config.files,
+                clock=reactor.seconds,
+                interval=_FILES_AGE,
             )
             self.config = self._files.value
         self._agent = Agent.usingEndpointFactory(reactor, self._endpoints, pool=self._pool)
@@ -116,7 +122,9 @@ class Transport:
     def connect(self, factory: IProtocolFactory, pair: tuple[bytes, bytes]) -> Deferred[Any]:
         """A new connection to the server, outside the pool; it presents the certificate of `pair`."""
         self._present(pair)
-        connecting: Deferred[Any] = self._endpoints.endpointForURI(URI.fromBytes(self.config.server.encode())).connect(factory)
+        connecting: Deferred[Any] = self._endpoints.endpointForURI(URI.fromBytes(self.config.server.encode())).connect(
+            factory
+        )
         return connecting
 
     def _present(self, pair: tuple[bytes, bytes]) -> None:

@@ -20,7 +20,9 @@ class Capabilities:
     controllers: frozenset[str] = frozenset(choices.CONTROLLERS_BUILT)
 
 
-def check_built(flags: FlagValues, flag: str, what: str, name: str, known: Collection[str], built: Collection[str]) -> None:
+def check_built(
+    flags: FlagValues, flag: str, what: str, name: str, known: Collection[str], built: Collection[str]
+) -> None:
     """Check a name that the value of a flag contains. Raises FlagError if it is not in `built`."""
     if name in built:
         return

@@ -95,7 +95,10 @@ def bash(program: Program) -> str:
     for offered, names in sorted(cases.items()):
         if offered:
             action = {FILES: "-f", FOLDERS: "-d"}.get(offered, f'-W "{offered}"')
-            lines += [f"        {'|'.join(names)})", f'            COMPREPLY=( $(compgen {action} -- "$cur") ); return ;;']
+            lines += [
+                f"        {'|'.join(names)})",
+                f'            COMPREPLY=( $(compgen {action} -- "$cur") ); return ;;',
+            ]
     return _BASH.format(
         program=program.program,
         function=program.function,
@@ -132,7 +135,9 @@ def fish(program: Program) -> str:
         lines.append(f"complete -c {program.program} -f")
     for flag in program.offered_flags():
         offered = values(flag)
-        action = {FILES: "-r -F", FOLDERS: "-x -a '(__fish_complete_directories)'", "": "-x"}.get(offered, f"-x -a '{offered}'")
+        action = {FILES: "-r -F", FOLDERS: "-x -a '(__fish_complete_directories)'", "": "-x"}.get(
+            offered, f"-x -a '{offered}'"
+        )
         if flag.type is BOOL:
             # It may stand alone, so that fish must not wait for a value.
             action = "-f"

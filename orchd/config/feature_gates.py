@@ -45,9 +45,13 @@ def resolve(dialect: Dialect, given: Mapping[str, bool], release: str = RELEASE)
             raise ValueError(f"unrecognized feature gate: {shown}" + (f' (did you mean "{guess}"?)' if guess else ""))
         name, stage = known[shown]
         if stage.locked and value != stage.default:
-            raise ValueError(f"cannot set feature gate {shown} to {_text(value)}, feature is locked to {_text(stage.default)}")
+            raise ValueError(
+                f"cannot set feature gate {shown} to {_text(value)}, feature is locked to {_text(stage.default)}"
+            )
         if stage.name in ("GA", "deprecated"):
-            warnings.append(f"Setting {stage.name} feature gate {shown}={_text(value)}. It will be removed in a future release.")
+            warnings.append(
+                f"Setting {stage.name} feature gate {shown}={_text(value)}. It will be removed in a future release."
+            )
         values[name] = value
     if dialect.stock:
         for gate in GATES:

@@ -42,10 +42,17 @@ def usage_text(table: FlagTable, dialect: Dialect, width: int) -> str:
             lines.extend(textwrap.wrap(text, max(40, width - 8), initial_indent=" " * 8, subsequent_indent=" " * 8))
     lines.append("Without effect here (only the default value is accepted):")
     lines.extend(
-        textwrap.wrap(" ".join(sorted(void)), max(40, width - 2), initial_indent="  ", subsequent_indent="  ",
-                      break_on_hyphens=False)
+        textwrap.wrap(
+            " ".join(sorted(void)),
+            max(40, width - 2),
+            initial_indent="  ",
+            subsequent_indent="  ",
+            break_on_hyphens=False,
+        )
     )
-    lines.append("--flagfile=FILE reads one flag per line; # starts a comment line. List items are separated by commas.")
+    lines.append(
+        "--flagfile=FILE reads one flag per line; # starts a comment line. List items are separated by commas."
+    )
     return "\n".join(lines) + "\n"
 
 
@@ -58,11 +65,19 @@ def flags_markdown(table: FlagTable) -> str:
         "spelling of the chosen `--dialect` is accepted as well. `--name=value`, `--name value` and, for booleans,",
         "`--name` alone are accepted, on the command line and in flag files (one flag per line, `#` comments); later flags",
         "override earlier ones. A flag marked *can have no effect* accepts only its default value; one marked *only in a separate",
-        ORCH("process* is for `twistd {short}-controller-manager` and `twistd {short}-scheduler`, which take the flags of the"),
+        ORCH(
+            "process* is for `twistd {short}-controller-manager` and `twistd {short}-scheduler`, which take the flags of the"
+        ),
         "controllers and of the scheduler.",
     ]
     for component, flags in _parts(table).items():
-        lines += ["", f"## Flags of the {component}", "", "| flag | type | default | description |", "|---|---|---|---|"]
+        lines += [
+            "",
+            f"## Flags of the {component}",
+            "",
+            "| flag | type | default | description |",
+            "|---|---|---|---|",
+        ]
         for flag in sorted(flags, key=lambda f: f.spelled()):
             notes = []
             if flag.deprecated:

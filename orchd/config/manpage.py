@@ -21,7 +21,8 @@ def heading(program: str, version: str, summary: str, section: str = "8") -> lis
     """The first lines of a page of section 1 or 8."""
     return [
         f'.TH "{escape(program.upper())}" "{section}" "" "orchd {version}" "{_SECTIONS[section]}"',
-        ".SH NAME", f"{escape(program)} \\- {escape(summary)}",
+        ".SH NAME",
+        f"{escape(program)} \\- {escape(summary)}",
     ]
 
 

@@ -44,8 +44,12 @@ class Options(usage.Options):
     synopsis = "[--name=value ...]"
 
     def __init__(
-        self, *, flags: FlagTable | None = None, capabilities: Capabilities | None = None,
-        read_file: Callable[[str], str] = _read, dialect: Dialect = ORCH,
+        self,
+        *,
+        flags: FlagTable | None = None,
+        capabilities: Capabilities | None = None,
+        read_file: Callable[[str], str] = _read,
+        dialect: Dialect = ORCH,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # the base class has no annotations
         self.flags = flags or table()
@@ -95,7 +99,9 @@ class Options(usage.Options):
             mentions = Reader(flags.by_spelling, self._read_file).read_command_line([f"--flagfile={path}"])[1:]
             for mention in mentions:
                 if mention.flag.name not in private | {"flagfile"}:
-                    raise mention.error(f"is not the component's alone in this process: not allowed in --{name}-flagfile")
+                    raise mention.error(
+                        f"is not the component's alone in this process: not allowed in --{name}-flagfile"
+                    )
             values |= self._parse(mentions, values)
             given |= {mention.flag.name for mention in mentions}
             self._refuse(flags, {mention.flag.name: mention for mention in mentions}, values)
@@ -115,7 +121,8 @@ class Options(usage.Options):
         if choices and mention.text and mention.text not in choices:
             guess = nearest(mention.text, choices)
             raise mention.error(
-                f"unknown value {mention.text!r}: one of {', '.join(choices)}" + (f"; did you mean {guess!r}?" if guess else "")
+                f"unknown value {mention.text!r}: one of {', '.join(choices)}"
+                + (f"; did you mean {guess!r}?" if guess else "")
             )
 
     def _combine(self, mentions: Sequence[Mention]) -> dict[str, Any]:
@@ -162,7 +169,9 @@ class Options(usage.Options):
             if flag.separate and values[name] != usual:
                 raise mention.error("is for a separate process: here the component uses the server's own client")
             if flag.void and values[name] != usual:
-                raise mention.error(f"can have no effect: {flag.void}; only the default {flag.type.show(usual)!r} is accepted")
+                raise mention.error(
+                    f"can have no effect: {flag.void}; only the default {flag.type.show(usual)!r} is accepted"
+                )
 
     def value(self, name: str) -> Any:
         """The value of a flag by its name in the tables."""

@@ -229,7 +229,9 @@ class FlagType:
 BOOL: Final = FlagType(name="bool", parse=parse_bool, placeholder="", zero=False, format=_show_bool)
 INT: Final = FlagType(name="int", parse=parse_int, placeholder="int", zero=0)
 FLOAT: Final = FlagType(name="float", parse=parse_float, placeholder="float", zero=0.0)
-DURATION: Final = FlagType(name="duration", parse=parse_duration, placeholder="duration", zero=0.0, format=format_seconds)
+DURATION: Final = FlagType(
+    name="duration", parse=parse_duration, placeholder="duration", zero=0.0, format=format_seconds
+)
 STRING: Final = FlagType(name="string", parse=str, placeholder="text")
 STRINGS: Final = FlagType(name="strings", parse=parse_strings, placeholder="list", combine=_extend)
 STRING_ARRAY: Final = FlagType(name="stringArray", parse=parse_array, placeholder="text", combine=_extend)
@@ -243,6 +245,10 @@ PAIRS: Final = FlagType(
 )
 PAIR: Final = FlagType(name="pair", parse=parse_pair, placeholder="pair", combine=_update, format=_show_pairs)
 NAMED_CERT_KEY: Final = FlagType(
-    name="namedCertKey", parse=parse_named_cert_key, placeholder="cert,key:names", combine=_extend, format=_show_named_cert_keys
+    name="namedCertKey",
+    parse=parse_named_cert_key,
+    placeholder="cert,key:names",
+    combine=_extend,
+    format=_show_named_cert_keys,
 )
 PORT_RANGE: Final = FlagType(name="portRange", parse=parse_port_range, placeholder="low-high", format=_show_port_range)

@@ -140,9 +140,7 @@ async def _set_owners(
     if finalizers != _finalizers(obj):
         metadata["finalizers"] = finalizers or None
     try:
-        changed: Object = await client.patch(
-            ref, namespace(obj), name(obj), {"metadata": metadata}, content_type=MERGE
-        )
+        changed: Object = await client.patch(ref, namespace(obj), name(obj), {"metadata": metadata}, content_type=MERGE)
     except ApiError as error:
         if error.code == 404:
             return None

@@ -66,7 +66,10 @@ async def _read(client: IRawClient, group: str, version: str) -> list[Aggregated
         return [
             AggregatedResource(group=group, version=version, plural=str(entry["name"]), verbs=frozenset(entry["verbs"]))
             for entry in entries
-            if entry["namespaced"] and "/" not in entry["name"] and "delete" in entry["verbs"] and "list" in entry["verbs"]
+            if entry["namespaced"]
+            and "/" not in entry["name"]
+            and "delete" in entry["verbs"]
+            and "list" in entry["verbs"]
         ]
     except (ValueError, KeyError, TypeError, AttributeError):
         raise ApiError(500, "InternalError", f"the discovery document of {group}/{version} cannot be read") from None

@@ -149,7 +149,14 @@ class Controller:
         return obj
 
     async def remove(
-        self, ref: ResourceRef, namespace: str, name: str, *, uid: str = "", propagation: str = "", grace: int | None = None
+        self,
+        ref: ResourceRef,
+        namespace: str,
+        name: str,
+        *,
+        uid: str = "",
+        propagation: str = "",
+        grace: int | None = None,
     ) -> None:
         """Delete an object. Does nothing if it no longer exists or, with `uid`, if another object has its name."""
         options: dict[str, Any] = {}

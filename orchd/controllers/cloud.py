@@ -24,7 +24,9 @@ class _CloudController:
         self.counts = ControllerMetrics()
 
     async def start(self) -> None:
-        self.log.info("controller {name} is inactive without a cloud provider: {what}", name=self.name, what=self.consequence)
+        self.log.info(
+            "controller {name} is inactive without a cloud provider: {what}", name=self.name, what=self.consequence
+        )
 
     async def stop(self) -> None:
         """No-op: `start` starts no background work."""

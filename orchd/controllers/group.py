@@ -45,7 +45,9 @@ class ControllerGroup:
             if not self._served(ref):
                 resource = f"{ref.plural} in {ref.group}/{ref.version}".replace(" in /", " in ")
                 self.log.error(
-                    "controller {name} is disabled: the server does not serve {resource}", name=row.name, resource=resource
+                    "controller {name} is disabled: the server does not serve {resource}",
+                    name=row.name,
+                    resource=resource,
                 )
                 return False
         return True

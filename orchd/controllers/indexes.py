@@ -36,7 +36,8 @@ class IndexSet:
     def __str__(self) -> str:
         """``0-2,5,7,8``: as status.completedIndexes has it."""
         return ",".join(
-            str(first) if first == last else f"{first}{',' if last == first + 1 else '-'}{last}" for first, last in self.intervals
+            str(first) if first == last else f"{first}{',' if last == first + 1 else '-'}{last}"
+            for first, last in self.intervals
         )
 
     def with_indexes(self, indexes: Iterable[int]) -> IndexSet:

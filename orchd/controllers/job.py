@@ -81,13 +81,20 @@ class JobController(PodViewController):
         self._failures: dict[Key, int] = {}
         self._syncs = Counter("job_controller_job_sync_total", "Syncs of jobs, by action.", _SYNC)
         self._seconds = Distribution(
-            "job_controller_job_sync_duration_seconds", "Duration of a sync of a job in seconds, by action.", exponential(0.004, 2, 15), _SYNC
+            "job_controller_job_sync_duration_seconds",
+            "Duration of a sync of a job in seconds, by action.",
+            exponential(0.004, 2, 15),
+            _SYNC,
         )
-        self._ended = Counter("job_controller_job_finished_total", "Finished jobs, by result.", ("completion_mode", "result"))
-        self._ended_pods = Counter("job_controller_job_pods_finished_total", "Finished pods of jobs, by result.", ("completion_mode", "result"))
+        self._ended = Counter(
+            "job_controller_job_finished_total", "Finished jobs, by result.", ("completion_mode", "result")
+        )
+        self._ended_pods = Counter(
+            "job_controller_job_pods_finished_total", "Finished pods of jobs, by result.", ("completion_mode", "result")
+        )
         self.instruments = (self._syncs, self._seconds, self._ended, self._ended_pods)
 
-# -- event handlers
+    # -- event handlers
 
     def forget(self, key: Key) -> None:
         super().forget(key)
@@ -118,7 +125,7 @@ class JobController(PodViewController):
         failures = self._failures.get(key, 0)
         return float(min(_BACKOFF * 2 ** (failures - 1), _LONGEST_BACKOFF)) if failures else 0.0
 
-# -- reconciliation
+    # -- reconciliation
 
     async def reconcile(self, key: Key) -> float | None:
         job = self._owners.get(*key)
@@ -158,7 +165,9 @@ class JobController(PodViewController):
             counts = counted(job, valid)
             succeeded, failed = (counts[0] if done is None else succeeded), counts[1]
         new_failure = failed > int(status(job).get("failed") or 0)
-        over = self._over(job, mine, failed if new_failure and len(active) != spec(job).get("parallelism", 1) else 0, fresh)
+        over = self._over(
+            job, mine, failed if new_failure and len(active) != spec(job).get("parallelism", 1) else 0, fresh
+        )
         pause = self._expected.pause(key)
         problem: Failure | None = None
         count = len(active)
@@ -232,9 +241,7 @@ class JobController(PodViewController):
     def _index(self, pod: Object) -> int | None:
         return parse_index(annotations_of(pod).get(self._index_key, ""))
 
-    def _over(
-        self, job: Object, mine: list[Object], failed: int, fresh: dict[str, Any]
-    ) -> tuple[str, str] | None:
+    def _over(self, job: Object, mine: list[Object], failed: int, fresh: dict[str, Any]) -> tuple[str, str] | None:
         """Reason and message of a failed job; None otherwise."""
         limit = int(spec(job).get("backoffLimit", 6))
         restarts = 0
@@ -246,7 +253,12 @@ class JobController(PodViewController):
         if failed > limit or (restarts and restarts >= max(limit, 1)):
             return "BackoffLimitExceeded", "Job has reached the specified backoff limit"
         seconds, started = spec(job).get("activeDeadlineSeconds"), seconds_of(fresh.get("startTime"))
-        if seconds is not None and started is not None and not self._is_suspended(job) and self.env.wall() - started >= seconds:
+        if (
+            seconds is not None
+            and started is not None
+            and not self._is_suspended(job)
+            and self.env.wall() - started >= seconds
+        ):
             return "DeadlineExceeded", "Job was active longer than specified deadline"
         return None
 
@@ -282,7 +294,9 @@ class JobController(PodViewController):
             problem.raiseException()
         return finished
 
-    def _conclude(self, job: Object, over: tuple[str, str] | None, succeeded: int, active: int) -> dict[str, Any] | None:
+    def _conclude(
+        self, job: Object, over: tuple[str, str] | None, succeeded: int, active: int
+    ) -> dict[str, Any] | None:
         """The condition that ends the job; None if it has not ended."""
         completions = spec(job).get("completions")
         if over is not None:
@@ -396,7 +410,8 @@ class JobController(PodViewController):
         for key in ("initContainers", "containers"):
             if within.get(key):
                 within[key] = [
-                    c if any(e.get("name") == variable["name"] for e in c.get("env") or ())
+                    c
+                    if any(e.get("name") == variable["name"] for e in c.get("env") or ())
                     else {**c, "env": [*(c.get("env") or ()), variable]}
                     for c in within[key]
                 ]

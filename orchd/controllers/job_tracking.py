@@ -84,7 +84,11 @@ class FinalizerTracking:
 
     async def release_orphans(self, key: Key, job: Object | None) -> None:
         """Remove the finalizer from deleted pods of former jobs of this name. Raises ApiError."""
-        pods = [pod for pod in self._terminating.get(key, {}).values() if job is None or (owner(pod) or {}).get("uid") != uid(job)]
+        pods = [
+            pod
+            for pod in self._terminating.get(key, {}).values()
+            if job is None or (owner(pod) or {}).get("uid") != uid(job)
+        ]
         if pods:
             await self.release(None, pods)
 
@@ -114,7 +118,9 @@ class FinalizerTracking:
         """Does nothing if another pod has the name by now. Raises ApiError."""
         metadata = {"uid": uid(pod), "$deleteFromPrimitiveList/finalizers": [self.finalizer]}
         try:
-            await self._client.patch(PODS, namespace(pod), name(pod), {"metadata": metadata}, content_type=STRATEGIC_MERGE)
+            await self._client.patch(
+                PODS, namespace(pod), name(pod), {"metadata": metadata}, content_type=STRATEGIC_MERGE
+            )
         except ApiError as error:
             if error.code not in (404, 409):
                 raise
@@ -149,7 +155,9 @@ def counted(job: Object, pods: list[Object]) -> tuple[int, int]:
     return succeeded, failed
 
 
-def tally(job: Object, pods: list[Object], index: Callable[[Object], int | None] | None, done: IndexSet, *, ends: bool) -> Tally:
+def tally(
+    job: Object, pods: list[Object], index: Callable[[Object], int | None] | None, done: IndexSet, *, ends: bool
+) -> Tally:
     """What to record about `pods`, which are not counted yet, in order.
 
     `index` returns the valid index of a pod of an indexed job (None: not an indexed job), `done` are the indexes that the status

@@ -211,7 +211,11 @@ class Census:
             return nsmallest(count, self, key=lambda m: (m.urgency, -per_node.get(m.node, 0), m.age))
         groups: dict[tuple[Any, ...], list[Member]] = {}
         for member in self:
-            group = (member.urgency, -per_node.get(member.node, 0), _distance(-member.age[0], now) if member.ready else 0)
+            group = (
+                member.urgency,
+                -per_node.get(member.node, 0),
+                _distance(-member.age[0], now) if member.ready else 0,
+            )
             groups.setdefault(group, []).append(member)
         chosen: list[Member] = []
         for group in sorted(groups):

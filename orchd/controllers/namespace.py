@@ -217,12 +217,16 @@ class NamespaceController(Controller):
             return []
         return found
 
-    async def _delete_all(self, resource: Resource | AggregatedResource, namespace: str, since: str, remains: Remains) -> None:
+    async def _delete_all(
+        self, resource: Resource | AggregatedResource, namespace: str, since: str, remains: Remains
+    ) -> None:
         ref = ResourceRef(resource.group, resource.version, resource.plural)
         found = await self.client.list(ref, namespace, limit=1)
         if not found["items"]:
             return
-        estimate = await self._time_for_pods(namespace, since) if (resource.group, resource.plural) == ("", "pods") else 0
+        estimate = (
+            await self._time_for_pods(namespace, since) if (resource.group, resource.plural) == ("", "pods") else 0
+        )
         options = {"propagationPolicy": "Background"}
         if "deletecollection" in resource.verbs:
             await self.client.delete_collection(ref, namespace, options=options)

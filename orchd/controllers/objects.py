@@ -75,5 +75,3 @@ def condition(obj_status: Mapping[str, Any], type_: str) -> dict[str, Any] | Non
 
 def without(mapping: Mapping[str, Any], *keys: str) -> dict[str, Any]:
     return {k: v for k, v in mapping.items() if k not in keys}
-
-

@@ -43,7 +43,9 @@ def view(pod: Object, annotation: str = "") -> Object:
     if ready is not None:
         now["conditions"] = [ready]
     for key in _CONTAINERS:
-        restarts = [{"restartCount": each["restartCount"]} for each in status(pod).get(key) or () if each.get("restartCount")]
+        restarts = [
+            {"restartCount": each["restartCount"]} for each in status(pod).get(key) or () if each.get("restartCount")
+        ]
         if restarts:
             now[key] = restarts
     return {"metadata": metadata, "spec": within, "status": now}

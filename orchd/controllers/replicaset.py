@@ -72,9 +72,7 @@ class ReplicaSetController(WorkloadController):
         unavailable = least and counts["readyReplicas"] > counts["availableReplicas"]
         return float(least) if unavailable else None
 
-    async def _manage(
-        self, key: Key, parent: Object, mine: Census
-    ) -> tuple[tuple[str, str] | None, Failure | None]:
+    async def _manage(self, key: Key, parent: Object, mine: Census) -> tuple[tuple[str, str] | None, Failure | None]:
         """Create or delete pods. Returns reason and message of a failure, and the failure."""
         wanted = int(spec(parent).get("replicas", 1))
         missing = min(wanted - mine.active, _BURST)
@@ -91,7 +89,9 @@ class ReplicaSetController(WorkloadController):
             return ("FailedCreate", failure.getErrorMessage()), failure
         surplus = min(mine.active - wanted, _BURST)
         if surplus > 0:
-            results = await side_by_side([self._delete(key, parent, pod) for pod in self._choose_surplus(parent, mine, surplus)])
+            results = await side_by_side(
+                [self._delete(key, parent, pod) for pod in self._choose_surplus(parent, mine, surplus)]
+            )
             failures = [r for r in results if isinstance(r, Failure)]
             if failures:
                 return ("FailedDelete", failures[0].getErrorMessage()), failures[0]
@@ -109,7 +109,9 @@ class ReplicaSetController(WorkloadController):
         family = [parent] if above is None else self._owners.by_index(BY_CONTROLLER, str(above.get("uid", "")))
         for each in family:
             per_node.update(self._members.of_owner(namespace(each), uid(each)).nodes)
-        chosen = mine.choose_surplus(count, per_node, self.env.wall() if self.env.feature("LogarithmicScaleDown") else None)
+        chosen = mine.choose_surplus(
+            count, per_node, self.env.wall() if self.env.feature("LogarithmicScaleDown") else None
+        )
         self._observe_ages(chosen, mine)
         return chosen
 

@@ -73,7 +73,9 @@ async def newest(
             if error.reason != "AlreadyExists":
                 raise
         taken = await client.get(REVISIONS, namespace(parent), name(fresh))
-        if taken.get("data") == data and any(r.get("uid") == uid(parent) for r in taken["metadata"].get("ownerReferences") or ()):
+        if taken.get("data") == data and any(
+            r.get("uid") == uid(parent) for r in taken["metadata"].get("ownerReferences") or ()
+        ):
             return taken, collisions
         collisions += 1
 

@@ -34,7 +34,10 @@ class RootCaPublisher(Controller):
         self._data = {"ca.crt": env.authority}
         self._syncs = Counter("root_ca_cert_publisher_sync_total", "Syncs of namespaces, by result.", ("code",))
         self._seconds = Distribution(
-            "root_ca_cert_publisher_sync_duration_seconds", "Duration of a sync of a namespace in seconds, by result.", exponential(0.001, 2, 15), ("code",)
+            "root_ca_cert_publisher_sync_duration_seconds",
+            "Duration of a sync of a namespace in seconds, by result.",
+            exponential(0.001, 2, 15),
+            ("code",),
         )
         self.instruments = (self._syncs, self._seconds)
         self._annotation = env.dialect("{long}.io/description")

@@ -34,11 +34,7 @@ class ServiceAccountController(Controller):
             return None
         if self._accounts.get(within, DEFAULT) is not None:
             return None
-        account = {
-            "apiVersion": "v1",
-            "kind": "ServiceAccount",
-            "metadata": {"name": DEFAULT, "namespace": within},
-        }
+        account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": DEFAULT, "namespace": within}}
         try:
             await self.client.create(SERVICE_ACCOUNTS, within, account)
         except ApiError as error:

@@ -51,7 +51,7 @@ class WorkloadController(Controller):
         """True if the owner may adopt a pod that its selector matches."""
         return True
 
-# -- event handlers
+    # -- event handlers
 
     def _owner_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         if new is None and old is not None:
@@ -66,7 +66,9 @@ class WorkloadController(Controller):
         self._expected.observe(old, new)
         self.observe_pod(old, new)
         before, after = (None if pod is None else owner(pod) for pod in (old, new))
-        references = {(r["name"], r.get("uid")): r for r in (before, after) if r is not None and r.get("kind") == self.subject[1]}
+        references = {
+            (r["name"], r.get("uid")): r for r in (before, after) if r is not None and r.get("kind") == self.subject[1]
+        }
         for reference in references.values():
             self.enqueue_owner((namespace(new or old or {}), str(reference["name"])), reference, new)
         if new is None or after is not None or deleting(new):

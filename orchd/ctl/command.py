@@ -33,7 +33,9 @@ def global_options(*, hidden: bool) -> list[click.Option]:
 
     def option(*names: str, **more: Any) -> click.Option:
         flags = [name for name in names if name.startswith("-")]
-        own = next((name for name in names if not name.startswith("-")), max(flags, key=len).lstrip("-").replace("-", "_"))
+        own = next(
+            (name for name in names if not name.startswith("-")), max(flags, key=len).lstrip("-").replace("-", "_")
+        )
         return click.Option([*flags, _GLOBAL + own], expose_value=False, callback=_remember, hidden=hidden, **more)
 
     files = tuple(f"--{dialect.config_file_kind}" for dialect in DIALECTS.values())
@@ -45,21 +47,47 @@ def global_options(*, hidden: bool) -> list[click.Option]:
         option("--cluster", metavar="NAME", help="Cluster of the configuration instead of the context's."),
         option("--user", metavar="NAME", help="User of the configuration instead of the context's."),
         option("--token", help="Bearer token instead of the configured credentials."),
-        option("--client-certificate", "certificate", metavar="FILE", help="Client certificate instead of the configured one."),
+        option(
+            "--client-certificate",
+            "certificate",
+            metavar="FILE",
+            help="Client certificate instead of the configured one.",
+        ),
         option("--client-key", "key", metavar="FILE", help="Key of --client-certificate."),
-        option("--certificate-authority", "authority", metavar="FILE", help="CA certificates (PEM) that verify the server's certificate."),
-        option("--tls-server-name", "server_name", metavar="NAME", help="Name that the server's certificate must have."),
+        option(
+            "--certificate-authority",
+            "authority",
+            metavar="FILE",
+            help="CA certificates (PEM) that verify the server's certificate.",
+        ),
+        option(
+            "--tls-server-name", "server_name", metavar="NAME", help="Name that the server's certificate must have."
+        ),
         option("--as", "as_user", metavar="USER", help="Impersonate a user."),
         option("--as-group", "as_groups", metavar="GROUP", multiple=True, help="Impersonate a group; may be repeated."),
         option("--as-uid", metavar="UID", help="Impersonate a user with this uid."),
         option(
-            "--insecure-skip-tls-verify", "insecure", is_flag=True, help="Do not verify the server's certificate. Insecure."
+            "--insecure-skip-tls-verify",
+            "insecure",
+            is_flag=True,
+            help="Do not verify the server's certificate. Insecure.",
         ),
         option("--request-timeout", type=DURATION, help="Maximum wait for a response; default 30s."),
-        option("--username", default="", help="User name for basic authentication instead of the configured credentials."),
+        option(
+            "--username", default="", help="User name for basic authentication instead of the configured credentials."
+        ),
         option("--password", default="", help="Password for basic authentication."),
-        option("-v", "--v", "verbosity", type=int, default=0, help="6 prints every request and its status, 8 their bodies as well."),
-        option("--cache-dir", metavar="DIR", help="Folder of discovery documents, kept for ten minutes; '' keeps none."),
+        option(
+            "-v",
+            "--v",
+            "verbosity",
+            type=int,
+            default=0,
+            help="6 prints every request and its status, 8 their bodies as well.",
+        ),
+        option(
+            "--cache-dir", metavar="DIR", help="Folder of discovery documents, kept for ten minutes; '' keeps none."
+        ),
         option("--warnings-as-errors", is_flag=True, help="A warning of the server is an error."),
     ]
 
@@ -70,8 +98,18 @@ _BOOLEANS = {"true": True, "1": True, "t": True, "false": False, "0": False, "f"
 def _with_boolean_values(command: click.Command, words: list[str]) -> list[str]:
     """Arguments with ``--flag=true`` and ``--flag=false`` of boolean flags, and ``-f=value``, converted to click's form. The last
     value of a boolean flag counts."""
-    valued = {name for option in command.params if isinstance(option, click.Option) and not option.is_flag for name in option.opts}
-    switches = {name: option for option in command.params if isinstance(option, click.Option) and option.is_bool_flag for name in option.opts}
+    valued = {
+        name
+        for option in command.params
+        if isinstance(option, click.Option) and not option.is_flag
+        for name in option.opts
+    }
+    switches = {
+        name: option
+        for option in command.params
+        if isinstance(option, click.Option) and option.is_bool_flag
+        for name in option.opts
+    }
     out: list[str] = []
     for at, word in enumerate(words):
         if word == "--":
@@ -117,9 +155,7 @@ ALIASES = {
     "node": "nodes", "po": "pods", "pod": "pods",
 }  # fmt: skip
 #: Commands that users of similar programs look for, and what does the same here.
-_INSTEAD = {
-    "alpha": "there are no alpha commands",
-}
+_INSTEAD = {"alpha": "there are no alpha commands"}
 
 
 class Group(click.Group):
@@ -148,7 +184,9 @@ class Group(click.Group):
                 _run_plugin(ctx, args)
             advice = _INSTEAD.get(args[0]) if ctx.parent is None else None
             where = "" if ctx.parent is None else f" {ctx.command_path.partition(' ')[2]}"
-            raise CommandError(f"no command {f'{where} {args[0]}'.strip()!r}: {advice or '--help lists the commands'}") from None
+            raise CommandError(
+                f"no command {f'{where} {args[0]}'.strip()!r}: {advice or '--help lists the commands'}"
+            ) from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted({*super().list_commands(ctx), *self._elsewhere()})

@@ -71,8 +71,22 @@ def put_files(parameters: MutableMapping[str, Any]) -> None:
 
 
 files_option: Callable[[F], F] = stacked(
-    click.option("-f", "--filename", "files", multiple=True, metavar="FILE", help="File, folder or URL with objects; - is standard input."),
-    click.option("-k", "--kustomize", "kustomization", default="", metavar="DIR", help="Objects that kustomize builds from a folder or URL."),
+    click.option(
+        "-f",
+        "--filename",
+        "files",
+        multiple=True,
+        metavar="FILE",
+        help="File, folder or URL with objects; - is standard input.",
+    ),
+    click.option(
+        "-k",
+        "--kustomize",
+        "kustomization",
+        default="",
+        metavar="DIR",
+        help="Objects that kustomize builds from a folder or URL.",
+    ),
     click.option("-R", "--recursive", is_flag=True, help="Include subfolders."),
 )
 dry_run_option: Callable[[F], F] = click.option(

@@ -69,7 +69,9 @@ def _fail_unexpectedly(error: Exception, session: Session) -> int:
     """Say in one line what no command foresaw, mostly a response of a shape that no server gives; all of it with -v=8."""
     if session.flags.verbosity >= _ALL:
         traceback.print_exception(error)
-    return _fail(f"unexpected answer of the server, or a fault of this program: {type(error).__name__}: {str(error)[:200]}: see it with -v=8")
+    return _fail(
+        f"unexpected answer of the server, or a fault of this program: {type(error).__name__}: {str(error)[:200]}: see it with -v=8"
+    )
 
 
 def _fail(*messages: str, status: int = 1) -> int:

@@ -37,7 +37,9 @@ _PARTS: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|([,{\[])', re.S)
 def too_many(limit: int = MAX_VALUES) -> ApiError:
     """ApiError 413 for more values than `limit`: that of bodies, or that of objects."""
     what = "body" if limit == MAX_VALUES else "object"
-    return ApiError(413, "RequestEntityTooLarge", f"Request entity too large: the {what} holds more than {limit} values")
+    return ApiError(
+        413, "RequestEntityTooLarge", f"Request entity too large: the {what} holds more than {limit} values"
+    )
 
 
 def too_large(size: int) -> ApiError:
@@ -68,7 +70,9 @@ class Growth(local):
         if self.bytes < 0:
             raise too_large(MAX_ADDED - self.bytes)
         if self.values < 0:
-            raise ApiError(413, "RequestEntityTooLarge", f"Request entity too large: defaults add more than {MAX_VALUES} values")
+            raise ApiError(
+                413, "RequestEntityTooLarge", f"Request entity too large: defaults add more than {MAX_VALUES} values"
+            )
 
 
 #: Shared: defaulting is synchronous, so that each thread has one object at a time.

@@ -206,7 +206,9 @@ class Catalog:
         except KeyError:
             return resource.type
 
-    def adding(self, resources: Iterable[Resource], *, without: Callable[[Resource], bool] = lambda r: False) -> Catalog:
+    def adding(
+        self, resources: Iterable[Resource], *, without: Callable[[Resource], bool] = lambda r: False
+    ) -> Catalog:
         """A new catalog with `resources` added, and without the resources for which `without` is true.
 
         Groups and versions are updated: a new group is appended, its versions are sorted by `version_priority`.
@@ -253,7 +255,7 @@ def version_priority(version: str) -> tuple[int, int, int, str]:
         if digits:
             major, tail = rest[:digits], rest[digits:]
             word = tail.rstrip("0123456789")
-            minor = tail[len(word):]
+            minor = tail[len(word) :]
             if word in stages and bool(word) == bool(minor):
                 return stages[word], -integer(major), -integer(minor or "0"), ""
     return 3, 0, 0, version
@@ -342,7 +344,9 @@ def find_row(types: TypeTable, package: str, kind: str) -> KindRow | None:
         module = types.module(package)
     except KeyError:
         return None
-    found: Row | None = next((row for row in (*module.RESOURCES, *getattr(module, "LATER", ())) if row.kind == kind), None)
+    found: Row | None = next(
+        (row for row in (*module.RESOURCES, *getattr(module, "LATER", ())) if row.kind == kind), None
+    )
     return None if found is None else _in_version(types, found)
 
 

@@ -24,7 +24,22 @@ from typing import Any, Final
 from orchd.dialect import Dialect
 
 SCALARS: Final = frozenset(
-    ["string", "bool", "bytes", "int32", "int64", "uint32", "uint64", "number", "quantity", "int-or-string", "time", "microtime", "duration", "int64ns"]
+    [
+        "string",
+        "bool",
+        "bytes",
+        "int32",
+        "int64",
+        "uint32",
+        "uint64",
+        "number",
+        "quantity",
+        "int-or-string",
+        "time",
+        "microtime",
+        "duration",
+        "int64ns",
+    ]
 )
 OPAQUE: Final = frozenset(("any", "raw", "fieldsv1"))
 
@@ -169,10 +184,18 @@ class Type:
     def with_semantics(self, **changes: Any) -> Type:
         """A copy with other merge or list semantics, for fields that override those of their type."""
         keep: dict[str, Any] = {
-            "name": self.name, "element": self.element_, "list_type": self.list_type, "list_keys": self.list_keys,
-            "atomic": self.atomic, "merge_strategies": self.merge_strategies, "merge_key": self.merge_key,
-            "enum": self.enum, "constraints": self.constraints, "nullable": self.nullable,
-            "preserve_unknown": self.preserve_unknown, "embedded_resource": self.embedded_resource,
+            "name": self.name,
+            "element": self.element_,
+            "list_type": self.list_type,
+            "list_keys": self.list_keys,
+            "atomic": self.atomic,
+            "merge_strategies": self.merge_strategies,
+            "merge_key": self.merge_key,
+            "enum": self.enum,
+            "constraints": self.constraints,
+            "nullable": self.nullable,
+            "preserve_unknown": self.preserve_unknown,
+            "embedded_resource": self.embedded_resource,
             "definition": self.definition,
         }
         keep.update(changes)

@@ -20,8 +20,18 @@ ALL_VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patc
 UNSUPPORTED_FIELD: Final = "field label not supported: {name}"
 #: Members of metadata that clients can set, and that the server maintains.
 ALL_METADATA: Final = (
-    "name", "generateName", "namespace", "uid", "generation", "creationTimestamp", "deletionTimestamp",
-    "deletionGracePeriodSeconds", "labels", "annotations", "finalizers", "ownerReferences",
+    "name",
+    "generateName",
+    "namespace",
+    "uid",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "labels",
+    "annotations",
+    "finalizers",
+    "ownerReferences",
 )
 _FUNCTIONS: Final = "orchd.kinds.objects."
 
@@ -253,7 +263,9 @@ _OF_ONE_VERSION: Final[Mapping[str, Any]] = {"deprecated": None, "conversion": N
 def in_version(row: KindRow, version: VersionRow) -> KindRow:
     """The row of a kind in another version."""
     own = {each.name: getattr(version, each.name) for each in fields(version)}
-    changes = {name: value for name, value in own.items() if name not in ("kind", "of", "subresources") and value is not None}
+    changes = {
+        name: value for name, value in own.items() if name not in ("kind", "of", "subresources") and value is not None
+    }
     subresources = {sub.name: sub for sub in (*row.subresources, *version.subresources)}
     return replace(row, **{**_OF_ONE_VERSION, **changes, "subresources": tuple(subresources.values())})
 

@@ -17,7 +17,9 @@ from orchd.kinds.shorttexts import remember_short
 _RFC3339: Final = "2006-01-02T15:04:05Z07:00"
 _RFC3339_MICRO: Final = "2006-01-02T15:04:05.000000Z07:00"
 #: The year 0, which the parser rejects, is none of them.
-_PLAIN_TIME = re.compile(r"(?!0000)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ\Z", re.ASCII)
+_PLAIN_TIME = re.compile(
+    r"(?!0000)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ\Z", re.ASCII
+)
 _PLAIN_MICRO = re.compile(
     r"(?!0000)\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{6}Z\Z", re.ASCII
 )
@@ -136,7 +138,11 @@ class _TimeReader:
         offset = self.zone()
         if self.rest:
             raise TimeError(f"parsing time {_quote(self.text)}: extra text: {_quote(self.rest)}")
-        if not 1 <= day <= (monthrange(max(year, 1), month)[1] if year else 29 if month == 2 else monthrange(4, month)[1]):
+        if (
+            not 1
+            <= day
+            <= (monthrange(max(year, 1), month)[1] if year else 29 if month == 2 else monthrange(4, month)[1])
+        ):
             raise self.out_of_range("day")
         try:
             moment = datetime(year, month, day, hour, minute, second, fraction, UTC)

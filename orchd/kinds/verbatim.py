@@ -38,7 +38,7 @@ def member_text(document: bytes, name: str) -> bytes:
         elif text in b"}]":
             depth -= 1
             if depth == 0 and start:
-                return document[start:token.start()].strip().translate(_BLANKS)
+                return document[start : token.start()].strip().translate(_BLANKS)
         elif depth == 1:
             if text == b":":
                 at_key = False
@@ -46,7 +46,7 @@ def member_text(document: bytes, name: str) -> bytes:
                     start = token.end()
             elif text == b",":
                 if start:
-                    return document[start:token.start()].strip().translate(_BLANKS)
+                    return document[start : token.start()].strip().translate(_BLANKS)
                 at_key = True
             elif at_key:
                 key = text

@@ -25,7 +25,9 @@ EXEC_VERSIONS: Final = ("v1", "v1beta1")
 _MODES: Final = ("Never", "IfAvailable", "Always")
 _PROXY_SCHEMES: Final = ("http", "https")
 #: Members of a file; and by its lists, the member of an item that has the settings, and their names.
-_NAMES: Final = frozenset(("apiVersion", "kind", "preferences", "clusters", "users", "contexts", "current-context", "extensions"))
+_NAMES: Final = frozenset(
+    ("apiVersion", "kind", "preferences", "clusters", "users", "contexts", "current-context", "extensions")
+)
 _INNER_NAMES: Final = {
     "clusters": ("cluster", frozenset((
         "server", "tls-server-name", "insecure-skip-tls-verify", "certificate-authority", "certificate-authority-data",
@@ -154,7 +156,9 @@ def parse(text: str, *, folder: Path | None = None, context: str = "", server: s
     return select(_document(text), folder=folder, context=context, server=server)
 
 
-def select(document: dict[str, Any], *, folder: Path | None = None, context: str = "", server: str = "") -> ClientConfig:
+def select(
+    document: dict[str, Any], *, folder: Path | None = None, context: str = "", server: str = ""
+) -> ClientConfig:
     """`parse` for the data of a file."""
     name = context or document.get("current-context") or ""
     chosen = _find(document, "contexts", "context", name)

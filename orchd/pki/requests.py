@@ -80,7 +80,12 @@ def check_node_client(request: x509.CertificateSigningRequest, usages: Collectio
     """Raise RequestError unless this is a request for the client certificate of a node."""
     _check_organization(request)
     names = alternatives(request)
-    for kind, word in ((x509.DNSName, "DNS"), (x509.RFC822Name, "Email"), (x509.IPAddress, "IP"), (x509.UniformResourceIdentifier, "URI")):
+    for kind, word in (
+        (x509.DNSName, "DNS"),
+        (x509.RFC822Name, "Email"),
+        (x509.IPAddress, "IP"),
+        (x509.UniformResourceIdentifier, "URI"),
+    ):
         if any(isinstance(name, kind) for name in names):
             raise RequestError(f"{word} subjectAltNames are not allowed")
     _check_node_name(request)

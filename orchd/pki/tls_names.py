@@ -1,5 +1,4 @@
-"""Names of TLS versions and cipher suites in flags (IANA names), and the TLS library's names for them.
-"""
+"""Names of TLS versions and cipher suites in flags (IANA names), and the TLS library's names for them."""
 
 from typing import Final
 

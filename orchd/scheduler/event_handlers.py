@@ -89,7 +89,9 @@ class EventHandlers:
     def stop(self) -> None:
         self._listening = False
 
-    def _listener_for(self, plural: str, word: str, wanted: Action) -> Callable[[str, Object | None, Object | None], None]:
+    def _listener_for(
+        self, plural: str, word: str, wanted: Action
+    ) -> Callable[[str, Object | None, Object | None], None]:
         def listener(kind: str, old: Object | None, new: Object | None) -> None:
             action, suffix = _WORDS[kind]
             if not self._listening or not action & wanted:

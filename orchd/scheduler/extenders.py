@@ -42,7 +42,12 @@ class HttpExtender:
     """An extender that is called over HTTP. `nodes` and `pods` are the informers of the objects in requests."""
 
     def __init__(
-        self, config: ExtenderConfig, connection: ExtenderConnection, nodes: IInformer, pods: IInformer, snapshot: ISnapshot
+        self,
+        config: ExtenderConfig,
+        connection: ExtenderConnection,
+        nodes: IInformer,
+        pods: IInformer,
+        snapshot: ISnapshot,
     ) -> None:
         self._config = config
         self._connection = connection
@@ -73,7 +78,9 @@ class HttpExtender:
             return ExtenderVerdict(nodes, {}, {})
         answer = await self._ask(self._config.filter_verb, self._arguments(pod, nodes), "v1.ExtenderFilterResult")
         return ExtenderVerdict(
-            self._remaining(answer, nodes), _reasons(answer, "FailedNodes"), _reasons(answer, "FailedAndUnresolvableNodes")
+            self._remaining(answer, nodes),
+            _reasons(answer, "FailedNodes"),
+            _reasons(answer, "FailedAndUnresolvableNodes"),
         )
 
     def _remaining(self, answer: Mapping[str, Any], nodes: Sequence[str]) -> list[str]:
@@ -110,7 +117,11 @@ class HttpExtender:
         if self._config.node_cache_capable:
             return {"Pod": pod, "Nodes": None, "NodeNames": list(nodes)}
         found = (self._nodes.get("", name) for name in nodes)
-        return {"Pod": pod, "Nodes": {"metadata": {}, "items": [each for each in found if each is not None]}, "NodeNames": None}
+        return {
+            "Pod": pod,
+            "Nodes": {"metadata": {}, "items": [each for each in found if each is not None]},
+            "NodeNames": None,
+        }
 
     # -- preemption
 
@@ -149,7 +160,9 @@ class HttpExtender:
         for each in _member(answered, "Pods", list) or ():
             uid = (_member(each, "UID", str) or "") if isinstance(each, dict) else ""
             if uid not in by_uid:
-                claim = f"claims to preempt pod (UID: &{{{uid}}}) on node: {node}, but the pod is not found on that node"
+                claim = (
+                    f"claims to preempt pod (UID: &{{{uid}}}) on node: {node}, but the pod is not found on that node"
+                )
                 raise ExtenderError(f"extender: {self.name} {claim}")
             pods.append(by_uid[uid])
         return ExtenderVictims(pods, _member(answered, "NumPDBViolations", int) or 0)

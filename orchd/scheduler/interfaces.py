@@ -263,7 +263,9 @@ class IHandle(Interface):
     dialect: Dialect = Attribute("Names of the API dialect.")
     profile: str = Attribute("The scheduler name of the profile.")
     client: IClient = Attribute("Writes as the scheduler's user.")
-    informers: IInformers = Attribute("Shared informers; those requested while plugins are created are synced before scheduling.")
+    informers: IInformers = Attribute(
+        "Shared informers; those requested while plugins are created are synced before scheduling."
+    )
     snapshot: Snapshot = Attribute("An ISnapshot; built-in plugins also use its other columns.")
     recorder: IEventRecorder = Attribute("Records Events as the profile's scheduler.")
     clock: IReactorTime = Attribute("Monotonic; for delays.")

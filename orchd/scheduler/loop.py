@@ -125,7 +125,9 @@ class SchedulingLoop:
             return
         await self._place(lane, queued, pod, state, decision, started)
 
-    async def _handle_unfit(self, lane: ProfileLane, queued: QueuedPod, pod: Pod, state: CycleState, unfit: UnfitError) -> None:
+    async def _handle_unfit(
+        self, lane: ProfileLane, queued: QueuedPod, pod: Pod, state: CycleState, unfit: UnfitError
+    ) -> None:
         """No node passed: run post-filter plugins (preemption), then queue the pod again."""
         refusals = unfit.refusals
         nominated: str | None = None
@@ -134,7 +136,9 @@ class SchedulingLoop:
             started = self._metrics.now()
             nominated = await plugin.post_filter(state, pod, refusals)
             if state.timed:
-                self._metrics.observe_plugin("PostFilter", plugin.name, started, None if nominated else unschedulable(""))
+                self._metrics.observe_plugin(
+                    "PostFilter", plugin.name, started, None if nominated else unschedulable("")
+                )
             if nominated:
                 break
         status = "Success" if nominated else Code.UNSCHEDULABLE.label
@@ -185,18 +189,24 @@ class SchedulingLoop:
             self._metrics.observe_extension_point("Reserve", lane.profile.name, reserving)
             permitting = self._metrics.now()
             holders = lane.binder.permit(state, assumed, decision.node)
-            self._metrics.observe_extension_point("Permit", lane.profile.name, permitting, (Code.WAIT if holders else Code.SUCCESS).label)
+            self._metrics.observe_extension_point(
+                "Permit", lane.profile.name, permitting, (Code.WAIT if holders else Code.SUCCESS).label
+            )
         except BindError as error:
             await self._undo(lane, queued, assumed, state, error, started)
             return
         self._history.add(pod, decision)
         await self._slots.acquire()
-        self._background.add(
-            self._bind(lane, queued, assumed, state, holders, started), f"binding of pod {pod.key}"
-        )
+        self._background.add(self._bind(lane, queued, assumed, state, holders, started), f"binding of pod {pod.key}")
 
     async def _bind(
-        self, lane: ProfileLane, queued: QueuedPod, pod: Pod, state: CycleState, holders: dict[str, float], started: float
+        self,
+        lane: ProfileLane,
+        queued: QueuedPod,
+        pod: Pod,
+        state: CycleState,
+        holders: dict[str, float],
+        started: float,
     ) -> None:
         slot_held = True
         if holders:
@@ -230,5 +240,7 @@ class SchedulingLoop:
         if error.at_binding:
             # Before the pod is queued again, so that it too is retried as soon as its back-off ends.
             self._queue.move(POD_DELETED)
-        self._metrics.observe_failed_attempt(lane.profile.name, started, "unschedulable" if error.reason == UNSCHEDULABLE else "error")
+        self._metrics.observe_failed_attempt(
+            lane.profile.name, started, "unschedulable" if error.reason == UNSCHEDULABLE else "error"
+        )
         await self._requeue(lane, queued, queued.pod, str(error), error.reason, nominated="")

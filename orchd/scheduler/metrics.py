@@ -37,7 +37,9 @@ class SchedulerMetrics:
         #: Bindings in flight.
         self.bindings_in_flight = 0
         self.preemption_attempts = Counter("scheduler_preemption_attempts_total", "Preemption attempts.")
-        self._attempts = Counter("scheduler_schedule_attempts_total", "Attempts to schedule pods.", ("profile", "result"))
+        self._attempts = Counter(
+            "scheduler_schedule_attempts_total", "Attempts to schedule pods.", ("profile", "result")
+        )
         self._attempt = Distribution(
             "scheduler_scheduling_attempt_duration_seconds",
             "Duration of a scheduling attempt, from the decision to the binding, in seconds.", _SECONDS,
@@ -58,9 +60,7 @@ class SchedulerMetrics:
             "scheduler_pod_scheduling_duration_seconds",
             "Time from a pod's first arrival in the queue to its binding.", _LONG, ("attempts",),
         )  # fmt: skip
-        self.victims = Distribution(
-            "scheduler_preemption_victims", "Preempted pods per preemption.", _VICTIMS
-        )
+        self.victims = Distribution("scheduler_preemption_victims", "Preempted pods per preemption.", _VICTIMS)
         self.points = Distribution(
             "scheduler_framework_extension_point_duration_seconds",
             "Duration of all plugins of an extension point in seconds.", _doubling(0.0001, 12),
@@ -74,7 +74,9 @@ class SchedulerMetrics:
         #: Scheduling cycles since the start.
         self.cycles = 0
         self.permit_waits = Distribution(
-            "scheduler_permit_wait_duration_seconds", "Time that pods waited for permit plugins, in seconds.", _SECONDS,
+            "scheduler_permit_wait_duration_seconds",
+            "Time that pods waited for permit plugins, in seconds.",
+            _SECONDS,
             ("result",),
         )
         work = ObservedGauge(

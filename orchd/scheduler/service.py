@@ -124,7 +124,10 @@ class Scheduler:
             each.scheduler_name: self._lane(each) for each in expand_all(configuration, _implemented(self._factories))
         }
         self.queue = self._make_queue()
-        self.instruments: tuple[Instrument, ...] = (*self.metrics.instruments, *queue_instruments(self.queue, self.sizes))
+        self.instruments: tuple[Instrument, ...] = (
+            *self.metrics.instruments,
+            *queue_instruments(self.queue, self.sizes),
+        )
         self.event_handlers = EventHandlers(
             informers,
             dialect,
@@ -224,7 +227,11 @@ class Scheduler:
             try:
                 await within(start(informer.wait_delivered()), _SYNC_TIMEOUT, self._environment.clock)
             except TimeoutError:
-                self.log.warn("{plural} not synced after {seconds:g} s: scheduling without them", plural=ref.plural, seconds=_SYNC_TIMEOUT)
+                self.log.warn(
+                    "{plural} not synced after {seconds:g} s: scheduling without them",
+                    plural=ref.plural,
+                    seconds=_SYNC_TIMEOUT,
+                )
 
     async def stop(self) -> None:
         """Stop taking pods, then wait for bindings in flight."""

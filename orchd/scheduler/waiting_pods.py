@@ -39,8 +39,11 @@ class WaitingPod:
         if self._outcome.called:
             return
         self._clear()
-        refused = unschedulable(f'rejected while waiting on permit: {message}' if message != "timeout" else
-                                f'rejected due to timeout after waiting on permit at plugin {plugin}')
+        refused = unschedulable(
+            f"rejected while waiting on permit: {message}"
+            if message != "timeout"
+            else f"rejected due to timeout after waiting on permit at plugin {plugin}"
+        )
         self._outcome.callback(Status(refused.code, refused.reasons, plugin))
 
     async def wait(self) -> Status | None:

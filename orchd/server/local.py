@@ -72,13 +72,17 @@ class LocalClient(Methods):
     clients of a process, keeps callers that ask, or are answered, together from doing so in one reactor turn."""
 
     def __init__(
-        self, pipeline: IPipeline, user: User, *, agent: str, clock: Callable[[], float], turns: TurnBudget | None = None
+        self,
+        pipeline: IPipeline,
+        user: User,
+        *,
+        agent: str,
+        clock: Callable[[], float],
+        turns: TurnBudget | None = None,
     ) -> None:
         self._pipeline = pipeline
         self._user = user
-        self._headers = {
-            "user-agent": (agent,), "accept": ("application/json",), "content-type": ("application/json",)
-        }
+        self._headers = {"user-agent": (agent,), "accept": ("application/json",), "content-type": ("application/json",)}
         self._clock = clock
         self._turns = turns
 

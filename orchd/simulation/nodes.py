@@ -38,7 +38,9 @@ class NodeForms:
     def surplus(self, node: Object) -> bool:
         """True if an earlier simulation with more nodes registered this node."""
         metadata = node["metadata"]
-        return (metadata.get("labels") or {}).get(LABEL) == "true" and self._number(metadata["name"]) >= self._settings.nodes
+        return (metadata.get("labels") or {}).get(LABEL) == "true" and self._number(
+            metadata["name"]
+        ) >= self._settings.nodes
 
     @staticmethod
     def _number(name: str) -> int:
@@ -82,7 +84,8 @@ class NodeForms:
             # The capacity was set by the client that registered the node.
             capacity = old["capacity"]
         addresses = old.get("addresses") or [
-            {"type": "InternalIP", "address": address}, {"type": "Hostname", "address": name},
+            {"type": "InternalIP", "address": address},
+            {"type": "Hostname", "address": name},
         ]
         return {
             **old,

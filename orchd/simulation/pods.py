@@ -29,9 +29,7 @@ class Step:
     due: float | None = None
 
 
-def advance(
-    pod: Object, behaviour: PodBehaviour | str, *, host: str, addresses: Sequence[str], now: float
-) -> Step:
+def advance(pod: Object, behaviour: PodBehaviour | str, *, host: str, addresses: Sequence[str], now: float) -> Step:
     """The next step of a pod that is bound to a simulated node with the address `host`. A text instead of the behavior is
     the reason why the pod cannot start."""
     metadata, old = pod["metadata"], fields.status(pod)
@@ -107,8 +105,12 @@ def _running(pod: Object, behaviour: PodBehaviour | str, host: str, addresses: S
 
 
 def _container(
-    pod: Object, container: Mapping[str, Any], old: Mapping[str, Any] | None, behaviour: PodBehaviour | str,
-    begin: float, now: float,
+    pod: Object,
+    container: Mapping[str, Any],
+    old: Mapping[str, Any] | None,
+    behaviour: PodBehaviour | str,
+    begin: float,
+    now: float,
 ) -> tuple[Status, float | None]:
     """The status of a container, and the time of its next change."""
     if isinstance(behaviour, str):
@@ -268,7 +270,9 @@ def _conditions(pod: Object, status: Mapping[str, Any], now: float, *, initializ
     closed = [gate for gate in gates if (old.get(gate) or {}).get("status") != "True"]
     ready_why = why
     if not why and closed:
-        lacking = "; ".join(f'corresponding condition of pod readiness gate "{gate}" does not exist.' for gate in closed)
+        lacking = "; ".join(
+            f'corresponding condition of pod readiness gate "{gate}" does not exist.' for gate in closed
+        )
         ready_why = {"reason": "ReadinessGatesNotReady", "message": lacking}
     initial: dict[str, str] = {}
     if not initialized:
@@ -287,7 +291,13 @@ def _conditions(pod: Object, status: Mapping[str, Any], now: float, *, initializ
         truth, before = "True" if value else "False", old.get(type_)
         since = before.get("lastTransitionTime") if before and before.get("status") == truth else None
         out.append(
-            {"type": type_, "status": truth, "lastProbeTime": None, "lastTransitionTime": since or timestamp(now), **reason}
+            {
+                "type": type_,
+                "status": truth,
+                "lastProbeTime": None,
+                "lastTransitionTime": since or timestamp(now),
+                **reason,
+            }
         )
     own = {c["type"] for c in out}
     # Conditions of other writers are taken from `status`, which may be newer than the pod.

@@ -67,7 +67,9 @@ class Simulator:
         self._pods.add_index(_BY_NODE, _bound)
         self._simulated: set[str] = set()
         self._node_loop: ControlLoop[str] = ControlLoop("simulated-nodes", clock, self._report_node, workers=4)
-        self._pod_loop: ControlLoop[Key] = ControlLoop("simulated-pods", clock, self._report_pod, workers=16, refill=self._refill)
+        self._pod_loop: ControlLoop[Key] = ControlLoop(
+            "simulated-pods", clock, self._report_pod, workers=16, refill=self._refill
+        )
 
     async def start(self) -> None:
         """Start; the nodes are registered in the background."""
@@ -180,7 +182,11 @@ class Simulator:
 
     @staticmethod
     def _stale(status: dict[str, Any], now: float) -> bool:
-        times = [seconds_of(c.get("lastHeartbeatTime")) or 0.0 for c in status.get("conditions") or () if c["type"] == "Ready"]
+        times = [
+            seconds_of(c.get("lastHeartbeatTime")) or 0.0
+            for c in status.get("conditions") or ()
+            if c["type"] == "Ready"
+        ]
         return not times or now - times[0] >= _REPORT
 
     # -- pods

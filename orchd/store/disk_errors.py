@@ -19,7 +19,11 @@ def reason(path: str, error: BaseException) -> str:
     """The text of an error of SQLite or the system at the database `path`, with the state of the disk. Reads from the disk."""
     state = _disk_state(path)
     if is_malformed(error):
-        return f"the disk failed: {state}" if state else f"{error}, or the disk failed before: orchd-store check says which"
+        return (
+            f"the disk failed: {state}"
+            if state
+            else f"{error}, or the disk failed before: orchd-store check says which"
+        )
     return f"{error} ({state})" if state and state not in str(error) else str(error)
 
 

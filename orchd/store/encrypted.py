@@ -274,7 +274,11 @@ class EncryptedStore:
         """
         stale: list[KeyValue] = []
         for prefix, rule in self._rules:
-            stale += [item async for item in _each(self.inner, prefix) if item.value.__class__ is not DamagedValue and rule.stale(item.value)]
+            stale += [
+                item
+                async for item in _each(self.inner, prefix)
+                if item.value.__class__ is not DamagedValue and rule.stale(item.value)
+            ]
         done = 0
         for item in stale:
             try:
@@ -326,9 +330,7 @@ class SharedEncryptedStore(EncryptedStore):
         ttl: int | None = None,
     ) -> int:  # fmt: skip
         sealed = None if value is None else self._seal(key, value)
-        return await self._guard(
-            self.inner.write(key, sealed, expected=expected, take=take, leave=leave, ttl=ttl)
-        )
+        return await self._guard(self.inner.write(key, sealed, expected=expected, take=take, leave=leave, ttl=ttl))
 
     async def free(self, claimed: ClaimedError) -> None:
         await self.inner.free(claimed)

@@ -135,7 +135,9 @@ class Rule:
     def open(self, data: bytes, key: str) -> bytes:
         """Raises DecryptionError naming the missing key; the message contains no part of the value."""
         sealed = data.startswith(self._mark)
-        error = DecryptionError("no key of the configuration has its name" if sealed else "it is in clear, without provider identity")
+        error = DecryptionError(
+            "no key of the configuration has its name" if sealed else "it is in clear, without provider identity"
+        )
         for sealer in self._sealers:
             prefix = sealer.prefix
             if bool(prefix) == sealed and data.startswith(prefix):

@@ -1,12 +1,12 @@
 """The file of --encryption-provider-config: which resources are sealed with which keys.
 
-    apiVersion: apiserver.config.{abbr}.io/v1
-    kind: EncryptionConfiguration
-    resources:
-    - resources: [secrets]
-      providers:
-      - aesgcm: {keys: [{name: key1, secret: <base64 of 16, 24 or 32 bytes>}]}
-      - identity: {}
+apiVersion: apiserver.config.{abbr}.io/v1
+kind: EncryptionConfiguration
+resources:
+- resources: [secrets]
+  providers:
+  - aesgcm: {keys: [{name: key1, secret: <base64 of 16, 24 or 32 bytes>}]}
+  - identity: {}
 """
 
 from __future__ import annotations

@@ -139,7 +139,7 @@ class IStore(Interface):
     exclusive: bool = Attribute("Only this process writes, so that `revision` is always the newest one there is.")
 
     def healthy() -> str:
-        """"" while reads and writes are served, else the reason, for readiness checks."""
+        """ "" while reads and writes are served, else the reason, for readiness checks."""
 
     def start() -> Deferred[None]:
         """Open. Fires when reads and writes are served; fails with a StoreError that names the remedy."""
@@ -192,7 +192,12 @@ class ISharedStore(IStore):
     one key; they are taken and released in the same transaction as the write that they belong to."""
 
     async def write(
-        key: str, value: bytes | None, *, expected: int, take: Collection[str], leave: Collection[str],
+        key: str,
+        value: bytes | None,
+        *,
+        expected: int,
+        take: Collection[str],
+        leave: Collection[str],
         ttl: int | None = None,
     ) -> int:
         """As `create` (`expected` 0), `update` or `delete` (`value` None). In the same transaction the key takes the

@@ -30,5 +30,3 @@ def span(keys: SortedList, low: str, high: str | None) -> tuple[int, int]:
     """First and end position of the keys from `low` on and before `high` (None: no bound)."""
     first = keys.bisect_left(low) if low else 0
     return first, len(keys) if high is None else max(first, keys.bisect_left(high))
-
-

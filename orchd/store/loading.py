@@ -46,7 +46,9 @@ def read_header(connection: sqlite3.Connection, path: str) -> Header:
     if mark != schema.APPLICATION_ID:
         if not by_tables:
             raise ForeignFileError(path)
-        raise StoreDamagedError(path, f"its header has the application id {mark:#x} instead of {schema.APPLICATION_ID:#x}")
+        raise StoreDamagedError(
+            path, f"its header has the application id {mark:#x} instead of {schema.APPLICATION_ID:#x}"
+        )
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > schema.SCHEMA_VERSION:
         raise NewerSchemaError(path, version, schema.SCHEMA_VERSION)
@@ -88,7 +90,15 @@ class Loading:
         self.revision = 0
 
     def take(
-        self, revision: int, key: str, created: int, prev: int, deleted: int, expires: float, value: bytes, total: int | None
+        self,
+        revision: int,
+        key: str,
+        created: int,
+        prev: int,
+        deleted: int,
+        expires: float,
+        value: bytes,
+        total: int | None,
     ) -> None:
         verdict = verify(revision, key, created, prev, deleted, expires, value, total)
         self.revision = revision

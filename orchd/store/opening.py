@@ -54,7 +54,9 @@ def open_store(path: str, dialect_name: str, *, lock: FileLock, check_seconds: f
             if error.sqlite_errorcode & 0xFF not in _NO_WRITING:
                 raise
             return Found(connection=None, loaded=loaded, compacted=header.compacted, trouble=str(error))
-        return Found(connection=connection, loaded=loaded, compacted=header.compacted, trouble=_try_to_write(connection))
+        return Found(
+            connection=connection, loaded=loaded, compacted=header.compacted, trouble=_try_to_write(connection)
+        )
     except (sqlite3.OperationalError, OSError) as error:
         raise UnavailableError(f"cannot open the store {path}: {reason(path, error)}") from error
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
@@ -85,7 +87,10 @@ def refuse_other_dialect(path: str, dialect_name: str) -> None:
     it."""
     if not os.path.exists(path):
         return
-    with suppress(sqlite3.Error, StoreDamagedError, ForeignFileError, NewerSchemaError), closing(connect(path, read_only=True)) as connection:
+    with (
+        suppress(sqlite3.Error, StoreDamagedError, ForeignFileError, NewerSchemaError),
+        closing(connect(path, read_only=True)) as connection,
+    ):
         check_dialect(read_header(connection, path), path, dialect_name)
 
 
@@ -108,7 +113,9 @@ def examine(
             check_dialect(header, path, dialect_name)
         lost = 0 if in_use or exclusive else lost_commits(path)
         if lost:
-            raise StoreDamagedError(path, f"its journal {path}-wal is garbled before its end, {lost} or more commits are lost")
+            raise StoreDamagedError(
+                path, f"its journal {path}-wal is garbled before its end, {lost} or more commits are lost"
+            )
         check(connection, path, check_seconds)
         loaded = load(connection, header, path)
     finally:

@@ -137,7 +137,9 @@ def past_events(
     return events, events[-1].revision if len(events) == _PIECE_EVENTS else upto
 
 
-def values_before(connection: sqlite3.Connection, low: str, high: str | None, revision: int, upto: int) -> list[KeyValue]:
+def values_before(
+    connection: sqlite3.Connection, low: str, high: str | None, revision: int, upto: int
+) -> list[KeyValue]:
     """The values at `revision` of the keys in a range that were written between it and `upto`."""
     return [
         KeyValue(key, check_value(value, total), at, created)

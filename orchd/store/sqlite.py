@@ -261,7 +261,9 @@ class SqliteStore(SingleProcessStore):
 
     def _probe(self) -> None:
         self._probing = None
-        Deferred.fromCoroutine(self._try_again()).addErrback(lambda failure: ensureDeferred(self._probe_failed(failure)))
+        Deferred.fromCoroutine(self._try_again()).addErrback(
+            lambda failure: ensureDeferred(self._probe_failed(failure))
+        )
 
     async def _try_again(self) -> None:
         """Test whether writing works, and read the file after a commit with unknown outcome."""

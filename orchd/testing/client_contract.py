@@ -112,7 +112,9 @@ async def check_unneeded_answer(s: ClientSubject) -> None:
     """Writes whose answer the caller does not need are carried out, and their errors are raised."""
     await s.client.create(MAPS, s.namespace, s.map("quiet", a="1"), need_answer=False)
     change = {"data": {"a": "2"}}
-    await s.client.patch(MAPS, s.namespace, "quiet", change, content_type="application/merge-patch+json", need_answer=False)
+    await s.client.patch(
+        MAPS, s.namespace, "quiet", change, content_type="application/merge-patch+json", need_answer=False
+    )
     assert (await s.client.get(MAPS, s.namespace, "quiet"))["data"] == {"a": "2"}
     again = s.client.create(MAPS, s.namespace, s.map("quiet"), need_answer=False)
     assert (await s.refused(again)).reason == "AlreadyExists"

@@ -292,7 +292,9 @@ class Cluster:
             return answer.status, json.loads(text)
         return answer.status, text.decode("utf-8", "replace")
 
-    def wait_for(self, condition: Callable[[], T | None], *, timeout: float = LIMIT, what: str | Callable[[], str] = "") -> T:
+    def wait_for(
+        self, condition: Callable[[], T | None], *, timeout: float = LIMIT, what: str | Callable[[], str] = ""
+    ) -> T:
         """Call `condition` until it returns something true, and return that. Its exceptions are passed on. Raises `ClusterError`
         after `timeout` real seconds; its message names `what`, a text or a function that returns one."""
         if not callable(condition):
@@ -334,7 +336,9 @@ class Cluster:
             last = self.request("GET", path)
             return last[0] == 404
 
-        self.wait_for(look, timeout=timeout, what=lambda: f"{path} is removed; the last answer was {_format_answer(*last)}")
+        self.wait_for(
+            look, timeout=timeout, what=lambda: f"{path} is removed; the last answer was {_format_answer(*last)}"
+        )
 
     # -- recorded requests
 

@@ -56,7 +56,11 @@ def command_line(
 
 
 def _lines(
-    nodes: int, controllers: bool | tuple[str, ...], scheduler: bool | None, gates: Mapping[str, bool], named: dict[str, str]
+    nodes: int,
+    controllers: bool | tuple[str, ...],
+    scheduler: bool | None,
+    gates: Mapping[str, bool],
+    named: dict[str, str],
 ) -> Iterator[str]:
     if controllers is False:
         yield "--controllers=-*"
@@ -67,7 +71,9 @@ def _lines(
         yield f"--scheduler={_text(some if scheduler is None else scheduler)}"
     if nodes:
         yield f"--simulated-nodes={nodes}"
-    yield "--feature-gates=" + ",".join(f"{name}={_text(on)}" for name, on in sorted({**DEFAULT_GATES, **gates}.items()))
+    yield "--feature-gates=" + ",".join(
+        f"{name}={_text(on)}" for name, on in sorted({**DEFAULT_GATES, **gates}.items())
+    )
     for name, value in named.items():
         yield f"--{name}={value}"
 

@@ -106,20 +106,24 @@ class ClusterServer:
         self.data = Path(spec.folder) if spec.folder else folder
         tokens = folder / "tokens.csv"
         options = Options(capabilities=capabilities())
-        options.parseOptions([
-            f"--dialect={spec.dialect}",
-            "--bind-address=127.0.0.1",
-            f"--secure-port={PROVISIONAL_PORT}",
-            f"--token-auth-file={tokens}",
-            # There is no other process to elect, and renewing leases is most of what an idle server does as time passes.
-            "--leader-elect=false",
-            *spec.flags,
-            f"--data-dir={self.data}",
-        ])
+        options.parseOptions(
+            [
+                f"--dialect={spec.dialect}",
+                "--bind-address=127.0.0.1",
+                f"--secure-port={PROVISIONAL_PORT}",
+                f"--token-auth-file={tokens}",
+                # There is no other process to elect, and renewing leases is most of what an idle server does as time passes.
+                "--leader-elect=false",
+                *spec.flags,
+                f"--data-dir={self.data}",
+            ]
+        )
         settings = from_options(options)
         self.dialect = settings.dialect
         make_signing_key(Files.below(self.data, settings.dialect), durable=self.persistent)
-        write_private(tokens, f'{self.token},{self.dialect("{long}-admin")},admin,"{MASTERS}"\n'.encode(), durable=False)
+        write_private(
+            tokens, f'{self.token},{self.dialect("{long}-admin")},admin,"{MASTERS}"\n'.encode(), durable=False
+        )
         self.server = ApiServer(
             settings,
             self.reactor,
@@ -205,7 +209,9 @@ class ClusterServer:
         certificate, key = folder / "expired.crt", folder / "expired.key"
         write_private(key, private_pem(pair.key), durable=False)
         write_private(certificate, chain_pem(pair.certificate), durable=False)
-        self._present_certificates(replace(self.server.files.tls, serving=KeyPairFiles(certificate=str(certificate), key=str(key))))
+        self._present_certificates(
+            replace(self.server.files.tls, serving=KeyPairFiles(certificate=str(certificate), key=str(key)))
+        )
 
     def restore_serving_certificate(self) -> None:
         """Present the server's own certificate again."""

@@ -41,7 +41,9 @@ def map_flags(given: Iterable[str]) -> Iterator[str]:
     names = {text.lstrip("-").partition("=")[0] for text in given}
     folder = Path(_value(given, "cert-dir"))
     pair = folder / "apiserver.crt", folder / "apiserver.key"
-    found = "cert-dir" in names and not {"tls-cert-file", "tls-private-key-file"} & names and all(p.exists() for p in pair)
+    found = (
+        "cert-dir" in names and not {"tls-cert-file", "tls-private-key-file"} & names and all(p.exists() for p in pair)
+    )
     if found:
         # Issued by the framework under its own CA. With --cert-dir, this server would replace them.
         yield f"--tls-cert-file={pair[0]}"

@@ -13,10 +13,7 @@ from pathlib import Path
 from orchd.dialect import KUBERNETES
 
 #: program -> module
-PROGRAMS = {
-    KUBERNETES("{short}-apiserver"): "orchd.testing.envtest_apiserver",
-    "etcd": "orchd.testing.envtest_etcd",
-}
+PROGRAMS = {KUBERNETES("{short}-apiserver"): "orchd.testing.envtest_apiserver", "etcd": "orchd.testing.envtest_etcd"}
 _SCRIPT = """#!/bin/sh
 # Written by orchd-envtest-assets.
 exec {python} -m {module} "$@"

@@ -47,7 +47,9 @@ class _Handler(BaseHTTPRequestHandler):
 def parser() -> argparse.ArgumentParser:
     """The flags, in the spelling of etcd."""
     made = argparse.ArgumentParser(prog="etcd", description=__doc__, allow_abbrev=False)
-    made.add_argument("--listen-client-urls", default="http://127.0.0.1:2379", help="Where to answer health checks (http).")
+    made.add_argument(
+        "--listen-client-urls", default="http://127.0.0.1:2379", help="Where to answer health checks (http)."
+    )
     made.add_argument("--unsafe-no-fsync", nargs="?", const="true", help="Means nothing: there is no store.")
     for name in _UNUSED:
         made.add_argument(f"--{name}", help="Means nothing: there is no store.")
@@ -60,7 +62,9 @@ def main(arguments: list[str] | None = None) -> None:
     flags = parser().parse_args(arguments)
     urls = [urlsplit(text.strip()) for text in flags.listen_client_urls.split(",") if text.strip()]
     if len(urls) != 1 or urls[0].scheme != "http" or urls[0].port is None:
-        sys.exit(f"etcd: --listen-client-urls: {flags.listen_client_urls!r} is not one URL of the form http://HOST:PORT")
+        sys.exit(
+            f"etcd: --listen-client-urls: {flags.listen_client_urls!r} is not one URL of the form http://HOST:PORT"
+        )
     try:
         server = ThreadingHTTPServer((urls[0].hostname or "127.0.0.1", urls[0].port), _Handler)
     except OSError as error:

@@ -178,7 +178,12 @@ class Rebased:
 
         def shift(event: Event) -> Event:
             return Event(
-                event.type, event.key, event.value, event.revision - base, event.created - base, self._item(event.previous)
+                event.type,
+                event.key,
+                event.value,
+                event.revision - base,
+                event.created - base,
+                self._item(event.previous),
             )
 
         def progress(revision: int) -> None:

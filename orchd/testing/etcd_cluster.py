@@ -40,11 +40,7 @@ class EtcdCluster:
         self.etcd = Etcd(program, folder / "etcd")
         self.servers = tuple(
             DaemonProcess(
-                folder / f"server-{number}",
-                f"--etcd-servers={self.etcd.url}",
-                *flags,
-                dialect=dialect,
-                port=port,
+                folder / f"server-{number}", f"--etcd-servers={self.etcd.url}", *flags, dialect=dialect, port=port
             )
             for number, port in enumerate(ports or [free_port() for _ in range(_SERVERS)], 1)
         )

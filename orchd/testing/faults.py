@@ -89,7 +89,9 @@ class FaultStage:
                 raise ValueError(f"a fault cannot be limited to {name} {value!r}: not a string")
         verb, resource = fault.match.get("verb"), fault.match.get("resource", "")
         if verb is not None and verb not in VERBS:
-            raise ValueError(f"no request has the verb {verb!r}, so the fault would never happen: one of {', '.join(sorted(VERBS))}")
+            raise ValueError(
+                f"no request has the verb {verb!r}, so the fault would never happen: one of {', '.join(sorted(VERBS))}"
+            )
         if "/" in resource:
             first, _, second = resource.partition("/")
             raise ValueError(f"a fault for {resource!r} is limited by resource={first!r}, subresource={second!r}")

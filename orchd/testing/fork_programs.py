@@ -31,7 +31,12 @@ _SPREAD = ("twisted.plugins", "orchd.plugins")
 #: What an entry point imports when it runs.
 _IMPORTED_LATER = {
     "twisted.scripts.twistd:run": ("orchd.assembly.scheduler", "orchd.component_tap", "orchd.tap"),
-    "orchd.ctl.main:run": ("orchd.ctl.program", "orchd.ctl.cluster.connection", "orchd.ctl.commands.get", "orchd.ctl.commands.apply.apply"),
+    "orchd.ctl.main:run": (
+        "orchd.ctl.program",
+        "orchd.ctl.cluster.connection",
+        "orchd.ctl.commands.get",
+        "orchd.ctl.commands.apply.apply",
+    ),
     "orchd.storecommands:main": ("orchd.store.etcd.copying",),
 }
 

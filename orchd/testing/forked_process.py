@@ -57,14 +57,16 @@ class ForkedProcess:
         self._arguments = list(arguments)
         self._status: int | None = None
         self._received = b""
-        self._channel = fork_client().start_program({
-            "entry": entry,
-            "arguments": self._arguments,
-            "folder": str(folder),
-            "environment": dict(environment),
-            "streams": streams,
-            "limits": {name: resource.getrlimit(getattr(resource, name)) for name in _LIMITS},
-        })
+        self._channel = fork_client().start_program(
+            {
+                "entry": entry,
+                "arguments": self._arguments,
+                "folder": str(folder),
+                "environment": dict(environment),
+                "streams": streams,
+                "limits": {name: resource.getrlimit(getattr(resource, name)) for name in _LIMITS},
+            }
+        )
         try:
             told = self._receive(None)
         except OSError:

@@ -44,7 +44,9 @@ class LaggingInformer(MemoryInformer):
             old, new = self._late.popleft()
             if new is not None:
                 self.put(new)
-            elif old is not None and self.get(old["metadata"].get("namespace", ""), old["metadata"]["name"]) is not None:
+            elif (
+                old is not None and self.get(old["metadata"].get("namespace", ""), old["metadata"]["name"]) is not None
+            ):
                 self.remove(old["metadata"].get("namespace", ""), old["metadata"]["name"])
 
     def _receive(self, event: str, old: Object | None, new: Object | None) -> None:

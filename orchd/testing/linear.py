@@ -195,7 +195,9 @@ def check_order(operations: Sequence[Operation]) -> str:
     if len(revisions) != len(written):
         return "a revision was given to two writes"
     returned = sorted(
-        (each.returned, each.revision or (each.found[1] if each.found else 0)) for each in operations if each.returned < math.inf
+        (each.returned, each.revision or (each.found[1] if each.found else 0))
+        for each in operations
+        if each.returned < math.inf
     )
     position, highest = 0, 0
     for each in sorted(written, key=lambda operation: operation.called):

@@ -75,7 +75,9 @@ def _release(cluster: Cluster, namespace: str) -> Iterator[str]:
             if metadata.get("finalizers") and metadata.get("deletionTimestamp"):
                 yield f"{resource}/{metadata['name']} ({', '.join(metadata['finalizers'])})"
                 patch = {"metadata": {"finalizers": None}}
-                cluster.request("PATCH", f"{collection}/{metadata['name']}", patch, content_type="application/merge-patch+json")
+                cluster.request(
+                    "PATCH", f"{collection}/{metadata['name']}", patch, content_type="application/merge-patch+json"
+                )
 
 
 def _namespaced(cluster: Cluster) -> Iterator[tuple[str, str]]:

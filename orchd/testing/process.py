@@ -216,7 +216,13 @@ class DaemonProcess:
         return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=timeout, context=self._context[1])
 
     def request(
-        self, method: str, path: str, body: Any = None, *, content_type: str = "application/json", timeout: float = PATIENCE
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        content_type: str = "application/json",
+        timeout: float = PATIENCE,
     ) -> tuple[int, Any]:
         """Send one request as administrator: the status code and the decoded JSON, or text if it is not JSON."""
         connection = self._take_connection(timeout)
@@ -268,7 +274,9 @@ class ComponentProcess(DaemonProcess):
     @property
     def command(self) -> Sequence[str]:
         word = self.dialect.config_file_kind
-        configurations = (f"--{prefix}{word}={self.config_file}" for prefix in ("", "authentication-", "authorization-"))
+        configurations = (
+            f"--{prefix}{word}={self.config_file}" for prefix in ("", "authentication-", "authorization-")
+        )
         return (
             *(sys.executable, "-c", _RUN, "-n", "--pidfile=", self.program),
             *configurations,

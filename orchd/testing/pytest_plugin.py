@@ -36,7 +36,11 @@ _OPTIONS: dict[str, tuple[tuple[str, ...] | None, str, str]] = {
     "orchd-controllers": (None, "on", "Run controllers: on, off, or a list as of the server's --controllers."),
     "orchd-feature-gates": (None, "", "Feature gates of the server: Name=true,Other=false."),
     "orchd-flags": (None, "", "Further flags of the server, separated by spaces: name=value name=value."),
-    "orchd-environment": (_ON_OFF, "off", "Start orchd_server before conftest files and tests are imported, for programs that read its address then."),
+    "orchd-environment": (
+        _ON_OFF,
+        "off",
+        "Start orchd_server before conftest files and tests are imported, for programs that read its address then.",
+    ),
     "orchd-folder": (None, "", "Keep the store of orchd_server in this folder, for the next run; in memory without."),
 }
 
@@ -71,9 +75,16 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """Start the server of the whole run where programs read its address when they are imported."""
     options = early_config.known_args_namespace
     # The process that distributes tests to workers imports none.
-    if _value(early_config, "orchd-environment") == "off" or getattr(options, "numprocesses", None) or options.help or options.version:
+    if (
+        _value(early_config, "orchd-environment") == "off"
+        or getattr(options, "numprocesses", None)
+        or options.help
+        or options.version
+    ):
         return
-    cluster = early_config.stash[_EARLY] = Cluster(**cluster_arguments(early_config), folder=_folder(early_config)).start()
+    cluster = early_config.stash[_EARLY] = Cluster(
+        **cluster_arguments(early_config), folder=_folder(early_config)
+    ).start()
     os.environ.update(cluster.environment())
 
 
@@ -87,7 +98,14 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def _value(config: pytest.Config, name: str) -> str:
     """An option of the command line, which is not completely parsed at first, or of the ini file."""
     key = name.replace("-", "_")
-    given = next((found for each in (config.option, config.known_args_namespace) if (found := getattr(each, key, None)) is not None), None)
+    given = next(
+        (
+            found
+            for each in (config.option, config.known_args_namespace)
+            if (found := getattr(each, key, None)) is not None
+        ),
+        None,
+    )
     return str(config.getini(key) if given is None else given).strip()
 
 
@@ -110,7 +128,9 @@ def cluster_arguments(config: pytest.Config) -> dict[str, Any]:
         "dialect": value("orchd-dialect"),
         "nodes": int(nodes),
         "scheduler": {"auto": None, "on": True, "off": False}[value("orchd-scheduler")],
-        "controllers": {"on": True, "off": False}.get(controllers) if controllers in _ON_OFF else controllers.split(","),
+        "controllers": {"on": True, "off": False}.get(controllers)
+        if controllers in _ON_OFF
+        else controllers.split(","),
         "gates": {name: text == "true" for name, text in gates.items()},
         "flags": _pairs("orchd-flags", value("orchd-flags")),
     }
@@ -188,7 +208,9 @@ def _config_file(orchd_server: Cluster) -> str:
 
 #: Under the name that users of the stock dialect look for, and under the other one's.
 _fixtures = {
-    f"orchd_{dialect.config_file_kind}": pytest.fixture(scope="session", name=f"orchd_{dialect.config_file_kind}")(_config_file)
+    f"orchd_{dialect.config_file_kind}": pytest.fixture(scope="session", name=f"orchd_{dialect.config_file_kind}")(
+        _config_file
+    )
     for dialect in DIALECTS.values()
 }
 globals().update(_fixtures)

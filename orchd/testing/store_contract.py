@@ -456,7 +456,8 @@ async def check_many_keys(subject: Subject) -> None:
     store, many = subject.store, subject.many
     for begin in range(0, many, 2000):
         writes = [
-            ensureDeferred(store.create(f"/n{i % 10}/{i:06}", b"x" * 100)) for i in range(begin, min(many, begin + 2000))
+            ensureDeferred(store.create(f"/n{i % 10}/{i:06}", b"x" * 100))
+            for i in range(begin, min(many, begin + 2000))
         ]
         for write in writes:
             await write

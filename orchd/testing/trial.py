@@ -1,10 +1,10 @@
 """A server in the test's own process, on the running reactor, whose time the test advances: for Twisted's trial.
 
-    class Tests(TrialClusterMixin, TestCase):
-        async def test_it(self):
-            cluster = await self.start_cluster(reactor)
-            agent.request(b"GET", cluster.url.encode() + b"/version")
-            await cluster.advance(3600)
+class Tests(TrialClusterMixin, TestCase):
+    async def test_it(self):
+        cluster = await self.start_cluster(reactor)
+        agent.request(b"GET", cluster.url.encode() + b"/version")
+        await cluster.advance(3600)
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ class InProcessCluster:
         flags: Mapping[str, object] | None = None,
     ) -> None:
         self._real = reactor
-        arguments = command_line(nodes, controllers, scheduler, {} if gates is None else gates, {} if flags is None else flags)
+        arguments = command_line(
+            nodes, controllers, scheduler, {} if gates is None else gates, {} if flags is None else flags
+        )
         self._folder = tempfile.TemporaryDirectory(prefix="orchd-test-")
         spec = ServerSpec(dialect=dialect, flags=tuple(arguments), folder="")
         self._inner = ClusterServer(spec, Path(self._folder.name))

@@ -83,7 +83,12 @@ class EndpointAgent(Agent):
         begin(reactor, pool=bounded_heads_pool(reactor, persistent=False))
 
     def request_at(
-        self, endpoint: IStreamClientEndpoint, method: bytes, target: bytes, headers: Headers, body: IBodyProducer | None
+        self,
+        endpoint: IStreamClientEndpoint,
+        method: bytes,
+        target: bytes,
+        headers: Headers,
+        body: IBodyProducer | None,
     ) -> Deferred[IResponse]:
         """The response to ``method target``. `headers` contain Host. `target` is sent as it is."""
         send: Callable[..., Deferred[IResponse]] = self._requestWithEndpoint

@@ -32,7 +32,9 @@ def describe(error: BaseException, address: tuple[str, int]) -> str:
     if isinstance(error, DNSLookupError):
         return f"dial tcp: lookup {host}: no such host"
     if isinstance(error, SSL.Error):
-        reasons = [str(reason[-1]) for reason in error.args[0]] if error.args and isinstance(error.args[0], list) else []
+        reasons = (
+            [str(reason[-1]) for reason in error.args[0]] if error.args and isinstance(error.args[0], list) else []
+        )
         if "certificate verify failed" in reasons:
             return "tls: failed to verify certificate: x509: certificate signed by unknown authority"
         return f"tls: {'; '.join(reasons) or 'handshake failed'}"

@@ -42,7 +42,11 @@ class ProxyError(ConnectError, OSError):
 
 def _error_text(error: BaseException) -> str:
     """Why the proxy was not reached."""
-    return str(error).rstrip(".") if isinstance(error, ConnectError | DNSLookupError) else describe(error, ("the proxy", 0))
+    return (
+        str(error).rstrip(".")
+        if isinstance(error, ConnectError | DNSLookupError)
+        else describe(error, ("the proxy", 0))
+    )
 
 
 def connect_request(host: str, port: int, *more: str) -> bytes:
@@ -146,7 +150,11 @@ class TunnelEndpoint:
         try:
             return await within(Deferred.fromCoroutine(self._open(tunnel)), self._seconds, self._clock)
         except defer.TimeoutError:
-            why = f"no answer to CONNECT within {self._seconds:g} seconds" if tunnel.is_connected else "the connection timed out"
+            why = (
+                f"no answer to CONNECT within {self._seconds:g} seconds"
+                if tunnel.is_connected
+                else "the connection timed out"
+            )
             raise ProxyError(f"proxy {self._proxy}: {why}", connected=tunnel.is_connected) from None
 
     async def _open(self, tunnel: _Tunnel) -> Any:

@@ -179,9 +179,7 @@ class ServiceGroup(Service):
 
 
 def as_member(
-    name: str,
-    start: Callable[[], Awaitable[object]] | None = None,
-    stop: Callable[[], Awaitable[object]] | None = None,
+    name: str, start: Callable[[], Awaitable[object]] | None = None, stop: Callable[[], Awaitable[object]] | None = None
 ) -> Member:
     """A `Member` with these functions; None for one that does nothing."""
     return cast(Member, Callables(name=name, on_start=start or _no_op, on_stop=stop or _no_op))

@@ -57,7 +57,9 @@ class ServerPolicy:
     """Verifies servers by `authority` (PEM; b"": the CAs that this machine trusts), under `name` or else the host of the URL; with
     `unchecked` not at all. Presents `own`. Raises OpenSSL.crypto.Error for an unreadable authority."""
 
-    def __init__(self, authority: bytes, own: ssl.PrivateCertificate | None, *, unchecked: bool = False, name: str = "") -> None:
+    def __init__(
+        self, authority: bytes, own: ssl.PrivateCertificate | None, *, unchecked: bool = False, name: str = ""
+    ) -> None:
         self._trust = trust_roots(authority) if authority else ssl.platformTrust()
         self._own = own
         self._unchecked = unchecked

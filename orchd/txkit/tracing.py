@@ -74,7 +74,9 @@ class traced:
         current_span.set(self._span)
         return self._span
 
-    def __exit__(self, sort: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, sort: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         span = self._span
         if span is None:
             return

@@ -91,20 +91,68 @@ QUOTA = ("apiserver.config.{abbr}.io/v1", "ResourceQuotaConfiguration")
 @pytest.mark.parametrize(
     ("plugin", "configuration", "message"),
     [
-        ("PodSecurity", section(*SECURITY, defaults={"enforce": "basic"}), 'defaults.enforce: Invalid value: "basic": must be one of'),
-        ("PodSecurity", section(*SECURITY, defaults={"warn-version": "1.2"}), 'defaults.warn-version: Invalid value: "1.2": must be'),
-        ("PodSecurity", section(*SECURITY, exemptions={"namespaces": ["a", "B"]}), 'exemptions.namespaces[1]: Invalid value: "B"'),
-        ("PodSecurity", section(*SECURITY, exemptions={"usernames": ["a", "a"]}), 'exemptions.usernames[1]: Duplicate value: "a"'),
-        ("PodSecurity", section(*SECURITY, exemptions={"usernames": [""]}), 'exemptions.usernames[0]: Invalid value: ""'),
-        ("PodSecurity", section(*SECURITY, exemptions={"runtimeClasses": ["_"]}), 'exemptions.runtimeClasses[0]: Invalid value: "_"'),
-        ("PodTolerationRestriction", section(*TOLERATIONS, default=[{"key": "a", "operator": "Is"}]), "default[0].operator: Unsupported value"),
+        (
+            "PodSecurity",
+            section(*SECURITY, defaults={"enforce": "basic"}),
+            'defaults.enforce: Invalid value: "basic": must be one of',
+        ),
+        (
+            "PodSecurity",
+            section(*SECURITY, defaults={"warn-version": "1.2"}),
+            'defaults.warn-version: Invalid value: "1.2": must be',
+        ),
+        (
+            "PodSecurity",
+            section(*SECURITY, exemptions={"namespaces": ["a", "B"]}),
+            'exemptions.namespaces[1]: Invalid value: "B"',
+        ),
+        (
+            "PodSecurity",
+            section(*SECURITY, exemptions={"usernames": ["a", "a"]}),
+            'exemptions.usernames[1]: Duplicate value: "a"',
+        ),
+        (
+            "PodSecurity",
+            section(*SECURITY, exemptions={"usernames": [""]}),
+            'exemptions.usernames[0]: Invalid value: ""',
+        ),
+        (
+            "PodSecurity",
+            section(*SECURITY, exemptions={"runtimeClasses": ["_"]}),
+            'exemptions.runtimeClasses[0]: Invalid value: "_"',
+        ),
+        (
+            "PodTolerationRestriction",
+            section(*TOLERATIONS, default=[{"key": "a", "operator": "Is"}]),
+            "default[0].operator: Unsupported value",
+        ),
         ("EventRateLimit", section(*LIMITS, limits=[]), "limits: Required value: must not be empty"),
-        ("EventRateLimit", section(*LIMITS, limits=[{"type": "X", "qps": 1, "burst": 1}]), 'limits[0].type: Unsupported value: "X"'),
-        ("EventRateLimit", section(*LIMITS, limits=[{"type": "User", "qps": 0, "burst": 1}]), "limits[0].qps: Invalid value: 0: must be positive"),
-        ("MutatingAdmissionWebhook", section(*HOOKS, orchConfigFile="a"), 'orchConfigFile: Invalid value: "a": must be an absolute file path'),
+        (
+            "EventRateLimit",
+            section(*LIMITS, limits=[{"type": "X", "qps": 1, "burst": 1}]),
+            'limits[0].type: Unsupported value: "X"',
+        ),
+        (
+            "EventRateLimit",
+            section(*LIMITS, limits=[{"type": "User", "qps": 0, "burst": 1}]),
+            "limits[0].qps: Invalid value: 0: must be positive",
+        ),
+        (
+            "MutatingAdmissionWebhook",
+            section(*HOOKS, orchConfigFile="a"),
+            'orchConfigFile: Invalid value: "a": must be an absolute file path',
+        ),
         ("ValidatingAdmissionWebhook", section(*HOOKS, orchConfigFile="/none"), "orchConfigFile: /none: "),
-        ("ResourceQuota", section(*QUOTA, limitedResources=[{"resource": ""}]), "limitedResources[0].resource: Required value"),
-        ("PodNodeSelector", {"podNodeSelectorPluginConfig": {"ns": "a"}}, "podNodeSelectorPluginConfig.ns: invalid selector: [a]"),
+        (
+            "ResourceQuota",
+            section(*QUOTA, limitedResources=[{"resource": ""}]),
+            "limitedResources[0].resource: Required value",
+        ),
+        (
+            "PodNodeSelector",
+            {"podNodeSelectorPluginConfig": {"ns": "a"}},
+            "podNodeSelectorPluginConfig.ns: invalid selector: [a]",
+        ),
         ("ImagePolicyWebhook", {"imagePolicy": {"orchConfigFile": "/none"}}, "/none: "),
         ("LimitRange", {}, "unknown admission plugin 'LimitRange'; the nearest is 'LimitRanger'"),
     ],
@@ -160,7 +208,10 @@ def test_runtime_config(tmp_path: Path, flag: str, there: Any, gone: Any) -> Non
     [
         (["--runtime-config=v1=false"], "v1"),
         (["--runtime-config=apiregistration.orch.io/v1=false"], "apiregistration.orch.io/v1"),
-        (["--runtime-config=rbac.authorization.orch.io/v1=false", "--authorization-mode=RBAC"], "rbac.authorization.orch.io/v1"),
+        (
+            ["--runtime-config=rbac.authorization.orch.io/v1=false", "--authorization-mode=RBAC"],
+            "rbac.authorization.orch.io/v1",
+        ),
         (["--runtime-config=rbac.authorization.orch.io/v1=false", "--authorization-mode=AlwaysAllow"], ""),
         (["--runtime-config=api/beta=false", "--enable-priority-and-fairness=false"], ""),
         (["--runtime-config=scheduling.orch.io/v1=false", "--disable-admission-plugins=Priority"], ""),
@@ -201,7 +252,9 @@ def test_role_writes_pass_the_escalation_check() -> None:
         namespace = "home"
 
         def __init__(self, group: str, plural: str) -> None:
-            self.resource = type("R", (), {"group": group, "plural": plural, "namespaced": not plural.startswith("cluster")})
+            self.resource = type(
+                "R", (), {"group": group, "plural": plural, "namespaced": not plural.startswith("cluster")}
+            )
 
     guard: Any = EscalationGuard(Admission(), Check(), "rbac")  # type: ignore[arg-type]  # as much of both as is used
     assert run(guard.review(Context("rbac", "roles"), "CREATE", None).mutate({})) == {"admitted": True}

@@ -40,7 +40,9 @@ def test_each_request_that_a_rule_covers_is_audited(tmp_path: Path, flags: list[
     """Requests that a policy rule matches are audited after they were served, the server's own requests included."""
     server = make_server(tmp_path / "data", *flags, "--authorization-mode=AlwaysAllow")
     alice = user("alice", "people")
-    answer = run(server.request("POST", "/api/v1/namespaces/default/configmaps", body={"metadata": {"name": "a"}}, user=alice))
+    answer = run(
+        server.request("POST", "/api/v1/namespaces/default/configmaps", body={"metadata": {"name": "a"}}, user=alice)
+    )
     run(server.request("GET", "/api/v1/namespaces/default/configmaps/none", user=alice))
     run(server.request("GET", "/version"))
     made, missed = audit_events(tmp_path)
@@ -64,8 +66,7 @@ def test_response_object_is_audited_for_local_clients(tmp_path: Path, flags: lis
 
 
 def test_delete_options_are_the_request_object(tmp_path: Path, flags: list[str]) -> None:
-    """DeleteOptions with an apiVersion are recorded as the request object; without one no request object is recorded.
-    """
+    """DeleteOptions with an apiVersion are recorded as the request object; without one no request object is recorded."""
     server = make_server(tmp_path / "data", *flags, "--authorization-mode=AlwaysAllow")
     alice, url = user("alice", "people"), "/api/v1/namespaces/default/configmaps/none"
     named = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Orphan"}
@@ -78,7 +79,13 @@ def test_delete_options_are_the_request_object(tmp_path: Path, flags: list[str])
 
 def test_stop_writes_pending_batches(tmp_path: Path, flags: list[str]) -> None:
     """An orderly stop writes the batches that are still pending."""
-    server = make_server(tmp_path / "data", *flags, "--audit-log-mode=batch", "--audit-log-batch-max-size=100", "--audit-log-batch-max-wait=1h")
+    server = make_server(
+        tmp_path / "data",
+        *flags,
+        "--audit-log-mode=batch",
+        "--audit-log-batch-max-size=100",
+        "--audit-log-batch-max-wait=1h",
+    )
     run(server.request("GET", "/version", user=user("alice", "people")))
     assert audit_events(tmp_path) == []
     server.stop()
@@ -88,18 +95,34 @@ def test_stop_writes_pending_batches(tmp_path: Path, flags: list[str]) -> None:
 def test_invalid_policy_fails_the_start(tmp_path: Path, flags: list[str]) -> None:
     """The error names the flag, the file and the field."""
     (tmp_path / "policy.yaml").write_text(POLICY.replace("level: Metadata", "level: All"))
-    with pytest.raises(ValueError, match=r"--audit-policy-file: .*policy\.yaml: rules\[2\]\.level: 'All' is not one of"):
+    with pytest.raises(
+        ValueError, match=r"--audit-policy-file: .*policy\.yaml: rules\[2\]\.level: 'All' is not one of"
+    ):
         make_server(tmp_path / "data", *flags)
 
 
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["--audit-policy-file=p"], "--audit-policy-file: needs a sink: --audit-log-path or --audit-webhook-config-file"),
-        (["--audit-log-path=-"], "--audit-log-path: needs --audit-policy-file: without a policy no events are recorded"),
-        (["--audit-log-path=-", "--audit-policy-file=p", "--audit-log-maxsize=-1"], "--audit-log-maxsize: must be at least 0"),
         (
-            ["--audit-log-path=-", "--audit-policy-file=p", "--audit-log-mode=batch", "--audit-log-batch-max-size=20000"],
+            ["--audit-policy-file=p"],
+            "--audit-policy-file: needs a sink: --audit-log-path or --audit-webhook-config-file",
+        ),
+        (
+            ["--audit-log-path=-"],
+            "--audit-log-path: needs --audit-policy-file: without a policy no events are recorded",
+        ),
+        (
+            ["--audit-log-path=-", "--audit-policy-file=p", "--audit-log-maxsize=-1"],
+            "--audit-log-maxsize: must be at least 0",
+        ),
+        (
+            [
+                "--audit-log-path=-",
+                "--audit-policy-file=p",
+                "--audit-log-mode=batch",
+                "--audit-log-batch-max-size=20000",
+            ],
             "--audit-log-batch-max-size: must not be above --audit-log-batch-buffer-size",
         ),
         (

@@ -79,14 +79,18 @@ def test_config_map_has_the_authorities_and_header_names(tmp_path: Path, files: 
 def test_changed_ca_files_are_reloaded(tmp_path: Path, files: tuple[Path, Path]) -> None:
     """New authorities are trusted within seconds and removed ones no longer; an invalid file changes nothing."""
     server = make_configured_server(tmp_path, files)
-    assert authenticates(server, ONE) and authenticates(server, TWO, x_remote_user="a") and not authenticates(server, TWO)
+    assert (
+        authenticates(server, ONE) and authenticates(server, TWO, x_remote_user="a") and not authenticates(server, TWO)
+    )
     files[0].write_text("broken")
     server.clock.advance(10)
     assert authenticates(server, ONE)
     files[0].write_text(pem(TWO) + "\n")
     files[1].write_text(pem(ONE) + "\n")
     server.clock.advance(10)
-    assert authenticates(server, TWO) and not authenticates(server, ONE) and authenticates(server, ONE, x_remote_user="a")
+    assert (
+        authenticates(server, TWO) and not authenticates(server, ONE) and authenticates(server, ONE, x_remote_user="a")
+    )
     assert published(server)["client-ca-file"] == pem(ONE, TWO)
     server.stop()
     assert not server.clock.getDelayedCalls()

@@ -12,7 +12,7 @@ from orchd.errors import ApiError
 from orchd.server.authn.interfaces import Credentials
 from orchd.testing.server import make_server, run
 
-MODULE = '''
+MODULE = """
 from twisted.plugin import IPlugin
 from zope.interface import implementer
 
@@ -42,7 +42,7 @@ class Factory:
 
 
 factory = Factory()
-'''
+"""
 
 
 @pytest.fixture
@@ -55,9 +55,7 @@ def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def test_drop_in_authenticates_after_the_built_in_methods(plugins: Path, tmp_path: Path) -> None:
     """A plugin runs after the built-in authenticators and before the anonymous one, and reads its flags."""
-    (plugins / "drop_in_badge.py").write_text(
-        MODULE.format(made='Badge(configuration["secure-port"])')
-    )
+    (plugins / "drop_in_badge.py").write_text(MODULE.format(made='Badge(configuration["secure-port"])'))
     server = make_server(tmp_path / "server", "--secure-port=7443")
     chain = server.server.identity.authentication.chain
     assert run(chain.authenticate(Credentials(headers={"x-badge": ("ann",)}))).user.name == "ann-7443"
@@ -67,12 +65,16 @@ def test_drop_in_authenticates_after_the_built_in_methods(plugins: Path, tmp_pat
     server.stop()
 
 
-@pytest.mark.parametrize(("name", "made"), [("drop_in_none", "None"), ("drop_in_wrong", "object()"), ("drop_in_raising", "1 / 0")])
+@pytest.mark.parametrize(
+    ("name", "made"), [("drop_in_none", "None"), ("drop_in_wrong", "object()"), ("drop_in_raising", "1 / 0")]
+)
 def test_invalid_drop_in_is_named_at_the_start(plugins: Path, tmp_path: Path, name: str, made: str) -> None:
     """A factory may return None; one that raises or returns another type fails the start, and the error names it."""
     (plugins / f"{name}.py").write_text(MODULE.format(made=made))
     if made == "None":
         make_server(tmp_path / "server").stop()
     else:
-        with pytest.raises(ValueError, match=f"authenticator <{'.'.join(['orchd.plugins', name])}.Factory .*cannot be used"):
+        with pytest.raises(
+            ValueError, match=f"authenticator <{'.'.join(['orchd.plugins', name])}.Factory .*cannot be used"
+        ):
             make_server(tmp_path / "server")

@@ -41,7 +41,12 @@ class Configured:
 
     def webhook(self, name: str) -> dict[str, Any]:
         connection = {"type": ORCH("{Short}ConfigFile"), ORCH("{short}ConfigFile"): str(self.hook)}
-        webhook = {"timeout": "1s", "subjectAccessReviewVersion": "v1", "failurePolicy": "Deny", "connectionInfo": connection}
+        webhook = {
+            "timeout": "1s",
+            "subjectAccessReviewVersion": "v1",
+            "failurePolicy": "Deny",
+            "connectionInfo": connection,
+        }
         return {"type": "Webhook", "name": name, "webhook": webhook}
 
     def start(self, *authorizers: Any) -> None:
@@ -108,7 +113,10 @@ def test_invalid_webhook_kubeconfig_is_refused(configured: Configured) -> None:
     assert configured.names() == ["privileged", "RBAC", "selfreviews"]
     other = Configured.__new__(Configured)
     other.__dict__.update(vars(configured), server=None, folder=configured.folder / "other")
-    with pytest.raises(ValueError, match=r"--authorization-config: .*authz.json: authorizers\[0\].webhook.connectionInfo.orchConfigFile: "):
+    with pytest.raises(
+        ValueError,
+        match=r"--authorization-config: .*authz.json: authorizers\[0\].webhook.connectionInfo.orchConfigFile: ",
+    ):
         other.start(configured.webhook("a"))
 
 

@@ -61,7 +61,9 @@ def test_own_certificates_are_renewed_after_two_thirds_of_their_life(tmp_path: P
 def test_provided_certificates_are_never_replaced(tmp_path: Path) -> None:
     """A certificate from a flag is never replaced; its coming expiry is reported once a day."""
     now = datetime.fromtimestamp(NOW, UTC)
-    pair = issue_pair(new_authority("x", now=now), subject("s"), usages=[], names=["s"], now=now, lifetime=timedelta(days=60))
+    pair = issue_pair(
+        new_authority("x", now=now), subject("s"), usages=[], names=["s"], now=now, lifetime=timedelta(days=60)
+    )
     certificate, key = tmp_path / "s.crt", tmp_path / "s.key"
     certificate.write_bytes(chain_pem(pair.certificate))
     key.write_bytes(private_pem(pair.key))

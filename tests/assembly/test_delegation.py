@@ -55,8 +55,13 @@ class World:
         self.clock = Clock()
         settings = DelegatedAuthentication(
             **{
-                "config_file": "", "skip_lookup": False, "tolerate_failure": False, "token_ttl": 10.0, "client_ca_file": "",
-                "front_proxy": front_proxy, **changes,
+                "config_file": "",
+                "skip_lookup": False,
+                "tolerate_failure": False,
+                "token_ttl": 10.0,
+                "client_ca_file": "",
+                "front_proxy": front_proxy,
+                **changes,
             }
         )
         given: Any = self.server if client else None
@@ -188,8 +193,7 @@ def verdict(server: Server | None, path: str, *groups: str, seconds: Clock | Non
 
 
 def test_access_reviews_decide_except_for_open_paths_and_masters() -> None:
-    """Open paths and system:masters need no review; for all others the API server decides, and its failure is an error.
-    """
+    """Open paths and system:masters need no review; for all others the API server decides, and its failure is an error."""
     server = Server()
     assert verdict(server, "/healthz")[0] is Decision.ALLOW
     assert verdict(server, "/open/a/b")[0] is Decision.ALLOW

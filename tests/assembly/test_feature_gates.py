@@ -31,7 +31,9 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
     def make(gates: str, *flags: str) -> InProcessServer:
         # Time passes, so that a renewed lease differs from the old one.
-        made = make_server(tmp_path / str(len(running)), f"--feature-gates={gates}", *flags, wall=lambda: NOW + next(ticks) * 1e-3)
+        made = make_server(
+            tmp_path / str(len(running)), f"--feature-gates={gates}", *flags, wall=lambda: NOW + next(ticks) * 1e-3
+        )
         running.append(made)
         return running[-1]
 
@@ -49,7 +51,9 @@ def make_maps(server: InProcessServer, *names: str) -> None:
         assert ask(server, "POST", CONFIG_MAPS, {"metadata": {"name": name}}).code == 201
 
 
-@pytest.mark.parametrize("gates", ["AllAlpha=true", "AllAlpha=false", "AllBeta=true", "AllBeta=false", "AllAlpha=true,AllBeta=true"])
+@pytest.mark.parametrize(
+    "gates", ["AllAlpha=true", "AllAlpha=false", "AllBeta=true", "AllBeta=false", "AllAlpha=true,AllBeta=true"]
+)
 def test_servers_start_with_all_gates_of_a_stage(start: Start, gates: str) -> None:
     """A server serves objects with all alpha or beta gates on or off."""
     server = start(gates)
@@ -79,14 +83,21 @@ def test_objects_and_lists_have_links_while_the_gate_is_off(start: Start) -> Non
     server = start("RemoveSelfLink=false")
     make_maps(server, "a")
     found = ask(server, "GET", f"{CONFIG_MAPS}/a").json
-    assert found["metadata"]["selfLink"] == f"{CONFIG_MAPS}/a" and list(found["metadata"])[:3] == ["name", "namespace", "selfLink"]
+    assert found["metadata"]["selfLink"] == f"{CONFIG_MAPS}/a" and list(found["metadata"])[:3] == [
+        "name",
+        "namespace",
+        "selfLink",
+    ]
     listed = ask(server, "GET", CONFIG_MAPS).json
     assert listed["metadata"]["selfLink"] == CONFIG_MAPS
     assert [item["metadata"]["selfLink"] for item in listed["items"]] == [f"{CONFIG_MAPS}/a"]
     partial = f"application/json;as=PartialObjectMetadata;v=v1;g={ORCH.meta_group}"
     assert ask(server, "GET", f"{CONFIG_MAPS}/a", Accept=partial).json["metadata"]["selfLink"] == f"{CONFIG_MAPS}/a"
     across = ask(server, "GET", "/api/v1/configmaps?fieldSelector=metadata.name=a").json
-    assert (across["metadata"]["selfLink"], across["items"][0]["metadata"]["selfLink"]) == ("/api/v1/configmaps", f"{CONFIG_MAPS}/a")
+    assert (across["metadata"]["selfLink"], across["items"][0]["metadata"]["selfLink"]) == (
+        "/api/v1/configmaps",
+        f"{CONFIG_MAPS}/a",
+    )
     status = ask(server, "GET", "/api/v1/namespaces/default/status").json
     assert status["metadata"]["selfLink"] == "/api/v1/namespaces/default/status"
     assert ask(server, "GET", "/api/v1/namespaces/default").json["metadata"]["selfLink"] == "/api/v1/namespaces/default"
@@ -147,7 +158,9 @@ def test_load_balancers_have_node_ports_while_their_choice_is_off(start: Start, 
     """A load balancer without node ports gets them with ServiceLBNodePortControl off."""
     server = start(f"ServiceLBNodePortControl={on}")
     spec = {"type": "LoadBalancer", "ports": [{"port": 80}], "allocateLoadBalancerNodePorts": False}
-    made = ask(server, "POST", "/api/v1/namespaces/default/services", {"metadata": {"name": "a"}, "spec": spec}).json["spec"]
+    made = ask(server, "POST", "/api/v1/namespaces/default/services", {"metadata": {"name": "a"}, "spec": spec}).json[
+        "spec"
+    ]
     assert ("nodePort" in made["ports"][0]) is allocated is ("allocateLoadBalancerNodePorts" not in made)
 
 
@@ -155,7 +168,10 @@ def test_other_data_sources_need_their_gate(start: Start) -> None:
     """With AnyVolumeDataSource on both fields name the source of a claim; with it off there is only dataSource."""
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     source = {"apiGroup": "x.example.com", "kind": "X", "name": "a"}
-    for gates, expected in (("AnyVolumeDataSource=true", (source, source)), ("AnyVolumeDataSource=false", (None, None))):
+    for gates, expected in (
+        ("AnyVolumeDataSource=true", (source, source)),
+        ("AnyVolumeDataSource=false", (None, None)),
+    ):
         server = start(gates)
         claim = {"metadata": {"name": "a"}, "spec": {**spec, "dataSourceRef": source}}
         made = ask(server, "POST", "/api/v1/namespaces/default/persistentvolumeclaims", claim).json["spec"]
@@ -164,11 +180,17 @@ def test_other_data_sources_need_their_gate(start: Start) -> None:
 
 def test_servers_keep_identity_leases(start: Start) -> None:
     """With APIServerIdentity a server has a lease that it renews; expired ones of other servers are removed."""
-    server = start("APIServerIdentity=true", "--identity-lease-duration-seconds=60", "--identity-lease-renew-interval-seconds=10")
+    server = start(
+        "APIServerIdentity=true", "--identity-lease-duration-seconds=60", "--identity-lease-renew-interval-seconds=10"
+    )
     server.clock.advance(1)
     (lease,) = ask(server, "GET", LEASES).json["items"]
     name, spec = lease["metadata"]["name"], lease["spec"]
-    assert name.startswith(f"{ORCH.short}-apiserver-") and spec["holderIdentity"] == name and spec["leaseDurationSeconds"] == 60
+    assert (
+        name.startswith(f"{ORCH.short}-apiserver-")
+        and spec["holderIdentity"] == name
+        and spec["leaseDurationSeconds"] == 60
+    )
     old = {"metadata": {"name": "gone", "labels": lease["metadata"]["labels"]},
            "spec": {"holderIdentity": "gone", "leaseDurationSeconds": 60, "renewTime": "2001-01-01T00:00:00.000000Z"}}  # fmt: skip
     other = {"metadata": {"name": "other"}, "spec": old["spec"]}
@@ -224,4 +246,3 @@ def test_rows_of_gates_name_existing_fields(start: Start) -> None:
                 assert member in type_.fields, drop.field
                 type_ = type_.fields[member].type
             assert not drop.rule or drop.rule in RULES
-

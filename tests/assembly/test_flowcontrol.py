@@ -25,7 +25,10 @@ def server(tmp_path: Path) -> Iterator[InProcessServer]:
 
 
 def schema(name: str, level: str) -> Object:
-    rule = {"subjects": [{"kind": "User", "user": {"name": "alice"}}], "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}]}
+    rule = {
+        "subjects": [{"kind": "User", "user": {"name": "alice"}}],
+        "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
+    }
     return {"metadata": {"name": name}, "spec": {"priorityLevelConfiguration": {"name": level}, "rules": [rule]}}
 
 
@@ -108,11 +111,15 @@ def test_flow_control_metrics_have_the_references_names(server: InProcessServer)
     run(server.request("GET", "/version", user=user("alice", "people")))
     text = run(server.request("GET", "/metrics")).body.decode()
     assert 'apiserver_flowcontrol_request_concurrency_limit{priority_level="catch-all"} 13.0' in text
-    line = 'apiserver_flowcontrol_dispatched_requests_total{flow_schema="global-default",priority_level="global-default"} '
+    line = (
+        'apiserver_flowcontrol_dispatched_requests_total{flow_schema="global-default",priority_level="global-default"} '
+    )
     assert float(text.split(line)[1].split("\n")[0]) >= 1
 
 
-@pytest.mark.parametrize("flag", ["--enable-priority-and-fairness=false", "--feature-gates=APIPriorityAndFairness=false"])
+@pytest.mark.parametrize(
+    "flag", ["--enable-priority-and-fairness=false", "--feature-gates=APIPriorityAndFairness=false"]
+)
 def test_without_flow_control_the_inflight_limits_hold(tmp_path: Path, flag: str) -> None:
     """Without priority and fairness only the two inflight limits apply, and responses have none of its headers."""
     server = make_server(tmp_path, flag)

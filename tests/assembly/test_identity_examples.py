@@ -53,7 +53,14 @@ def test_example_authenticator(tmp_path: Path) -> None:
 
     assert user(token("ann", "team:blue")) == ("ann", ("team:blue", "system:authenticated"))
     assert user(token("ann")) == ("ann", ("system:authenticated",))
-    for wrong in (token("ann", key=b"x" * 40), token("ann", ends=1), token("ann") + "0", "session.", "session.a.b", "other"):
+    for wrong in (
+        token("ann", key=b"x" * 40),
+        token("ann", ends=1),
+        token("ann") + "0",
+        "session.",
+        "session.a.b",
+        "other",
+    ):
         with pytest.raises(ApiError) as refused:
             user(wrong)
         assert refused.value.code == 401, wrong

@@ -121,12 +121,20 @@ def test_metrics_are_labelled_with_the_issuers_digest(configured: Configured) ->
             for sample in instrument.family().samples:
                 if sample.name.endswith(("_count", "_seconds", "_info")):
                     short = sample.name.removeprefix("apiserver_authentication_jwt_authenticator_")
-                    found[f"{short} {sample.labels.get('result', '')} {sample.labels['jwt_issuer_hash']}".replace(digest(ONE.encode()), "one")] = sample.value
+                    found[
+                        f"{short} {sample.labels.get('result', '')} {sample.labels['jwt_issuer_hash']}".replace(
+                            digest(ONE.encode()), "one"
+                        )
+                    ] = sample.value
         return found
 
     configured.user_name(ONE)
     with pytest.raises(AuthenticationError):
-        result_of(configured.jwt.tokens.authenticate_token(sign({"iss": ONE, "aud": "x", "sub": "a", "exp": NOW + 9}), ("api",)))
+        result_of(
+            configured.jwt.tokens.authenticate_token(
+                sign({"iss": ONE, "aud": "x", "sub": "a", "exp": NOW + 9}), ("api",)
+            )
+        )
     assert samples() == {
         "latency_seconds_count success one": 1.0, "latency_seconds_count failure one": 1.0,
         "jwks_fetch_last_timestamp_seconds success one": float(NOW), "jwks_fetch_last_key_set_info  one": 1.0,
@@ -199,7 +207,10 @@ def test_token_of_an_unreachable_issuer_is_an_error(tmp_path: Path) -> None:
 def test_anonymous_requests_are_limited_to_paths() -> None:
     """With conditions, anonymous requests are allowed on exactly the listed paths."""
     limited = Anonymous(("/livez",))
-    paths = {path: result_of(limited.authenticate(Credentials(headers={}, path=path))) is not None for path in ("/livez", "/livez/", "/api", "")}
+    paths = {
+        path: result_of(limited.authenticate(Credentials(headers={}, path=path))) is not None
+        for path in ("/livez", "/livez/", "/api", "")
+    }
     assert paths == {"/livez": True, "/livez/": False, "/api": False, "": False}
     assert result_of(Anonymous().authenticate(Credentials(headers={}, path="/api"))) is not None
 
@@ -226,7 +237,9 @@ def anonymous(folder: Path, file: str, *flags: str) -> bool:
     ({"anonymous": {"enabled": True, "conditions": [{"path": "/livez"}]}}, (), False),
     ({"anonymous": {"enabled": True, "conditions": [{"path": "/x"}]}}, (), True),
 ])  # fmt: skip
-def test_file_overrides_the_anonymous_flag(tmp_path: Path, given: dict[str, Any], flags: tuple[str, ...], served: bool) -> None:
+def test_file_overrides_the_anonymous_flag(
+    tmp_path: Path, given: dict[str, Any], flags: tuple[str, ...], served: bool
+) -> None:
     """The file overrides --anonymous-auth; with AlwaysAllow anonymous requests are always rejected."""
     assert anonymous(tmp_path, text(**given), *flags) is served
 

@@ -68,7 +68,9 @@ def test_serving_key_verifies_tokens_by_default(tmp_path: Path, flags: tuple[str
     server = make_server(tmp_path / "data", *(flag.format(tmp_path) for flag in flags))
     files = server.server.files
     assert (serving[0] in files.verification_keys) is verifies
-    assert (files.signing_key.public_key() in files.verification_keys) is not any("account-key-file" in flag for flag in flags)
+    assert (files.signing_key.public_key() in files.verification_keys) is not any(
+        "account-key-file" in flag for flag in flags
+    )
 
 
 def test_invalid_files_at_the_start_are_named(tmp_path: Path) -> None:
@@ -84,9 +86,15 @@ def test_invalid_files_at_the_start_are_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--orchlet-client-certificate={folder}/none", "--orchlet-client-key={folder}/none"], "--orchlet-client-certificate: .*none"),
+        (
+            ["--orchlet-client-certificate={folder}/none", "--orchlet-client-key={folder}/none"],
+            "--orchlet-client-certificate: .*none",
+        ),
         (["--orchlet-certificate-authority={folder}/none"], "--orchlet-certificate-authority: .*none"),
-        (["--proxy-client-cert-file={folder}/none", "--proxy-client-key-file={folder}/none"], "--proxy-client-cert-file: .*none"),
+        (
+            ["--proxy-client-cert-file={folder}/none", "--proxy-client-key-file={folder}/none"],
+            "--proxy-client-cert-file: .*none",
+        ),
     ],
 )
 def test_missing_files_fail_the_start(tmp_path: Path, flags: list[str], message: str) -> None:
@@ -98,7 +106,11 @@ def test_missing_files_fail_the_start(tmp_path: Path, flags: list[str], message:
 @pytest.mark.parametrize(
     "flag",
     [
-        "client-ca-file", "service-account-key-file", "root-ca-file", "orchlet-certificate-authority", "requestheader-client-ca-file",
+        "client-ca-file",
+        "service-account-key-file",
+        "root-ca-file",
+        "orchlet-certificate-authority",
+        "requestheader-client-ca-file",
         "service-account-signing-key-file",
     ],
 )

@@ -81,8 +81,7 @@ def test_single_server_leads_from_the_start(world: World) -> None:
 
 
 def test_controllers_stop_and_restart_with_the_lock(world: World) -> None:
-    """Without the lock the controllers stop while the API is served; with it new instances complete the remaining work.
-    """
+    """Without the lock the controllers stop while the API is served; with it new instances complete the remaining work."""
     world.replica_set("one")
     world.pass_time(1)
     assert world.pods() == 1
@@ -121,9 +120,7 @@ def test_stop_releases_the_lock(world: World) -> None:
 
 def test_lock_kind_name_and_namespace_are_flags(tmp_path: Path) -> None:
     """Flags set the kind, name and namespace of the lock; a separate component needs permission to write it."""
-    world = World(
-        tmp_path, "--leader-elect-resource-lock=endpointsleases", "--leader-elect-resource-namespace=default"
-    )
+    world = World(tmp_path, "--leader-elect-resource-lock=endpointsleases", "--leader-elect-resource-namespace=default")
     found = run(world.client.get(ResourceRef("", "v1", "endpoints"), "default", NAME))
     assert world.controllers.group is not None
     assert "control-plane.alpha.orch.io/leader" in found["metadata"]["annotations"]
@@ -145,7 +142,11 @@ def test_fenced_client_reads_but_refuses_writes(world: World) -> None:
     """The client of a component that lost its lock still reads, but refuses writes."""
     allowed = [True]
     client = FencedClient(world.client, lambda: allowed[0])
-    run(client.create(PODS, "default", {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}))
+    run(
+        client.create(
+            PODS, "default", {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+        )
+    )
     allowed[0] = False
     pod = run(client.get(PODS, "default", "p"))
     assert len(run(client.list(PODS, "default"))["items"]) == 1
@@ -176,8 +177,7 @@ def test_scope_end_removes_its_listeners() -> None:
 
 
 def test_scheduler_stops_and_restarts_with_its_lock(tmp_path: Path) -> None:
-    """A server that loses the scheduler's lock schedules no pods; elected again, a new scheduler binds those that wait.
-    """
+    """A server that loses the scheduler's lock schedules no pods; elected again, a new scheduler binds those that wait."""
     world = World(tmp_path, "--scheduler=true", "--disable-admission-plugins=TaintNodesByCondition")
     room = {"cpu": "4", "memory": "8Gi", "pods": "100"}
     node = {"metadata": {"name": "n"}, "status": {"allocatable": room, "capacity": room}}

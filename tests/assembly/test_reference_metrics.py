@@ -72,7 +72,12 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         patch.setattr(Distribution, "family", recorded)
         server = make_server(tmp_path_factory.mktemp("data"), *FLAGS)
         assert server.server.background.controllers.group is not None, "it leads at once: nobody else is on its store"
-        etcd = EtcdStore(server.clock, make_servers(server.clock, ("http://127.0.0.1:1",), TlsFiles()), dialect_name="", random=Random(1))
+        etcd = EtcdStore(
+            server.clock,
+            make_servers(server.clock, ("http://127.0.0.1:1",), TlsFiles()),
+            dialect_name="",
+            random=Random(1),
+        )
         encrypted = EncryptedStore(MemoryStore(server.clock), {}, mark=b"")
         for instrument in instruments_of(server.server.api.measured):
             assert out.add(instrument.family()), f"{instrument.name} is served twice"
@@ -84,7 +89,11 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 def absent() -> dict[str, str]:
     """The names that the page lists as not served, with the reasons."""
-    rows = re.findall(r"^\| `([a-z0-9_*{}]+)` \| (.+) \|$", DOCS.read_text(encoding="utf-8").partition("## Not served")[2], re.MULTILINE)
+    rows = re.findall(
+        r"^\| `([a-z0-9_*{}]+)` \| (.+) \|$",
+        DOCS.read_text(encoding="utf-8").partition("## Not served")[2],
+        re.MULTILINE,
+    )
     return {KUBERNETES(name): reason for name, reason in rows}
 
 

@@ -19,7 +19,9 @@ _EXPLAIN = "/debug/scheduler/explain"
 
 
 def _make(folder: Path, *flags: str) -> InProcessServer:
-    server = make_server(folder, "--scheduler=true", "--disable-admission-plugins=TaintNodesByCondition,ServiceAccount", *flags)
+    server = make_server(
+        folder, "--scheduler=true", "--disable-admission-plugins=TaintNodesByCondition,ServiceAccount", *flags
+    )
     node = {"metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"}}}
     run(server.client().create(NODES, "", node))
     return server
@@ -103,7 +105,9 @@ def test_without_a_scheduler_pods_stay_pending(tmp_path: Path) -> None:
 def test_invalid_configuration_fails_the_start(tmp_path: Path) -> None:
     """The error names the file and the field."""
     path = tmp_path / "config.yaml"
-    path.write_text("apiVersion: orchscheduler.config.orch.io/v1beta3\nkind: OrchSchedulerConfiguration\nparallelism: 0\n")
+    path.write_text(
+        "apiVersion: orchscheduler.config.orch.io/v1beta3\nkind: OrchSchedulerConfiguration\nparallelism: 0\n"
+    )
     with pytest.raises(ValueError, match=r"--config=.*config.yaml: .*parallelism"):
         make_server(tmp_path, "--scheduler=true", f"--config={path}")
     profile = "profiles: [{schedulerName: s, plugins: {score: {enabled: [{name: None}]}}}]\n"

@@ -18,5 +18,7 @@ def test_missing_tracing_library_is_named(tmp_path: Path, monkeypatch: pytest.Mo
     path = tmp_path / "tracing.json"
     path.write_text(json.dumps(head))
     monkeypatch.setitem(sys.modules, "orchd.server.tracing.telemetry", None)
-    with pytest.raises(ValueError, match=r"--tracing-config-file: needs the OpenTelemetry library \(install orchd\[tracing\]\)"):
+    with pytest.raises(
+        ValueError, match=r"--tracing-config-file: needs the OpenTelemetry library \(install orchd\[tracing\]\)"
+    ):
         make_server(tmp_path / "server", f"--tracing-config-file={path}")

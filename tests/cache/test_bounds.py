@@ -80,7 +80,12 @@ def server(tmp_path: Path) -> Iterator[InProcessServer]:
 
 
 def write(server: InProcessServer, name: str, value: str = LARGE, *, verb: str = "POST") -> int:
-    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "labels": {"a": "b"}}, "data": {"v": value}}
+    body = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name, "labels": {"a": "b"}},
+        "data": {"v": value},
+    }
     answer = run(server.request(verb, MAPS if verb == "POST" else f"{MAPS}/{name}", body=body))
     assert answer.code in (200, 201), answer.body
     return int(answer.json["metadata"]["resourceVersion"])

@@ -36,7 +36,12 @@ def test_a_write_is_in_the_cache_when_it_is_acknowledged() -> None:
     revision = bench.put("a/x", "n1", app="web")
     entry = cache.get("a/x")
     assert entry is not None and now(cache.applied("a/x", revision)) is entry
-    assert (entry.revision, entry.created, entry.labels, entry.fields) == (2, 2, {"app": "web"}, {"spec.nodeName": "n1"})
+    assert (entry.revision, entry.created, entry.labels, entry.fields) == (
+        2,
+        2,
+        {"app": "web"},
+        {"spec.nodeName": "n1"},
+    )
     assert orjson.loads(entry.json)["metadata"]["resourceVersion"] == "2"
     bench.put("a/x", "n2", app="web")
     assert now(cache.applied("a/x", revision)) is entry, "the entry of that write, not of a later one"
@@ -259,7 +264,10 @@ def test_subscribing_inside_a_callback() -> None:
     cache = bench.start()
     inner = RecordingSubscriber()
     cache.subscribe(
-        after=1, prefix="", on_end=print, on_change=lambda change: None if inner.changes else inner.subscribe(cache, 1, "a/1")
+        after=1,
+        prefix="",
+        on_end=print,
+        on_change=lambda change: None if inner.changes else inner.subscribe(cache, 1, "a/1"),
     )
     bench.put("a/1")
     assert inner.lines() == [("ADDED", "a/1", 2)]
@@ -300,8 +308,7 @@ def test_the_window_is_bounded_by_age_and_bytes() -> None:
 
 
 def test_waiting_for_a_revision() -> None:
-    """A read "not older than" a future revision waits for it; after three seconds the answer is 504 with a retry hint.
-    """
+    """A read "not older than" a future revision waits for it; after three seconds the answer is 504 with a retry hint."""
     bench = Bench()
     cache = bench.start()
     early: Deferred[None] = Deferred.fromCoroutine(cache.at_least(3))

@@ -31,7 +31,12 @@ def test_many_slow_watchers_get_every_event_in_order(tmp_path: Path) -> None:
         assert watched - before < watchers * 200_000
         writer = server.connect()
         for number in range(changes):
-            body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"n{number}"}, "data": {"v": "x" * size}}
+            body = {
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": {"name": f"n{number}"},
+                "data": {"v": "x" * size},
+            }
             writer.request("POST", MAPS, json.dumps(body), {"Content-Type": "application/json"})
             written = writer.getresponse()
             assert (written.read() and written.status) == 201

@@ -81,9 +81,7 @@ class StoreAndCache(RuleBasedStateMachine):
         else:
             self.subscribers.append((after, prefix, told))
 
-    @rule(
-        back=st.integers(0, 15), prefix=PREFIXES, limit=st.integers(0, 5), label=LABELS, start=st.just("") | PATHS
-    )
+    @rule(back=st.integers(0, 15), prefix=PREFIXES, limit=st.integers(0, 5), label=LABELS, start=st.just("") | PATHS)
     def page(self, back: int, prefix: str, limit: int, label: str, start: str) -> None:
         revision = max(1, self.cache.revision - back)
         if revision < self.cache.oldest:

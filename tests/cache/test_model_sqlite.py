@@ -57,8 +57,11 @@ class DiskBench(Bench):
 
     def _open(self) -> None:
         self.store: Any = SqliteStore(
-            self.clock, f"{self.folder}/store", dialect_name="any",
-            history=HistoryLimits(compaction_interval=0, recent_events=4), switch_interval=0,
+            self.clock,
+            f"{self.folder}/store",
+            dialect_name="any",
+            history=HistoryLimits(compaction_interval=0, recent_events=4),
+            switch_interval=0,
         )
         self.clock.wait(self.store.start())
         self.caches = Caches(self.store, clock=self.clock, **self._more)

@@ -38,7 +38,13 @@ def test_stored_members_are_ordered() -> None:
 
 @pytest.mark.parametrize(
     "obj",
-    [{}, {"metadata": None}, {"metadata": []}, {"metadata": {}, "kind": {"resourceVersion": ""}}, {"metadata": {"name": {"resourceVersion": ""}}}],
+    [
+        {},
+        {"metadata": None},
+        {"metadata": []},
+        {"metadata": {}, "kind": {"resourceVersion": ""}},
+        {"metadata": {"name": {"resourceVersion": ""}}},
+    ],
     ids=["no metadata", "null metadata", "list", "kind is no string", "name is no string"],
 )
 def test_values_without_kind_or_metadata_are_refused(obj: Any) -> None:

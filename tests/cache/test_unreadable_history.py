@@ -74,9 +74,8 @@ def test_damage_of_a_former_value_is_not_reported_as_the_objects() -> None:
         caches.start()
         now(pods.ready())
     texts = [text for event in events if "cannot be read" in (text := formatEvent(event))]
-    assert [("/default/a" in text, "the object is not affected" in text, "delete the object" in text) for text in texts] == [
-        (True, True, False),
-        (False, False, True),
-    ]
+    assert [
+        ("/default/a" in text, "the object is not affected" in text, "delete the object" in text) for text in texts
+    ] == [(True, True, False), (False, False, True)]
     assert [entry.path for entry in pods.page().entries] == ["default/a"]
     caches.stop()

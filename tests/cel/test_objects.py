@@ -139,11 +139,7 @@ def test_names_are_escaped_and_back(name: str, escaped: str | None) -> None:
 
 def test_sizes_come_from_the_schema() -> None:
     """Estimates know maxLength and maxItems; without them a value may fill a request."""
-    schema = {
-        "type": "array",
-        "maxItems": 10,
-        "items": {"type": "string", "maxLength": 5},
-    }
+    schema = {"type": "array", "maxItems": 10, "items": {"type": "string", "maxLength": 5}}
     variable, structs = declare_variable(schema, "Thing", "example")
     environment = environment_of_release((1, 35), "example").with_variables({"self": variable}, structs)
     bounded = environment.compile("self.all(s, s.contains('x'))").estimate()

@@ -38,11 +38,7 @@ def header(credentials: Credentials, config: ClientConfig) -> str:
 
 @pytest.mark.parametrize(
     ("given", "expected"),
-    [
-        ({"token": "t"}, "Bearer t"),
-        ({"username": "jane", "password": "p:w"}, "Basic amFuZTpwOnc="),
-        ({}, ""),
-    ],
+    [({"token": "t"}, "Bearer t"), ({"username": "jane", "password": "p:w"}, "Basic amFuZTpwOnc="), ({}, "")],
 )
 def test_authorization_headers_by_credential(given: dict[str, Any], expected: str) -> None:
     """A token is sent as a bearer token, a password with the basic scheme; both take precedence over an exec plugin."""
@@ -52,8 +48,7 @@ def test_authorization_headers_by_credential(given: dict[str, Any], expected: st
 
 
 def test_token_file_is_reread_after_a_minute_and_after_401(tmp_path: Path) -> None:
-    """A token file is read again after a minute and after a 401; while it cannot be read, the last token stays in use.
-    """
+    """A token file is read again after a minute and after a 401; while it cannot be read, the last token stays in use."""
     path = tmp_path / "token"
     path.write_text("one\n")
     now = [0.0]

@@ -35,7 +35,9 @@ class Sink:
     async def create(self, ref: ResourceRef, namespace: str, obj: Any, **options: Any) -> Any:
         return await self._take("create", ref, obj["metadata"]["name"], obj)
 
-    async def patch(self, ref: ResourceRef, namespace: str, name: str, patch: Any, *, content_type: str, **options: Any) -> Any:
+    async def patch(
+        self, ref: ResourceRef, namespace: str, name: str, patch: Any, *, content_type: str, **options: Any
+    ) -> Any:
         assert content_type == "application/strategic-merge-patch+json"
         return await self._take("patch", ref, name, patch)
 
@@ -85,7 +87,12 @@ def test_core_event_fields(world: World) -> None:
         "kind": "Event",
         "metadata": {"name": name, "namespace": "a"},
         "involvedObject": {
-            "apiVersion": "v1", "kind": "Pod", "namespace": "a", "name": "web", "uid": "1", "resourceVersion": "7"
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "namespace": "a",
+            "name": "web",
+            "uid": "1",
+            "resourceVersion": "7",
         },
         "reason": "Built",
         "message": "it is there",
@@ -118,7 +125,9 @@ def test_equal_events_are_counted(world: World) -> None:
     assert world.verbs() == ["create", "patch", "patch"]
     first = world.sink.sent[0][2]
     assert world.sink.sent[2][1:] == (
-        ResourceRef("", "v1", "events"), first, {"count": 3, "lastTimestamp": "2023-11-14T22:13:22Z", "message": "again"}
+        ResourceRef("", "v1", "events"),
+        first,
+        {"count": 3, "lastTimestamp": "2023-11-14T22:13:22Z", "message": "again"},
     )
 
 
@@ -140,7 +149,9 @@ def test_similar_events_are_combined(world: World) -> None:
     assert world.sink.sent[8][3]["message"] == "try 8"
     assert world.sink.sent[9][3]["message"] == f"{COMBINED_PREFIX}try 9"
     assert world.sink.sent[11][3] == {
-        "count": 3, "lastTimestamp": "2023-11-14T22:13:20Z", "message": f"{COMBINED_PREFIX}try 11"
+        "count": 3,
+        "lastTimestamp": "2023-11-14T22:13:20Z",
+        "message": f"{COMBINED_PREFIX}try 11",
     }
 
 
@@ -275,7 +286,12 @@ def test_events_group_event_fields(world: World) -> None:
         "action": "Binding",
         "reason": "Scheduled",
         "regarding": {
-            "apiVersion": "v1", "kind": "Pod", "namespace": "a", "name": "web", "uid": "1", "resourceVersion": "7"
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "namespace": "a",
+            "name": "web",
+            "uid": "1",
+            "resourceVersion": "7",
         },
         "related": {"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "9"},
         "note": "to n",
@@ -298,7 +314,8 @@ def test_second_equal_event_starts_a_series(world: World) -> None:
         world.clock.advance(1)
     assert world.verbs() == ["create", "patch"]
     assert world.sink.sent[1][2:] == (
-        world.sink.sent[0][2], {"series": {"count": 2, "lastObservedTime": "2023-11-14T22:13:21.250000Z"}}
+        world.sink.sent[0][2],
+        {"series": {"count": 2, "lastObservedTime": "2023-11-14T22:13:21.250000Z"}},
     )
     for _ in range(60):
         world.clock.advance(30)

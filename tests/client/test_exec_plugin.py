@@ -31,7 +31,14 @@ class World:
         self.now = 1000.0
         self.gate: Deferred[None] | None = None
         plugin = ExecPlugin(
-            **{"api_version": VERSION, "dialect": KUBERNETES, "command": "get", "args": ("a",), "env": (("N", "V"),), **changes}
+            **{
+                "api_version": VERSION,
+                "dialect": KUBERNETES,
+                "command": "get",
+                "args": ("a",),
+                "env": (("N", "V"),),
+                **changes,
+            }
         )
         config = ClientConfig(server="https://h:1", authority=b"ca", server_name="s", exec=plugin)
         self.credentials = ExecCredentials(
@@ -80,7 +87,9 @@ def test_plugin_gets_arguments_environment_and_exec_credential() -> None:
     assert not interactive
     assert (environment["PATH"], environment["N"]) == ("/bin", "V")
     assert json.loads(environment["KUBERNETES_EXEC_INFO"]) == {
-        "kind": "ExecCredential", "apiVersion": VERSION, "spec": {"interactive": False}
+        "kind": "ExecCredential",
+        "apiVersion": VERSION,
+        "spec": {"interactive": False},
     }
 
 
@@ -90,7 +99,10 @@ def test_plugin_gets_the_cluster_with_provide_cluster_info() -> None:
     world.get()
     told = json.loads(world.runs[0][1]["KUBERNETES_EXEC_INFO"])["spec"]["cluster"]
     assert told == {
-        "server": "https://h:1", "tls-server-name": "s", "certificate-authority-data": "Y2E=", "config": {"audience": "z"}
+        "server": "https://h:1",
+        "tls-server-name": "s",
+        "certificate-authority-data": "Y2E=",
+        "config": {"audience": "z"},
     }
 
 
@@ -157,7 +169,10 @@ def test_plugin_that_needs_a_terminal_is_not_run_without_one() -> None:
     [
         (b"{", "decoding stdout"),
         (b'{"kind": "Pod"}', "not an ExecCredential"),
-        (answer("client.authentication.k8s.io/v1beta1", token="t"), "plugin returned version client.authentication.k8s.io/v1beta1"),
+        (
+            answer("client.authentication.k8s.io/v1beta1", token="t"),
+            "plugin returned version client.authentication.k8s.io/v1beta1",
+        ),
         (b'{"kind": "ExecCredential", "apiVersion": "client.authentication.k8s.io/v1"}', "didn't return a status"),
         (answer(), "didn't return a token or cert/key pair"),
         (answer(clientCertificateData="x"), "only certificate or key, not both"),

@@ -69,7 +69,9 @@ class Server:
             raise self.fails.pop()
         return {"metadata": {"resourceVersion": str(self.version)}, "items": list(self.items)}
 
-    async def watch(self, ref: ResourceRef, namespace: str = "", *, resource_version: str = "", **options: Any) -> Stream:
+    async def watch(
+        self, ref: ResourceRef, namespace: str = "", *, resource_version: str = "", **options: Any
+    ) -> Stream:
         self.asked.append(f"watch {resource_version}")
         self.streams.append(Stream())
         return self.streams[-1]
@@ -158,8 +160,7 @@ def test_watches_that_end_at_once_back_off(informing: Fixture) -> None:
 
 
 def test_index_follows_changes(informing: Fixture) -> None:
-    """An index finds objects by the values of its function, before and after changes; an unknown index raises KeyError.
-    """
+    """An index finds objects by the values of its function, before and after changes; an unknown index raises KeyError."""
     informing.server.items = [obj("p", 1, app="x")]
     informing.informer.add_index("app", lambda o: o["metadata"]["labels"].values())
     informing.informers.start()

@@ -102,10 +102,7 @@ class Candidate:
                 once=once,
             ),
             LeaderCallbacks(
-                lead=self._lead,
-                cease=self._cease,
-                lost=lambda: self.news.append("lost"),
-                failed=self.failures.append,
+                lead=self._lead, cease=self._cease, lost=lambda: self.news.append("lost"), failed=self.failures.append
             ),
             clock=server.clock,
             random=Random(1),
@@ -399,7 +396,11 @@ def lock(server: InProcessServer, kind: str) -> ILeaderLock:
 
 
 RECORD = LeaderRecord(
-    holder="one", duration=15, acquired="2027-01-15T08:00:00.000001Z", renewed="2027-01-15T08:00:02.000002Z", transitions=3
+    holder="one",
+    duration=15,
+    acquired="2027-01-15T08:00:00.000001Z",
+    renewed="2027-01-15T08:00:02.000002Z",
+    transitions=3,
 )
 
 

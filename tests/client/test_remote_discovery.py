@@ -30,7 +30,9 @@ class Server:
             },
             "/api/v1": {"resources": [line("pods", "Pod"), line("pods/status", "Pod")]},
             "/apis/apps/v1": {"resources": [line("deployments", "Deployment", "get list")]},
-            "/apis/own.example/v2": {"resources": [line("things", "Thing", namespaced=False), line("things/scale", "Scale")]},
+            "/apis/own.example/v2": {
+                "resources": [line("things", "Thing", namespaced=False), line("things/scale", "Scale")]
+            },
             "/apis/own.example/v1": {"resources": []},
         }
 
@@ -57,7 +59,11 @@ def test_discovered_catalog_has_built_in_and_custom_kinds() -> None:
     things = found.kind("own.example/v2", "Thing")
     assert things is not None and things.custom and not things.namespaced
     assert things.subresources["scale"].kind == "Scale"
-    assert [(group.name, group.preferred) for group in found.groups] == [("", "v1"), ("apps", "v1"), ("own.example", "v2")]
+    assert [(group.name, group.preferred) for group in found.groups] == [
+        ("", "v1"),
+        ("apps", "v1"),
+        ("own.example", "v2"),
+    ]
     assert found.resource("", "v1", "pods/status") is None
 
 

@@ -86,9 +86,14 @@ def test_content_type_flag_sets_requests_and_responses(media_type: str) -> None:
 
 def test_separate_process_settings() -> None:
     """Settings of a separate process, with names in its dialect."""
-    found = component("controller-manager", "--kubeconfig=/f", "--secure-port=0", "--kube-api-qps=5", dialect=KUBERNETES)
+    found = component(
+        "controller-manager", "--kubeconfig=/f", "--secure-port=0", "--kube-api-qps=5", dialect=KUBERNETES
+    )
     assert (found.client.config_file, found.client.qps, found.client.burst) == ("/f", 5.0, 30)
-    assert (found.client.content_type, found.client.answers) == ("application/vnd.kubernetes.protobuf", "application/json")
+    assert (found.client.content_type, found.client.answers) == (
+        "application/vnd.kubernetes.protobuf",
+        "application/json",
+    )
     assert found.election.name == "kube-controller-manager"
     assert "deployment" in found.controllers
     assert found.authorization.open_paths == ("/healthz", "/readyz", "/livez")
@@ -128,7 +133,9 @@ def test_component_flag_tables_are_subsets_of_the_servers(name: str) -> None:
 
 def test_flags_of_a_separate_process_warn() -> None:
     """A deprecated flag of a component, and one without an effect, warn in its own process too."""
-    found = component("scheduler", "--profiling=false", "--contention-profiling=false", "--experimental-logging-sanitization")
+    found = component(
+        "scheduler", "--profiling=false", "--contention-profiling=false", "--experimental-logging-sanitization"
+    )
     assert found.warnings == (
         "--profiling: is deprecated",
         "--contention-profiling: is deprecated",

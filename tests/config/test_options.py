@@ -37,7 +37,9 @@ def error_of(*argv: str, **keywords: Any) -> str:
 
 def test_spellings_of_a_flag() -> None:
     """--name=value, --name value, bare booleans, --bool=false and -v=N all work."""
-    options = parse("--secure-port=1", "--bind-address", "127.0.0.1", "--anonymous-auth=false", "--permit-port-sharing", "-v", "3")
+    options = parse(
+        "--secure-port=1", "--bind-address", "127.0.0.1", "--anonymous-auth=false", "--permit-port-sharing", "-v", "3"
+    )
     assert options["secure-port"] == 1
     assert str(options["bind-address"]) == "127.0.0.1"
     assert options["anonymous-auth"] is False
@@ -58,13 +60,16 @@ def test_flag_file() -> None:
     assert options["api-audiences"] == ("c",)
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    ("\n--secure-prt=1", 'F:2: unknown flag "--secure-prt": did you mean "--secure-port"?'),
-    ("--secure-port=x", "F:1: --secure-port: 'x' is not a whole number"),
-    ("--anonymous-auth false", "F:1: --anonymous-auth: takes no separate value: write --anonymous-auth=false"),
-    ("--secure-port", "F:1: --secure-port: needs a value"),
-    ("--flagfile=G", "F:1: --flagfile: cannot read G: No such file or directory"),
-])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("\n--secure-prt=1", 'F:2: unknown flag "--secure-prt": did you mean "--secure-port"?'),
+        ("--secure-port=x", "F:1: --secure-port: 'x' is not a whole number"),
+        ("--anonymous-auth false", "F:1: --anonymous-auth: takes no separate value: write --anonymous-auth=false"),
+        ("--secure-port", "F:1: --secure-port: needs a value"),
+        ("--flagfile=G", "F:1: --flagfile: cannot read G: No such file or directory"),
+    ],
+)
 def test_flag_file_errors(text: str, message: str) -> None:
     """An error in a flag file names the file and the line."""
     assert error_of("--flagfile=F", files={"F": text}) == message
@@ -75,80 +80,143 @@ def test_flag_file_recursion() -> None:
     assert "nested more than" in error_of("--flagfile=F", files={"F": "--flagfile=F"})
 
 
-@pytest.mark.parametrize(("argv", "message"), [
-    (["--securee-port=1"], 'unknown flag "--securee-port": did you mean "--secure-port"?'),
-    (
-        ["--cluster-name=x"],
-        "--cluster-name: can have no effect: there is no cloud provider; only the default 'orch' is accepted",
-    ),
-    (["--authorization-mode=ABAC"],
-     "--authorization-mode: authorization-mode ABAC's authorization policy file not passed"),
-    (["--authorization-mode=Node,Webhook"],
-     "--authorization-mode: authorization-mode Webhook's authorization config file not passed"),
-    (["--authorization-policy-file=p"],
-     "--authorization-policy-file: cannot specify --authorization-policy-file without mode ABAC"),
-    (["--authorization-webhook-config-file=c"],
-     "--authorization-webhook-config-file: cannot specify --authorization-webhook-config-file without mode Webhook"),
-    (["--oidc-client-id=c"], "--oidc-issuer-url: oidc-issuer-url and oidc-client-id should be specified together"),
-    (["--oidc-issuer-url=http://i", "--oidc-client-id=c"],
-     "--oidc-issuer-url: 'oidc-issuer-url' (\"http://i\") has invalid scheme (\"http\"), require 'https'"),
-    (["--oidc-issuer-url=https://i", "--oidc-client-id=c", "--oidc-username-claim="],
-     "--oidc-username-claim: no username claim provided"),
-    (["--oidc-issuer-url=https://i", "--oidc-client-id=c", "--oidc-signing-algs=RS256,HS256"],
-     '--oidc-signing-algs: oidc: unsupported signing alg: "HS256"'),
-    (["--oidc-required-claim=hd"], "--oidc-required-claim: 'hd' is not key=value"),
-    (['--requestheader-group-headers=" "'], '--requestheader-group-headers: empty value in "requestheader-group-headers"'),
-    (["--authentication-token-webhook-version=v2"],
-     "--authentication-token-webhook-version: unknown value 'v2': one of v1beta1, v1; did you mean 'v1'?"),
-    (["--authorization-mode=RBACC"], '--authorization-mode: unknown mode "RBACC": did you mean "RBAC"?'),
-    (["--authorization-mode="], "--authorization-mode: at least one authorization-mode must be passed"),
-    (["--authorization-mode=RBAC,RBAC"],
-     '--authorization-mode: authorization-mode ["RBAC" "RBAC"] has mode specified more than once'),
-    (["--controllers=cloud-node-lifecycle"], "--controllers: controller cloud-node-lifecycle: not built yet"),
-    (["--controllers=-deploymen"], '--controllers: unknown controller "deploymen": did you mean "deployment"?'),
-    (["--feature-gates=PodSecurty=true"], '--feature-gates: unrecognized feature gate: PodSecurty (did you mean "PodSecurity"?)'),
-    (["--feature-gates=APIServerTracing=false", "--tracing-config-file=x"],
-     "--tracing-config-file: the feature gate APIServerTracing is off"),
-    (["--feature-gates=WatchBookmark=false"],
-     "--feature-gates: cannot set feature gate WatchBookmark to false, feature is locked to true"),
-    (["--runtime-config=apps/v2=true"], '--runtime-config: unknown API version "apps/v2": did you mean "apps/v1"?'),
-    (["--runtime-config=apps/v1/deployment=true"],
-     '--runtime-config: unknown resource of apps/v1 "deployment": did you mean "deployments"?'),
-    (["--tls-cert-file=a"], "--tls-private-key-file: is needed together with --tls-cert-file"),
-    (["--proxy-client-key-file=a"], "--proxy-client-cert-file: is needed together with --proxy-client-key-file"),
-    (["--orchlet-client-certificate=a"], "--orchlet-client-key: is needed together with --orchlet-client-certificate"),
-    (["--orchlet-preferred-address-types=Home"],
-     "--orchlet-preferred-address-types: 'Home' is not one of Hostname, InternalDNS, InternalIP, ExternalDNS, ExternalIP"),
-    (["--tls-min-version=TLS12"],
-     "--tls-min-version: unknown value 'TLS12': one of VersionTLS10, VersionTLS11, VersionTLS12, VersionTLS13; did you mean 'VersionTLS12'?"),
-    (["--tls-cipher-suites=TLS_RSA_WITH_AES_128_CBC_SH"],
-     '--tls-cipher-suites: unknown cipher suite "TLS_RSA_WITH_AES_128_CBC_SH": did you mean "TLS_RSA_WITH_AES_128_CBC_SHA"?'),
-    (["--service-account-signing-key-file=k"], "--service-account-issuer: is needed together with --service-account-signing-key-file"),
-    (["--service-cluster-ip-range=10.0.0.0/8"], "--service-cluster-ip-range: 10.0.0.0/8 is too large: the mask must be at least /12"),
-    (["--enable-admission-plugins=X"], '--enable-admission-plugins: unknown plugin "X"'),
-    (["--enable-admission-plugins=Priority", "--disable-admission-plugins=Priority"],
-     "--disable-admission-plugins: plugin Priority is also in --enable-admission-plugins"),
-    (["--storage-backend=etcd3"], "--etcd-servers: is needed together with --storage-backend=etcd3"),
-    (["--goaway-chance=0.03"], "--goaway-chance: must be between 0 and 0.02"),
-    (["--admission-control=Priority", "--enable-admission-plugins=Priority"],
-     "--admission-control: excludes --enable-admission-plugins and --disable-admission-plugins"),
-    (["--admission-control=X"], '--admission-control: unknown plugin "X"'),
-    (["--apiserver-count=0"], "--apiserver-count: must be at least 1"),
-    (["--endpoint-reconciler-type=leases"],
-     "--endpoint-reconciler-type: unknown value 'leases': one of lease, master-count, none; did you mean 'lease'?"),
-    (["--max-connection-bytes-per-sec=-1"], "--max-connection-bytes-per-sec: must be at least 0"),
-    (["--dialect=kubernetes", "--kubelet-timeout=0s"], "--kubelet-timeout: must be above 0"),
-    (["--etcd-servers-overrides=/events#http://h:1"],
-     "--etcd-servers-overrides: can have no effect: all resources share the revisions of one store; only the default '' is accepted"),
-    (["--watch-cache=false"], "--watch-cache: cannot be disabled: reads are served from it"),
-    (["--default-watch-cache-size=0"], "--default-watch-cache-size: must be at least 1: the cache cannot be disabled"),
-    (["--watch-cache-sizes=pods#100,nodes#0"],
-     "--watch-cache-sizes: 'nodes#0' is not resource[.group]#size with a size above 0"),
-    (["--max-requests-inflight=0", "--max-mutating-requests-inflight=0"],
-     "--max-requests-inflight: the total concurrency is 0: needs --enable-priority-and-fairness=false"),
-    (["extra"], "unexpected argument 'extra': flags are given as --name=value"),
-    (["--secure-port"], "--secure-port: needs a value"),
-])
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["--securee-port=1"], 'unknown flag "--securee-port": did you mean "--secure-port"?'),
+        (
+            ["--cluster-name=x"],
+            "--cluster-name: can have no effect: there is no cloud provider; only the default 'orch' is accepted",
+        ),
+        (
+            ["--authorization-mode=ABAC"],
+            "--authorization-mode: authorization-mode ABAC's authorization policy file not passed",
+        ),
+        (
+            ["--authorization-mode=Node,Webhook"],
+            "--authorization-mode: authorization-mode Webhook's authorization config file not passed",
+        ),
+        (
+            ["--authorization-policy-file=p"],
+            "--authorization-policy-file: cannot specify --authorization-policy-file without mode ABAC",
+        ),
+        (
+            ["--authorization-webhook-config-file=c"],
+            "--authorization-webhook-config-file: cannot specify --authorization-webhook-config-file without mode Webhook",
+        ),
+        (["--oidc-client-id=c"], "--oidc-issuer-url: oidc-issuer-url and oidc-client-id should be specified together"),
+        (
+            ["--oidc-issuer-url=http://i", "--oidc-client-id=c"],
+            "--oidc-issuer-url: 'oidc-issuer-url' (\"http://i\") has invalid scheme (\"http\"), require 'https'",
+        ),
+        (
+            ["--oidc-issuer-url=https://i", "--oidc-client-id=c", "--oidc-username-claim="],
+            "--oidc-username-claim: no username claim provided",
+        ),
+        (
+            ["--oidc-issuer-url=https://i", "--oidc-client-id=c", "--oidc-signing-algs=RS256,HS256"],
+            '--oidc-signing-algs: oidc: unsupported signing alg: "HS256"',
+        ),
+        (["--oidc-required-claim=hd"], "--oidc-required-claim: 'hd' is not key=value"),
+        (
+            ['--requestheader-group-headers=" "'],
+            '--requestheader-group-headers: empty value in "requestheader-group-headers"',
+        ),
+        (
+            ["--authentication-token-webhook-version=v2"],
+            "--authentication-token-webhook-version: unknown value 'v2': one of v1beta1, v1; did you mean 'v1'?",
+        ),
+        (["--authorization-mode=RBACC"], '--authorization-mode: unknown mode "RBACC": did you mean "RBAC"?'),
+        (["--authorization-mode="], "--authorization-mode: at least one authorization-mode must be passed"),
+        (
+            ["--authorization-mode=RBAC,RBAC"],
+            '--authorization-mode: authorization-mode ["RBAC" "RBAC"] has mode specified more than once',
+        ),
+        (["--controllers=cloud-node-lifecycle"], "--controllers: controller cloud-node-lifecycle: not built yet"),
+        (["--controllers=-deploymen"], '--controllers: unknown controller "deploymen": did you mean "deployment"?'),
+        (
+            ["--feature-gates=PodSecurty=true"],
+            '--feature-gates: unrecognized feature gate: PodSecurty (did you mean "PodSecurity"?)',
+        ),
+        (
+            ["--feature-gates=APIServerTracing=false", "--tracing-config-file=x"],
+            "--tracing-config-file: the feature gate APIServerTracing is off",
+        ),
+        (
+            ["--feature-gates=WatchBookmark=false"],
+            "--feature-gates: cannot set feature gate WatchBookmark to false, feature is locked to true",
+        ),
+        (["--runtime-config=apps/v2=true"], '--runtime-config: unknown API version "apps/v2": did you mean "apps/v1"?'),
+        (
+            ["--runtime-config=apps/v1/deployment=true"],
+            '--runtime-config: unknown resource of apps/v1 "deployment": did you mean "deployments"?',
+        ),
+        (["--tls-cert-file=a"], "--tls-private-key-file: is needed together with --tls-cert-file"),
+        (["--proxy-client-key-file=a"], "--proxy-client-cert-file: is needed together with --proxy-client-key-file"),
+        (
+            ["--orchlet-client-certificate=a"],
+            "--orchlet-client-key: is needed together with --orchlet-client-certificate",
+        ),
+        (
+            ["--orchlet-preferred-address-types=Home"],
+            "--orchlet-preferred-address-types: 'Home' is not one of Hostname, InternalDNS, InternalIP, ExternalDNS, ExternalIP",
+        ),
+        (
+            ["--tls-min-version=TLS12"],
+            "--tls-min-version: unknown value 'TLS12': one of VersionTLS10, VersionTLS11, VersionTLS12, VersionTLS13; did you mean 'VersionTLS12'?",
+        ),
+        (
+            ["--tls-cipher-suites=TLS_RSA_WITH_AES_128_CBC_SH"],
+            '--tls-cipher-suites: unknown cipher suite "TLS_RSA_WITH_AES_128_CBC_SH": did you mean "TLS_RSA_WITH_AES_128_CBC_SHA"?',
+        ),
+        (
+            ["--service-account-signing-key-file=k"],
+            "--service-account-issuer: is needed together with --service-account-signing-key-file",
+        ),
+        (
+            ["--service-cluster-ip-range=10.0.0.0/8"],
+            "--service-cluster-ip-range: 10.0.0.0/8 is too large: the mask must be at least /12",
+        ),
+        (["--enable-admission-plugins=X"], '--enable-admission-plugins: unknown plugin "X"'),
+        (
+            ["--enable-admission-plugins=Priority", "--disable-admission-plugins=Priority"],
+            "--disable-admission-plugins: plugin Priority is also in --enable-admission-plugins",
+        ),
+        (["--storage-backend=etcd3"], "--etcd-servers: is needed together with --storage-backend=etcd3"),
+        (["--goaway-chance=0.03"], "--goaway-chance: must be between 0 and 0.02"),
+        (
+            ["--admission-control=Priority", "--enable-admission-plugins=Priority"],
+            "--admission-control: excludes --enable-admission-plugins and --disable-admission-plugins",
+        ),
+        (["--admission-control=X"], '--admission-control: unknown plugin "X"'),
+        (["--apiserver-count=0"], "--apiserver-count: must be at least 1"),
+        (
+            ["--endpoint-reconciler-type=leases"],
+            "--endpoint-reconciler-type: unknown value 'leases': one of lease, master-count, none; did you mean 'lease'?",
+        ),
+        (["--max-connection-bytes-per-sec=-1"], "--max-connection-bytes-per-sec: must be at least 0"),
+        (["--dialect=kubernetes", "--kubelet-timeout=0s"], "--kubelet-timeout: must be above 0"),
+        (
+            ["--etcd-servers-overrides=/events#http://h:1"],
+            "--etcd-servers-overrides: can have no effect: all resources share the revisions of one store; only the default '' is accepted",
+        ),
+        (["--watch-cache=false"], "--watch-cache: cannot be disabled: reads are served from it"),
+        (
+            ["--default-watch-cache-size=0"],
+            "--default-watch-cache-size: must be at least 1: the cache cannot be disabled",
+        ),
+        (
+            ["--watch-cache-sizes=pods#100,nodes#0"],
+            "--watch-cache-sizes: 'nodes#0' is not resource[.group]#size with a size above 0",
+        ),
+        (
+            ["--max-requests-inflight=0", "--max-mutating-requests-inflight=0"],
+            "--max-requests-inflight: the total concurrency is 0: needs --enable-priority-and-fairness=false",
+        ),
+        (["extra"], "unexpected argument 'extra': flags are given as --name=value"),
+        (["--secure-port"], "--secure-port: needs a value"),
+    ],
+)
 def test_invalid_flags_are_named(argv: list[str], message: str) -> None:
     """A flag that cannot take effect as given is an error that names it."""
     assert error_of(*argv) == message
@@ -183,8 +251,9 @@ def test_default_settings() -> None:
 
 
 def test_controllers_flag() -> None:
-    """"*" enables all controllers that are on by default; -name disables one; -* disables all."""
+    """ "*" enables all controllers that are on by default; -name disables one; -* disables all."""
     can = Capabilities(controllers=frozenset(("namespace", "job", "tokencleaner")))
+
     def names(*argv: str) -> tuple[str, ...]:
         return from_options(parse(*argv, capabilities=can)).controllers.names
 
@@ -199,7 +268,9 @@ def test_controllers_flag() -> None:
 def test_admission_order() -> None:
     """Plugins run in the reference's order, whatever the flag's order; drop-ins run after them."""
     can = Capabilities(admission_plugins=frozenset(("Priority", "NodeRestriction", "LimitRanger", "Zebra")))
-    options = parse("--enable-admission-plugins=Zebra,NodeRestriction", "--disable-admission-plugins=Priority", capabilities=can)
+    options = parse(
+        "--enable-admission-plugins=Zebra,NodeRestriction", "--disable-admission-plugins=Priority", capabilities=can
+    )
     assert from_options(options).admission.plugins == ("LimitRanger", "NodeRestriction", "Zebra")
 
 
@@ -257,7 +328,9 @@ def test_unusable_runtime_config(value: str, message: str) -> None:
 def test_keys_of_former_versions_warn(key: str, on: str) -> None:
     """Either value of a version that is no longer served is accepted, with a warning that it has no effect."""
     settings = from_options(parse(f"--runtime-config={key}={on}"))
-    assert len(settings.warnings) == 1 and f"{key} " in settings.warnings[0] and settings.warnings[0].endswith("no effect")
+    assert (
+        len(settings.warnings) == 1 and f"{key} " in settings.warnings[0] and settings.warnings[0].endswith("no effect")
+    )
     assert builtin_catalog(ORCH, enabled=settings.api.runtime.enabled) is builtin_catalog(ORCH)
 
 
@@ -274,7 +347,11 @@ def test_turning_off_an_unknown_resource_warns() -> None:
 def test_versions_that_only_their_own_key_enables(group: str) -> None:
     """Versions that the reference has removed are not among those of api/all and api/beta."""
     group = ORCH(f"{group}.{{abbr}}.io")
-    for value, on in (("api/all=true,api/beta=true", False), (f"{group}/v1beta1=true", True), (f"{group}/v1beta1", True)):
+    for value, on in (
+        ("api/all=true,api/beta=true", False),
+        (f"{group}/v1beta1=true", True),
+        (f"{group}/v1beta1", True),
+    ):
         runtime = from_options(parse(f"--runtime-config={value}")).api.runtime
         assert runtime.enabled(group, "v1beta1", False) is on
 
@@ -324,7 +401,9 @@ def test_gates_choose_controllers_and_plugins() -> None:
     """A controller or plugin whose gate is off does not run, even if it is named."""
     off = "--feature-gates=ExpandPersistentVolumes=false,PodSecurity=false"
     for gates, expected in (("--feature-gates=AppArmor=false", True), (off, False)):
-        found = from_options(parse(gates, "--controllers=*,persistentvolume-expander", "--enable-admission-plugins=PodSecurity"))
+        found = from_options(
+            parse(gates, "--controllers=*,persistentvolume-expander", "--enable-admission-plugins=PodSecurity")
+        )
         assert ("persistentvolume-expander" in found.controllers.names) is expected
         assert ("PodSecurity" in found.admission.plugins) is expected
 
@@ -379,7 +458,11 @@ def test_show_every_default() -> None:
 
 def test_object_settings_follow_flags() -> None:
     """Settings that kinds depend on follow from the flags."""
-    found = object_settings(from_options(parse("--allow-privileged", "--service-node-port-range=100-200", "--feature-gates=IndexedJob=false")))
+    found = object_settings(
+        from_options(
+            parse("--allow-privileged", "--service-node-port-range=100-200", "--feature-gates=IndexedJob=false")
+        )
+    )
     assert found.allow_privileged and found.node_ports == (100, 200) and not found.feature("IndexedJob")
 
 

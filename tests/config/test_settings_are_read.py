@@ -25,7 +25,10 @@ def test_every_setting_is_read() -> None:
     code = "\n".join(path.read_text() for path in _ROOT.rglob("*.py") if not path.is_relative_to(_ROOT / "config"))
     code += inspect.getsource(settings.object_settings)
     asked = set(re.findall(r"\.([a-z_0-9]+)\b", code))
-    modules = [settings, *(import_module(f"{sections.__name__}.{module.name}") for module in iter_modules(sections.__path__))]
+    modules = [
+        settings,
+        *(import_module(f"{sections.__name__}.{module.name}") for module in iter_modules(sections.__path__)),
+    ]
     groups: set[type[Any]] = {
         each
         for module in modules
@@ -44,10 +47,21 @@ def test_every_settable_flag_is_used() -> None:
     are made from values or read by name elsewhere."""
     code = "\n".join(path.read_text() for path in _ROOT.rglob("*.py") if path.parent.name != "rows")
     named = set(re.findall(r'"([a-z0-9{}-]+)"', code))
-    named |= {prefix + rest for rest in re.findall(r'"\{prefix\}(-[a-z-]+)"', code) for prefix in ("audit-log", "audit-webhook")}
-    named |= {prefix + rest for prefix in named if prefix.startswith("cluster-signing") for rest in ("-cert-file", "-key-file")}
+    named |= {
+        prefix + rest
+        for rest in re.findall(r'"\{prefix\}(-[a-z-]+)"', code)
+        for prefix in ("audit-log", "audit-webhook")
+    }
+    named |= {
+        prefix + rest
+        for prefix in named
+        if prefix.startswith("cluster-signing")
+        for rest in ("-cert-file", "-key-file")
+    }
     named |= {f"{name}-flagfile" for name in COMPONENTS}
     # Settings of controllers are named as their flags.
     named |= {each.name.replace("_", "-") for each in fields(ControllerSettings)}
-    silent = {flag.name for flag in table() if flag.settable and not (flag.deprecated or flag.noop) and flag.name not in named}
+    silent = {
+        flag.name for flag in table() if flag.settable and not (flag.deprecated or flag.noop) and flag.name not in named
+    }
     assert not silent

@@ -54,9 +54,7 @@ async def server(folder: Path) -> AsyncIterator[ApiServer]:
 def _remote(server: ApiServer, codec: BodyCodec = JSON, **changes: Any) -> RemoteClient:
     made = clientconfig.load(server.files.made.admin_config)
     config = clientconfig.ClientConfig(
-        server=server.url,
-        authority=made.authority,
-        **{"certificate": made.certificate, "key": made.key, **changes},
+        server=server.url, authority=made.authority, **{"certificate": made.certificate, "key": made.key, **changes}
     )
     return RemoteClient(config, reactor, ClientOptions(agent="contract/1", codec=codec), random=Random(1))
 
@@ -90,12 +88,17 @@ _METADATA: dict[str, Any] = {"name": "same", "labels": {"a": "b"}, "annotations"
 _TEMPLATE: dict[str, Any] = {
     "metadata": {"labels": {"a": "b"}},
     "spec": {
-        "containers": [{"name": "c", "image": "i", "ports": [{"containerPort": 80}], "resources": {"limits": {"cpu": "1"}}}],
+        "containers": [
+            {"name": "c", "image": "i", "ports": [{"containerPort": 80}], "resources": {"limits": {"cpu": "1"}}}
+        ],
         "volumes": [{"name": "v", "emptyDir": {}}],
     },
 }
 _OBJECTS = (
-    (ResourceRef("apps", "v1", "deployments"), {"replicas": 2, "selector": {"matchLabels": {"a": "b"}}, "template": _TEMPLATE}),
+    (
+        ResourceRef("apps", "v1", "deployments"),
+        {"replicas": 2, "selector": {"matchLabels": {"a": "b"}}, "template": _TEMPLATE},
+    ),
     (ResourceRef("batch", "v1", "jobs"), {"template": {"spec": {**_TEMPLATE["spec"], "restartPolicy": "Never"}}}),
     (ResourceRef("", "v1", "services"), {"selector": {"a": "b"}, "ports": [{"port": 80, "targetPort": "web"}]}),
     (ResourceRef("", "v1", "resourcequotas"), {"hard": {"pods": "1", "requests.cpu": "100m"}}),

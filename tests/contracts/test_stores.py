@@ -27,7 +27,9 @@ STORES: dict[str, Callable[[Path], Any]] = {
     "memory": lambda path: MemoryStore(reactor),
     "sqlite": lambda path: SqliteStore(reactor, path / "store", dialect_name="any"),
     # Little history in memory, so that every read of the past uses the file.
-    "sqlite-history-on-disk": lambda path: SqliteStore(reactor, path / "store", dialect_name="any", history=HistoryLimits(recent_events=2)),
+    "sqlite-history-on-disk": lambda path: SqliteStore(
+        reactor, path / "store", dialect_name="any", history=HistoryLimits(recent_events=2)
+    ),
 }
 
 

@@ -117,7 +117,11 @@ class Cluster:
         for pod in self.items(PODS, namespace):
             if pod["status"].get("phase") in ("Succeeded", "Failed", phase):
                 continue
-            status = {"phase": phase, "podIP": f"10.1.0.{len(pod['metadata']['name']) % 200 + 1}", "conditions": [condition]}
+            status = {
+                "phase": phase,
+                "podIP": f"10.1.0.{len(pod['metadata']['name']) % 200 + 1}",
+                "conditions": [condition],
+            }
             self.patch(PODS, pod["metadata"]["name"], {"status": status}, namespace, "status")
 
     def stop(self) -> None:

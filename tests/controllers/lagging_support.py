@@ -36,7 +36,9 @@ class LaggingCluster:
     current."""
 
     def __init__(self, folder: Path, factory: Factory) -> None:
-        self.server: InProcessServer = make_server(folder, "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition")
+        self.server: InProcessServer = make_server(
+            folder, "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition"
+        )
         self.client = self.server.client()
         self._source = Informers(self.client, self.server.clock, Random(1))
         self.informers = LaggingInformers(self._source)

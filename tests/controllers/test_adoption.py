@@ -55,7 +55,11 @@ class Api:
         if name in self.gone:
             raise ApiError(404, "NotFound", "gone")
         self.patches.append((name, patch["metadata"]))
-        return {"metadata": {"namespace": namespace, "name": name, **patch["metadata"]}, "spec": {}, "status": {"phase": "Running"}}
+        return {
+            "metadata": {"namespace": namespace, "name": name, **patch["metadata"]},
+            "spec": {},
+            "status": {"phase": "Running"},
+        }
 
 
 class Bench:

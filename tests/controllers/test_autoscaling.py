@@ -30,11 +30,21 @@ NOW = 1_600_000_000.0
 TUNING = Tuning(now=NOW)
 
 
-def pod(name: str, *, phase: str = "Running", ready: str = "True", request: str = "100m", **metadata: Any) -> dict[str, Any]:
+def pod(
+    name: str, *, phase: str = "Running", ready: str = "True", request: str = "100m", **metadata: Any
+) -> dict[str, Any]:
     long_ago = "2020-01-01T00:00:00Z"
-    status = {"phase": phase, "startTime": long_ago, "conditions": [{"type": "Ready", "status": ready, "lastTransitionTime": long_ago}]}
+    status = {
+        "phase": phase,
+        "startTime": long_ago,
+        "conditions": [{"type": "Ready", "status": ready, "lastTransitionTime": long_ago}],
+    }
     container = {"name": "c", "resources": {"requests": {"cpu": request}}}
-    return {"metadata": {"name": name, "namespace": "a", **metadata}, "spec": {"containers": [container]}, "status": status}
+    return {
+        "metadata": {"name": name, "namespace": "a", **metadata},
+        "spec": {"containers": [container]},
+        "status": status,
+    }
 
 
 PODS = [pod("p0"), pod("p1"), pod("p2"), pod("p3")]
@@ -88,19 +98,31 @@ def test_proposed_size_by_metric_values(pods: list[Any], metrics: dict[str, PodM
 )
 def test_cpu_of_starting_pods_is_ignored(started: int, since: int, ready: str, measured: int, unready: bool) -> None:
     """CPU usage during a pod's start is ignored. All times are seconds ago."""
+
     def at(ago: int) -> str:
         return datetime.fromtimestamp(NOW - ago, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
     one = pod("p")
-    one["status"] |= {"startTime": at(started), "conditions": [{"type": "Ready", "status": ready, "lastTransitionTime": at(since)}]}
+    one["status"] |= {
+        "startTime": at(started),
+        "conditions": [{"type": "Ready", "status": ready, "lastTransitionTime": at(since)}],
+    }
     groups = replicas.group_pods([one], {"p": PodMetric(1, NOW - measured)}, "cpu", TUNING)
     assert groups.unready == ({"p"} if unready else set())
     assert replicas.group_pods([one], {"p": PodMetric(1, NOW - measured)}, "memory", TUNING).ready == 1
 
 
 def behavior(**changes: dict[str, Any]) -> dict[str, Any]:
-    up = {"selectPolicy": "Max", "policies": [{"type": "Pods", "value": 4, "periodSeconds": 15}], **changes.get("up", {})}
-    down = {"selectPolicy": "Max", "policies": [{"type": "Percent", "value": 100, "periodSeconds": 15}], **changes.get("down", {})}
+    up = {
+        "selectPolicy": "Max",
+        "policies": [{"type": "Pods", "value": 4, "periodSeconds": 15}],
+        **changes.get("up", {}),
+    }
+    down = {
+        "selectPolicy": "Max",
+        "policies": [{"type": "Percent", "value": 100, "periodSeconds": 15}],
+        **changes.get("down", {}),
+    }
     return {"scaleUp": up, "scaleDown": down}
 
 
@@ -123,7 +145,9 @@ def behavior(**changes: dict[str, Any]) -> dict[str, Any]:
         (behavior(up={"policies": [{"type": "Percent", "value": 1, "periodSeconds": 15}]}), 5, 9, (6, "ReadyForNewScale", True, "ScaleUpLimit")),
     ],
 )  # fmt: skip
-def test_size_stays_within_limits_and_policies(rules: dict[str, Any] | None, current: int, wanted: int, expected: tuple[int, str, bool, str]) -> None:
+def test_size_stays_within_limits_and_policies(
+    rules: dict[str, Any] | None, current: int, wanted: int, expected: tuple[int, str, bool, str]
+) -> None:
     """Sizes stay between 2 and 20 and change no faster than the policies allow."""
     found = normalize(History(), rules, current=current, wanted=wanted, bounds=Bounds(2, 20), now=1000.0, window=0.0)
     assert (found.size, found.able[0], found.limited, found.limit[0]) == expected
@@ -132,7 +156,10 @@ def test_size_stays_within_limits_and_policies(rules: dict[str, Any] | None, cur
 @pytest.mark.parametrize(("choice", "up", "down"), [("Max", 14, 2), ("Min", 12, 4)])
 def test_select_policy_chooses_the_largest_or_smallest_change(choice: str, up: int, down: int) -> None:
     """Of several policies the one with the largest change applies, or the one with the smallest."""
-    policies = [{"type": "Pods", "value": 6, "periodSeconds": 60}, {"type": "Percent", "value": 50, "periodSeconds": 60}]
+    policies = [
+        {"type": "Pods", "value": 6, "periodSeconds": 60},
+        {"type": "Percent", "value": 50, "periodSeconds": 60},
+    ]
     rules = {"selectPolicy": choice, "policies": policies}
     for wanted, expected in ((100, up), (0, down)):
         both = behavior(up=rules, down=rules)
@@ -176,7 +203,10 @@ def test_scale_up_follows_the_smallest_recent_recommendation() -> None:
     """With a stabilization window for scale-up, the size grows to the smallest recommendation of the window."""
     history, rules = History(), behavior(up={"stabilizationWindowSeconds": 60})
     for now, wanted, expected in ((0.0, 5, 5), (30.0, 8, 5), (70.0, 8, 8)):
-        assert normalize(history, rules, current=5, wanted=wanted, bounds=Bounds(1, 20), now=now, window=0.0).size == expected
+        assert (
+            normalize(history, rules, current=5, wanted=wanted, bounds=Bounds(1, 20), now=now, window=0.0).size
+            == expected
+        )
 
 
 class MetricsApi:
@@ -186,7 +216,9 @@ class MetricsApi:
         self.answers = answers
         self.asked: list[tuple[str, str, str, Any]] = []
 
-    async def list(self, ref: ResourceRef, namespace: str = "", *, label_selector: str = "", query: Any = None) -> dict[str, Any]:
+    async def list(
+        self, ref: ResourceRef, namespace: str = "", *, label_selector: str = "", query: Any = None
+    ) -> dict[str, Any]:
         self.asked.append((f"{ref.group}/{ref.version}/{ref.plural}", namespace, label_selector, query))
         for part, items in self.answers.items():
             if ref.group.startswith(part + "."):
@@ -207,7 +239,12 @@ def evaluate(api: MetricsApi, metric: dict[str, Any], pods: list[Any] = PODS, **
 def usage(*cpu: str) -> list[dict[str, Any]]:
     stamp = "2020-09-13T12:26:40Z"
     return [
-        {"metadata": {"name": f"p{i}"}, "timestamp": stamp, "window": "30s", "containers": [{"name": "c", "usage": {"cpu": value}}]}
+        {
+            "metadata": {"name": f"p{i}"},
+            "timestamp": stamp,
+            "window": "30s",
+            "containers": [{"name": "c", "usage": {"cpu": value}}],
+        }
         for i, value in enumerate(cpu)
     ]
 
@@ -229,7 +266,10 @@ def test_resource_metric() -> None:
 
 def test_container_metric_counts_one_container() -> None:
     """Only the metric's container counts."""
-    metric = {"type": "ContainerResource", "containerResource": {"name": "cpu", "container": "c", "target": {"averageUtilization": 50}}}
+    metric = {
+        "type": "ContainerResource",
+        "containerResource": {"name": "cpu", "container": "c", "target": {"averageUtilization": 50}},
+    }
     assert evaluate(MetricsApi(metrics=usage("100m", "100m", "100m", "100m")), metric).size == 8
     metric["containerResource"]["container"] = "d"  # type: ignore[index]  # a dict of dicts
     with pytest.raises(EvaluationError, match="container d not present in metrics for pod /p0"):
@@ -237,7 +277,10 @@ def test_container_metric_counts_one_container() -> None:
 
 
 def custom(*found: str) -> list[dict[str, Any]]:
-    return [{"describedObject": {"name": f"p{i}"}, "value": v, "timestamp": "2020-09-13T12:26:40Z"} for i, v in enumerate(found)]
+    return [
+        {"describedObject": {"name": f"p{i}"}, "value": v, "timestamp": "2020-09-13T12:26:40Z"}
+        for i, v in enumerate(found)
+    ]
 
 
 def test_pods_metric() -> None:
@@ -246,15 +289,24 @@ def test_pods_metric() -> None:
     identifier = {"name": "rate", "selector": {"matchLabels": {"verb": "get"}}}
     metric = {"type": "Pods", "pods": {"metric": identifier, "target": {"averageValue": "10"}}}
     found = evaluate(api, metric)
-    assert (found.size, found.metric, found.status["pods"]["current"]) == (8, "pods metric rate", {"averageValue": "20"})
-    assert api.asked == [("custom.metrics.orch.io/v1beta2/pods/*/rate", "a", "x=y", {"metricLabelSelector": "verb=get"})]
+    assert (found.size, found.metric, found.status["pods"]["current"]) == (
+        8,
+        "pods metric rate",
+        {"averageValue": "20"},
+    )
+    assert api.asked == [
+        ("custom.metrics.orch.io/v1beta2/pods/*/rate", "a", "x=y", {"metricLabelSelector": "verb=get"})
+    ]
 
 
 def test_object_metric() -> None:
     """The value of one object, as a whole or divided by the number of pods."""
     api = MetricsApi(custom=custom("30"))
     described = {"apiVersion": "networking.orch.io/v1", "kind": "Ingress", "name": "i"}
-    metric = {"type": "Object", "object": {"metric": {"name": "rate"}, "describedObject": described, "target": {"value": "20"}}}
+    metric = {
+        "type": "Object",
+        "object": {"metric": {"name": "rate"}, "describedObject": described, "target": {"value": "20"}},
+    }
     found = evaluate(api, metric)
     assert (found.size, found.metric) == (6, "Ingress metric rate")
     assert api.asked[0][:2] == ("custom.metrics.orch.io/v1beta2/ingresses.networking.orch.io/i/rate", "a")
@@ -329,21 +381,33 @@ def conditions(cluster: Cluster) -> list[tuple[str, str, str]]:
 
 
 def events(cluster: Cluster) -> dict[str, str]:
-    return {e["reason"]: e["message"] for e in cluster.items(EVENTS) if e["involvedObject"]["kind"] == "HorizontalPodAutoscaler"}
+    return {
+        e["reason"]: e["message"]
+        for e in cluster.items(EVENTS)
+        if e["involvedObject"]["kind"] == "HorizontalPodAutoscaler"
+    }
 
 
 @pytest.mark.parametrize(("size", "expected", "word"), [(1, 3, "below Spec.Min"), (9, 5, "above Spec.Max")])
-def test_size_outside_the_range_is_corrected_without_metrics(cluster: Cluster, size: int, expected: int, word: str) -> None:
+def test_size_outside_the_range_is_corrected_without_metrics(
+    cluster: Cluster, size: int, expected: int, word: str
+) -> None:
     """A size outside the range is corrected without metrics."""
     deploy(cluster, size)
     cluster.create(AUTOSCALERS, autoscaler(3, 5))
     cluster.settle()
     found = cluster.get(DEPLOYMENTS, "d")
     assert found is not None and found["spec"]["replicas"] == expected
-    assert events(cluster)["SuccessfulRescale"] == f"New size: {expected}; reason: Current number of replicas {word}Replicas"
+    assert (
+        events(cluster)["SuccessfulRescale"]
+        == f"New size: {expected}; reason: Current number of replicas {word}Replicas"
+    )
     assert conditions(cluster)[0] == ("AbleToScale", "True", "SucceededRescale")
     shown = cluster.get(AUTOSCALERS, "h")
-    assert shown is not None and (shown["status"]["desiredReplicas"], "lastScaleTime" in shown["status"]) == (expected, True)
+    assert shown is not None and (shown["status"]["desiredReplicas"], "lastScaleTime" in shown["status"]) == (
+        expected,
+        True,
+    )
 
 
 def test_without_a_metrics_api_the_size_stays(cluster: Cluster) -> None:
@@ -351,7 +415,10 @@ def test_without_a_metrics_api_the_size_stays(cluster: Cluster) -> None:
     deploy(cluster, 2)
     cluster.create(AUTOSCALERS, autoscaler(1, 5))
     cluster.settle()
-    assert conditions(cluster) == [("AbleToScale", "True", "SucceededGetScale"), ("ScalingActive", "False", "FailedGetResourceMetric")]
+    assert conditions(cluster) == [
+        ("AbleToScale", "True", "SucceededGetScale"),
+        ("ScalingActive", "False", "FailedGetResourceMetric"),
+    ]
     assert events(cluster)["FailedComputeMetricsReplicas"].startswith(
         "invalid metrics (1 invalid out of 1), first error is: failed to get cpu utilization: unable to get metrics for resource cpu"
     )
@@ -397,15 +464,26 @@ def test_target_of_size_zero_is_left_alone(cluster: Cluster) -> None:
 def test_object_metric_is_read_in_the_autoscalers_namespace(described: dict[str, Any], path: str) -> None:
     """The object of an Object metric is in the autoscaler's namespace."""
     api = MetricsApi(custom=custom("30"))
-    evaluate(api, {"type": "Object", "object": {"metric": {"name": "rate"}, "describedObject": described, "target": {"value": "20"}}})
+    evaluate(
+        api,
+        {
+            "type": "Object",
+            "object": {"metric": {"name": "rate"}, "describedObject": described, "target": {"value": "20"}},
+        },
+    )
     assert api.asked[0][:2] == (f"custom.metrics.orch.io/v1beta2/{path}", "a")
 
 
 def test_unserved_described_kind_is_named() -> None:
     """The error names a kind that is not served."""
     described = {"apiVersion": "example.com/v1", "kind": "Widget", "name": "w"}
-    metric = {"type": "Object", "object": {"metric": {"name": "rate"}, "describedObject": described, "target": {"value": "20"}}}
-    with pytest.raises(EvaluationError, match=r"unable to map kind Widget\.example\.com to resource: no matches for kind"):
+    metric = {
+        "type": "Object",
+        "object": {"metric": {"name": "rate"}, "describedObject": described, "target": {"value": "20"}},
+    }
+    with pytest.raises(
+        EvaluationError, match=r"unable to map kind Widget\.example\.com to resource: no matches for kind"
+    ):
         evaluate(MetricsApi(), metric)
 
 
@@ -418,7 +496,11 @@ def test_custom_kind_with_scale_is_scaled(cluster: Cluster) -> None:
     cluster.settle()
     message = 'no matches for kind "Widget" in group "example.com"'
     assert events(cluster)["FailedGetScale"] == message
-    paths = {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size", "labelSelectorPath": ".status.selector"}
+    paths = {
+        "specReplicasPath": ".spec.size",
+        "statusReplicasPath": ".status.size",
+        "labelSelectorPath": ".status.selector",
+    }
     schema = {"openAPIV3Schema": {"type": "object", "x-orch-preserve-unknown-fields": True}}
     version = {"name": "v1", "served": True, "storage": True, "schema": schema, "subresources": {"scale": paths}}
     names = {"plural": "widgets", "kind": "Widget"}
@@ -434,7 +516,9 @@ def test_custom_kind_with_scale_is_scaled(cluster: Cluster) -> None:
     assert conditions(cluster)[0] == ("AbleToScale", "True", "SucceededRescale")
 
 
-@pytest.mark.parametrize(("window", "seconds"), [("30s", 30.0), ("1m30s", 90.0), ("500ms", 0.5), ("", 60.0), (None, 60.0)])
+@pytest.mark.parametrize(
+    ("window", "seconds"), [("30s", 30.0), ("1m30s", 90.0), ("500ms", 0.5), ("", 60.0), (None, 60.0)]
+)
 def test_windows_of_metrics(window: str | None, seconds: float) -> None:
     """A window is a duration with any unit; a minute if it is absent."""
     assert _window(window) == seconds

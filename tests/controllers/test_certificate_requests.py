@@ -36,7 +36,9 @@ CLIENT = ORCH("{long}.io/{short}-apiserver-client")
 NODE_USAGES = ["digital signature", "key encipherment", "client auth"]
 
 
-def request(name: str = "system:node:n", group: str = "system:nodes", names: list[x509.GeneralName] | None = None) -> str:
+def request(
+    name: str = "system:node:n", group: str = "system:nodes", names: list[x509.GeneralName] | None = None
+) -> str:
     subject = x509.Name([
         x509.NameAttribute(NameOID.ORGANIZATION_NAME, group), x509.NameAttribute(NameOID.COMMON_NAME, name)
     ])  # fmt: skip
@@ -54,7 +56,14 @@ class Requests:
         self.cluster = cluster
 
     def post(
-        self, name: str, signer: str, usages: list[str], pem: str = "", user: str = "joe", group: str = "joes", **spec: Any
+        self,
+        name: str,
+        signer: str,
+        usages: list[str],
+        pem: str = "",
+        user: str = "joe",
+        group: str = "joes",
+        **spec: Any,
     ) -> dict[str, Any]:
         client = self.cluster.server.client(user, group)
         wanted = {"request": pem or request(), "signerName": signer, "usages": usages, **spec}
@@ -70,7 +79,11 @@ class Requests:
     def approve(self, name: str, type_: str = "Approved") -> dict[str, Any]:
         found = self.look(name)
         condition = {"type": type_, "status": "True", "reason": "r", "message": "m"}
-        run(self.cluster.client.update(REQUESTS, "", name, {**found, "status": {"conditions": [condition]}}, subresource="approval"))
+        run(
+            self.cluster.client.update(
+                REQUESTS, "", name, {**found, "status": {"conditions": [condition]}}, subresource="approval"
+            )
+        )
         self.cluster.settle()
         return self.look(name)
 
@@ -133,22 +146,37 @@ def test_other_requests_are_not_approved(requests: Requests) -> None:
 DNS, ADDRESS = x509.DNSName("n"), x509.RFC822Name("a@b")
 
 
-@pytest.mark.parametrize(("signer", "usages", "pem", "message"), [
-    (NODE_CLIENT, NODE_USAGES, {}, ""),
-    (NODE_CLIENT, ["digital signature", "client auth"], {}, ""),
-    (NODE_CLIENT, NODE_USAGES, {"group": "x"}, "subject organization is not system:nodes"),
-    (NODE_CLIENT, NODE_USAGES, {"name": "x"}, "subject common name does not begin with system:node:"),
-    (NODE_CLIENT, NODE_USAGES, {"names": [DNS]}, "DNS subjectAltNames are not allowed"),
-    (NODE_CLIENT, ["client auth"], {}, "usages did not match [client auth digital signature key encipherment]"),
-    (NODE_SERVING, ["digital signature", "key encipherment", "server auth"], {"names": [DNS]}, ""),
-    (NODE_SERVING, ["digital signature", "key encipherment", "server auth"], {}, "DNS or IP subjectAltName is required"),
-    (NODE_SERVING, NODE_USAGES, {"names": [DNS]}, "usages did not match [digital signature key encipherment server auth]"),
-    (NODE_SERVING, NODE_USAGES, {"names": [DNS, ADDRESS]}, "Email subjectAltNames are not allowed"),
-    (CLIENT, ["client auth"], {"name": "x", "group": "y"}, ""),
-    (CLIENT, ["digital signature"], {}, "missing required usage for client certificate: client auth"),
-    (CLIENT, ["client auth", "server auth"], {}, "invalid usage for client certificate: server auth"),
-])
-def test_signers_reject_requests_they_are_not_for(requests: Requests, signer: str, usages: list[str], pem: dict[str, Any], message: str) -> None:
+@pytest.mark.parametrize(
+    ("signer", "usages", "pem", "message"),
+    [
+        (NODE_CLIENT, NODE_USAGES, {}, ""),
+        (NODE_CLIENT, ["digital signature", "client auth"], {}, ""),
+        (NODE_CLIENT, NODE_USAGES, {"group": "x"}, "subject organization is not system:nodes"),
+        (NODE_CLIENT, NODE_USAGES, {"name": "x"}, "subject common name does not begin with system:node:"),
+        (NODE_CLIENT, NODE_USAGES, {"names": [DNS]}, "DNS subjectAltNames are not allowed"),
+        (NODE_CLIENT, ["client auth"], {}, "usages did not match [client auth digital signature key encipherment]"),
+        (NODE_SERVING, ["digital signature", "key encipherment", "server auth"], {"names": [DNS]}, ""),
+        (
+            NODE_SERVING,
+            ["digital signature", "key encipherment", "server auth"],
+            {},
+            "DNS or IP subjectAltName is required",
+        ),
+        (
+            NODE_SERVING,
+            NODE_USAGES,
+            {"names": [DNS]},
+            "usages did not match [digital signature key encipherment server auth]",
+        ),
+        (NODE_SERVING, NODE_USAGES, {"names": [DNS, ADDRESS]}, "Email subjectAltNames are not allowed"),
+        (CLIENT, ["client auth"], {"name": "x", "group": "y"}, ""),
+        (CLIENT, ["digital signature"], {}, "missing required usage for client certificate: client auth"),
+        (CLIENT, ["client auth", "server auth"], {}, "invalid usage for client certificate: server auth"),
+    ],
+)
+def test_signers_reject_requests_they_are_not_for(
+    requests: Requests, signer: str, usages: list[str], pem: dict[str, Any], message: str
+) -> None:
     """A signer rejects requests that it must not sign, with the reason."""
     requests.post("r", signer, usages, request(**pem))
     found = requests.approve("r")
@@ -229,15 +257,20 @@ def test_cleanup_time_of_a_request(conditions: list[dict[str, Any]], lifetime: f
 
 def token(id_: str, **data: str) -> dict[str, Any]:
     text = {"token-id": id_, "token-secret": "abcdefghij012345", **{k.replace("_", "-"): v for k, v in data.items()}}
-    return {"metadata": {"name": f"bootstrap-token-{id_}"}, "type": ORCH("bootstrap.{long}.io/token"), "stringData": text}
+    return {
+        "metadata": {"name": f"bootstrap-token-{id_}"},
+        "type": ORCH("bootstrap.{long}.io/token"),
+        "stringData": text,
+    }
 
 
 def test_cluster_info_is_signed(requests: Requests) -> None:
-    """Each signing token has a signature, which is renewed when the content changes and removed when the token expires.
-    """
+    """Each signing token has a signature, which is renewed when the content changes and removed when the token expires."""
     cluster, public, system = requests.cluster, ORCH("{short}-public"), ORCH("{short}-system")
     content = CLUSTER_INFO_KEY
-    cluster.create(CONFIG_MAPS, {"metadata": {"name": "cluster-info"}, "data": {content: "apiVersion: v1\nkind: Config\n"}}, public)
+    cluster.create(
+        CONFIG_MAPS, {"metadata": {"name": "cluster-info"}, "data": {content: "apiVersion: v1\nkind: Config\n"}}, public
+    )
     cluster.create(SECRETS, token("ctrl01", usage_bootstrap_signing="true", expiration="2027-01-15T08:01:00Z"), system)
     cluster.create(SECRETS, token("ctrl02", usage_bootstrap_authentication="true"), system)
     cluster.settle()
@@ -252,21 +285,28 @@ def test_cluster_info_is_signed(requests: Requests) -> None:
     # As recorded from the reference.
     assert data()[key] == "eyJhbGciOiJIUzI1NiIsImtpZCI6ImN0cmwwMSJ9..ekrbqCdL67PNYysAkCSVUHVW2gmJHbcMlDZ9ADoFdDY"
     assert len(data()) == 2
-    cluster.patch(CONFIG_MAPS, "cluster-info", {"data": {content: "apiVersion: v1\nkind: Config\npreferences: {}\n"}}, public)
+    cluster.patch(
+        CONFIG_MAPS, "cluster-info", {"data": {content: "apiVersion: v1\nkind: Config\npreferences: {}\n"}}, public
+    )
     assert data()[key] == "eyJhbGciOiJIUzI1NiIsImtpZCI6ImN0cmwwMSJ9..e_-0ha5ASHLa8pTJ4RLDZnsiUYtYJnKZWqAqWxtjOUw"
     cluster.settle(70)
     assert list(data()) == [content]
     assert cluster.get(SECRETS, "bootstrap-token-ctrl01", system) is None
 
 
-@pytest.mark.parametrize(("expiration", "left"), [("2027-01-15T07:59:59Z", False), ("soon", False), ("2099-01-01T00:00:00Z", True), ("", True)])
+@pytest.mark.parametrize(
+    ("expiration", "left"),
+    [("2027-01-15T07:59:59Z", False), ("soon", False), ("2099-01-01T00:00:00Z", True), ("", True)],
+)
 def test_expired_and_unreadable_tokens_are_deleted(requests: Requests, expiration: str, left: bool) -> None:
     """Tokens that have expired, or whose expiry is malformed, are deleted; other Secrets are not."""
     system = ORCH("{short}-system")
     assert NOW == 1_800_000_000
     data = {"expiration": expiration} if expiration else {}
     requests.cluster.create(SECRETS, token("abcdef", **data), system)
-    requests.cluster.create(SECRETS, {"metadata": {"name": "other"}, "stringData": {"expiration": "2000-01-01T00:00:00Z"}}, system)
+    requests.cluster.create(
+        SECRETS, {"metadata": {"name": "other"}, "stringData": {"expiration": "2000-01-01T00:00:00Z"}}, system
+    )
     requests.cluster.settle()
     assert (requests.cluster.get(SECRETS, "bootstrap-token-abcdef", system) is not None) is left
     assert requests.cluster.get(SECRETS, "other", system) is not None
@@ -307,7 +347,11 @@ def test_each_signer_has_its_own_key_pair(tmp_path: Path) -> None:
     requests.bind("system:node-bootstrapper", "joes")
     signed = {}
     serving = ["digital signature", "key encipherment", "server auth"]
-    for name, signer, usages in (("a", NODE_CLIENT, NODE_USAGES), ("b", CLIENT, ["client auth"]), ("c", NODE_SERVING, serving)):
+    for name, signer, usages in (
+        ("a", NODE_CLIENT, NODE_USAGES),
+        ("b", CLIENT, ["client auth"]),
+        ("c", NODE_SERVING, serving),
+    ):
         requests.post(name, signer, usages, request(names=[DNS] if name == "c" else None))
         found = requests.approve(name)
         issuer = certificate(found).issuer.rfc4514_string() if found["status"].get("certificate") else ""

@@ -58,7 +58,10 @@ def test_objects_outside_the_scopes_use_nothing() -> None:
 def test_overdue_pod_counts_only_as_an_object() -> None:
     """A pod that exceeds its grace period counts only towards the number of objects."""
     charges = Charges(quota(), concerned(PODS, "count/pods", "pods", "requests.cpu"), ORCH)
-    going: dict[str, Any] = {"deletionTimestamp": datetime.fromtimestamp(NOW, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), "deletionGracePeriodSeconds": 30}
+    going: dict[str, Any] = {
+        "deletionTimestamp": datetime.fromtimestamp(NOW, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "deletionGracePeriodSeconds": 30,
+    }
     charges.put(PODS, ("a", "p"), pod("p"))
     assert not charges.put(PODS, ("a", "p"), pod("p", **going))
     assert total(charges, NOW + 30) == {"count/pods": "1", "pods": "1", "requests.cpu": "100m"}
@@ -79,7 +82,9 @@ def test_events_during_the_fill_win_over_the_list() -> None:
         assert every.fill(charges, PODS, pod(name))
     every.finish(charges)
     assert every.get(one, found) is charges and total(charges) == {"pods": "2"} and every.count(("a", "q")) == 2
-    assert every.get(quota(hard={"pods": "6"}), found) is None and every.get(one, concerned(SERVICES, "services")) is None
+    assert (
+        every.get(quota(hard={"pods": "6"}), found) is None and every.get(one, concerned(SERVICES, "services")) is None
+    )
     assert every.observe(PODS, ("b", "p"), pod("p")) == [] and every.observe(SERVICES, ("a", "s"), {}) == []
     every.forget(("a", "q"))
     assert every.get(one, found) is None and not every.fill(charges, PODS, pod("s"))

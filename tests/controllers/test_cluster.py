@@ -169,7 +169,9 @@ def test_terminating_namespace_names_remaining_content(cluster: Cluster) -> None
     said = {c["type"]: (c["status"], c["reason"], c["message"]) for c in found["status"]["conditions"]}
     assert [c["type"] for c in found["status"]["conditions"]] == [type_ for type_, _, _ in CONDITIONS]
     assert said["NamespaceContentRemaining"] == (
-        "True", "SomeResourcesRemain", "Some resources are remaining: configmaps. has 1 resource instances"
+        "True",
+        "SomeResourcesRemain",
+        "Some resources are remaining: configmaps. has 1 resource instances",
     )
     assert said["NamespaceFinalizersRemaining"] == (
         "True",

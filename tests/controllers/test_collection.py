@@ -56,7 +56,9 @@ def test_owner_in_another_namespace_does_not_keep_a_dependent(cluster: Cluster) 
     assert cluster.get(CONFIG_MAPS, "o", "b") is not None
 
 
-@pytest.mark.parametrize(("wrong", "stays"), [({}, True), ({"uid": "other"}, False), ({"name": "p"}, False), ({"kind": "Secret"}, False)])
+@pytest.mark.parametrize(
+    ("wrong", "stays"), [({}, True), ({"uid": "other"}, False), ({"name": "p"}, False), ({"kind": "Secret"}, False)]
+)
 def test_owner_reference_must_match_kind_name_and_uid(cluster: Cluster, wrong: dict[str, str], stays: bool) -> None:
     """A reference that differs from the object in kind, name or uid refers to no owner."""
     owner = make(cluster, "o")
@@ -74,7 +76,9 @@ def conditions(cluster: Cluster) -> dict[str, str]:
 def test_namespace_waits_for_the_grace_period_of_its_pods(cluster: Cluster) -> None:
     """Pods within their grace period are no failure; the namespace is removed with the last of them."""
     cluster.create(NODES, {"metadata": {"name": "n"}}, "")
-    cluster.create(PODS, {"metadata": {"name": "p"}, "spec": template({}, nodeName="n", terminationGracePeriodSeconds=30)["spec"]})
+    cluster.create(
+        PODS, {"metadata": {"name": "p"}, "spec": template({}, nodeName="n", terminationGracePeriodSeconds=30)["spec"]}
+    )
     cluster.delete(NAMESPACES, "a", "")
     cluster.settle(20)
     assert conditions(cluster)["NamespaceDeletionContentFailure"] == "False"

@@ -39,14 +39,22 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
 def make_ready(cluster: Cluster, name: str, since: str) -> None:
     condition = {"type": "Ready", "status": "True", "lastTransitionTime": since}
-    cluster.patch(PODS, name, {"status": {"phase": "Running", "podIP": "10.1.1.1", "conditions": [condition]}}, subresource="status")
+    cluster.patch(
+        PODS,
+        name,
+        {"status": {"phase": "Running", "podIP": "10.1.1.1", "conditions": [condition]}},
+        subresource="status",
+    )
 
 
 @pytest.mark.parametrize(("on", "left"), [("true", "newer"), ("false", "cheap")])
 def test_deletion_cost_ranks_pods_behind_its_gate(start: Start, on: str, left: str) -> None:
     """A pod of low cost goes first, although it has been ready for longer; with the gate off the newer one goes."""
     cluster = start(f"PodDeletionCost={on},LogarithmicScaleDown=false", "replicaset")
-    cluster.create(REPLICA_SETS, {"metadata": {"name": "r"}, "spec": {"replicas": 2, "selector": SELECTOR, "template": template({"a": "b"})}})
+    cluster.create(
+        REPLICA_SETS,
+        {"metadata": {"name": "r"}, "spec": {"replicas": 2, "selector": SELECTOR, "template": template({"a": "b"})}},
+    )
     cluster.settle()
     cheap, newer = cluster.names(PODS)
     make_ready(cluster, cheap, "2020-01-01T00:00:00Z")
@@ -61,7 +69,10 @@ def test_deletion_cost_ranks_pods_behind_its_gate(start: Start, on: str, left: s
 def test_pods_of_close_times_go_in_random_order_behind_the_gate(start: Start, on: bool) -> None:
     """Of pods that became ready at about the same time the one of the lower uid goes; with the gate off the newest one."""
     cluster = start(f"LogarithmicScaleDown={str(on).lower()}", "replicaset")
-    cluster.create(REPLICA_SETS, {"metadata": {"name": "r"}, "spec": {"replicas": 2, "selector": SELECTOR, "template": template({"a": "b"})}})
+    cluster.create(
+        REPLICA_SETS,
+        {"metadata": {"name": "r"}, "spec": {"replicas": 2, "selector": SELECTOR, "template": template({"a": "b"})}},
+    )
     cluster.settle()
     first, second = sorted(cluster.items(PODS), key=lambda pod: str(pod["metadata"]["uid"]))
     make_ready(cluster, first["metadata"]["name"], "2020-01-01T00:00:00Z")
@@ -75,13 +86,22 @@ def test_pods_of_close_times_go_in_random_order_behind_the_gate(start: Start, on
 def test_min_ready_seconds_of_stateful_sets_is_a_gate(start: Start, on: str, available: int) -> None:
     """A ready pod is available at once with the gate off."""
     cluster = start(f"StatefulSetMinReadySeconds={on}", "statefulset")
-    spec = {"replicas": 1, "serviceName": "s", "minReadySeconds": 3600, "selector": SELECTOR, "template": template({"a": "b"})}
+    spec = {
+        "replicas": 1,
+        "serviceName": "s",
+        "minReadySeconds": 3600,
+        "selector": SELECTOR,
+        "template": template({"a": "b"}),
+    }
     made = cluster.create(STATEFUL_SETS, {"metadata": {"name": "s"}, "spec": spec})
     assert ("minReadySeconds" in made["spec"]) is (on == "true")
     cluster.settle()
     make_ready(cluster, "s-0", "2100-01-01T00:00:00Z")
     found = cluster.get(STATEFUL_SETS, "s")
-    assert found is not None and (found["status"]["readyReplicas"], found["status"].get("availableReplicas", 0)) == (1, available)
+    assert found is not None and (found["status"]["readyReplicas"], found["status"].get("availableReplicas", 0)) == (
+        1,
+        available,
+    )
 
 
 @pytest.mark.parametrize(
@@ -93,7 +113,9 @@ def test_min_ready_seconds_of_stateful_sets_is_a_gate(start: Start, on: str, ava
         ("Delete", "Delete", [["StatefulSet"], ["Pod"]]),
     ],
 )
-def test_claims_belong_to_whose_end_deletes_them(start: Start, deleted: str, scaled: str, expected: list[list[str]]) -> None:
+def test_claims_belong_to_whose_end_deletes_them(
+    start: Start, deleted: str, scaled: str, expected: list[list[str]]
+) -> None:
     """After scaling down, claims have the owners that the retention policy says: the set, or the pod that goes."""
     cluster = start("StatefulSetAutoDeletePVC=true", "statefulset")
     claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
@@ -125,7 +147,13 @@ def test_terminating_endpoints_are_listed_behind_their_gate(start: Start, on: bo
     cluster = start(f"EndpointSliceTerminatingCondition={str(on).lower()}", "endpointslice")
     cluster.create(SERVICES, {"metadata": {"name": "s"}, "spec": {"selector": {"a": "b"}, "ports": [{"port": 80}]}})
     for name in ("stays", "goes"):
-        cluster.create(PODS, {"metadata": {"name": name, "labels": {"a": "b"}, "finalizers": ["example.com/x"]}, "spec": template({})["spec"]})
+        cluster.create(
+            PODS,
+            {
+                "metadata": {"name": name, "labels": {"a": "b"}, "finalizers": ["example.com/x"]},
+                "spec": template({})["spec"],
+            },
+        )
         make_ready(cluster, name, "2020-01-01T00:00:00Z")
     cluster.delete(PODS, "goes", gracePeriodSeconds=0)
     cluster.settle(3)

@@ -20,12 +20,19 @@ def test_zone_metrics_follow_the_last_pass() -> None:
     numbers = NodeMetrics()
     numbers.count_zones({"a": [True, True, False, True], "b": [True]})
     prefix = "node_collector_"
-    found = [value(numbers.instruments, prefix + what, "a") for what in ("zone_health", "zone_size", "unhealthy_nodes_in_zone")]
+    found = [
+        value(numbers.instruments, prefix + what, "a")
+        for what in ("zone_health", "zone_size", "unhealthy_nodes_in_zone")
+    ]
     assert found == [75, 4, 1]
     numbers.count_zones({"b": [True]})
     assert value(numbers.instruments, prefix + "zone_size", "a") == 0
     numbers.count_eviction("b")
-    assert value(numbers.instruments, prefix + "evictions_number", "b") == value(numbers.instruments, prefix + "evictions_total", "b") == 1
+    assert (
+        value(numbers.instruments, prefix + "evictions_number", "b")
+        == value(numbers.instruments, prefix + "evictions_total", "b")
+        == 1
+    )
 
 
 def test_slice_metrics_add_up_over_services() -> None:
@@ -33,7 +40,10 @@ def test_slice_metrics_add_up_over_services() -> None:
     numbers = SliceMetrics("x", 100)
 
     def now() -> list[float]:
-        return [value(numbers.instruments, f"x_{what}") for what in ("endpoints_desired", "num_endpoint_slices", "desired_endpoint_slices")]
+        return [
+            value(numbers.instruments, f"x_{what}")
+            for what in ("endpoints_desired", "num_endpoint_slices", "desired_endpoint_slices")
+        ]
 
     numbers.record(("n", "a"), [150, 0], [{"endpoints": [{}]}])
     numbers.record(("n", "b"), [1], [{}, {}])

@@ -60,8 +60,17 @@ def test_suspended_cron_job_creates_nothing(cluster: Cluster) -> None:
 def test_jobs_created_by_others_are_not_active(cluster: Cluster) -> None:
     """A job owned by the cron job but not created by it is not listed as active."""
     made = cluster.create(CRON_JOBS, cron(concurrencyPolicy="Forbid", schedule="0 0 1 1 *"))
-    owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "c", "uid": made["metadata"]["uid"], "controller": True}
-    job = {"metadata": {"name": "manual", "ownerReferences": [owner]}, "spec": {"template": template({}, restartPolicy="Never")}}
+    owner = {
+        "apiVersion": "batch/v1",
+        "kind": "CronJob",
+        "name": "c",
+        "uid": made["metadata"]["uid"],
+        "controller": True,
+    }
+    job = {
+        "metadata": {"name": "manual", "ownerReferences": [owner]},
+        "spec": {"template": template({}, restartPolicy="Never")},
+    }
     cluster.create(JOBS, job)
     cluster.settle(2)
     found = cluster.get(CRON_JOBS, "c")
@@ -71,8 +80,16 @@ def test_jobs_created_by_others_are_not_active(cluster: Cluster) -> None:
 @pytest.mark.parametrize(
     ("schedule", "reason", "message"),
     [
-        ("59 23 31 2 *", "InvalidSchedule", "invalid schedule: 59 23 31 2 * : time difference between two schedules less than 1 second"),
-        ("TZ=UTC 0 0 1 1 *", "UnsupportedSchedule", 'CRON_TZ or TZ used in schedule "TZ=UTC 0 0 1 1 *" is not officially supported'),
+        (
+            "59 23 31 2 *",
+            "InvalidSchedule",
+            "invalid schedule: 59 23 31 2 * : time difference between two schedules less than 1 second",
+        ),
+        (
+            "TZ=UTC 0 0 1 1 *",
+            "UnsupportedSchedule",
+            'CRON_TZ or TZ used in schedule "TZ=UTC 0 0 1 1 *" is not officially supported',
+        ),
     ],
 )
 def test_odd_schedules_are_recorded(cluster: Cluster, schedule: str, reason: str, message: str) -> None:
@@ -107,7 +124,9 @@ def test_only_the_last_missed_time_counts(cluster: Cluster, minutes: int, warned
     cluster.passed += minutes * 60
     cluster.patch(CRON_JOBS, "c", {"spec": {"suspend": False}})
     assert len(cluster.names(JOBS)) == 1
-    assert [text.split(".")[0] for text in warnings(cluster)] == ([f"too many missed start times: {minutes}"] if warned else [])
+    assert [text.split(".")[0] for text in warnings(cluster)] == (
+        [f"too many missed start times: {minutes}"] if warned else []
+    )
 
 
 def test_times_past_the_starting_deadline_are_skipped(cluster: Cluster) -> None:

@@ -22,7 +22,10 @@ EVENTS = ResourceRef("", "v1", "events")
 
 
 def node(name: str, *taints: tuple[str, str], **labels: str) -> dict[str, Any]:
-    return {"metadata": {"name": name, "labels": labels}, "spec": {"taints": [{"key": k, "effect": e} for k, e in taints]}}
+    return {
+        "metadata": {"name": name, "labels": labels},
+        "spec": {"taints": [{"key": k, "effect": e} for k, e in taints]},
+    }
 
 
 def daemons(update: dict[str, Any] | None = None, **pod: Any) -> dict[str, Any]:
@@ -36,9 +39,17 @@ def rolling(surge: int | str = 0, unavailable: int | str = 0) -> dict[str, Any]:
 
 def pod(name: str, revision: str, *, ready: bool = True, age: int = 0, **changes: Any) -> dict[str, Any]:
     condition = {"type": "Ready", "status": "True" if ready else "False", "lastTransitionTime": "2020-01-01T00:00:00Z"}
-    metadata = {"name": name, "labels": {"controller-revision-hash": revision}, "creationTimestamp": f"2020-01-01T00:00:{age:02}Z"}
+    metadata = {
+        "name": name,
+        "labels": {"controller-revision-hash": revision},
+        "creationTimestamp": f"2020-01-01T00:00:{age:02}Z",
+    }
     metadata |= changes.pop("metadata", {})
-    return {"metadata": metadata, "spec": {"nodeName": "x"}, "status": {"phase": "Running", "conditions": [condition], **changes}}
+    return {
+        "metadata": metadata,
+        "spec": {"nodeName": "x"},
+        "status": {"phase": "Running", "conditions": [condition], **changes},
+    }
 
 
 @pytest.mark.parametrize(
@@ -56,12 +67,16 @@ def pod(name: str, revision: str, *, ready: bool = True, age: int = 0, **changes
         ({"hostNetwork": True}, [("node.orch.io/network-unavailable", "NoSchedule")], (True, True)),
     ],
 )
-def test_taints_decide_where_daemons_run(spec: dict[str, Any], taints: list[tuple[str, str]], expected: tuple[bool, bool]) -> None:
+def test_taints_decide_where_daemons_run(
+    spec: dict[str, Any], taints: list[tuple[str, str]], expected: tuple[bool, bool]
+) -> None:
     """A NoSchedule taint keeps new pods away, NoExecute existing ones as well."""
     assert Placement(ORCH, daemons(**spec)).fit(node("n", *taints, zone="a")) == expected
 
 
-def plan(parent: dict[str, Any], by_node: dict[str, list[dict[str, Any]]], nodes: str = "mn", step: str = "place") -> tuple[list[str], list[str]]:
+def plan(
+    parent: dict[str, Any], by_node: dict[str, list[dict[str, Any]]], nodes: str = "mn", step: str = "place"
+) -> tuple[list[str], list[str]]:
     planner = Planner(parent, {n: Placement(ORCH, parent).fit(node(n)) for n in nodes}, by_node, "new", 1e10)
     found = getattr(planner, step)()
     return sorted(p["metadata"]["name"] for p in found.delete), sorted(found.create)
@@ -92,7 +107,9 @@ def failing(name: str) -> dict[str, Any]:
         (daemons(nodeName="m"), {"m": [pod("p", "new")], "n": [pod("q", "new")]}, (["q"], [])),
     ],
 )  # fmt: skip
-def test_one_pod_per_suitable_node(parent: dict[str, Any], by_node: dict[str, Any], expected: tuple[list[str], list[str]]) -> None:
+def test_one_pod_per_suitable_node(
+    parent: dict[str, Any], by_node: dict[str, Any], expected: tuple[list[str], list[str]]
+) -> None:
     """Each suitable node has one pod, the oldest of several; other nodes have none."""
     assert plan(parent, by_node) == expected
 
@@ -100,7 +117,10 @@ def test_one_pod_per_suitable_node(parent: dict[str, Any], by_node: dict[str, An
 def test_unscheduled_pod_of_a_removed_node_is_deleted() -> None:
     """A pod that was never scheduled is deleted with its node; a running one is left to the pod garbage collector."""
     waiting = {**pod("w", "new"), "spec": {}}
-    assert plan(daemons(), {"m": [pod("p", "new")], "n": [pod("q", "new")], "gone": [waiting, pod("r", "new")]}) == (["w"], [])
+    assert plan(daemons(), {"m": [pod("p", "new")], "n": [pod("q", "new")], "gone": [waiting, pod("r", "new")]}) == (
+        ["w"],
+        [],
+    )
 
 
 @pytest.mark.parametrize(
@@ -124,7 +144,9 @@ def test_unscheduled_pod_of_a_removed_node_is_deleted() -> None:
         (rolling(1), {"m": [pod("p", "x"), pod("r", "new", ready=False)], "n": [pod("q", "x", ready=False)]}, ([], ["n"])),
     ],
 )  # fmt: skip
-def test_rolling_update_respects_max_unavailable_and_max_surge(strategy: dict[str, Any], by_node: dict[str, Any], expected: tuple[list[str], list[str]]) -> None:
+def test_rolling_update_respects_max_unavailable_and_max_surge(
+    strategy: dict[str, Any], by_node: dict[str, Any], expected: tuple[list[str], list[str]]
+) -> None:
     """Old pods are replaced within maxUnavailable, or surged upon within maxSurge."""
     assert plan(daemons(strategy), by_node, step="roll") == expected
 
@@ -141,11 +163,16 @@ def test_pod_of_the_current_generation_is_up_to_date() -> None:
 def test_required_node_affinity_is_replaced_by_the_node_name() -> None:
     """The controller evaluates required node affinity; the pod gets the node's name instead."""
     term = {"matchExpressions": [{"key": "zone", "operator": "Exists"}]}
-    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}, "podAffinity": {}}
+    affinity = {
+        "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}},
+        "podAffinity": {},
+    }
     made = on_node({"spec": {"affinity": affinity}}, "n")
     assert target_node(made) == "n"
     assert made["spec"]["affinity"]["podAffinity"] == {}
-    (only,) = made["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    (only,) = made["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"][
+        "nodeSelectorTerms"
+    ]
     assert "matchExpressions" not in only
 
 
@@ -249,7 +276,10 @@ def test_failed_pod_is_replaced_after_a_pause(cluster: Cluster) -> None:
     assert cluster.names(PODS) != [second]
 
 
-@pytest.mark.parametrize(("nodes", "strategy", "expected"), [("abc", rolling(0, "50%"), 2), ("abc", rolling("34%"), 2), ("abcd", rolling(0, "25%"), 1)])
+@pytest.mark.parametrize(
+    ("nodes", "strategy", "expected"),
+    [("abc", rolling(0, "50%"), 2), ("abc", rolling("34%"), 2), ("abcd", rolling(0, "25%"), 1)],
+)
 def test_max_unavailable_percentage_is_rounded_up(nodes: str, strategy: dict[str, Any], expected: int) -> None:
     """The percentage of the nodes is rounded up."""
     found = plan(daemons(strategy), {n: [pod(n, "old")] for n in nodes}, nodes, "roll")

@@ -23,7 +23,12 @@ REVISION = ORCH("deployment.{long}.io/revision")
 def deployment(replicas: int = 3, image: str = "x", **spec: Any) -> dict[str, Any]:
     return {
         "metadata": {"name": "d"},
-        "spec": {"replicas": replicas, "selector": {"matchLabels": LABELS}, "template": template(LABELS, image), **spec},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": LABELS},
+            "template": template(LABELS, image),
+            **spec,
+        },
     }
 
 
@@ -117,7 +122,10 @@ def test_earlier_template_reuses_its_replica_set(cluster: Cluster) -> None:
         cluster.patch(DEPLOYMENTS, "d", new_image(image))
         for _ in range(3):
             cluster.make_ready()
-    notes = {s["spec"]["template"]["spec"]["containers"][0]["image"]: s["metadata"]["annotations"] for s in cluster.items(REPLICA_SETS)}
+    notes = {
+        s["spec"]["template"]["spec"]["containers"][0]["image"]: s["metadata"]["annotations"]
+        for s in cluster.items(REPLICA_SETS)
+    }
     assert {image: n[REVISION] for image, n in notes.items()} == {"x": "3", "y": "2"}
     assert notes["x"][ORCH("deployment.{long}.io/revision-history")] == "1"
 
@@ -195,7 +203,9 @@ def plain(replicas: int, *, available: int = 0, most: int | None = None, name: s
         ("9" * 5000 + "%", "100%", 2, (2**31 - 1, 2)),
     ],
 )
-def test_max_surge_rounds_up_and_max_unavailable_down(surge: Any, unavailable: Any, replicas: int, expected: tuple[int, int]) -> None:
+def test_max_surge_rounds_up_and_max_unavailable_down(
+    surge: Any, unavailable: Any, replicas: int, expected: tuple[int, int]
+) -> None:
     """Surge is rounded up, unavailability down; both are never 0, and unavailability is at most the size."""
     limits = {"rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}}
     found = {"spec": {"replicas": replicas, "strategy": limits}}
@@ -206,7 +216,9 @@ def test_max_surge_rounds_up_and_max_unavailable_down(surge: Any, unavailable: A
     ("before", "after", "sizes", "expected"),
     [(10, 20, [8, 5], [14, 9]), (10, 5, [8, 5], [5, 3]), (10, 0, [8, 5], [0, 0])],
 )
-def test_scaling_during_a_rollout_is_proportional(before: int, after: int, sizes: list[int], expected: list[int]) -> None:
+def test_scaling_during_a_rollout_is_proportional(
+    before: int, after: int, sizes: list[int], expected: list[int]
+) -> None:
     """Each set keeps its share of the total size during a rollout, and the sum is exact."""
     limits = {"rollingUpdate": {"maxSurge": 3, "maxUnavailable": 2}}
     found = {"spec": {"replicas": after, "strategy": limits}, "status": {"replicas": sum(sizes)}}

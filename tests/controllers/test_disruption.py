@@ -56,12 +56,14 @@ def numbers(cluster: Cluster) -> tuple[int, int, int, int]:
 
 def deployment(replicas: int) -> dict[str, Any]:
     selector = {"matchLabels": {"a": "b"}}
-    return {"metadata": {"name": "d"}, "spec": {"replicas": replicas, "selector": selector, "template": template({"a": "b"})}}
+    return {
+        "metadata": {"name": "d"},
+        "spec": {"replicas": replicas, "selector": selector, "template": template({"a": "b"})},
+    }
 
 
 def test_expected_count_is_the_deployments_size(cluster: Cluster) -> None:
-    """The expected size is the deployment's, not that of its sets; the condition says whether disruptions are allowed.
-    """
+    """The expected size is the deployment's, not that of its sets; the condition says whether disruptions are allowed."""
     cluster.create(DEPLOYMENTS, deployment(4))
     cluster.settle()
     cluster.create(BUDGETS, budget(maxUnavailable="25%"))
@@ -134,7 +136,10 @@ def test_unknown_owner_size_allows_no_eviction(cluster: Cluster) -> None:
     found = cluster.get(BUDGETS, "b")
     assert found is not None
     (condition,) = found["status"]["conditions"]
-    assert (condition["reason"], condition["message"]) == ("SyncFailed", 'no matches for kind "Squad" in version "example.com/v1"')
+    assert (condition["reason"], condition["message"]) == (
+        "SyncFailed",
+        'no matches for kind "Squad" in version "example.com/v1"',
+    )
 
 
 def test_custom_owner_is_read_through_its_scale(cluster: Cluster) -> None:

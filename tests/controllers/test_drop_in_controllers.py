@@ -60,7 +60,9 @@ def test_example_of_a_custom_kind(folder: Path, tmp_path: Path) -> None:
     (folder / "drop_in_reports.py").write_text(CUSTOM_EXAMPLE)
     server = make_server(tmp_path / "data", "--controllers=-*,reports")
     client = server.client()
-    documents = next(text for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL) if "CustomResourceDefinition" in text)
+    documents = next(
+        text for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL) if "CustomResourceDefinition" in text
+    )
     for document in yaml.safe_load_all(documents):
         group, version = document["apiVersion"].split("/")
         run(client.create(ResourceRef(group, version, f"{document['kind'].lower()}s"), "", document))
@@ -87,7 +89,7 @@ def test_drop_ins_run_only_when_named(folder: Path, tmp_path: Path) -> None:
         options.parseOptions([f"--controllers={word}", f"--data-dir={tmp_path}"])
         names = from_options(options).controllers.names
         assert ("team-labels" in names, "deployment" in names) == (runs, word != "-*"), word
-    with pytest.raises(UsageError, match="did you mean \"team-labels\""):
+    with pytest.raises(UsageError, match='did you mean "team-labels"'):
         make_server(tmp_path / "other", "--controllers=team-label")
 
 

@@ -76,7 +76,8 @@ def test_service_has_one_slice_while_its_pods_fit(cluster: Cluster) -> None:
     [found] = cluster.items(SLICES)
     assert found["metadata"]["labels"][ORCH("{long}.io/service-name")] == "s"
     assert {e["addresses"][0]: e["conditions"]["ready"] for e in found["endpoints"]} == {
-        "10.1.0.1": True, "10.1.0.2": False,
+        "10.1.0.1": True,
+        "10.1.0.2": False,
     }
     cluster.delete(SERVICES, "s")
     assert cluster.items(SLICES) == []
@@ -200,7 +201,9 @@ def test_endpoints_follow_service_ports_and_node_zones(cluster: Cluster) -> None
     assert whole is not None and [p["port"] for p in whole["subsets"][0]["ports"]] == [9090]
 
 
-@pytest.mark.parametrize(("ready", "unready", "cut"), [(600, 400, False), (600, 401, True), (1001, 0, True), (1000, 5, True)])
+@pytest.mark.parametrize(
+    ("ready", "unready", "cut"), [(600, 400, False), (600, 401, True), (1001, 0, True), (1000, 5, True)]
+)
 def test_endpoints_hold_at_most_a_thousand_addresses(ready: int, unready: int, cut: bool) -> None:
     """Addresses beyond a thousand are left out, ready ones last."""
     subset: dict[str, Any] = {"ports": [{"port": 1}]}
@@ -225,7 +228,9 @@ HEADLESS = "service.orch.io/headless"
         ({"clusterIP": "None"}, {HEADLESS: "own"}, {HEADLESS: ""}),
     ],
 )
-def test_headless_label_follows_the_cluster_address(spec: dict[str, Any], tags: dict[str, str], expected: dict[str, str]) -> None:
+def test_headless_label_follows_the_cluster_address(
+    spec: dict[str, Any], tags: dict[str, str], expected: dict[str, str]
+) -> None:
     """The label is set for services without a cluster address, and not copied from the service."""
     found = {"metadata": {"name": "s", "labels": tags}, "spec": spec}
     assert labels_for(found, HEADLESS) == expected

@@ -48,7 +48,10 @@ def logged() -> Iterator[list[Any]]:
 
 
 def workload(name: str, kind: str = "", **spec: Any) -> dict[str, Any]:
-    return {"metadata": {"name": name}, "spec": {"selector": {"matchLabels": LABELS}, "template": template(LABELS), **spec}}
+    return {
+        "metadata": {"name": name},
+        "spec": {"selector": {"matchLabels": LABELS}, "template": template(LABELS), **spec},
+    }
 
 
 def worked(cluster: Cluster) -> dict[str, int]:
@@ -76,15 +79,24 @@ def assert_idle(cluster: Cluster, logged: list[Any], *, passes: int = 60, lines:
 def test_huge_indexed_job_is_bounded(cluster: Cluster, logged: list[Any]) -> None:
     """The next indexes are found without scanning all; a status with more indexes than completions is truncated; pods
     with invalid indexes are deleted."""
-    job = {"parallelism": 2, "completions": HUGE, "completionMode": "Indexed", "template": template({}, restartPolicy="Never")}
+    job = {
+        "parallelism": 2,
+        "completions": HUGE,
+        "completionMode": "Indexed",
+        "template": template({}, restartPolicy="Never"),
+    }
     cluster.create(JOBS, {"metadata": {"name": "j"}, "spec": job})
     cluster.settle()
     assert len(cluster.items(PODS)) == 2
-    cluster.patch(JOBS, "j", {"status": {"completedIndexes": "x,\u00b2,-,5-,0-99999999999999999999,0-3,8"}}, subresource="status")
+    cluster.patch(
+        JOBS, "j", {"status": {"completedIndexes": "x,\u00b2,-,5-,0-99999999999999999999,0-3,8"}}, subresource="status"
+    )
     indexes = {pod["metadata"]["annotations"]["batch.orch.io/job-completion-index"] for pod in cluster.items(PODS)}
     assert len(indexes) <= 4
     for text in ("\u00b2", "9" * 5000, "-1", ""):
-        cluster.patch(PODS, cluster.names(PODS)[0], {"metadata": {"annotations": {"batch.orch.io/job-completion-index": text}}})
+        cluster.patch(
+            PODS, cluster.names(PODS)[0], {"metadata": {"annotations": {"batch.orch.io/job-completion-index": text}}}
+        )
     cluster.settle(5)
     assert_idle(cluster, logged)
 
@@ -100,14 +112,21 @@ def test_huge_replica_set_backs_off_at_the_quota(cluster: Cluster, logged: list[
     )
     for ref, more in kinds:
         cluster.create(ref, workload(ref.plural, **{"replicas": HUGE, "minReadySeconds": HUGE, **more}))
-    job = {"parallelism": HUGE, "template": template({}, restartPolicy="Never"), "backoffLimit": HUGE, "activeDeadlineSeconds": HUGE * 2}
+    job = {
+        "parallelism": HUGE,
+        "template": template({}, restartPolicy="Never"),
+        "backoffLimit": HUGE,
+        "activeDeadlineSeconds": HUGE * 2,
+    }
     cluster.create(JOBS, {"metadata": {"name": "j"}, "spec": job})
     assert_idle(cluster, logged, passes=300, lines=200)
     assert len(cluster.items(PODS)) == 3
 
 
 def owned(name: str, *owners: dict[str, Any], **status: Any) -> dict[str, Any]:
-    references = [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "none", **each} for each in owners]
+    references = [
+        {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "none", **each} for each in owners
+    ]
     return {"metadata": {"name": name, "labels": LABELS, "ownerReferences": references}, "spec": template({})["spec"]}
 
 
@@ -137,7 +156,10 @@ def test_impossible_pod_statuses(cluster: Cluster, logged: list[Any]) -> None:
     cluster.create(BUDGETS, {"metadata": {"name": "b"}, "spec": {"minAvailable": "100%", "selector": {}}})
     cluster.create(REPLICA_SETS, workload("r", replicas=3, minReadySeconds=5))
     cluster.create(STATEFUL_SETS, {**workload("t", serviceName="s"), "metadata": {"name": "t"}})
-    cluster.create(JOBS, {"metadata": {"name": "j"}, "spec": {"parallelism": 2, "template": template({}, restartPolicy="OnFailure")}})
+    cluster.create(
+        JOBS,
+        {"metadata": {"name": "j"}, "spec": {"parallelism": 2, "template": template({}, restartPolicy="OnFailure")}},
+    )
     cluster.settle()
     states: list[dict[str, Any]] = [
         {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}, {"type": "Ready", "status": "False"}]},
@@ -173,7 +195,9 @@ def test_huge_and_empty_selectors(cluster: Cluster, logged: list[Any]) -> None:
 
 def test_schedules_that_never_come_and_huge_periods(cluster: Cluster, logged: list[Any]) -> None:
     """Schedules without a date, and periods of centuries."""
-    for number, schedule in enumerate(("0 0 30 2 *", "0 0 31 4,6,9,11 *", "@every 87600h", "*/1 * * * *", "@every 1ms")):
+    for number, schedule in enumerate(
+        ("0 0 30 2 *", "0 0 31 4,6,9,11 *", "@every 87600h", "*/1 * * * *", "@every 1ms")
+    ):
         spec = {"schedule": schedule, "suspend": schedule == "*/1 * * * *", "startingDeadlineSeconds": HUGE,
                 "jobTemplate": {"spec": {"template": template({}, restartPolicy="Never"), "suspend": True}}}  # fmt: skip
         try:
@@ -187,20 +211,31 @@ def test_schedules_that_never_come_and_huge_periods(cluster: Cluster, logged: li
 def test_unusual_nodes_and_daemon_sets(cluster: Cluster, logged: list[Any]) -> None:
     """Nodes with hundreds of taints and conditions without times; daemon sets that no node accepts."""
     taints = [{"key": f"k{n}", "effect": "NoExecute", "timeAdded": "2999-01-01T00:00:00Z"} for n in range(300)]
-    conditions = [{"type": "Ready", "status": "True"}, {"type": "Ready", "status": "Unknown"}, {"type": "X", "status": "Y"}]
+    conditions = [
+        {"type": "Ready", "status": "True"},
+        {"type": "Ready", "status": "Unknown"},
+        {"type": "X", "status": "Y"},
+    ]
     cluster.create(NODES, {"metadata": {"name": "n"}, "spec": {"taints": taints}}, "")
     cluster.create(NODES, {"metadata": {"name": "m"}}, "")
     for name in "nm":
         cluster.patch(NODES, name, {"status": {"conditions": conditions}}, "", "status")
     tolerations = [{"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": -5}, {"operator": "Exists"}]
     cluster.create(DAEMON_SETS, workload("d", template=template(LABELS, tolerations=tolerations, nodeName="n")))
-    cluster.create(DAEMON_SETS, workload("e", minReadySeconds=HUGE, updateStrategy={"rollingUpdate": {"maxUnavailable": "100%"}}))
+    cluster.create(
+        DAEMON_SETS, workload("e", minReadySeconds=HUGE, updateStrategy={"rollingUpdate": {"maxUnavailable": "100%"}})
+    )
     assert_idle(cluster, logged, passes=400, lines=100)
 
 
 def test_autoscalers_with_invalid_targets(cluster: Cluster, logged: list[Any]) -> None:
     """Targets without a scale subresource, the autoscaler itself, and a missing object."""
-    targets = (("v1", "Pod", "p"), ("autoscaling/v2", "HorizontalPodAutoscaler", "h1"), ("a/b", "Wonder", "w"), ("apps/v1", "Deployment", "absent"))
+    targets = (
+        ("v1", "Pod", "p"),
+        ("autoscaling/v2", "HorizontalPodAutoscaler", "h1"),
+        ("a/b", "Wonder", "w"),
+        ("apps/v1", "Deployment", "absent"),
+    )
     for number, (version, kind, name) in enumerate(targets):
         target = {"apiVersion": version, "kind": kind, "name": name}
         spec = {"scaleTargetRef": target, "minReplicas": 1, "maxReplicas": HUGE}

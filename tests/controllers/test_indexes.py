@@ -12,8 +12,7 @@ _NUMBERS = st.sets(st.integers(0, 60))
 
 
 @pytest.mark.parametrize(
-    ("numbers", "text"),
-    [([], ""), ([3], "3"), ([1, 2], "1,2"), ([0, 1, 2, 5, 7, 8, 9], "0-2,5,7-9")],
+    ("numbers", "text"), [([], ""), ([3], "3"), ([1, 2], "1,2"), ([0, 1, 2, 5, 7, 8, 9], "0-2,5,7-9")]
 )
 def test_index_lists_round_trip(numbers: list[int], text: str) -> None:
     """Lists of indexes are formatted as ranges and parsed again."""

@@ -73,7 +73,9 @@ def test_pods_with_a_duplicate_or_missing_index_are_deleted_first(cluster: Clust
     assert sorted(found) == ["0", "1"]
     cluster.patch(PODS, found["1"], {"metadata": {"annotations": {key: "0"}}})
     cluster.settle()
-    left = [p["metadata"]["annotations"][key] for p in cluster.items(PODS) if not p["metadata"].get("deletionTimestamp")]
+    left = [
+        p["metadata"]["annotations"][key] for p in cluster.items(PODS) if not p["metadata"].get("deletionTimestamp")
+    ]
     assert sorted(left) == ["0", "1"]
 
 
@@ -107,7 +109,9 @@ def test_a_range_of_completed_indexes_is_an_interval(cluster: Cluster) -> None:
     cluster.patch(JOBS, "j", {"status": {"completedIndexes": "0-1900000000"}}, subresource="status")
     cluster.settle(30)
     key = ORCH("batch.{long}.io/job-completion-index")
-    active = [p["metadata"]["annotations"][key] for p in cluster.items(PODS) if not p["metadata"].get("deletionTimestamp")]
+    active = [
+        p["metadata"]["annotations"][key] for p in cluster.items(PODS) if not p["metadata"].get("deletionTimestamp")
+    ]
     assert sorted(active) == ["1900000001", "1900000002"]
     assert status(cluster)["succeeded"] == 1_900_000_001
 
@@ -178,7 +182,9 @@ def test_container_restarts_count_towards_the_backoff_limit(cluster: Cluster) ->
     (name,) = cluster.names(PODS)
     for restarts, expected in ((1, []), (2, [("Failed", "BackoffLimitExceeded")])):
         container = {"name": "c", "image": "x", "imageID": "", "ready": True, "restartCount": restarts}
-        cluster.patch(PODS, name, {"status": {"phase": "Running", "containerStatuses": [container]}}, subresource="status")
+        cluster.patch(
+            PODS, name, {"status": {"phase": "Running", "containerStatuses": [container]}}, subresource="status"
+        )
         cluster.settle()
         assert reasons(cluster) == expected
 

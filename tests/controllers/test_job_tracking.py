@@ -26,7 +26,9 @@ def start(tmp_path: Path) -> Iterator[Start]:
     running: list[Cluster] = []
 
     def make(gates: str) -> Cluster:
-        running.append(Cluster(tmp_path / str(len(running)), ("job", "garbagecollector"), (f"--feature-gates={gates}",)))
+        running.append(
+            Cluster(tmp_path / str(len(running)), ("job", "garbagecollector"), (f"--feature-gates={gates}",))
+        )
         running[-1].namespace()
         return running[-1]
 
@@ -174,7 +176,13 @@ def pod(uid: str, phase: str, **metadata: Any) -> dict[str, Any]:
 def test_counts_include_pods_that_the_status_lists() -> None:
     """A pod counts once: by the counters, by the list of the status, or by itself."""
     current = {"succeeded": 1, "failed": 2, "uncountedTerminatedPods": {"succeeded": ["a"], "failed": ["b"]}}
-    pods = [pod("a", "Succeeded"), pod("b", "Failed"), pod("c", "Succeeded"), pod("d", "Running", deletionTimestamp="x"), pod("e", "Running")]
+    pods = [
+        pod("a", "Succeeded"),
+        pod("b", "Failed"),
+        pod("c", "Succeeded"),
+        pod("d", "Running", deletionTimestamp="x"),
+        pod("e", "Running"),
+    ]
     assert counted({"status": current}, pods) == (3, 4)
 
 

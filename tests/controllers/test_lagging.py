@@ -203,7 +203,13 @@ def test_budget_is_recounted_once_the_owner_is_observed(start_lagging: StartLagg
     cluster = start_lagging(DisruptionController)
     cluster.informers.hold(REPLICA_SETS)
     made = cluster.create(REPLICA_SETS, replica_set(2))
-    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": made["metadata"]["uid"], "controller": True}
+    owner = {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "name": "r",
+        "uid": made["metadata"]["uid"],
+        "controller": True,
+    }
     pod = {"metadata": {"name": "p", "labels": LABELS, "ownerReferences": [owner]}, "spec": template(LABELS)["spec"]}
     cluster.create(PODS, pod)
     budget = {"metadata": {"name": "b"}, "spec": {"maxUnavailable": 1, "selector": {"matchLabels": LABELS}}}

@@ -20,8 +20,16 @@ _NEW = 1_700_000_000.0
 
 
 def pod(
-    name: str, *, owner: str = "o", kind: str = "ReplicaSet", node: str = "", ready: str = "", phase: str = "Running",
-    deleting: bool = False, cost: str = "", **labels: str,
+    name: str,
+    *,
+    owner: str = "o",
+    kind: str = "ReplicaSet",
+    node: str = "",
+    ready: str = "",
+    phase: str = "Running",
+    deleting: bool = False,
+    cost: str = "",
+    **labels: str,
 ) -> dict[str, Any]:
     """`ready` is the time at which it became so."""
     metadata: dict[str, Any] = {"namespace": "a", "name": name, "uid": f"uid-{name}", "labels": labels}
@@ -102,8 +110,11 @@ def test_surplus_is_in_deletion_order() -> None:
     for number in range(200):
         times = ["", "2023-01-01T00:00:00Z", "2023-01-02T00:00:00Z"]
         found = pod(
-            f"p{number}", node=random.choice(["", "m", "n"]), ready=random.choice(times),
-            phase=random.choice(["Pending", "Running"]), cost=random.choice(["", "5", "-3", "x"]),
+            f"p{number}",
+            node=random.choice(["", "m", "n"]),
+            ready=random.choice(times),
+            phase=random.choice(["Pending", "Running"]),
+            cost=random.choice(["", "5", "-3", "x"]),
         )
         pods.append(found)
         members.observe(None, found)
@@ -140,7 +151,10 @@ def test_cost_annotation_is_ignored_without_its_name() -> None:
     """The annotation ranks pods; without the name of the annotation it does not."""
     for cost, expected in ((COST, ["cheap", "dear"]), ("", ["dear", "cheap"])):
         members = Members("ReplicaSet", cost)
-        for each in (pod("dear", cost="5", ready="2023-01-01T00:00:02Z"), pod("cheap", cost="-5", ready="2023-01-01T00:00:01Z")):
+        for each in (
+            pod("dear", cost="5", ready="2023-01-01T00:00:02Z"),
+            pod("cheap", cost="-5", ready="2023-01-01T00:00:01Z"),
+        ):
             members.observe(None, each)
         assert [member.name for member in census(members).choose_surplus(2, {})] == expected
 

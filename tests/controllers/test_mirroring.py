@@ -40,12 +40,13 @@ def slices(cluster: Cluster) -> list[tuple[str, int, list[tuple[str, bool]]]]:
 
 def test_addresses_are_grouped_by_family_and_ports() -> None:
     """Each pair of family and ports has a slice; invalid addresses and those beyond the limit are counted."""
-    groups, wrong, surplus = group_addresses(endpoints(subset("10.0.0.1", "fd00::1", "?", not_ready=("10.0.0.2", "10.0.0.3"))), 3)
+    groups, wrong, surplus = group_addresses(
+        endpoints(subset("10.0.0.1", "fd00::1", "?", not_ready=("10.0.0.2", "10.0.0.3"))), 3
+    )
     assert (wrong, surplus) == (1, 1)
-    assert {family: [(e["addresses"], e["conditions"]["ready"]) for e in found] for (family, _), found in groups.items()} == {
-        "IPv4": [(["10.0.0.1"], True), (["10.0.0.2"], False)],
-        "IPv6": [(["fd00::1"], True)],
-    }
+    assert {
+        family: [(e["addresses"], e["conditions"]["ready"]) for e in found] for (family, _), found in groups.items()
+    } == {"IPv4": [(["10.0.0.1"], True), (["10.0.0.2"], False)], "IPv6": [(["fd00::1"], True)]}
 
 
 def test_mirrored_slices_follow_the_endpoints(cluster: Cluster) -> None:
@@ -86,7 +87,9 @@ def test_endpoints_that_are_not_mirrored(cluster: Cluster) -> None:
     cluster.patch(ENDPOINTS, "s", {"metadata": {"annotations": {leader: None}}})
     assert len(slices(cluster)) == 1
     cluster.patch(SERVICES, "s", {"spec": {"selector": {"x": "y"}}})
-    assert not [s for s in cluster.items(SLICES) if "mirroring" in s["metadata"]["labels"]["endpointslice.orch.io/managed-by"]]
+    assert not [
+        s for s in cluster.items(SLICES) if "mirroring" in s["metadata"]["labels"]["endpointslice.orch.io/managed-by"]
+    ]
 
 
 def test_dual_stack_endpoints_have_two_slices(cluster: Cluster) -> None:

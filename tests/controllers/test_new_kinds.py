@@ -72,7 +72,13 @@ def conditions(cluster: Cluster) -> dict[str, tuple[str, str]]:
 def test_a_namespace_waits_for_discovery(cluster: Cluster) -> None:
     """While an aggregated server is unavailable, a terminating namespace stays, and its conditions give the reason."""
     service = {"namespace": "default", "name": "absent"}
-    spec = {"group": "x.example.com", "version": "v1", "groupPriorityMinimum": 10, "versionPriority": 10, "service": service}
+    spec = {
+        "group": "x.example.com",
+        "version": "v1",
+        "groupPriorityMinimum": 10,
+        "versionPriority": 10,
+        "service": service,
+    }
     body = {"metadata": {"name": "v1.x.example.com"}, "spec": {**spec, "insecureSkipTLSVerify": True}}
     cluster.create(API_SERVICES, body, "")
     cluster.settle(2)

@@ -36,7 +36,14 @@ class Nodes:
         self.alive: set[str] = set()
 
     def add(self, name: str, ready: str = "True", **spec: Any) -> None:
-        conditions = [{"type": "Ready", "status": ready, "lastHeartbeatTime": timestamp(NOW), "lastTransitionTime": timestamp(NOW)}]
+        conditions = [
+            {
+                "type": "Ready",
+                "status": ready,
+                "lastHeartbeatTime": timestamp(NOW),
+                "lastTransitionTime": timestamp(NOW),
+            }
+        ]
         node = {"metadata": {"name": name, "labels": {ORCH("{long}.io/os"): "linux"}}, "spec": spec}
         self.cluster.create(NODES, {**node, "status": {"conditions": conditions if ready else []}}, "")
         self.cluster.create(LEASES, {"metadata": {"name": name}, "spec": {"holderIdentity": name}}, LEASE_NAMESPACE)
@@ -48,7 +55,11 @@ class Nodes:
             if step % 10 == 0:
                 for name in self.alive:
                     renewed = {"spec": {"renewTime": microtime(NOW + self.cluster.passed)}}
-                    run(self.cluster.client.patch(LEASES, LEASE_NAMESPACE, name, renewed, content_type="application/merge-patch+json"))
+                    run(
+                        self.cluster.client.patch(
+                            LEASES, LEASE_NAMESPACE, name, renewed, content_type="application/merge-patch+json"
+                        )
+                    )
             self.cluster.settle(1)
 
     def ready(self, name: str) -> tuple[str, str]:
@@ -230,7 +241,14 @@ def test_node_that_returned_before_tainting_is_tainted_later(nodes: Nodes) -> No
             break
     assert len(waiting) == 1
     nodes.alive.add(waiting[0])
-    conditions = [{"type": "Ready", "status": "True", "lastHeartbeatTime": timestamp(NOW + 50), "lastTransitionTime": timestamp(NOW + 50)}]
+    conditions = [
+        {
+            "type": "Ready",
+            "status": "True",
+            "lastHeartbeatTime": timestamp(NOW + 50),
+            "lastTransitionTime": timestamp(NOW + 50),
+        }
+    ]
     nodes.cluster.patch(NODES, waiting[0], {"status": {"conditions": conditions}}, "", subresource="status")
     nodes.pass_(20)
     assert (UNREACHABLE, "NoExecute") not in nodes.taints(waiting[0])
@@ -287,22 +305,26 @@ def test_node_removal_is_recorded_as_an_event(nodes: Nodes) -> None:
     assert ("RemovingNode", "Node n event: Removing Node n from Controller") in nodes.messages()
 
 
-@pytest.mark.parametrize(("tolerations", "seconds"), [
-    ([], 0.0),
-    ([toleration()], None),
-    ([toleration(30)], 30.0),
-    ([toleration(-5)], 0.0),
-    ([{"operator": "Exists"}], None),
-    ([toleration(30, "other")], 0.0),
-])
+@pytest.mark.parametrize(
+    ("tolerations", "seconds"),
+    [
+        ([], 0.0),
+        ([toleration()], None),
+        ([toleration(30)], 30.0),
+        ([toleration(-5)], 0.0),
+        ([{"operator": "Exists"}], None),
+        ([toleration(30, "other")], 0.0),
+    ],
+)
 def test_shortest_toleration_counts(tolerations: list[dict[str, Any]], seconds: float | None) -> None:
     """The shortest matching toleration applies; a taint without a match is not tolerated."""
     assert tolerated_for([{"key": UNREACHABLE, "effect": "NoExecute"}], tolerations) == seconds
 
 
-@pytest.mark.parametrize(("good", "bad", "state"), [
-    (3, 0, NORMAL), (0, 1, FULL), (2, 2, NORMAL), (2, 3, PARTIAL), (3, 3, NORMAL), (0, 0, NORMAL), (9, 11, PARTIAL),
-])
+@pytest.mark.parametrize(
+    ("good", "bad", "state"),
+    [(3, 0, NORMAL), (0, 1, FULL), (2, 2, NORMAL), (2, 3, PARTIAL), (3, 3, NORMAL), (0, 0, NORMAL), (9, 11, PARTIAL)],
+)
 def test_zone_states(good: int, bad: int, state: str) -> None:
     """A zone is partially disrupted if more than two nodes, and the threshold's share, are lost; fully if all are."""
     assert zone_state([True] * good + [False] * bad, 0.55) == state
@@ -310,7 +332,9 @@ def test_zone_states(good: int, bad: int, state: str) -> None:
 
 def test_eviction_rates_by_zone_state() -> None:
     """Zones are evicted at the normal rate, at a lower one or not at all, depending on the share of lost nodes."""
-    zones = Zones(ControllerSettings(node_eviction_rate=1.0, secondary_node_eviction_rate=0.5, large_cluster_size_threshold=5))
+    zones = Zones(
+        ControllerSettings(node_eviction_rate=1.0, secondary_node_eviction_rate=0.5, large_cluster_size_threshold=5)
+    )
     for key in ("normal", "small", "large"):
         for number in range(9):
             zones.zone(key, 0.0).add(f"{key}-{number}")
@@ -357,7 +381,10 @@ def test_eviction_time_starts_with_the_pod() -> None:
     eviction.loop.start()
 
     def pod(uid: str) -> dict[str, Any]:
-        return {"metadata": {"namespace": "a", "name": "p", "uid": uid}, "spec": {"nodeName": "n", "tolerations": [toleration(30)]}}
+        return {
+            "metadata": {"namespace": "a", "name": "p", "uid": uid},
+            "spec": {"nodeName": "n", "tolerations": [toleration(30)]},
+        }
 
     taint = {"key": UNREACHABLE, "effect": "NoExecute"}
     eviction.node_changed("ADDED", None, {"metadata": {"name": "n"}, "spec": {"taints": [taint]}})

@@ -52,7 +52,9 @@ class Recorder:
         (ApiError(403, "Forbidden", "no"), True, [("FailedDelete", "Error deleting: no")]),
     ],
 )
-def test_pod_deletion_has_a_uid_precondition(error: ApiError | None, raised: bool, notes: list[tuple[str, str]]) -> None:
+def test_pod_deletion_has_a_uid_precondition(
+    error: ApiError | None, raised: bool, notes: list[tuple[str, str]]
+) -> None:
     """A pod is deleted only with the chosen uid; one that is gone or replaced is no failure."""
     api, recorder = Api(error), Recorder()
     made: Any = PodControl(api, recorder, "apps/v1", "ReplicaSet")  # type: ignore[arg-type]  # doubles with what is used
@@ -73,7 +75,9 @@ def test_pod_deletion_has_a_uid_precondition(error: ApiError | None, raised: boo
         (ApiError(403, "Forbidden", "terminating", details=TERMINATING), []),
     ],
 )
-def test_pod_creation_is_recorded_unless_the_namespace_terminates(error: ApiError | None, notes: list[tuple[str, str]]) -> None:
+def test_pod_creation_is_recorded_unless_the_namespace_terminates(
+    error: ApiError | None, notes: list[tuple[str, str]]
+) -> None:
     """Success and failure are recorded, except failures because the namespace is terminating."""
     api, recorder = Api(error), Recorder()
     made: Any = PodControl(api, recorder, "apps/v1", "ReplicaSet")  # type: ignore[arg-type]  # doubles with what is used

@@ -1,5 +1,4 @@
-"""The order in which surplus pods are deleted: each criterion decides between pods that are equal by the previous ones.
-"""
+"""The order in which surplus pods are deleted: each criterion decides between pods that are equal by the previous ones."""
 
 from __future__ import annotations
 
@@ -18,7 +17,11 @@ def pod(
     if cost:
         metadata["annotations"] = {COST: cost}
     condition = {"type": "Ready", "status": ready, "lastTransitionTime": f"2020-01-01T00:00:{since:02}Z"}
-    status = {"phase": phase, "conditions": [condition], "containerStatuses": [{"restartCount": 0}, {"restartCount": restarts}]}
+    status = {
+        "phase": phase,
+        "conditions": [condition],
+        "containerStatuses": [{"restartCount": 0}, {"restartCount": restarts}],
+    }
     return {"metadata": metadata, "spec": {"nodeName": node} if node else {}, "status": status}
 
 

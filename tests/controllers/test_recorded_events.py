@@ -89,7 +89,13 @@ def test_cron_job_events(cluster: Cluster) -> None:
     assert ("Normal", "SawCompletedJob", f"Saw completed job: {first}, status: Complete") in notes(cluster, "CronJob")
     parent = cluster.get(CRON_JOBS, "c")
     assert parent is not None
-    owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "c", "uid": parent["metadata"]["uid"], "controller": True}
+    owner = {
+        "apiVersion": "batch/v1",
+        "kind": "CronJob",
+        "name": "c",
+        "uid": parent["metadata"]["uid"],
+        "controller": True,
+    }
     cluster.create(JOBS, {**job(), "metadata": {"name": "by-hand", "ownerReferences": [owner]}})
     cluster.settle()
     note = "Saw a job that the controller did not create or forgot: by-hand"

@@ -62,11 +62,20 @@ def test_pods_on_crowded_nodes_are_deleted_first(cluster: Cluster) -> None:
     mine = sorted(p["metadata"]["name"] for p in cluster.items(PODS) if "other" not in labels(p))
     theirs = [p["metadata"]["name"] for p in cluster.items(PODS) if "other" in labels(p)]
     for name, node in ((mine[0], "m"), (mine[1], "n"), (theirs[0], "n")):
-        body = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name}, "target": {"kind": "Node", "name": node}}
+        body = {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {"name": name},
+            "target": {"kind": "Node", "name": node},
+        }
         bind(cluster, name, body)
     cluster.make_ready()
     scale(cluster, 1)
-    left = [p["metadata"]["name"] for p in cluster.items(PODS) if p["metadata"]["name"] in mine and not p["metadata"].get("deletionTimestamp")]
+    left = [
+        p["metadata"]["name"]
+        for p in cluster.items(PODS)
+        if p["metadata"]["name"] in mine and not p["metadata"].get("deletionTimestamp")
+    ]
     assert left == [mine[0]]
 
 

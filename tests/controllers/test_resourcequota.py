@@ -22,7 +22,9 @@ DEFINITION: dict[str, Any] = {
         "group": "example.com",
         "scope": "Namespaced",
         "names": {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"},
-        "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}],
+        "versions": [
+            {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
+        ],
     },
 }
 
@@ -54,7 +56,10 @@ def test_existing_objects_are_counted(cluster: Cluster) -> None:
     cluster.create(QUOTAS, quota(pods="2", requests_cpu="1", services_nodeports="1", limits_cpu="1"))
     assert used(cluster) == {"pods": "1", "requests.cpu": "250m", "services.nodeports": "1", "limits.cpu": "0"}
     assert cluster.get(QUOTAS, "q")["status"]["hard"] == {  # type: ignore[index]  # it exists
-        "pods": "2", "requests.cpu": "1", "services.nodeports": "1", "limits.cpu": "1"
+        "pods": "2",
+        "requests.cpu": "1",
+        "services.nodeports": "1",
+        "limits.cpu": "1",
     }
 
 
@@ -102,8 +107,12 @@ def test_claims_are_counted_by_storage_class(cluster: Cluster) -> None:
     """Claims are counted in total and by storage class, in number and size."""
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "3Gi"}}, "storageClassName": "gold"}
     cluster.create(CLAIMS, {"metadata": {"name": "c"}, "spec": spec})
-    names = ("persistentvolumeclaims", "requests.storage", "gold.storageclass.storage.orch.io/requests.storage",
-             "tin.storageclass.storage.orch.io/persistentvolumeclaims")
+    names = (
+        "persistentvolumeclaims",
+        "requests.storage",
+        "gold.storageclass.storage.orch.io/requests.storage",
+        "tin.storageclass.storage.orch.io/persistentvolumeclaims",
+    )
     cluster.create(QUOTAS, {"metadata": {"name": "q"}, "spec": {"hard": dict.fromkeys(names, "10Gi")}})
     assert used(cluster) == dict(zip(names, ("1", "3Gi", "3Gi", "0"), strict=True))
 
@@ -152,7 +161,9 @@ def test_replica_set_continues_when_the_quota_has_room(cluster: Cluster) -> None
     cluster.create(QUOTAS, quota(pods="0"))
     cluster.settle()
     selector = {"matchLabels": {"a": "b"}}
-    cluster.create(REPLICA_SETS, {"metadata": {"name": "r"}, "spec": {"selector": selector, "template": template({"a": "b"})}})
+    cluster.create(
+        REPLICA_SETS, {"metadata": {"name": "r"}, "spec": {"selector": selector, "template": template({"a": "b"})}}
+    )
     cluster.settle()
     found = cluster.get(REPLICA_SETS, "r")
     assert found is not None and found["status"]["conditions"][0]["reason"] == "FailedCreate"

@@ -48,13 +48,17 @@ def test_groups_follow_pod_changes(selector: dict[str, str]) -> None:
     for each in (pod("p", x="1"), pod("q", x="2"), pod("r", "b", x="1")):
         bench.informer.put(each)
     everything = not selector
-    assert bench.names(one) == ("pq" if everything else "p") and bench.selected.count(("a", "s")) == (2 if everything else 1)
+    assert bench.names(one) == ("pq" if everything else "p") and bench.selected.count(("a", "s")) == (
+        2 if everything else 1
+    )
     bench.informer.put(pod("t", x="1"))
     bench.informer.put(pod("q", x="1"))
     bench.informer.put(pod("u", "b", x="1"))
     assert bench.names(one) == "pqt"
     bench.informer.put({**pod("q", x="1"), "status": {"phase": "Failed"}})
-    assert [found["status"] for found in run(bench.selected.find(one)) if found["metadata"]["name"] == "q"] == [{"phase": "Failed"}]
+    assert [found["status"] for found in run(bench.selected.find(one)) if found["metadata"]["name"] == "q"] == [
+        {"phase": "Failed"}
+    ]
     bench.informer.put(pod("p", x="2"))
     bench.informer.remove("a", "t")
     assert bench.names(one) == ("pq" if everything else "q")
@@ -160,7 +164,12 @@ def test_pod_views_keep_the_pods_shape() -> None:
     assert view(whole, "index") == {
         "metadata": {**pod("p", x="1")["metadata"], "annotations": {"index": "3"}},
         "spec": {"nodeName": "n", "containers": [{"ports": [port]}]},
-        "status": {"phase": "Running", "podIP": "10.0.0.1", "conditions": [ready], "containerStatuses": [{"restartCount": 2}]},
+        "status": {
+            "phase": "Running",
+            "podIP": "10.0.0.1",
+            "conditions": [ready],
+            "containerStatuses": [{"restartCount": 2}],
+        },
     }
     waiting = {**whole, "spec": {"affinity": {"nodeAffinity": {}}}}
     assert view(waiting)["spec"] == {"affinity": {"nodeAffinity": {}}}

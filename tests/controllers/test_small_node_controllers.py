@@ -38,7 +38,9 @@ def test_nodes_get_free_ranges_of_both_families(tmp_path: Path) -> None:
     cluster = Cluster(tmp_path, ["nodeipam"], flags)
     for name in ("a", "b"):
         cluster.create(NODES, {"metadata": {"name": name}}, "")
-    cluster.create(NODES, {"metadata": {"name": "own"}, "spec": {"podCIDR": "10.1.2.0/24", "podCIDRs": ["10.1.2.0/24"]}}, "")
+    cluster.create(
+        NODES, {"metadata": {"name": "own"}, "spec": {"podCIDR": "10.1.2.0/24", "podCIDRs": ["10.1.2.0/24"]}}, ""
+    )
     cluster.settle()
     assert ranges(cluster, "a") == ["10.1.0.0/24", "fd00::/64"]
     assert ranges(cluster, "b") == ["10.1.1.0/24", "fd00:0:0:1::/64"]
@@ -58,7 +60,9 @@ class Patches:
     def __init__(self) -> None:
         self.ranges: dict[str, list[str]] = {}
 
-    async def patch(self, ref: ResourceRef, namespace: str, name: str, change: dict[str, Any], **options: Any) -> dict[str, Any]:
+    async def patch(
+        self, ref: ResourceRef, namespace: str, name: str, change: dict[str, Any], **options: Any
+    ) -> dict[str, Any]:
         self.ranges[name] = change["spec"]["podCIDRs"]
         return change
 
@@ -71,7 +75,12 @@ def test_ranges_in_use_are_known_before_any_is_given(monkeypatch: pytest.MonkeyP
         informers.put(NODES, {"metadata": {"name": name, "uid": name}, "spec": spec})
     settings = ControllerSettings(allocate_node_cidrs=True, cluster_cidr=(ip_network("10.1.0.0/16"),))
     given: dict[str, Any] = {field.name: None for field in fields(Environment)}
-    given |= {"dialect": ORCH, "client": lambda account: client, "recorder": lambda component: None, "informers": informers}
+    given |= {
+        "dialect": ORCH,
+        "client": lambda account: client,
+        "recorder": lambda component: None,
+        "informers": informers,
+    }
     given["random"] = Random(1)
     controller = NodeIpamController(Environment(**{**given, "clock": clock, "settings": settings}))
     # Listeners see the new node at once and the other one later.
@@ -95,15 +104,18 @@ def test_without_the_flag_nodes_get_no_range(tmp_path: Path) -> None:
     cluster.stop()
 
 
-@pytest.mark.parametrize(("fields", "word"), [
-    ({}, "--cluster-cidr: is needed"),
-    ({"cluster_cidr": ("10.0.0.0/8", "11.0.0.0/8")}, "--cluster-cidr: takes one range"),
-    ({"cluster_cidr": ("10.0.0.0/8",), "node_cidr_mask_size": 26}, "--cluster-cidr: .*choose a larger mask|larger"),
-    ({"cluster_cidr": ("10.0.0.0/24",), "node_cidr_mask_size": 23}, "--cluster-cidr: mask size /23 does not fit"),
-    ({"cluster_cidr": ("10.0.0.0/16",), "node_cidr_mask_size_ipv6": 64}, "--node-cidr-mask-size"),
-    ({"cluster_cidr": ("10.0.0.0/16", "fd00::/56"), "node_cidr_mask_size": 24}, "--node-cidr-mask-size"),
-    ({"cluster_cidr": ("10.0.0.0/16",), "cidr_allocator_type": "CloudAllocator"}, "--cidr-allocator-type"),
-])
+@pytest.mark.parametrize(
+    ("fields", "word"),
+    [
+        ({}, "--cluster-cidr: is needed"),
+        ({"cluster_cidr": ("10.0.0.0/8", "11.0.0.0/8")}, "--cluster-cidr: takes one range"),
+        ({"cluster_cidr": ("10.0.0.0/8",), "node_cidr_mask_size": 26}, "--cluster-cidr: .*choose a larger mask|larger"),
+        ({"cluster_cidr": ("10.0.0.0/24",), "node_cidr_mask_size": 23}, "--cluster-cidr: mask size /23 does not fit"),
+        ({"cluster_cidr": ("10.0.0.0/16",), "node_cidr_mask_size_ipv6": 64}, "--node-cidr-mask-size"),
+        ({"cluster_cidr": ("10.0.0.0/16", "fd00::/56"), "node_cidr_mask_size": 24}, "--node-cidr-mask-size"),
+        ({"cluster_cidr": ("10.0.0.0/16",), "cidr_allocator_type": "CloudAllocator"}, "--cidr-allocator-type"),
+    ],
+)
 def test_invalid_range_flags_are_refused(fields: dict[str, Any], word: str) -> None:
     """Invalid CIDRs fail the start; the error names the flag."""
     networks = tuple(ip_network(text) for text in fields.pop("cluster_cidr", ()))
@@ -131,9 +143,10 @@ def test_range_is_given_once_until_released() -> None:
         RangeSet(ip_network("10.0.0.0/8"), 25)
 
 
-@pytest.mark.parametrize(("step", "nodes", "then"), [
-    (0, 100, 0), (0, 101, 1), (1, 95, 1), (1, 89, 0), (1, 501, 2), (0, 5000, 4), (4, 1800, 4), (4, 10, 0),
-])
+@pytest.mark.parametrize(
+    ("step", "nodes", "then"),
+    [(0, 100, 0), (0, 101, 1), (1, 95, 1), (1, 89, 0), (1, 501, 2), (0, 5000, 4), (4, 1800, 4), (4, 10, 0)],
+)
 def test_ttl_steps_overlap(step: int, nodes: int, then: int) -> None:
     """The steps of the TTL have hysteresis, so that one node more or less changes nothing."""
     assert step_for(step, nodes) == then

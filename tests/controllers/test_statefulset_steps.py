@@ -23,7 +23,13 @@ EVENTS = ResourceRef("", "v1", "events")
 
 
 def create(cluster: Cluster, replicas: int, **spec: Any) -> None:
-    body = {"replicas": replicas, "serviceName": "s", "selector": {"matchLabels": LABELS}, "template": template(LABELS), **spec}
+    body = {
+        "replicas": replicas,
+        "serviceName": "s",
+        "selector": {"matchLabels": LABELS},
+        "template": template(LABELS),
+        **spec,
+    }
     cluster.create(STATEFUL_SETS, {"metadata": {"name": "s"}, "spec": body})
     cluster.settle()
 

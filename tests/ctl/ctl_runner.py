@@ -60,7 +60,14 @@ class Ctl:
         self.connections += 1
         assert self.connections == 1, "a command runs the reactor, which cannot run twice"
         client = self.server.client(*self.user, agent="ctl")
-        api = Api(client, self.server.clock, session.flags.namespace or self.namespace, warn, session.writing.manager, cache=self.cache)
+        api = Api(
+            client,
+            self.server.clock,
+            session.flags.namespace or self.namespace,
+            warn,
+            session.writing.manager,
+            cache=self.cache,
+        )
         outcome: list[Any] = []
         running = start(work(api)).addBoth(outcome.append)
         self.waited = 0
@@ -80,7 +87,9 @@ class Ctl:
         return outcome[0]
 
     def __call__(self, *arguments: str, send: str = "", status: int = 0) -> CommandResult:
-        session = Session(self._connect, self.environment, lambda text: self.edit(text), replace_program=self.replace_program)
+        session = Session(
+            self._connect, self.environment, lambda text: self.edit(text), replace_program=self.replace_program
+        )
         self.connections, self.flags = 0, session.flags
         runner = CliRunner()
         codes: list[int] = []
@@ -96,4 +105,3 @@ class Ctl:
             # The status of diff is no error, but says that there are differences. Notes may precede the error.
             assert lines[-1].startswith(f"{COMMAND_LINE}: ") if lines else arguments[0] == "diff", ran.error
         return ran
-

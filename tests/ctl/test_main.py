@@ -21,5 +21,7 @@ def test_missing_packages_are_named(tmp_path: Path, missing: tuple[str, ...], sa
         "sys.meta_path.insert(0, Absent())\n"
         "from orchd.ctl.main import run\nrun()\n"
     )
-    ran = subprocess.run([sys.executable, str(script), "get", "pods"], capture_output=True, text=True, cwd=Path(__file__).parents[2])
+    ran = subprocess.run(
+        [sys.executable, str(script), "get", "pods"], capture_output=True, text=True, cwd=Path(__file__).parents[2]
+    )
     assert (ran.returncode, ran.stderr) == (1, f"{script}: {says} installed: pip install 'orchd[cli]'\n")

@@ -30,7 +30,9 @@ def _program(folder: Path, name: str, script: str = "true", mode: int = 0o755) -
         (("x-y", "z"), "x_y", ["z"]), (("nothing",), None, []), (("--flag", "a"), None, []), (("../a",), None, []),
     ],
 )  # fmt: skip
-def test_the_longest_name_of_a_plugin_wins(tmp_path: Path, words: tuple[str, ...], name: str | None, arguments: list[str]) -> None:
+def test_the_longest_name_of_a_plugin_wins(
+    tmp_path: Path, words: tuple[str, ...], name: str | None, arguments: list[str]
+) -> None:
     """Words up to the first flag name the plugin; the others are its arguments."""
     for each in ("a", "a-b", "x_y"):
         _program(tmp_path, f"{COMMAND_LINE}-{each}")
@@ -59,12 +61,22 @@ def test_plugins_are_listed_with_what_is_wrong(ctl: Ctl, tmp_path: Path) -> None
     assert "no plugins on the PATH" in ctl("plugin", "list", status=1).error
     good = _program(tmp_path / "a", f"{COMMAND_LINE}-good")
     assert ctl("plugin", "list").lines == [str(good)]
-    for folder, name, mode in (("a", "dull", 0o644), ("b", "good", 0o755), ("b", "api_resources", 0o755), ("b", "rollout-undo", 0o755)):
+    for folder, name, mode in (
+        ("a", "dull", 0o644),
+        ("b", "good", 0o755),
+        ("b", "api_resources", 0o755),
+        ("b", "rollout-undo", 0o755),
+    ):
         _program(tmp_path / folder, f"{COMMAND_LINE}-{name}", mode=mode)
     ran = ctl("plugin", "list", "--name-only", status=1)
     assert ran.lines == [f"{COMMAND_LINE}-{name}" for name in ("dull", "good", "api_resources", "good", "rollout-undo")]
     warnings = [line for line in ran.error.splitlines() if line.startswith("Warning: ")]
-    assert [("not executable" in each, "hidden by" in each) for each in warnings] == [(True, False), (False, True), (False, True), (False, True)]
+    assert [("not executable" in each, "hidden by" in each) for each in warnings] == [
+        (True, False),
+        (False, True),
+        (False, True),
+        (False, True),
+    ]
     assert ran.error.splitlines()[-1].endswith("4 of 5 plugins cannot run")
 
 
@@ -73,7 +85,13 @@ def test_kustomizations_are_built_by_their_program(ctl: Ctl, tmp_path: Path, nam
     """-k applies, reads and deletes what the program prints for the folder; its complaint is the error."""
     ctl.environment["PATH"] = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
     for each in ("kustomize", KUBERNETES("{short}ctl")):
-        _program(tmp_path, each, 'echo "$0 is not asked" >&2; exit 9' if each != name else f'[ "$3" = bad ] && {{ echo no such >&2; exit 1; }}\ncat <<END\n{MAP}END')
+        _program(
+            tmp_path,
+            each,
+            'echo "$0 is not asked" >&2; exit 9'
+            if each != name
+            else f'[ "$3" = bad ] && {{ echo no such >&2; exit 1; }}\ncat <<END\n{MAP}END',
+        )
     if name != "kustomize":
         (tmp_path / "kustomize").unlink()
         ctl.environment["PATH"] = f"{tmp_path}{os.pathsep}/bin"

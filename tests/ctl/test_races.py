@@ -16,7 +16,11 @@ from orchd.errors import ApiError
 from tests.ctl.ctl_runner import Ctl
 from tests.ctl.meddling import precede
 
-CONFIG_MAPS, PODS, NODES = ResourceRef("", "v1", "configmaps"), ResourceRef("", "v1", "pods"), ResourceRef("", "v1", "nodes")
+CONFIG_MAPS, PODS, NODES = (
+    ResourceRef("", "v1", "configmaps"),
+    ResourceRef("", "v1", "pods"),
+    ResourceRef("", "v1", "nodes"),
+)
 MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m, labels: {tier: one}}\ndata: {a: b}\n"
 IMMUTABLE = MAP + "immutable: true\n"
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: i}]}\n"
@@ -60,14 +64,18 @@ def objects(ctl: Ctl) -> Ctl:
     group = ctl.server.dialect("{abbr}.io")
     ctl("create", "serviceaccount", "default")
     binding = BINDING.format(group=group, role="view")
-    ctl("create", "-f", "-", send="---\n".join((MAP, IMMUTABLE.replace("name: m,", "name: fixed,"), POD, NODE, binding)))
+    ctl(
+        "create", "-f", "-", send="---\n".join((MAP, IMMUTABLE.replace("name: m,", "name: fixed,"), POD, NODE, binding))
+    )
     ctl("create", "deployment", "web", "--image=nginx:1")
     ctl.edit = lambda text: text.replace("a: b", "a: mine")
     return ctl
 
 
 @pytest.mark.parametrize("race", RACES, ids=[race.words[0] for race in RACES])
-def test_what_changed_since_it_was_read_is_not_overwritten(objects: Ctl, monkeypatch: pytest.MonkeyPatch, race: Race) -> None:
+def test_what_changed_since_it_was_read_is_not_overwritten(
+    objects: Ctl, monkeypatch: pytest.MonkeyPatch, race: Race
+) -> None:
     """A command that decided by an object that it read changes or deletes that very object: with another one in its place, or a newer
     version, it fails and leaves it alone."""
     dialect = objects.server.dialect
@@ -85,22 +93,28 @@ def test_what_changed_since_it_was_read_is_not_overwritten(objects: Ctl, monkeyp
             metadata = {key: value for key, value in obj["metadata"].items() if key in ("name", "namespace")}
             obj = await other.create(ref, namespace, {**obj, "metadata": metadata})
         else:
-            obj = await other.patch(ref, namespace, race.name, {"metadata": {"labels": {"theirs": "x"}}}, content_type=MERGE)
+            obj = await other.patch(
+                ref, namespace, race.name, {"metadata": {"labels": {"theirs": "x"}}}, content_type=MERGE
+            )
         uids.append(obj["metadata"]["uid"])
 
     precede(objects, monkeypatch, meddle)
     group = dialect("{abbr}.io")
-    ran = objects(*race.words, send=race.send.format(group=group, role="edit") if race.send == BINDING else race.send, status=1)
+    ran = objects(
+        *race.words, send=race.send.format(group=group, role="edit") if race.send == BINDING else race.send, status=1
+    )
     assert uids, "nobody came between"
     error = ran.error.lower()
-    assert ("uid" in error if race.replaced else "has been modified" in error), ran.error
+    assert "uid" in error if race.replaced else "has been modified" in error, ran.error
     left = yaml.safe_load(objects("get", f"{ref.plural}/{race.name}", "-o", "yaml").out)
     assert left["metadata"]["uid"] == uids[0] and "deletionTimestamp" not in left["metadata"]
     if not race.replaced:
         assert "mine" not in json.dumps(left) and not left["spec" if ref.group == "apps" else "metadata"].get("taints")
 
 
-def test_the_wait_for_an_end_ends_with_another_object_of_the_name(objects: Ctl, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_wait_for_an_end_ends_with_another_object_of_the_name(
+    objects: Ctl, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A deleted object is gone although another one has its name by now."""
     other = objects.server.client(agent="other")
     deleted: list[Call] = []
@@ -108,7 +122,9 @@ def test_the_wait_for_an_end_ends_with_another_object_of_the_name(objects: Ctl, 
     async def recreate(call: Call) -> None:
         if deleted and call.method == "GET" and len(deleted) == 1:
             deleted.append(call)
-            await other.create(CONFIG_MAPS, "default", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}})
+            await other.create(
+                CONFIG_MAPS, "default", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}}
+            )
         if call.method == "DELETE":
             deleted.append(call)
 
@@ -117,8 +133,13 @@ def test_the_wait_for_an_end_ends_with_another_object_of_the_name(objects: Ctl, 
     assert len(deleted) == 2 and objects.waited < 5
 
 
-@pytest.mark.parametrize(("words", "status"), [(("delete", "cm", "-l", "tier=one"), 0), (("delete", "cm/m"), 1), (("delete", "cm/m", "--ignore-not-found"), 0)])
-def test_only_named_objects_must_be_there(objects: Ctl, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], status: int) -> None:
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [(("delete", "cm", "-l", "tier=one"), 0), (("delete", "cm/m"), 1), (("delete", "cm/m", "--ignore-not-found"), 0)],
+)
+def test_only_named_objects_must_be_there(
+    objects: Ctl, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], status: int
+) -> None:
     """An object that a selector chose may be deleted by others meanwhile; one that was named may not, without a flag."""
     other = objects.server.client(agent="other")
 
@@ -159,7 +180,15 @@ def test_a_watch_whose_history_is_gone_begins_again(objects: Ctl, monkeypatch: p
     assert "too old resource version" in objects("get", "cm/m", "-w", status=1).error
 
 
-@pytest.mark.parametrize("words", [("label", "cm", "m", "-A", "a=b"), ("delete", "cm", "m", "-A"), ("get", "cm", "m", "-A"), ("annotate", "cm", "m", "-A", "a=b")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("label", "cm", "m", "-A", "a=b"),
+        ("delete", "cm", "m", "-A"),
+        ("get", "cm", "m", "-A"),
+        ("annotate", "cm", "m", "-A", "a=b"),
+    ],
+)
 def test_a_name_goes_with_one_namespace(objects: Ctl, words: tuple[str, ...]) -> None:
     """A name with -A, which may mean objects of many namespaces, is refused."""
     assert "across all namespaces: leave out -A" in objects(*words, status=1).error
@@ -170,5 +199,7 @@ def test_kinds_that_need_a_version_are_replaced(objects: Ctl) -> None:
     group: Any = objects.server.dialect("coordination.{abbr}.io")
     lease = f"apiVersion: {group}/v1\nkind: Lease\nmetadata: {{name: l}}\nspec: {{holderIdentity: a}}\n"
     objects("create", "-f", "-", send=lease)
-    assert objects("replace", "-f", "-", send=lease.replace("Identity: a", "Identity: b")).lines == [f"lease.{group}/l replaced"]
+    assert objects("replace", "-f", "-", send=lease.replace("Identity: a", "Identity: b")).lines == [
+        f"lease.{group}/l replaced"
+    ]
     assert objects("get", "lease/l", "-o", "jsonpath={.spec.holderIdentity}").out == "b"

@@ -36,14 +36,23 @@ def test_every_command_of_the_table_is_found_by_its_name(path: str) -> None:
 
 def test_every_module_of_a_command_is_in_the_table() -> None:
     """No module of the folder is a command that the table lacks, but those that commands of one folder share."""
-    modules = {path.relative_to(FOLDER).with_suffix("").as_posix().replace("/", ".") for path in FOLDER.rglob("*.py") if path.stem != "__init__"}
-    assert modules - {place.partition(":")[0] for place in COMMANDS.values()} == {"config.entries", "config.certificate_files"}
+    modules = {
+        path.relative_to(FOLDER).with_suffix("").as_posix().replace("/", ".")
+        for path in FOLDER.rglob("*.py")
+        if path.stem != "__init__"
+    }
+    assert modules - {place.partition(":")[0] for place in COMMANDS.values()} == {
+        "config.entries",
+        "config.certificate_files",
+    }
 
 
 def test_a_command_imports_no_other_and_no_server() -> None:
     """`get` imports neither other commands nor packages of the server, nor libraries for terminals and templates."""
     program = "import sys, orchd.ctl.program, orchd.ctl.commands.get, orchd.ctl.cluster.connection; print(*sorted(sys.modules))"
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=FOLDER.parents[2])
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=FOLDER.parents[2]
+    )
     modules = ran.stdout.split()
     assert [name for name in modules if name.startswith("orchd.ctl.commands.")] == ["orchd.ctl.commands.get"]
     heavy = ("rich", "google.protobuf", "orchd.server", "orchd.store", "orchd.kinds.builtin", "orchd.kinds.catalog")

@@ -78,7 +78,12 @@ def test_versions_of_the_custom_kind(tmp_path: Path) -> None:
     assert run(server.request("POST", definitions, body=definition)).code == 201
     server.clock.advance(1)
     paints = "/apis/example.com/{}/namespaces/default/paints"
-    body = {"apiVersion": "example.com/v2", "kind": "Paint", "metadata": {"name": "a"}, "spec": {"color": "red", "gloss": True}}
+    body = {
+        "apiVersion": "example.com/v2",
+        "kind": "Paint",
+        "metadata": {"name": "a"},
+        "spec": {"color": "red", "gloss": True},
+    }
     assert run(server.request("POST", paints.format("v2"), body=body)).code == 201
     old = run(server.request("GET", f"{paints.format('v1')}/a"))
     assert old.json["spec"] == {"color": "red"} and "deprecated" in old.headers["Warning"]
@@ -86,7 +91,10 @@ def test_versions_of_the_custom_kind(tmp_path: Path) -> None:
     assert run(server.request("GET", f"{paints.format('v2')}/a")).json["spec"] == {"color": "red"}
     current = run(server.request("GET", f"{definitions}/paints.example.com")).json
     assert current["status"]["storedVersions"] == ["v2"]
-    without = {**current, "spec": {**current["spec"], "versions": [{**current["spec"]["versions"][1], "storage": True}]}}
+    without = {
+        **current,
+        "spec": {**current["spec"], "versions": [{**current["spec"]["versions"][1], "storage": True}]},
+    }
     assert run(server.request("PUT", f"{definitions}/paints.example.com", body=without)).code == 422
     webhook["conversion"]["webhook"]["clientConfig"]["caBundle"] = ""
     changed = {**current, "spec": {**current["spec"], **webhook}}

@@ -69,7 +69,12 @@ class Compared(str):
 
 @pytest.mark.parametrize(
     "text",
-    [b"[" + b"1," * MAX_VALUES + b"1]", b"{}," * MAX_VALUES, b"[" * (MAX_VALUES + 1), b'"a"' * (2 * MAX_VALUES + 2) + b"," * 60_000],
+    [
+        b"[" + b"1," * MAX_VALUES + b"1]",
+        b"{}," * MAX_VALUES,
+        b"[" * (MAX_VALUES + 1),
+        b'"a"' * (2 * MAX_VALUES + 2) + b"," * 60_000,
+    ],
 )
 def test_json_of_too_many_values_is_refused(text: bytes) -> None:
     """JSON with too many values is rejected before it is decoded, whether it is valid or not."""
@@ -188,7 +193,9 @@ def test_enum_check_takes_constant_time() -> None:
 
 def test_number_of_causes_is_bounded() -> None:
     """The number of causes in a rejection is bounded."""
-    error = invalid("", "A", "a", [Cause("FieldValueInvalid", f"wrong {i}", f"spec.a{i}") for i in range(MAX_CAUSES + 1)])
+    error = invalid(
+        "", "A", "a", [Cause("FieldValueInvalid", f"wrong {i}", f"spec.a{i}") for i in range(MAX_CAUSES + 1)]
+    )
     assert len((error.details or {})["causes"]) == MAX_CAUSES and f"wrong {MAX_CAUSES}" not in str(error)
 
 
@@ -222,7 +229,10 @@ def test_defaults_are_counted_while_they_are_added() -> None:
     ("size", "message"),
     [
         (MAX_SENT, "etcdserver: request is too large"),
-        (MAX_SENT + 1, "rpc error: code = ResourceExhausted desc = trying to send message larger than max (2097153 vs. 2097152)"),
+        (
+            MAX_SENT + 1,
+            "rpc error: code = ResourceExhausted desc = trying to send message larger than max (2097153 vs. 2097152)",
+        ),
     ],
 )
 def test_refusals_of_large_objects(size: int, message: str) -> None:

@@ -7,14 +7,7 @@ from dataclasses import replace
 import pytest
 
 from orchd.dialect import KUBERNETES, ORCH, Dialect
-from orchd.kinds.catalog import (
-    Catalog,
-    Resource,
-    builtin_catalog,
-    group_version,
-    split_group_version,
-    version_priority,
-)
+from orchd.kinds.catalog import Catalog, Resource, builtin_catalog, group_version, split_group_version, version_priority
 from orchd.kinds.rows import Deprecation
 
 
@@ -58,7 +51,20 @@ def test_api_version_text(group: str, version: str, text: str) -> None:
 
 def test_version_priority_order() -> None:
     """Stable before beta before alpha, newer first, then other names alphabetically."""
-    order = ["v10", "v2", "v1", "v11beta2", "v10beta3", "v3beta1", "v12alpha1", "v11alpha2", "foo1", "foo10", "v1beta", "vx"]
+    order = [
+        "v10",
+        "v2",
+        "v1",
+        "v11beta2",
+        "v10beta3",
+        "v3beta1",
+        "v12alpha1",
+        "v11alpha2",
+        "foo1",
+        "foo10",
+        "v1beta",
+        "vx",
+    ]
     assert sorted(set(order), key=version_priority) == order
 
 
@@ -72,7 +78,9 @@ def test_storage_version_hash(catalog: Catalog) -> None:
 def wheel(catalog: Catalog, version: str, group: str = "cars.example", plural: str = "wheels") -> Resource:
     some = catalog.resource("", "v1", "configmaps")
     assert some is not None
-    return replace(some, group=group, version=version, plural=plural, kind="Wheel", custom=True, key=f"{group}/{plural}")
+    return replace(
+        some, group=group, version=version, plural=plural, kind="Wheel", custom=True, key=f"{group}/{plural}"
+    )
 
 
 class TestAdding:
@@ -90,7 +98,9 @@ class TestAdding:
 
     def test_versions_without_resources_are_not_served(self, catalog: Catalog) -> None:
         """A version without resources is not listed, nor a group without versions."""
-        without = catalog.adding((), without=lambda r: (r.group, r.version) == ("autoscaling", "v1") or r.group == "apps")
+        without = catalog.adding(
+            (), without=lambda r: (r.group, r.version) == ("autoscaling", "v1") or r.group == "apps"
+        )
         group = without.group("autoscaling")
         assert group is not None and "v1" not in group.versions and group.preferred in group.versions
         assert without.group("apps") is None and without.group("batch") is catalog.group("batch")
@@ -107,7 +117,12 @@ class TestAdding:
 class TestRuntime:
     def test_disabled_versions_are_not_served(self) -> None:
         """A disabled version is not served, nor a group without versions; the preferred version is a remaining one."""
-        made = builtin_catalog(ORCH, enabled=lambda group, version, default: default and (group, version) not in {("autoscaling", "v1"), ("apps", "v1")})
+        made = builtin_catalog(
+            ORCH,
+            enabled=lambda group, version, default: (
+                default and (group, version) not in {("autoscaling", "v1"), ("apps", "v1")}
+            ),
+        )
         assert made.group("apps") is None and made.resource("apps", "v1", "deployments") is None
         group = made.group("autoscaling")
         assert group is not None and group.preferred == "v2"

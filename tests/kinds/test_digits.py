@@ -24,14 +24,24 @@ MANY = "1" * 5000
 
 @pytest.mark.parametrize(
     ("text", "number"),
-    [("0", 0), ("-12", -12), ("+7", 7), ("0" * 5000 + "12", 12), (MANY, BEYOND), ("-" + MANY, -BEYOND), ("+" + MANY, BEYOND)],
+    [
+        ("0", 0),
+        ("-12", -12),
+        ("+7", 7),
+        ("0" * 5000 + "12", 12),
+        (MANY, BEYOND),
+        ("-" + MANY, -BEYOND),
+        ("+" + MANY, BEYOND),
+    ],
 )
 def test_ascii_digits_are_parsed(text: str, number: int) -> None:
     """ASCII digits are parsed; numbers beyond every range become one large value."""
     assert integer(text) == number
 
 
-@pytest.mark.parametrize("text", ["", "-", "1_000", "\u00b2", "\u0661", "a", "-" * 5000, MANY + "a", MANY + "_1", " 1", "1 ", "1\n", "\x1c1"])
+@pytest.mark.parametrize(
+    "text", ["", "-", "1_000", "\u00b2", "\u0661", "a", "-" * 5000, MANY + "a", MANY + "_1", " 1", "1 ", "1\n", "\x1c1"]
+)
 def test_other_digits_are_refused(text: str) -> None:
     """Only ASCII digits are accepted, although Python parses others."""
     assert not is_whole(text)
@@ -63,7 +73,14 @@ def test_parsers_accept_or_refuse_huge_numbers(read: Callable[[], Any]) -> None:
     """A number of thousands of digits is parsed or rejected with the parser's own error."""
     try:
         read()
-    except (json_.JSONError, yaml_.YAMLError, scalars.ScalarError, DurationError, ApiError, fieldset.FieldSetError) as error:
+    except (
+        json_.JSONError,
+        yaml_.YAMLError,
+        scalars.ScalarError,
+        DurationError,
+        ApiError,
+        fieldset.FieldSetError,
+    ) as error:
         assert "Exceeds the limit" not in str(error)
 
 
@@ -95,7 +112,10 @@ def test_accept_header_clauses_are_bounded() -> None:
     assert len(parse_accept(text)) == 64
 
 
-@pytest.mark.parametrize(("text", "number"), [("9223372036854775807", 2**63 - 1), ("9223372036854775808", None), (MANY, None), ("x", None), ("", None)])
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("9223372036854775807", 2**63 - 1), ("9223372036854775808", None), (MANY, None), ("x", None), ("", None)],
+)
 def test_numbers_of_64_bits(text: str, number: int | None) -> None:
     """Texts beyond 64 bits are no such numbers."""
     assert int64(text) == number

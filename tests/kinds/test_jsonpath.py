@@ -100,7 +100,18 @@ def _nested(depth: int) -> Any:
 
 
 @pytest.mark.parametrize(
-    "path", ["..a..a..z", "..b..a..b..z", ".a..z", "..*..z", "..[?(@.z)]", "..a[?(@..z)]..a", "..['a','b']..z", "..a[0]..b", "..q..a"]
+    "path",
+    [
+        "..a..a..z",
+        "..b..a..b..z",
+        ".a..z",
+        "..*..z",
+        "..[?(@.z)]",
+        "..a[?(@..z)]..a",
+        "..['a','b']..z",
+        "..a[0]..b",
+        "..q..a",
+    ],
 )
 def test_the_first_value_is_the_first_of_all(path: str) -> None:
     """Looking at each value once finds the same first value as looking at it whenever it is found."""

@@ -63,5 +63,3 @@ def test_example_is_listed_selected_and_printed(server: InProcessServer) -> None
     table = run(server.request("GET", f"{BACKUPS}?fieldSelector=spec.claimName%3Ddata", headers=accept)).json
     assert [column["name"] for column in table["columnDefinitions"]] == ["Name", "Claim", "Copies", "Age"]
     assert table["rows"][0]["cells"][:3] == ["a", "data", 3]
-
-

@@ -62,7 +62,9 @@ def test_time_zones_do_not_matter(moment: datetime, offset: int) -> None:
         return
     utc = moment.replace(tzinfo=UTC)
     local = utc.astimezone(timezone(timedelta(minutes=offset)))
-    assert canonical_microtime(local.isoformat(timespec="microseconds")) == utc.isoformat(timespec="microseconds").replace("+00:00", "Z")
+    assert canonical_microtime(local.isoformat(timespec="microseconds")) == utc.isoformat(
+        timespec="microseconds"
+    ).replace("+00:00", "Z")
 
 
 @pytest.mark.parametrize(

@@ -34,9 +34,14 @@ def test_a_member_is_found_in_any_document(document: dict[str, Any], indent: int
         assert found == b""
 
 
-@pytest.mark.parametrize(("document", "text"), [
-    (b'{"data": {"a": 1} , "x": 1}', b'{"a": 1}'), (b'{"x":[{"data":1}],"data":\n{\n"a":1}\n}', b'{ "a":1}'), (b"{}", b""),
-])
+@pytest.mark.parametrize(
+    ("document", "text"),
+    [
+        (b'{"data": {"a": 1} , "x": 1}', b'{"a": 1}'),
+        (b'{"x":[{"data":1}],"data":\n{\n"a":1}\n}', b'{ "a":1}'),
+        (b"{}", b""),
+    ],
+)
 def test_member_texts_are_single_line(document: bytes, text: bytes) -> None:
     """White space at the ends is stripped; line breaks become spaces."""
     assert member_text(document, "data") == text

@@ -56,10 +56,7 @@ def test_relative_paths_start_at_the_file(tmp_path: Path) -> None:
         ("{kind: Pod}", "not of kind Config"),
         ("{current-context: a}", "no context 'a'"),
         ("{current-context: a, contexts: [{name: a, context: {cluster: b}}]}", "no cluster 'b'"),
-        (
-            "{current-context: a, contexts: [{name: a, context: {cluster: b}}], clusters: [{name: b}]}",
-            "has no server",
-        ),
+        ("{current-context: a, contexts: [{name: a, context: {cluster: b}}], clusters: [{name: b}]}", "has no server"),
     ],
 )
 def test_unusable_configuration_names_what_is_missing(text: str, message: str) -> None:
@@ -82,7 +79,9 @@ def document(user: dict[str, Any], cluster: dict[str, Any] | None = None) -> str
 
 def test_cluster_fields_are_read() -> None:
     """All fields of a cluster are read."""
-    found = parse(document({}, {"tls-server-name": "s", "insecure-skip-tls-verify": True, "proxy-url": "http://p:3128"}))
+    found = parse(
+        document({}, {"tls-server-name": "s", "insecure-skip-tls-verify": True, "proxy-url": "http://p:3128"})
+    )
     assert (found.server_name, found.insecure, found.proxy, found.namespace) == ("s", True, "http://p:3128", "n")
 
 
@@ -98,7 +97,9 @@ def test_certificate_files_are_reread(tmp_path: Path) -> None:
         (tmp_path / name).write_text(f"{name} 1")
     path = tmp_path / "config"
     path.write_text(
-        document({"client-certificate": "crt", "client-key-data": "a2V5"}, {"certificate-authority": str(tmp_path / "ca")})
+        document(
+            {"client-certificate": "crt", "client-key-data": "a2V5"}, {"certificate-authority": str(tmp_path / "ca")}
+        )
     )
     found = load(path)
     assert (found.certificate, found.key, found.authority) == (b"crt 1", b"key", b"ca 1")
@@ -123,7 +124,11 @@ EXEC = {"apiVersion": "client.authentication.k8s.io/v1", "command": "./bin/get",
 def test_exec_plugin_fields_are_read(tmp_path: Path) -> None:
     """All fields of an exec plugin are read; a relative command with a slash is relative to the file."""
     plugin = {
-        **EXEC, "args": ["a", 1], "env": [{"name": "N", "value": "V"}], "installHint": "get it", "provideClusterInfo": True
+        **EXEC,
+        "args": ["a", 1],
+        "env": [{"name": "N", "value": "V"}],
+        "installHint": "get it",
+        "provideClusterInfo": True,
     }
     cluster = {"extensions": [{"name": "client.authentication.k8s.io/exec", "extension": {"audience": "z"}}]}
     path = tmp_path / "config"

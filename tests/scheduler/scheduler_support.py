@@ -1,5 +1,4 @@
-"""A scheduler without a server: informers that a test fills, and a client that applies the scheduler's writes to them.
-"""
+"""A scheduler without a server: informers that a test fills, and a client that applies the scheduler's writes to them."""
 
 from __future__ import annotations
 
@@ -34,11 +33,17 @@ BUDGETS = ResourceRef("policy", "v1", "poddisruptionbudgets")
 HOST, ZONE = "orch.io/hostname", "topology.orch.io/zone"
 
 
-def node(name: str, *, cpu: Any = 4, memory: str = "8Gi", pods: int = 110, zone: str = "", labels: Any = None, **spec: Any) -> Object:
+def node(
+    name: str, *, cpu: Any = 4, memory: str = "8Gi", pods: int = 110, zone: str = "", labels: Any = None, **spec: Any
+) -> Object:
     """A node; keyword arguments become its spec."""
     known = {HOST: name, **({ZONE: zone} if zone else {}), **(labels or {})}
     allocatable = {"cpu": str(cpu), "memory": memory, "pods": str(pods)}
-    return {"metadata": {"name": name, "uid": f"node-{name}", "labels": known}, "spec": spec, "status": {"allocatable": allocatable}}
+    return {
+        "metadata": {"name": name, "uid": f"node-{name}", "labels": known},
+        "spec": spec,
+        "status": {"allocatable": allocatable},
+    }
 
 
 def pod(
@@ -48,7 +53,13 @@ def pod(
     """A pod; keyword arguments become its spec."""
     requests = {} if cpu is None else {"cpu": str(cpu)}
     containers = [{"name": "c", "image": image, "resources": {"requests": requests}}]
-    metadata: Object = {"name": name, "namespace": namespace, "uid": f"uid-{name}", "labels": labels or {}, "resourceVersion": "1"}
+    metadata: Object = {
+        "name": name,
+        "namespace": namespace,
+        "uid": f"uid-{name}",
+        "labels": labels or {},
+        "resourceVersion": "1",
+    }
     if deleting:
         metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     whole = {"schedulerName": "default-scheduler", "priority": priority, "containers": containers, **spec}
@@ -74,7 +85,9 @@ class FakeApi:
         self.hold = False
         self.held: list[Deferred[None]] = []
 
-    async def create(self, ref: ResourceRef, namespace: str, obj: Object, *, name: str = "", subresource: str = "", **options: Any) -> Object:
+    async def create(
+        self, ref: ResourceRef, namespace: str, obj: Object, *, name: str = "", subresource: str = "", **options: Any
+    ) -> Object:
         assert subresource == "binding"
         if self.hold:
             waiting: Deferred[None] = Deferred()
@@ -112,7 +125,9 @@ class Events:
     def __init__(self) -> None:
         self.seen: list[tuple[str, str, str]] = []
 
-    def event(self, regarding: Object, type: str, reason: str, note: str, *, action: str = "", related: Object | None = None) -> None:
+    def event(
+        self, regarding: Object, type: str, reason: str, note: str, *, action: str = "", related: Object | None = None
+    ) -> None:
         self.seen.append((regarding["metadata"]["name"], reason, note))
 
 

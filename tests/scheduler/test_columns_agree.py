@@ -30,11 +30,20 @@ def nodes(draw: Any, name: str) -> Any:
         labels[ZONE] = draw(st.sampled_from(["z1", "z2", "z3"]))
     if draw(st.booleans()):
         labels["disk"] = draw(st.sampled_from(["ssd", "5", "7"]))
-    taints = [{"key": draw(_APPS), "value": draw(_APPS), "effect": draw(_EFFECTS)} for _ in range(draw(st.integers(0, 2)))]
-    allocatable = {"cpu": str(draw(st.integers(0, 4))), "memory": f"{draw(st.integers(0, 4))}Gi", "pods": str(draw(st.integers(1, 5)))}
+    taints = [
+        {"key": draw(_APPS), "value": draw(_APPS), "effect": draw(_EFFECTS)} for _ in range(draw(st.integers(0, 2)))
+    ]
+    allocatable = {
+        "cpu": str(draw(st.integers(0, 4))),
+        "memory": f"{draw(st.integers(0, 4))}Gi",
+        "pods": str(draw(st.integers(1, 5))),
+    }
     if draw(st.booleans()):
         allocatable["example.com/gpu"] = str(draw(_FEW))
-    images = [{"names": [f"{draw(_APPS)}:v1"], "sizeBytes": draw(st.integers(1, 1500)) * _MIB} for _ in range(draw(st.integers(0, 2)))]
+    images = [
+        {"names": [f"{draw(_APPS)}:v1"], "sizeBytes": draw(st.integers(1, 1500)) * _MIB}
+        for _ in range(draw(st.integers(0, 2)))
+    ]
     return {
         "metadata": {"name": name, "uid": name, "labels": labels},
         "spec": {"taints": taints, "unschedulable": draw(st.sampled_from([False, False, True]))},
@@ -43,8 +52,17 @@ def nodes(draw: Any, name: str) -> Any:
 
 
 def _selector(draw: Any) -> Any:
-    return draw(st.sampled_from([None, {}, {"matchLabels": {"app": "a"}}, {"matchLabels": {"app": "b"}}, {
-        "matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["a"]}]}]))
+    return draw(
+        st.sampled_from(
+            [
+                None,
+                {},
+                {"matchLabels": {"app": "a"}},
+                {"matchLabels": {"app": "b"}},
+                {"matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["a"]}]},
+            ]
+        )
+    )
 
 
 def _term(draw: Any) -> Any:
@@ -64,7 +82,8 @@ def _affinity(draw: Any) -> Any:
             found[kind] = {
                 "requiredDuringSchedulingIgnoredDuringExecution": [_term(draw) for _ in range(draw(st.integers(0, 1)))],
                 "preferredDuringSchedulingIgnoredDuringExecution": [
-                    {"weight": draw(st.integers(1, 100)), "podAffinityTerm": _term(draw)} for _ in range(draw(st.integers(0, 2)))
+                    {"weight": draw(st.integers(1, 100)), "podAffinityTerm": _term(draw)}
+                    for _ in range(draw(st.integers(0, 2)))
                 ],
             }
     if draw(st.integers(0, 2)) == 0:
@@ -76,7 +95,9 @@ def _affinity(draw: Any) -> Any:
         term = {"matchExpressions": [match]}
         field = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n0", "n1"]}]}
         found["nodeAffinity"] = {
-            "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": draw(st.integers(1, 100)), "preference": draw(st.sampled_from([term, {}]))}]
+            "preferredDuringSchedulingIgnoredDuringExecution": [
+                {"weight": draw(st.integers(1, 100)), "preference": draw(st.sampled_from([term, {}]))}
+            ]
         }
         if draw(st.booleans()):
             found["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] = {
@@ -94,7 +115,9 @@ def pods(draw: Any, name: str, on: str = "") -> Any:
         requests["memory"] = f"{draw(st.integers(0, 2000))}Mi"
     if draw(st.integers(0, 3)) == 0:
         requests["example.com/gpu"] = str(draw(_FEW))
-    ports = [{"hostPort": 80, "hostIP": draw(st.sampled_from(["", "10.0.0.1", "10.0.0.2"]))}] if draw(st.booleans()) else []
+    ports = (
+        [{"hostPort": 80, "hostIP": draw(st.sampled_from(["", "10.0.0.1", "10.0.0.2"]))}] if draw(st.booleans()) else []
+    )
     containers = [{"name": "c", "image": draw(_APPS) + ":v1", "resources": {"requests": requests}, "ports": ports}]
     spec: Any = {
         "containers": containers,
@@ -112,7 +135,12 @@ def pods(draw: Any, name: str, on: str = "") -> Any:
     if on:
         spec["nodeName"] = on
         spec["priority"] = draw(st.integers(0, 2))
-    metadata: Any = {"name": name, "namespace": draw(st.sampled_from(["ns", "other"])), "uid": name, "labels": {"app": draw(_APPS)}}
+    metadata: Any = {
+        "name": name,
+        "namespace": draw(st.sampled_from(["ns", "other"])),
+        "uid": name,
+        "labels": {"app": draw(_APPS)},
+    }
     if on and draw(st.integers(0, 3)) == 0:
         metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     return {"metadata": metadata, "spec": spec, "status": {}}
@@ -130,7 +158,13 @@ def _assert_agreement(harness: SchedulerHarness, evaluation: Evaluation, incomin
             plugin.prepare_plain(plain_state, incoming)
     for part in evaluation.filters:
         compiled = part.compiled
-        codes = np.zeros(snapshot.size, dtype=np.int64) if compiled is None else part.column if part.local else compiled.codes(None)
+        codes = (
+            np.zeros(snapshot.size, dtype=np.int64)
+            if compiled is None
+            else part.column
+            if part.local
+            else compiled.codes(None)
+        )
         assert codes is not None
         for row in rows.tolist():
             status = part.plugin.filter(plain_state, incoming, snapshot.node(row))
@@ -143,14 +177,20 @@ def _assert_agreement(harness: SchedulerHarness, evaluation: Evaluation, incomin
     for plugin in lane.profile.pre_scores:
         plugin.pre_score(plain_state, incoming, views)
     for score in evaluation.scores:
-        plain = list(score.plugin.normalize(plain_state, incoming, [score.plugin.score(plain_state, incoming, view) for view in views]))
+        plain = list(
+            score.plugin.normalize(
+                plain_state, incoming, [score.plugin.score(plain_state, incoming, view) for view in views]
+            )
+        )
         if isinstance(score.compiled, int):
             assert plain == [score.compiled] * len(rows), score.plugin.name
             continue
         assert not score.local or score.column is not None
         raw = score.column[rows] if score.column is not None and score.local else score.compiled.scores(rows)
         normalized = score.compiled.normalize(raw)
-        assert plain == ([normalized] * len(rows) if isinstance(normalized, int) else normalized.tolist()), score.plugin.name
+        assert plain == ([normalized] * len(rows) if isinstance(normalized, int) else normalized.tolist()), (
+            score.plugin.name
+        )
 
 
 def _check_sums(harness: SchedulerHarness) -> None:
@@ -183,7 +223,9 @@ def test_columnar_and_plain_plugins_agree(data: st.DataObject) -> None:
     pods changed."""
     harness = SchedulerHarness(features={"DefaultPodTopologySpread": data.draw(st.booleans())})
     if data.draw(st.booleans()):
-        harness.informers.put(SERVICES, {"metadata": {"name": "s", "namespace": "ns"}, "spec": {"selector": {"app": "a"}}})
+        harness.informers.put(
+            SERVICES, {"metadata": {"name": "s", "namespace": "ns"}, "spec": {"selector": {"app": "a"}}}
+        )
     for number in range(data.draw(st.integers(1, 4))):
         harness.put(data.draw(nodes(f"n{number}")))
     for number in range(data.draw(st.integers(0, 6))):

@@ -60,7 +60,7 @@ def test_drop_in_cannot_replace_a_built_in_plugin(folder: Path) -> None:
         plugin_factories()
 
 
-_FILTER = '''
+_FILTER = """
 from twisted.plugin import IPlugin
 from zope.interface import implementer
 
@@ -89,8 +89,10 @@ class Factory:
 
 
 factory = Factory()
-'''
-_ENABLED = {"profiles": [{"schedulerName": "default-scheduler", "plugins": {"multiPoint": {"enabled": [{"name": "Odd"}]}}}]}
+"""
+_ENABLED = {
+    "profiles": [{"schedulerName": "default-scheduler", "plugins": {"multiPoint": {"enabled": [{"name": "Odd"}]}}}]
+}
 
 
 def test_invalid_events_are_named(folder: Path) -> None:
@@ -129,7 +131,9 @@ def test_permit_plugin_delays_the_binding(folder: Path) -> None:
 def test_the_example_with_state_lets_pods_wait_for_a_seat(folder: Path) -> None:
     """Pods beyond the seats of their label wait; the first is bound when a seat becomes free, the next reaches its
     timeout."""
-    (folder / "drop_in_licences.py").write_text((EXAMPLE.parent / "scheduler_permit_plugin.py").read_text(encoding="utf-8"))
+    (folder / "drop_in_licences.py").write_text(
+        (EXAMPLE.parent / "scheduler_permit_plugin.py").read_text(encoding="utf-8")
+    )
     page = re.search(r"```yaml\n(  plugins:\n    reserve.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert page is not None
     profile = yaml.safe_load(page[1])
@@ -148,7 +152,9 @@ def test_the_example_with_state_lets_pods_wait_for_a_seat(folder: Path) -> None:
 
 def test_the_example_with_state_of_a_cycle_spreads_pods(folder: Path) -> None:
     """What is counted once decides the scores; a full node is refused, and room made by a deletion is used."""
-    (folder / "drop_in_tenants.py").write_text((EXAMPLE.parent / "scheduler_spread_plugin.py").read_text(encoding="utf-8"))
+    (folder / "drop_in_tenants.py").write_text(
+        (EXAMPLE.parent / "scheduler_spread_plugin.py").read_text(encoding="utf-8")
+    )
     page = re.search(r"```yaml\n(  plugins:\n    multiPoint.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert page is not None
     harness = SchedulerHarness({"profiles": [{"schedulerName": "default-scheduler", **yaml.safe_load(page[1])}]})

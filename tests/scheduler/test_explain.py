@@ -15,7 +15,9 @@ from tests.scheduler.scheduler_support import HOST, SchedulerHarness, node, pod
 @pytest.fixture
 def harness() -> SchedulerHarness:
     made = SchedulerHarness()
-    made.put(node("n1", cpu=4), node("n2", cpu=8), node("n3", taints=[{"key": "k", "value": "v", "effect": "NoSchedule"}]))
+    made.put(
+        node("n1", cpu=4), node("n2", cpu=8), node("n3", taints=[{"key": "k", "value": "v", "effect": "NoSchedule"}])
+    )
     return made
 
 
@@ -32,7 +34,10 @@ def test_bound_pod_shows_its_past_decision(harness: SchedulerHarness) -> None:
     assert set(before["feasible"]) == {"n1", "n2"}
     for entry in before["feasible"].values():
         assert entry["total"] == sum(entry["plugins"].values())
-    assert before["feasible"]["n1"]["plugins"]["NodeResourcesFit"] < before["feasible"]["n2"]["plugins"]["NodeResourcesFit"]
+    assert (
+        before["feasible"]["n1"]["plugins"]["NodeResourcesFit"]
+        < before["feasible"]["n2"]["plugins"]["NodeResourcesFit"]
+    )
     reason = "node(s) had taint {k: v}, that the pod didn't tolerate"
     assert before["filtered"] == {"n3": {"plugin": "TaintToleration", "reasons": [reason]}}
     harness.put(node("n1", cpu=64), node("n4", cpu=64))
@@ -60,7 +65,14 @@ def test_a_pending_pod_shows_what_would_help(harness: SchedulerHarness) -> None:
     [
         ({"nodeSelector": {HOST: "x", "disk": "ssd"}}, f"node labels {HOST}=x, disk=ssd"),
         ({"containers": [{"ports": [{"hostPort": 80}]}], "nodeSelector": {HOST: "n1"}}, "host ports free: 80/TCP"),
-        ({"topologySpreadConstraints": [{"topologyKey": "rack", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}]}, "node labels rack"),
+        (
+            {
+                "topologySpreadConstraints": [
+                    {"topologyKey": "rack", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}
+                ]
+            },
+            "node labels rack",
+        ),
     ],
 )
 def test_remedies_by_plugin_and_node(harness: SchedulerHarness, spec: Any, change: str) -> None:

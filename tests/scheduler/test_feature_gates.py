@@ -56,7 +56,9 @@ def test_gates_change_default_arguments() -> None:
         ([1, 0], [ZONE_A, None], [0, 100]),
     ],
 )
-def test_selector_spread_prefers_empty_nodes_and_zones(counts: list[int], zones: list[Any], expected: list[int]) -> None:
+def test_selector_spread_prefers_empty_nodes_and_zones(
+    counts: list[int], zones: list[Any], expected: list[int]
+) -> None:
     """Two thirds of a score depend on the zone, the rest on the node."""
     assert spread_scores(counts, zones) == expected
 
@@ -119,7 +121,9 @@ def test_migrations_depend_on_two_gates() -> None:
 def test_templates_have_no_fields_of_disabled_features() -> None:
     """Overhead, local storage and namespace selectors do not count with their gates off."""
     term = {"topologyKey": "z", "labelSelector": {}, "namespaceSelector": {}}
-    given = pod("p", overhead={"cpu": "1"}, affinity={"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}})
+    given = pod(
+        "p", overhead={"cpu": "1"}, affinity={"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    )
     given["spec"]["containers"][0]["resources"]["requests"] = {"cpu": "1", "ephemeral-storage": "5"}
     full = Templates().pod(given).template
     assert full.requests == {"cpu": 2000, "ephemeral-storage": 5} and full.affinity[0].namespace_selector is not None

@@ -27,7 +27,9 @@ def _budget(name: str, allowed: int, app: str) -> Any:
         pytest.param([("n1", 1, "2", "a"), ("n2", 0, "2", "b")], "2", ["b"], id="lowest priority"),
         pytest.param([("n1", 0, "1", "a"), ("n1", 0, "1", "b"), ("n2", 0, "2", "c")], "2", ["c"], id="fewest victims"),
         pytest.param([("n1", 0, "1", "a"), ("n1", 5, "1", "b"), ("n2", 4, "2", "c")], "2", ["c"], id="highest victim"),
-        pytest.param([("n1", 0, "1", "a"), ("n1", 3, "1", "b"), ("n2", 9, "2", "c")], "1", ["a"], id="only as many as needed"),
+        pytest.param(
+            [("n1", 0, "1", "a"), ("n1", 3, "1", "b"), ("n2", 9, "2", "c")], "1", ["a"], id="only as many as needed"
+        ),
         pytest.param([("n1", 10, "2", "a"), ("n2", 11, "2", "b")], "1", [], id="none of lower priority"),
     ],
 )
@@ -140,7 +142,11 @@ def test_lower_nominations_are_cleared() -> None:
     harness.settle()
     harness.put(pod("high", cpu=2, priority=10))
     harness.settle()
-    cleared = [patch for name, patch in harness.api.patches if name == "mid" and patch["status"].get("nominatedNodeName", "") is None]
+    cleared = [
+        patch
+        for name, patch in harness.api.patches
+        if name == "mid" and patch["status"].get("nominatedNodeName", "") is None
+    ]
     assert cleared
     assert [each.name for each in harness.scheduler.nominator.nominated("n1")] == ["high"]
 
@@ -166,7 +172,9 @@ def test_pods_by_importance(pods: list[tuple[str, int, str]], order: str) -> Non
 def test_search_continues_until_a_candidate_without_violation(seed: int) -> None:
     """A sufficient number of candidates ends the search only if one of them violates no budget."""
     args = {"minCandidateNodesPercentage": 0, "minCandidateNodesAbsolute": 1}
-    harness = SchedulerHarness({"profiles": [{"pluginConfig": [{"name": "DefaultPreemption", "args": args}]}]}, seed=seed)
+    harness = SchedulerHarness(
+        {"profiles": [{"pluginConfig": [{"name": "DefaultPreemption", "args": args}]}]}, seed=seed
+    )
     harness.informers.put(BUDGETS, _budget("b", 0, "guarded"))
     harness.put(node("n1", cpu=1), node("n2", cpu=1))
     harness.put(pod("a", cpu=1, on="n1", labels={"app": "guarded"}), pod("b", cpu=1, on="n2", priority=5))

@@ -53,5 +53,7 @@ def test_search_without_feasible_nodes_covers_all_nodes() -> None:
     harness = SchedulerHarness()
     harness.put(*(node(f"n{n}") for n in range(150)))
     sampling = Sampling(50)
-    assert not len(sampling.choose(harness.scheduler.snapshot, np.zeros(harness.scheduler.snapshot.size, dtype=np.bool_)))
+    assert not len(
+        sampling.choose(harness.scheduler.snapshot, np.zeros(harness.scheduler.snapshot.size, dtype=np.bool_))
+    )
     assert sampling.position == 0

@@ -53,7 +53,11 @@ def test_late_pod_deletion_leaves_nothing_behind() -> None:
 
 @pytest.mark.parametrize(
     "refusal",
-    [ApiError(403, "Forbidden", "not allowed"), conflict("", "pods/binding", "a", "not now"), ApiError(500, "InternalError", "x")],
+    [
+        ApiError(403, "Forbidden", "not allowed"),
+        conflict("", "pods/binding", "a", "not now"),
+        ApiError(500, "InternalError", "x"),
+    ],
 )
 def test_refused_binding_is_reported_and_retried(refusal: ApiError) -> None:
     """The condition has the server's reason; the pod is bound as soon as the server accepts it."""

@@ -57,14 +57,22 @@ def test_plugins_are_timed_in_one_of_ten_cycles(harness: SchedulerHarness) -> No
     harness.put(*(pod(f"c{n}", cpu=100) for n in range(9)))
     harness.settle()
     found = counts(harness, name, "plugin", "extension_point", "status")
-    assert found["NodeResourcesFit", "Filter", "Unschedulable"] == found["DefaultPreemption", "PostFilter", "Unschedulable"] == 1
+    assert (
+        found["NodeResourcesFit", "Filter", "Unschedulable"]
+        == found["DefaultPreemption", "PostFilter", "Unschedulable"]
+        == 1
+    )
     assert found["VolumeBinding", "Filter", "Success"] == 1, "filters after the one that refuses are not reached"
     assert found["NodeName", "Filter", "Success"] == 2
 
 
 def test_bounds_of_plugins_are_those_of_the_reference(harness: SchedulerHarness) -> None:
     """Bucket bounds have the reference's text, by which dashboards select them."""
-    bounds = [each.labels["le"] for each in family(harness, "scheduler_plugin_execution_duration_seconds").samples if "le" in each.labels]
+    bounds = [
+        each.labels["le"]
+        for each in family(harness, "scheduler_plugin_execution_duration_seconds").samples
+        if "le" in each.labels
+    ]
     assert bounds[:4] == ["1e-05", "1.5000000000000002e-05", "2.2500000000000005e-05", "3.375000000000001e-05"]
     assert bounds[19] == "0.02216837820053101"
 
@@ -75,5 +83,6 @@ def test_attempts_by_profile_and_result(harness: SchedulerHarness) -> None:
     harness.settle()
     for name in ("scheduler_scheduling_attempt_duration_seconds", "scheduler_e2e_scheduling_duration_seconds"):
         assert counts(harness, name, "profile", "result") == {
-            ("default-scheduler", "scheduled"): 2.0, ("default-scheduler", "unschedulable"): 1.0
+            ("default-scheduler", "scheduled"): 2.0,
+            ("default-scheduler", "unschedulable"): 1.0,
         }, name

@@ -21,7 +21,9 @@ def test_a_heartbeat_changes_no_row() -> None:
     again["status"]["conditions"] = [{"type": "Ready", "status": "True"}]
     harness.put(again)
     assert harness.scheduler.snapshot.version == before
-    assert harness.scheduler.snapshot.nodes[0] is not None and harness.scheduler.snapshot.nodes[0].conditions == {"Ready": "True"}
+    assert harness.scheduler.snapshot.nodes[0] is not None and harness.scheduler.snapshot.nodes[0].conditions == {
+        "Ready": "True"
+    }
     harness.put(node("n1", zone="b"))
     assert harness.scheduler.snapshot.version > before
 

@@ -85,7 +85,10 @@ def test_unusable_claims_refuse_every_node(cluster: Cluster) -> None:
     cluster.claim("classless", storageClassName="")
     cluster.claim("prebound", volumeName="v")
     assert verdict(cluster, "none") == 'UNRESOLVABLE: persistentvolumeclaim "none" not found'
-    assert verdict(cluster, "lost") == 'UNRESOLVABLE: persistentvolumeclaim "lost" bound to non-existent persistentvolume "v"'
+    assert (
+        verdict(cluster, "lost")
+        == 'UNRESOLVABLE: persistentvolumeclaim "lost" bound to non-existent persistentvolume "v"'
+    )
     assert verdict(cluster, "ending") == 'UNRESOLVABLE: persistentvolumeclaim "ending" is being deleted'
     assert verdict(cluster, "immediate") == verdict(cluster, "classless") == verdict(cluster, "prebound") == UNBOUND
 
@@ -161,7 +164,10 @@ def test_the_smallest_claim_gets_the_smallest_volume(cluster: Cluster) -> None:
     cycle.reserve("n1")
     cycle.bind("n1")
     cluster.clock.advance(1)
-    assert [(each["metadata"]["name"], each["spec"]["claimRef"]["name"]) for each in cluster.writes] == [("v2", "small"), ("v3", "big")]
+    assert [(each["metadata"]["name"], each["spec"]["claimRef"]["name"]) for each in cluster.writes] == [
+        ("v2", "small"),
+        ("v3", "big"),
+    ]
 
 
 def test_storage_capacity_must_suffice(cluster: Cluster) -> None:
@@ -204,7 +210,12 @@ def test_missing_class_fails_the_cycle(cluster: Cluster) -> None:
 
 def test_migrated_volumes_use_the_drivers_topology(cluster: Cluster) -> None:
     """On nodes whose driver serves an in-tree volume its zone is the driver's."""
-    cluster.put("CSINode", "n1", metadata={"annotations": {"storage.alpha.orch.io/migrated-plugins": "orch.io/aws-ebs"}}, spec={})
+    cluster.put(
+        "CSINode",
+        "n1",
+        metadata={"annotations": {"storage.alpha.orch.io/migrated-plugins": "orch.io/aws-ebs"}},
+        spec={},
+    )
     expression = {"key": "topology.orch.io/zone", "operator": "In", "values": ["z"]}
     affinity = {"required": {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}}
     cluster.volume("v", awsElasticBlockStore={"volumeID": "x"}, nodeAffinity=affinity)
@@ -267,7 +278,9 @@ def test_pre_bind_writes_volumes_and_waits(cluster: Cluster) -> None:
     """The volume is written with its claim; pre-bind ends when the claim is fully bound."""
     cluster.volume("v")
     cluster.claim("c")
-    cluster.answer = lambda obj: cluster.put("PersistentVolume", "v", metadata=obj["metadata"], spec=obj["spec"], status={"phase": "Bound"})
+    cluster.answer = lambda obj: cluster.put(
+        "PersistentVolume", "v", metadata=obj["metadata"], spec=obj["spec"], status={"phase": "Bound"}
+    )
     cycle = begin(cluster, "c")
     assert cycle.reserve("n1") is None
     found = cycle.bind("n1")
@@ -289,7 +302,9 @@ def test_pre_bind_selects_the_node_and_waits(cluster: Cluster) -> None:
     found = cycle.bind("n1")
     assert cluster.writes[0]["metadata"]["annotations"] == {SELECTED: "n1"}
     bound = {"annotations": {SELECTED: "n1", COMPLETED: "yes"}}
-    cluster.put("PersistentVolumeClaim", "c", "ns", metadata={**bound, "resourceVersion": "900"}, spec={"volumeName": "v"})
+    cluster.put(
+        "PersistentVolumeClaim", "c", "ns", metadata={**bound, "resourceVersion": "900"}, spec={"volumeName": "v"}
+    )
     assert found == []
     cluster.volume("v", nodeAffinity=on("n1"))
     assert found == [None]
@@ -391,7 +406,11 @@ def test_newer_version_ends_an_assumption(cluster: Cluster) -> None:
 HOSTS = st.lists(st.sampled_from(["n1", "n2", "n3"]), min_size=1, max_size=3, unique=True)
 VOLUMES = st.lists(
     st.fixed_dictionaries(
-        {"size": st.sampled_from(["1Gi", "2Gi"]), "hosts": st.none() | HOSTS, "claim": st.sampled_from([None, None, None, "c0", "c1"])}
+        {
+            "size": st.sampled_from(["1Gi", "2Gi"]),
+            "hosts": st.none() | HOSTS,
+            "claim": st.sampled_from([None, None, None, "c0", "c1"]),
+        }
     ),
     max_size=5,
 )
@@ -414,7 +433,9 @@ def test_columnar_and_plain_volume_binding_agree(volumes: list[Object], claims: 
     for name in ("n1", "n2", "n3"):
         cluster.node(name)
     cluster.storage_class()
-    cluster.storage_class("dyn", provisioner="p", allowedTopologies=[{"matchLabelExpressions": [{"key": "host", "values": ["n1", "n2"]}]}])
+    cluster.storage_class(
+        "dyn", provisioner="p", allowedTopologies=[{"matchLabelExpressions": [{"key": "host", "values": ["n1", "n2"]}]}]
+    )
     for at, each in enumerate(volumes):
         spec: Object = {} if each["hosts"] is None else {"nodeAffinity": on(*each["hosts"])}
         if each["claim"]:

@@ -171,7 +171,11 @@ def test_cloud_disk_limits(cloud: Any, source: str, member: str, resource: str, 
     assert cluster.verdicts(plugin, cluster.pod("p3", volumes=disks("d2", "d3"))) == {"n1": FULL, "n2": FULL, "n3": ""}
     many = disks(*(f"m{n}" for n in range(limit)))
     assert cluster.verdicts(plugin, cluster.pod("p4", volumes=many)) == {"n1": FULL, "n2": FULL, "n3": ""}
-    assert cluster.verdicts(plugin, cluster.pod("p5", volumes=[*many, *disks("d1")])) == {"n1": FULL, "n2": FULL, "n3": FULL}
+    assert cluster.verdicts(plugin, cluster.pod("p5", volumes=[*many, *disks("d1")])) == {
+        "n1": FULL,
+        "n2": FULL,
+        "n3": FULL,
+    }
 
 
 def test_ebs_limit_by_instance_type() -> None:
@@ -209,7 +213,9 @@ def test_claims_count_towards_disk_limits() -> None:
 
 
 def drivers(**counts: int | None) -> dict[str, Any]:
-    listed = [{"name": name, "allocatable": {"count": count} if count is not None else {}} for name, count in counts.items()]
+    listed = [
+        {"name": name, "allocatable": {"count": count} if count is not None else {}} for name, count in counts.items()
+    ]
     return {"drivers": listed}
 
 
@@ -290,11 +296,15 @@ def test_csi_limit_resource_names(length: int) -> None:
     assert (one == f"attachable-volumes-csi-{'a' * length}") is (length < 40)
 
 
-DISKS = st.lists(st.sampled_from([gce("a"), gce("a", read=True), gce("b", read=True), ebs("a"), rbd("m"), iscsi("q")]), max_size=3)
+DISKS = st.lists(
+    st.sampled_from([gce("a"), gce("a", read=True), gce("b", read=True), ebs("a"), rbd("m"), iscsi("q")]), max_size=3
+)
 
 
 @given(st.lists(st.tuples(st.sampled_from(["n1", "n2"]), DISKS), max_size=4), DISKS)
-def test_columnar_and_plain_disk_filters_agree(placed: list[tuple[str, list[dict[str, Any]]]], wanted: list[dict[str, Any]]) -> None:
+def test_columnar_and_plain_disk_filters_agree(
+    placed: list[tuple[str, list[dict[str, Any]]]], wanted: list[dict[str, Any]]
+) -> None:
     """Both forms of the disk filters agree for every node."""
     cluster = Cluster()
     cluster.node("n1", {"attachable-volumes-gce-pd": "1"})
@@ -302,7 +312,11 @@ def test_columnar_and_plain_disk_filters_agree(placed: list[tuple[str, list[dict
     for at, (node, volumes) in enumerate(placed):
         cluster.pod(f"a{at}", node=node, volumes=volumes)
     pod = cluster.pod("p", volumes=wanted)
-    for plugin in (VolumeRestrictions(cluster.handle, None), DiskLimits(cluster.handle, "x", EBS), DiskLimits(cluster.handle, "y", GCE_PD)):
+    for plugin in (
+        VolumeRestrictions(cluster.handle, None),
+        DiskLimits(cluster.handle, "x", EBS),
+        DiskLimits(cluster.handle, "y", GCE_PD),
+    ):
         cluster.assert_forms_agree(plugin, pod)
 
 
@@ -331,7 +345,11 @@ class Changing:
         self.cluster = Cluster()
         self.cluster.storage_class("s", provisioner="d.example")
         for number, source in enumerate(
-            ({"csi": {"driver": "d.example", "volumeHandle": "h"}}, ebs("vol-1"), {"csi": {"driver": "ebs.csi.aws.com", "volumeHandle": "vol-1"}})
+            (
+                {"csi": {"driver": "d.example", "volumeHandle": "h"}},
+                ebs("vol-1"),
+                {"csi": {"driver": "ebs.csi.aws.com", "volumeHandle": "vol-1"}},
+            )
         ):
             self.cluster.volume(f"v{number}", **source)
         for name in CLAIMS:

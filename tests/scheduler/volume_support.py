@@ -63,19 +63,37 @@ class Cluster:
         self.informer(kind).put(obj)
         return obj
 
-    def volume(self, name: str, size: str = "1Gi", *, metadata: Object | None = None, phase: str = "Available", **spec: Any) -> Object:
+    def volume(
+        self, name: str, size: str = "1Gi", *, metadata: Object | None = None, phase: str = "Available", **spec: Any
+    ) -> Object:
         whole = {"capacity": {"storage": size}, "accessModes": ["ReadWriteOnce"], "storageClassName": "s", **spec}
         return self.put("PersistentVolume", name, metadata=metadata, spec=whole, status={"phase": phase})
 
-    def claim(self, name: str, size: str = "1Gi", *, bound: str = "", metadata: Object | None = None, phase: str = "", **spec: Any) -> Object:
+    def claim(
+        self,
+        name: str,
+        size: str = "1Gi",
+        *,
+        bound: str = "",
+        metadata: Object | None = None,
+        phase: str = "",
+        **spec: Any,
+    ) -> Object:
         """A claim; `bound` is the volume of a fully bound one."""
-        whole = {"resources": {"requests": {"storage": size}}, "accessModes": ["ReadWriteOnce"], "storageClassName": "s", **spec}
+        whole = {
+            "resources": {"requests": {"storage": size}},
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": "s",
+            **spec,
+        }
         if bound:
             whole["volumeName"] = bound
             metadata = {**(metadata or {}), "annotations": {"pv.orch.io/bind-completed": "yes"}}
         return self.put("PersistentVolumeClaim", name, "ns", metadata=metadata, spec=whole, status={"phase": phase})
 
-    def storage_class(self, name: str = "s", *, provisioner: str = "orch.io/no-provisioner", immediate: bool = False, **members: Any) -> None:
+    def storage_class(
+        self, name: str = "s", *, provisioner: str = "orch.io/no-provisioner", immediate: bool = False, **members: Any
+    ) -> None:
         mode = "Immediate" if immediate else "WaitForFirstConsumer"
         self.put("StorageClass", name, provisioner=provisioner, volumeBindingMode=mode, **members)
 

@@ -49,10 +49,17 @@ def test_unused_responses_are_not_encoded(space: Any, monkeypatch: pytest.Monkey
 
     client, ns = space.server.client("me"), space.name
     monkeypatch.setattr(Presenter, "in_version", convert)
-    event = {"metadata": {"name": "e"}, "regarding": {"namespace": ns, "kind": "Pod", "name": "p"}, "type": "Normal", **_TOLD}
+    event = {
+        "metadata": {"name": "e"},
+        "regarding": {"namespace": ns, "kind": "Pod", "name": "p"},
+        "type": "Normal",
+        **_TOLD,
+    }
     assert run(client.create(EVENTS, ns, event, need_answer=False)) == {}
     change = {"note": "again"}
-    assert run(client.patch(EVENTS, ns, "e", change, content_type="application/merge-patch+json", need_answer=False)) == {}
+    assert (
+        run(client.patch(EVENTS, ns, "e", change, content_type="application/merge-patch+json", need_answer=False)) == {}
+    )
     assert run(client.get(CORE_EVENTS, ns, "e"))["message"] == "again"
 
 

@@ -20,10 +20,16 @@ PULLED, CREATED, STARTED = (
 )  # fmt: skip
 
 
-def pod(state: Any = None, *, restarts: int = 0, deleting: bool = False, node: str = "n", uid: str = "u") -> dict[str, Any]:
+def pod(
+    state: Any = None, *, restarts: int = 0, deleting: bool = False, node: str = "n", uid: str = "u"
+) -> dict[str, Any]:
     metadata = {"namespace": "a", "name": "p", "uid": uid, **({"deletionTimestamp": "now"} if deleting else {})}
     statuses = [] if state is None else [{"name": "c", "state": state, "restartCount": restarts}]
-    return {"metadata": metadata, "spec": {"nodeName": node, "containers": [{"name": "c", "image": "x:1"}]}, "status": {"containerStatuses": statuses}}
+    return {
+        "metadata": metadata,
+        "spec": {"nodeName": node, "containers": [{"name": "c", "image": "x:1"}]},
+        "status": {"containerStatuses": statuses},
+    }
 
 
 @pytest.mark.parametrize(
@@ -37,13 +43,19 @@ def pod(state: Any = None, *, restarts: int = 0, deleting: bool = False, node: s
         (pod(RUNNING), pod(RUNNING, restarts=1), [PULLED, CREATED, STARTED]),
         (pod(RUNNING), pod(CRASHED), [("Warning:BackOff", "Back-off restarting failed container")]),
         (pod(CRASHED), pod(CRASHED), []),
-        (pod(WAITING), pod({"waiting": {"reason": "ImagePullBackOff"}}), [("Warning:Failed", "Error: ImagePullBackOff")]),
+        (
+            pod(WAITING),
+            pod({"waiting": {"reason": "ImagePullBackOff"}}),
+            [("Warning:Failed", "Error: ImagePullBackOff")],
+        ),
         (pod(RUNNING), pod(RUNNING, deleting=True), [("Normal:Killing", "Stopping container c")]),
         (pod(WAITING), pod(WAITING, deleting=True), []),
         (pod(RUNNING, deleting=True), pod(RUNNING, deleting=True), []),
     ],
 )
-def test_container_changes_are_recorded_once(old: dict[str, Any], new: dict[str, Any], expected: list[tuple[str, str]]) -> None:
+def test_container_changes_are_recorded_once(
+    old: dict[str, Any], new: dict[str, Any], expected: list[tuple[str, str]]
+) -> None:
     """A change of a container is recorded once, with the kubelet's reasons and messages."""
     assert [(f"{type_}:{reason}", note) for type_, reason, note, _ in list_events(old, new)] == expected
 

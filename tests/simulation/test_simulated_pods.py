@@ -51,7 +51,12 @@ class SimulatedPod:
 
     def look(self) -> tuple[str, str, str, int]:
         """Phase, state of the container, readiness, restarts."""
-        return self.object["status"]["phase"], next(iter(self.container["state"])), self.ready, self.container["restartCount"]
+        return (
+            self.object["status"]["phase"],
+            next(iter(self.container["state"])),
+            self.ready,
+            self.container["restartCount"],
+        )
 
     def delete(self, grace: int, **metadata: Any) -> None:
         gone = {"deletionTimestamp": timestamp(self.now + grace), "deletionGracePeriodSeconds": grace, **metadata}
@@ -85,10 +90,16 @@ def test_start_and_ready_delays() -> None:
     assert pod.look() == ("Running", "running", "True", 0)
 
 
-@pytest.mark.parametrize(("policy", "code", "phase"), [
-    ("Never", "0", "Succeeded"), ("Never", "3", "Failed"), ("OnFailure", "0", "Succeeded"), ("OnFailure", "3", "Running"),
-    ("Always", "3", "Running"),
-])
+@pytest.mark.parametrize(
+    ("policy", "code", "phase"),
+    [
+        ("Never", "0", "Succeeded"),
+        ("Never", "3", "Failed"),
+        ("OnFailure", "0", "Succeeded"),
+        ("OnFailure", "3", "Running"),
+        ("Always", "3", "Running"),
+    ],
+)
 def test_containers_end_after_their_duration(policy: str, code: str, phase: str) -> None:
     """Containers end after their duration; the restart policy decides whether they restart."""
     pod = SimulatedPod({"restartPolicy": policy}, run_duration="2s", exit_code=code)
@@ -164,7 +175,9 @@ def test_readiness_gates() -> None:
     assert gate in pod.object["status"]["conditions"]
 
 
-@pytest.mark.parametrize(("grace", "delay", "seconds"), [(30, "0s", 0), (30, "4s", 4), (30, "never", None), (2, "9s", 2), (0, "9s", 0)])
+@pytest.mark.parametrize(
+    ("grace", "delay", "seconds"), [(30, "0s", 0), (30, "4s", 4), (30, "never", None), (2, "9s", 2), (0, "9s", 0)]
+)
 def test_deletion_delay_is_limited_by_the_grace_period(grace: int, delay: str, seconds: int | None) -> None:
     """A deleted pod ends after its delay, at the latest after its grace period."""
     pod = SimulatedPod(termination_delay=delay)
@@ -193,7 +206,10 @@ def test_containers_end_before_finalizers_are_removed() -> None:
     assert pod.step() == Step()
 
 
-@pytest.mark.parametrize("notes", [{"start_delay": "soon"}, {"exit_code": "-1"}, {"exit_code": "256"}, {"restarts": "x"}, {"run_duration": "-1s"}])
+@pytest.mark.parametrize(
+    "notes",
+    [{"start_delay": "soon"}, {"exit_code": "-1"}, {"exit_code": "256"}, {"restarts": "x"}, {"run_duration": "-1s"}],
+)
 def test_invalid_annotation_values_are_named(notes: dict[str, Any]) -> None:
     """The error names the annotation."""
     pod = SimulatedPod(**notes)

@@ -54,7 +54,11 @@ class World:
         run(self.client.create(PODS, "a", {"metadata": {"name": name, **metadata}, "spec": spec}))
 
     def annotate(self, node: str, **notes: str | None) -> None:
-        run(self.client.patch(NODES, "", node, {"metadata": {"annotations": notes}}, content_type="application/merge-patch+json"))
+        run(
+            self.client.patch(
+                NODES, "", node, {"metadata": {"annotations": notes}}, content_type="application/merge-patch+json"
+            )
+        )
 
     def renewed(self, name: str) -> str:
         return str(run(self.client.get(LEASES, LEASE_NAMESPACE, name))["spec"]["renewTime"])
@@ -148,13 +152,21 @@ def test_extended_resources_of_a_patch_are_kept(world: World) -> None:
     """An extended resource that is patched into the capacity stays and is allocatable; the node's own resources are
     reported unchanged."""
     change = {"status": {"capacity": {"example.com/dongle": "4", "cpu": "1000"}}}
-    run(world.client.patch(NODES, "", "simulated-0", change, content_type="application/merge-patch+json", subresource="status"))
+    run(
+        world.client.patch(
+            NODES, "", "simulated-0", change, content_type="application/merge-patch+json", subresource="status"
+        )
+    )
     world.pass_(5)
     status = world.node("simulated-0")["status"]
     assert status["capacity"] == status["allocatable"]
     assert (status["capacity"]["example.com/dongle"], status["capacity"]["cpu"]) == ("4", "8")
     gone: dict[str, Any] = {"status": {"capacity": {"example.com/dongle": None}}}
-    run(world.client.patch(NODES, "", "simulated-0", gone, content_type="application/merge-patch+json", subresource="status"))
+    run(
+        world.client.patch(
+            NODES, "", "simulated-0", gone, content_type="application/merge-patch+json", subresource="status"
+        )
+    )
     world.pass_(5)
     status = world.node("simulated-0")["status"]
     assert "example.com/dongle" not in status["capacity"] and "example.com/dongle" not in status["allocatable"]
@@ -178,12 +190,15 @@ def test_logs_and_streams_are_refused(world: World, path: str) -> None:
     assert "node simulated-0 is simulated: nothing runs in pod p" in answer.json["message"]
 
 
-@pytest.mark.parametrize(("flag", "word"), [
-    ("--simulated-nodes=-1", "--simulated-nodes: must be at least 0"),
-    ("--simulated-node-capacity=cpu=x,memory=1,pods=1", "--simulated-node-capacity: cpu"),
-    ("--simulated-node-capacity=cpu=1", "--simulated-node-capacity: memory is missing"),
-    ("--simulated-pod-startup-delay=-1s", "--simulated-pod-startup-delay: must not be negative"),
-])
+@pytest.mark.parametrize(
+    ("flag", "word"),
+    [
+        ("--simulated-nodes=-1", "--simulated-nodes: must be at least 0"),
+        ("--simulated-node-capacity=cpu=x,memory=1,pods=1", "--simulated-node-capacity: cpu"),
+        ("--simulated-node-capacity=cpu=1", "--simulated-node-capacity: memory is missing"),
+        ("--simulated-pod-startup-delay=-1s", "--simulated-pod-startup-delay: must not be negative"),
+    ],
+)
 def test_invalid_flags_are_named(tmp_path: Path, flag: str, word: str) -> None:
     """The error at the start names the flag."""
     with pytest.raises((ValueError, UsageError), match=word):

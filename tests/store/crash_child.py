@@ -57,7 +57,6 @@ async def main(path: str, tag: str) -> None:
     Deferred.fromCoroutine(count_for_ever(store))
 
 
-
 def give_up(failure: Failure) -> None:
     say(str(failure))
     reactor.stop()

@@ -58,7 +58,9 @@ async def test_acknowledged_writes_survive_a_kill(tmp_path: Path) -> None:
                 assert key not in created
                 created[key] = revision
 
-        store = SqliteStore(reactor, path, dialect_name="any", history=HistoryLimits(compaction_interval=0, recent_events=50))
+        store = SqliteStore(
+            reactor, path, dialect_name="any", history=HistoryLimits(compaction_interval=0, recent_events=50)
+        )
         await store.start()
         try:
             assert store.revision >= max(revisions)

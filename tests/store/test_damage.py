@@ -261,7 +261,9 @@ async def test_damaged_former_value_is_found(tmp_path: Path) -> None:
     assert (done.keys, done.lost_keys, done.complete) == (1, [], True)
 
 
-@pytest.mark.parametrize("column", ["key = '/x'", "created = 77", "prev = 2", "deleted = 1", "expires = 5.0", "sum = 12345678901234"])
+@pytest.mark.parametrize(
+    "column", ["key = '/x'", "created = 77", "prev = 2", "deleted = 1", "expires = 5.0", "sum = 12345678901234"]
+)
 @pytest_twisted.ensureDeferred
 async def test_changed_row_is_refused(tmp_path: Path, column: str) -> None:
     """A store with a changed key or link is rejected, since these could hide other writes."""
@@ -363,8 +365,29 @@ async def test_every_cut_is_detected(tmp_path: Path) -> None:
     """A database cut to any length is damaged, never of another program, and salvage makes a store of what is left."""
     path, values = await history(tmp_path)
     good, rows = path.read_bytes(), rows_of(path)
-    for size in (0, 1, 15, 16, 50, 99, 100, 101, 511, 512, 513, 4095, 4096, 4097, *range(5000, len(good), 4999), len(good) - 1):
-        assert await judge(damaged_copy(path, tmp_path / "cut", good[:size]), rows, values) in ("served", "recovered", "lost"), size
+    for size in (
+        0,
+        1,
+        15,
+        16,
+        50,
+        99,
+        100,
+        101,
+        511,
+        512,
+        513,
+        4095,
+        4096,
+        4097,
+        *range(5000, len(good), 4999),
+        len(good) - 1,
+    ):
+        assert await judge(damaged_copy(path, tmp_path / "cut", good[:size]), rows, values) in (
+            "served",
+            "recovered",
+            "lost",
+        ), size
 
 
 @pytest_twisted.ensureDeferred

@@ -76,7 +76,11 @@ def need(kind: str) -> None:
         pytest.importorskip("nacl", reason="PyNaCl is not installed")
 
 
-@given(kind=st.sampled_from([kind for kind in sealers() if kind != "secretbox" or find_spec("nacl")]), value=st.binary(max_size=100), context=st.binary(max_size=20))
+@given(
+    kind=st.sampled_from([kind for kind in sealers() if kind != "secretbox" or find_spec("nacl")]),
+    value=st.binary(max_size=100),
+    context=st.binary(max_size=20),
+)
 def test_sealed_values_round_trip(kind: str, value: bytes, context: bytes) -> None:
     """Encrypted values are decrypted to the same value; two ciphertexts differ, and neither contains the value."""
     sealer = sealers()[kind](b"k" * 32)

@@ -39,7 +39,12 @@ GOOD = {
     "in turn": [get(1, 2, None), put(3, 4, "a", 0, 5), get(5, 6, ("a", 5)), put(7, 8, "b", 5, 9), get(9, 10, ("b", 9))],
     "a read during a write may see both": [put(1, 10, "a", 0, 5), get(2, 3, None), get(4, 5, ("a", 5))],
     "the loser is told": [put(1, 4, "a", 0, 5), rejected_put(2, 3, "b", 0)],
-    "a lost write that happened": [put(1, 2, "a", 0, 5), lost(3, "b", 5), get(4, 5, ("b", 7)), rejected_put(6, 7, "c", 5)],
+    "a lost write that happened": [
+        put(1, 2, "a", 0, 5),
+        lost(3, "b", 5),
+        get(4, 5, ("b", 7)),
+        rejected_put(6, 7, "c", 5),
+    ],
     "a lost write that did not": [put(1, 2, "a", 0, 5), lost(3, "b", 5), get(4, 5, ("a", 5)), put(6, 7, "c", 5, 6)],
     "a lost write that happened late": [lost(1, "b", 0), get(2, 3, None), get(4, 5, ("b", 2))],
 }

@@ -106,8 +106,7 @@ class Clients:
     async def run(self, workload: Callable[[str, Random], Coroutine[Any, Any, None]], *, clients: int = 6) -> None:
         self._runs += 1
         running: list[Deferred[None]] = [
-            ensureDeferred(workload(f"{self._runs}c{number}", Random(SEED * 100 + number)))
-            for number in range(clients)
+            ensureDeferred(workload(f"{self._runs}c{number}", Random(SEED * 100 + number))) for number in range(clients)
         ]
         for each in running:
             await each
@@ -148,7 +147,11 @@ def make(request: pytest.FixtureRequest, tmp_path: Path) -> Make:
             return [MemoryStore(reactor)]
         if kind.startswith("sqlite"):
             recent = 1000 if kind == "sqlite" else 2
-            return [SqliteStore(reactor, tmp_path / "store", dialect_name="any", history=HistoryLimits(recent_events=recent))]
+            return [
+                SqliteStore(
+                    reactor, tmp_path / "store", dialect_name="any", history=HistoryLimits(recent_events=recent)
+                )
+            ]
         return [etcd_store(request.getfixturevalue("etcd")) for _ in range(1 if kind == "etcd" else 2)]
 
     made: Make = stores

@@ -102,8 +102,10 @@ def test_killed_server_is_linearizable(tmp_path: Path) -> None:
         def make_progress(operations: int) -> None:
             wanted = {key: history.count(Outcome.OK, key) + operations for key in KEYS}
             until(
-                lambda: all(history.count(Outcome.OK, key) > least for key, least in wanted.items())
-                or any(client.wrong for client in clients)
+                lambda: (
+                    all(history.count(Outcome.OK, key) > least for key, least in wanted.items())
+                    or any(client.wrong for client in clients)
+                )
             )
 
         try:

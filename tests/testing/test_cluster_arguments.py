@@ -27,9 +27,24 @@ def line(
         ({"nodes": 2, "scheduler": False}, ["--scheduler=false", "--simulated-nodes=2", WARN]),
         ({"controllers": False}, ["--controllers=-*", "--scheduler=false", WARN]),
         ({"controllers": "namespace, job"}, ["--controllers=namespace,job", "--scheduler=false", WARN]),
-        ({"gates": {"B": True, "A": False}}, ["--scheduler=false", "--feature-gates=A=false,B=true,CustomResourceValidationExpressions=true,ServerSideFieldValidation=true"]),
-        ({"gates": {"ServerSideFieldValidation": False}}, ["--scheduler=false", "--feature-gates=CustomResourceValidationExpressions=true,ServerSideFieldValidation=false"]),
-        ({"flags": {"--v": 2, "anonymous-auth": False}}, ["--scheduler=false", WARN, "--v=2", "--anonymous-auth=false"]),
+        (
+            {"gates": {"B": True, "A": False}},
+            [
+                "--scheduler=false",
+                "--feature-gates=A=false,B=true,CustomResourceValidationExpressions=true,ServerSideFieldValidation=true",
+            ],
+        ),
+        (
+            {"gates": {"ServerSideFieldValidation": False}},
+            [
+                "--scheduler=false",
+                "--feature-gates=CustomResourceValidationExpressions=true,ServerSideFieldValidation=false",
+            ],
+        ),
+        (
+            {"flags": {"--v": 2, "anonymous-auth": False}},
+            ["--scheduler=false", WARN, "--v=2", "--anonymous-auth=false"],
+        ),
         # The flag has the same effect as the argument.
         ({"flags": {"simulated-nodes": 3}}, ["--scheduler=true", WARN, "--simulated-nodes=3"]),
         ({"flags": {"scheduler": True}}, [WARN, "--scheduler=true"]),
@@ -68,8 +83,7 @@ def test_flags_of_arguments(arguments: dict[str, Any], expected: list[str]) -> N
     ids=str,
 )
 def test_invalid_arguments(arguments: dict[str, Any], named: str) -> None:
-    """Invalid arguments raise an error when the cluster is created, not when it starts; the error names the argument.
-    """
+    """Invalid arguments raise an error when the cluster is created, not when it starts; the error names the argument."""
     with pytest.raises(ValueError, match=named):
         Cluster(**arguments)
 

@@ -27,7 +27,9 @@ def pair() -> Iterator[tuple[ClusterChannel, socket.socket]]:
 def test_late_answers_are_skipped(pair: tuple[ClusterChannel, socket.socket]) -> None:
     """The answer to an abandoned command is not taken for that of a later one."""
     channel, server = pair
-    server.sendall(b"".join(json.dumps({"id": number, "result": f"of {number}"}).encode() + b"\n" for number in (0, 1, 2)))
+    server.sendall(
+        b"".join(json.dumps({"id": number, "result": f"of {number}"}).encode() + b"\n" for number in (0, 1, 2))
+    )
     assert channel.command("now") == "of 1"
     assert channel.command("now") == "of 2"
 

@@ -25,12 +25,18 @@ def test_code_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         first = make()
     before = file.read_bytes()
     compiled: list[str] = []
-    monkeypatch.setattr("orchd.testing.compiled_dataclasses.compile", lambda *_, **__: compiled.append("one"), raising=False)
+    monkeypatch.setattr(
+        "orchd.testing.compiled_dataclasses.compile", lambda *_, **__: compiled.append("one"), raising=False
+    )
     with kept_code(file, write=True):
         second = make()
     assert not compiled
     assert file.read_bytes() == before
-    assert (repr(second(1)), second(1) == second(1, 3), hash(second(1)) == hash(first(1))) == ("Point(x=1, y=3)", True, True)
+    assert (repr(second(1)), second(1) == second(1, 3), hash(second(1)) == hash(first(1))) == (
+        "Point(x=1, y=3)",
+        True,
+        True,
+    )
     with pytest.raises(dataclasses.FrozenInstanceError):
         second(1).x = 2
     assert "exec" not in vars(dataclasses)

@@ -40,7 +40,12 @@ def test_other_folders_stay(tmp_path: Path) -> None:
     (tmp_path / "orchd-a-link").symlink_to(target)
     (tmp_path / "orchd-a-file").write_text("")
     remove_abandoned("orchd-a-")
-    assert {entry.name for entry in tmp_path.iterdir()} == {"orchd-a-plain", target.name, "orchd-a-link", "orchd-a-file"}
+    assert {entry.name for entry in tmp_path.iterdir()} == {
+        "orchd-a-plain",
+        target.name,
+        "orchd-a-link",
+        "orchd-a-file",
+    }
     assert (target / "lock").exists()
 
 

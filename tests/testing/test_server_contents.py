@@ -21,12 +21,19 @@ def test_contents_are_restored(tmp_path: Path) -> None:
     run(client.delete(ROLES, "", "edit"))
     run(client.update(ROLES, "", "view", {**role, "metadata": {**role["metadata"], "labels": {"a": "b"}}}))
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
-    spec = {"group": "x.example.com", "names": {"plural": "foos", "kind": "Foo"}, "scope": "Cluster", "versions": [version]}
+    spec = {
+        "group": "x.example.com",
+        "names": {"plural": "foos", "kind": "Foo"},
+        "scope": "Cluster",
+        "versions": [version],
+    }
     run(client.create(DEFINITIONS, "", {"metadata": {"name": "foos.x.example.com"}, "spec": spec}))
     server.clock.pump([1] * 3)
     assert server.server.catalog.resource("x.example.com", "v1", "foos") is not None
     server.restore(before)
-    assert {key: item.value for key, item in server.contents().items()} == {key: item.value for key, item in before.items()}
+    assert {key: item.value for key, item in server.contents().items()} == {
+        key: item.value for key, item in before.items()
+    }
     assert run(server.request("GET", "/api/v1/namespaces/default/configmaps/m")).code == 404
     restored = run(client.get(ROLES, "", "view"))["metadata"]
     assert restored["labels"] == role["metadata"]["labels"] and run(client.get(ROLES, "", "edit"))

@@ -27,11 +27,21 @@ from orchd.testing.server import run
 from orchd.txkit.coroutines import start
 
 
-def make(path: str = "/api/v1/namespaces/a/pods/x", method: str = "GET", user: User | None = None, **query: str) -> Request:
+def make(
+    path: str = "/api/v1/namespaces/a/pods/x", method: str = "GET", user: User | None = None, **query: str
+) -> Request:
     values = Query.of({name: (value,) for name, value in query.items()})
     return Request(
-        method=method, path=path, raw_path=path, query=values, headers={"user-agent": ("me/1",)}, body=NoBody(),
-        credentials=Credentials(headers={}), received=0.0, user=user, info=requestinfo.parse(method, path, values),
+        method=method,
+        path=path,
+        raw_path=path,
+        query=values,
+        headers={"user-agent": ("me/1",)},
+        body=NoBody(),
+        credentials=Credentials(headers={}),
+        received=0.0,
+        user=user,
+        info=requestinfo.parse(method, path, values),
     )
 
 
@@ -99,7 +109,12 @@ def test_delays_follow_the_servers_clock() -> None:
     "fault",
     [
         *({"times": 0}, {"code": 200}, {"delay": -1.0}, {"match": {"colour": "red"}}, {"times": 1.5}, {"code": "500"}),
-        *({"match": {"verb": "GET"}}, {"match": {"verb": "lists"}}, {"match": {"resource": "pods/status"}}, {"match": {"name": None}}),
+        *(
+            {"match": {"verb": "GET"}},
+            {"match": {"verb": "lists"}},
+            {"match": {"resource": "pods/status"}},
+            {"match": {"name": None}},
+        ),
     ],
     ids=str,
 )

@@ -33,7 +33,9 @@ def test_connection_is_used_again_only_if_the_server_keeps_it(version: str, conn
     transport = StringTransport()
     protocol.makeConnection(transport)
     answers: list[Any] = []
-    protocol.request(Request(b"POST", b"/", Headers({b"host": [b"a"]}), None, persistent=True)).addCallback(answers.append)
+    protocol.request(Request(b"POST", b"/", Headers({b"host": [b"a"]}), None, persistent=True)).addCallback(
+        answers.append
+    )
     line = "" if connection is None else f"Connection: {connection}\r\n"
     protocol.dataReceived(f"HTTP/{version} 200 OK\r\n{line}Content-Length: 0\r\n\r\n".encode())
     assert answers[0].code == 200

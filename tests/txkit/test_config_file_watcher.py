@@ -14,15 +14,16 @@ from orchd.txkit.config_file_watcher import ConfigFileWatcher, NotAppliedError, 
 
 
 class Followed:
-    """A file and the contents that were applied. `answers` are used in order: errors are raised, a Deferred is awaited.
-    """
+    """A file and the contents that were applied. `answers` are used in order: errors are raised, a Deferred is awaited."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.clock = path, Clock()
         path.write_bytes(b"one")
         self.applied: list[bytes] = []
         self.answers: list[Exception | Deferred[None]] = []
-        self.reloader = ConfigFileWatcher(str(path), b"one", self._apply, what="thing", clock=self.clock, wall=lambda: 7.0)
+        self.reloader = ConfigFileWatcher(
+            str(path), b"one", self._apply, what="thing", clock=self.clock, wall=lambda: 7.0
+        )
         result_of(self.reloader.start())
 
     async def _apply(self, data: bytes) -> None:

@@ -65,7 +65,9 @@ def test_drop_ins_are_found_once_by_interface(package: ModuleType, tmp_path: Pat
         ("raise SystemExit(3)\n", "SystemExit: 3"),
     ],
 )
-def test_module_that_cannot_be_imported_is_one_line(package: ModuleType, tmp_path: Path, text: str, reason: str) -> None:
+def test_module_that_cannot_be_imported_is_one_line(
+    package: ModuleType, tmp_path: Path, text: str, reason: str
+) -> None:
     """A module that cannot be imported is named in one line, once, and does not hide the others."""
     (tmp_path / "bad.py").write_text(text)
     (tmp_path / "good.py").write_text(MODULE.format(package=package.__name__, name="good"))

@@ -32,10 +32,16 @@ def samples(metric: Metric) -> dict[str, float]:
 
 def test_unlabelled_values_start_at_zero() -> None:
     """Without labels an instrument starts with a zero; with labels it has no samples."""
-    plain = [each.family() for each in (Counter("a_total", "A."), Gauge("b", "B."), Distribution("c", "C.", (1,)), Counter("d", "D."))]
+    plain = [
+        each.family()
+        for each in (Counter("a_total", "A."), Gauge("b", "B."), Distribution("c", "C.", (1,)), Counter("d", "D."))
+    ]
     assert [sum(samples(each).values()) for each in plain] == [0, 0, 0, 0]
     assert [len(each.samples) > 0 for each in plain] == [True] * 4
-    labelled = [each.family() for each in (Counter("a_total", "A.", ("x",)), Gauge("b", "B.", ("x",)), Distribution("c", "C.", (1,), ("x",)))]
+    labelled = [
+        each.family()
+        for each in (Counter("a_total", "A.", ("x",)), Gauge("b", "B.", ("x",)), Distribution("c", "C.", (1,), ("x",)))
+    ]
     assert [samples(each) for each in labelled] == [{}, {}, {}]
 
 

@@ -39,7 +39,9 @@ class Place:
         return succeed(self.tunnel)
 
 
-@pytest.mark.parametrize(("reachable", "why"), [(True, "no answer to CONNECT within 5 seconds"), (False, "the connection timed out")])
+@pytest.mark.parametrize(
+    ("reachable", "why"), [(True, "no answer to CONNECT within 5 seconds"), (False, "the connection timed out")]
+)
 def test_handshake_timeout_closes_the_connection(reachable: bool, why: str) -> None:
     """The connection to a proxy that does not answer in time is closed."""
     place = Place(reachable=reachable)

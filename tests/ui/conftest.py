@@ -28,7 +28,13 @@ def driver() -> Iterator[Any]:
     options = webdriver.ChromeOptions()
     options.binary_location = browser
     # The server's certificate is of an authority that no browser knows. Sandboxes need rights that test machines lack.
-    for each in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--ignore-certificate-errors"):
+    for each in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--ignore-certificate-errors",
+    ):
         options.add_argument(each)
     # A page that was left would keep its watches, and with them connections, of which there are six to a server, for a minute.
     options.add_argument("--disable-back-forward-cache")

@@ -121,7 +121,9 @@ class Page:
     def open(self, address: str, tab: str = "") -> None:
         """Show an object, and one of its tabs."""
         self.go(f"{address}?tab={tab}" if tab else address)
-        self.until(lambda: self.all(".tabs") and not any("Loading" in each.text for each in self.all("#tabpanel .note")))
+        self.until(
+            lambda: self.all(".tabs") and not any("Loading" in each.text for each in self.all("#tabpanel .note"))
+        )
 
 
 def hasten(page: Page) -> None:

@@ -90,7 +90,12 @@ def test_keyed_list_items_are_applied_individually(page: Page, server: DaemonPro
         },
     }  # fmt: skip
     path = f"/apis/apps/v1/namespaces/{namespace}/deployments/web"
-    applied(server, path, {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}, "deploy")
+    applied(
+        server,
+        path,
+        {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec},
+        "deploy",
+    )
     page.sign_in()
     page.open(f"#/object/apps/deployments/{namespace}/web", "edit")
     page.type_yaml(lambda text: re.sub(r"( +)- name: two\n", r"\1- name: two\n\1  tty: true\n", text))
@@ -127,7 +132,10 @@ def test_a_definition_is_applied(page: Page, server: DaemonProcess) -> None:
     page.open(f"#/object/{group}/customresourcedefinitions/-/gears.edited.example.com", "edit")
     page.type_yaml(lambda text: re.sub(r"( +)tags:\n", r"\1note:\n\1  type: string\n\1tags:\n", text, count=1))
     page.one("#dry-run").click()
-    assert page.until(lambda: [each.text.split() for each in page.all(".diff .add")]) == [["+", "note:"], ["+", "type:", "string"]]
+    assert page.until(lambda: [each.text.split() for each in page.all(".diff .add")]) == [
+        ["+", "note:"],
+        ["+", "type:", "string"],
+    ]
     assert ".spec.versions" in page.one("#conflicts").text
     page.one("#force").click()
     page.one("#apply").click()
@@ -159,7 +167,9 @@ def test_invalid_yaml_is_reported_with_its_line(page: Page, server: DaemonProces
         page.one("#apply").click()
         page.until(partial(tells, f"line {line}: "))
         assert page.one("#editor").get_attribute("aria-invalid") == "true"
-        selected = page.driver.execute_script("const e = arguments[0]; return e.value.slice(e.selectionStart, e.selectionEnd)", page.one("#editor"))
+        selected = page.driver.execute_script(
+            "const e = arguments[0]; return e.value.slice(e.selectionStart, e.selectionEnd)", page.one("#editor")
+        )
         assert selected == added.split("\n")[0]
     assert server.request("GET", path_of(namespace, "plain"))[1]["data"] == {"a": "b"}
 

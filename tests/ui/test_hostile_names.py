@@ -38,7 +38,10 @@ def test_unseen_characters_are_shown(page: Page, server: DaemonProcess) -> None:
     dialog."""
     group = server.dialect("rbac.authorization.{abbr}.io")
     name = "role-\u202enimda\u200b"
-    assert server.request("POST", f"/apis/{group}/v1/clusterroles", {"metadata": {"name": name}, "rules": []})[0] in (201, 409)
+    assert server.request("POST", f"/apis/{group}/v1/clusterroles", {"metadata": {"name": name}, "rules": []})[0] in (
+        201,
+        409,
+    )
     page.sign_in()
     page.open_list("clusterroles", "?text=nimda", group=group)
     shown = "role-⟨U+202E⟩nimda⟨U+200B⟩"
@@ -131,7 +134,13 @@ def test_hostile_definitions_and_huge_objects_are_harmless(page: Page, server: D
         {"name": "When", "type": "date", "jsonPath": ".spec.text"},
         {"name": "Number", "type": "integer", "jsonPath": ".spec.text"},
     ]
-    schema = {"openAPIV3Schema": {"type": "object", "description": MARKUP, server.dialect("x-{long}-preserve-unknown-fields"): True}}
+    schema = {
+        "openAPIV3Schema": {
+            "type": "object",
+            "description": MARKUP,
+            server.dialect("x-{long}-preserve-unknown-fields"): True,
+        }
+    }
     definition = {
         "metadata": {"name": "traps.example.com"},
         "spec": {
@@ -144,7 +153,12 @@ def test_hostile_definitions_and_huge_objects_are_harmless(page: Page, server: D
     deep: object = MARKUP
     for _ in range(90):
         deep = {"a": [deep]}
-    spec = {"text": MARKUP + "x" * 1_000_000, "link": "javascript:window.attacked=1", "deep": deep, "__proto__": {"attacked": 1}}
+    spec = {
+        "text": MARKUP + "x" * 1_000_000,
+        "link": "javascript:window.attacked=1",
+        "deep": deep,
+        "__proto__": {"attacked": 1},
+    }
     trap = {"apiVersion": "example.com/v1", "kind": "Trap", "metadata": {"name": "trap"}, "spec": spec}
     path = f"/apis/example.com/v1/namespaces/{namespace}/traps"
     page.until(lambda: server.request("POST", path, trap)[0] in (201, 409))
@@ -156,7 +170,9 @@ def test_hostile_definitions_and_huge_objects_are_harmless(page: Page, server: D
         page.open(f"#/object/example.com/traps/{namespace}/trap", tab)
         page.until(lambda: "trap" in page.one("h1").text)
         assert unharmed(page)
-    links = page.driver.execute_script("return [...document.querySelectorAll('[href]')].map((each) => each.getAttribute('href'))")
+    links = page.driver.execute_script(
+        "return [...document.querySelectorAll('[href]')].map((each) => each.getAttribute('href'))"
+    )
     assert not [each for each in links if each.lower().startswith("javascript:")]
     page.open_list("namespaces")
     page.until(lambda: namespace in page.names())

@@ -10,7 +10,9 @@ DIALECT_NAMES = tuple(DIALECTS)
 
 
 def create(server: DaemonProcess, namespace: str, name: str, **labels: str) -> None:
-    code, answer = server.request("POST", f"/api/v1/namespaces/{namespace}/configmaps", config_map(name, {"a": "b"}, labels=labels))
+    code, answer = server.request(
+        "POST", f"/api/v1/namespaces/{namespace}/configmaps", config_map(name, {"a": "b"}, labels=labels)
+    )
     assert code == 201, answer
 
 
@@ -72,7 +74,12 @@ def test_new_custom_resource_is_listed(page: Page, server: DaemonProcess, namesp
     }  # fmt: skip
     group = server.dialect("apiextensions.{abbr}.io")
     assert server.request("POST", f"/apis/{group}/v1/customresourcedefinitions", definition)[0] in (201, 409)
-    thing = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "first"}, "spec": {"colour": "violet"}}
+    thing = {
+        "apiVersion": "example.com/v1",
+        "kind": "Thing",
+        "metadata": {"name": "first"},
+        "spec": {"colour": "violet"},
+    }
     path = f"/apis/example.com/v1/namespaces/{namespace}/things"
     page.until(lambda: server.request("POST", path, thing)[0] in (201, 409))
     page.open_list("things", f"?namespace={namespace}", group="example.com")
@@ -84,7 +91,9 @@ def test_headings_sort_rows(page: Page, server: DaemonProcess, namespace: str) -
     for name in ("b", "a", "c"):
         create(server, namespace, name)
     page.sign_in()
-    page.open_list("configmaps", f"?namespace={namespace}&fields=metadata.name%21%3D{server.dialect('{short}-root-ca.crt')}")
+    page.open_list(
+        "configmaps", f"?namespace={namespace}&fields=metadata.name%21%3D{server.dialect('{short}-root-ca.crt')}"
+    )
     page.until(lambda: page.names() == ["a", "b", "c"])
     page.one(".head button").click()
     page.one(".head button").click()

@@ -24,7 +24,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
     """A server that the tests stop and start."""
     folder: Path = tmp_path_factory.mktemp("ui")
     (folder / "tokens.csv").write_text(TOKENS + SECOND)
-    with DaemonProcess(folder, f"--token-auth-file={folder / 'tokens.csv'}", "--history-duration=1s", dialect=KUBERNETES) as process:
+    with DaemonProcess(
+        folder, f"--token-auth-file={folder / 'tokens.csv'}", "--history-duration=1s", dialect=KUBERNETES
+    ) as process:
         yield process
 
 

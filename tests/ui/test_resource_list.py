@@ -39,7 +39,11 @@ def test_groups_fold_and_the_servers_own_are_first(page: Page, server: DaemonPro
     page.open_list("pods")
     page.until(lambda: set(GROUPS) <= set(headings(page)))
     shown = headings(page)
-    assert shown[0] == "core" and shown.index("apps") < shown.index(GROUPS[0]) and shown.index("batch") < shown.index(GROUPS[0])
+    assert (
+        shown[0] == "core"
+        and shown.index("apps") < shown.index(GROUPS[0])
+        and shown.index("batch") < shown.index(GROUPS[0])
+    )
     assert "pods" in links(page) and "widgets" not in links(page)
     page.all(f'#resources [data-group="{GROUPS[3]}"]')[0].click()
     page.until(lambda: links(page).count("widgets") == 1)

@@ -35,8 +35,18 @@ def deployment(name: str, replicas: int, cpu: str) -> dict[str, Any]:
 def shop(server: DaemonProcess) -> None:
     """Deployments with pods, some of which fit on no node."""
     server.request("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
-    for name, replicas, cpu in (("cart", 4, "100m"), ("catalog", 6, "100m"), ("payment", 3, "100m"), ("training-of-recommendations", 2, "64")):
-        applied(server, f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/{name}", deployment(name, replicas, cpu), "deploy")
+    for name, replicas, cpu in (
+        ("cart", 4, "100m"),
+        ("catalog", 6, "100m"),
+        ("payment", 3, "100m"),
+        ("training-of-recommendations", 2, "64"),
+    ):
+        applied(
+            server,
+            f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/{name}",
+            deployment(name, replicas, cpu),
+            "deploy",
+        )
 
 
 @pytest.fixture
@@ -106,7 +116,15 @@ def test_list_fits_three_screen_sizes(page: Page, screen: Any, size: str, colour
     assert page.driver.execute_script("return document.documentElement.scrollWidth") <= SIZES[size][0]
     assert page.driver.execute_script("return document.querySelector('.grid').clientHeight") >= 300
     assert set(visible_columns(page)) >= {"Name", "Ready", "Status", "Restarts", "Age"}
-    for selector in (".grid .rows .cell", ".grid .head .cell", "h1 small", ".who", "#state", ".cell.good", ".cell.busy"):
+    for selector in (
+        ".grid .rows .cell",
+        ".grid .head .cell",
+        "h1 small",
+        ".who",
+        "#state",
+        ".cell.good",
+        ".cell.busy",
+    ):
         if size != "phone" or selector != ".who":
             assert contrast(page, selector) >= 4.5, selector
     page.until(lambda: page.all("#resources li"))
@@ -160,12 +178,19 @@ def test_views_show_nodes_owners_audit_and_metrics(page: Page, screen: Any, serv
     page.go("#/audit")
     page.until(lambda: page.one("#state").text == "● live")
     server.request("GET", f"/api/v1/namespaces/{NAMESPACE}/secrets/none")
-    page.until(lambda: any(f"/api/v1/namespaces/{NAMESPACE}/secrets/none" in row and "404" in row for row in page.rows()))
+    page.until(
+        lambda: any(f"/api/v1/namespaces/{NAMESPACE}/secrets/none" in row and "404" in row for row in page.rows())
+    )
     picture(page, "audit")
 
     hasten(page)
     page.go("#/metrics")
-    page.until(lambda: "resident" in page.one("#memory").text and (page.one("#requests path").get_attribute("d") or "").count("L") >= 3)
+    page.until(
+        lambda: (
+            "resident" in page.one("#memory").text
+            and (page.one("#requests path").get_attribute("d") or "").count("L") >= 3
+        )
+    )
     for plot in ("requests", "latency", "queues", "workqueues", "store", "memory"):
         assert page.all(f"#{plot} path"), plot
     picture(page, "metrics")

@@ -19,7 +19,12 @@ def test_a_token_stays_in_memory(page: Page) -> None:
     page.sign_in()
     assert page.one(".who").text == "root"
     assert "admin-token" not in page.driver.current_url
-    assert page.driver.execute_script("return JSON.stringify([sessionStorage, localStorage, document.cookie])").count("token") == 0
+    assert (
+        page.driver.execute_script("return JSON.stringify([sessionStorage, localStorage, document.cookie])").count(
+            "token"
+        )
+        == 0
+    )
     page.driver.refresh()
     page.until(lambda: page.all("#token"))
 

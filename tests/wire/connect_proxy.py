@@ -29,7 +29,9 @@ class ConnectProxy:
         threading.Thread(target=self._accept, daemon=True).start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         # A shutdown wakes threads that wait in accept or recv; closing alone does not.
         for each in (self._listening, *self._open):
             with suppress(OSError):

@@ -82,7 +82,9 @@ class Outside:
             def do_POST(self) -> None:
                 document = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 shown: Any = self.connection
-                names = [v for part in (shown.getpeercert() or {}).get("subject", ()) for k, v in part if k == "commonName"]
+                names = [
+                    v for part in (shown.getpeercert() or {}).get("subject", ()) for k, v in part if k == "commonName"
+                ]
                 outside.traces.append(self.headers.get("traceparent") or "")
                 outside.queries.append(self.path.partition("?")[2])
                 outside.calls.append((self.path.partition("?")[0], document, "".join(names)))

@@ -81,10 +81,18 @@ class NodeAgent:
     def _run(self, channel: Channel, command: list[str], *, stdin: bool) -> None:
         try:
             running = subprocess.Popen(
-                command, stdin=subprocess.PIPE if stdin else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+                command,
+                stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
             )
         except OSError as error:
-            status = {"kind": "Status", "status": "Failure", "reason": "InternalError", "message": f"cannot run: {error}"}
+            status = {
+                "kind": "Status",
+                "status": "Failure",
+                "reason": "InternalError",
+                "message": f"cannot run: {error}",
+            }
             channel.send(3, json.dumps(status).encode())
             channel.close()
             return
@@ -172,7 +180,9 @@ class Channel:
     def _frame(self, opcode: int, payload: bytes) -> None:
         size = len(payload)
         width = 0 if size < 126 else 2 if size < 1 << 16 else 8
-        head = bytes((0x80 | opcode, {0: size, 2: 126, 8: 127}[width])) + (size.to_bytes(width, "big") if width else b"")
+        head = bytes((0x80 | opcode, {0: size, 2: 126, 8: 127}[width])) + (
+            size.to_bytes(width, "big") if width else b""
+        )
         with self._lock:
             self._wire.sendall(head + payload)
 

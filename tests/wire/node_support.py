@@ -40,7 +40,9 @@ def authority_of(server: Server) -> bytes:
 class NodeSide:
     """The node's client, for one thread at a time. `authority` None trusts any server."""
 
-    def __init__(self, server: Server, authority: bytes | None = None, token: str = "", pair: Path | None = None) -> None:
+    def __init__(
+        self, server: Server, authority: bytes | None = None, token: str = "", pair: Path | None = None
+    ) -> None:
         self._address = urlsplit(server.url).netloc
         self._headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {token}"} if token else {})}
         if authority is None:
@@ -76,19 +78,32 @@ def prepare_cluster(server: Server) -> None:
         "token-id": ID, "token-secret": SECRET, "usage-bootstrap-signing": "true", "usage-bootstrap-authentication": "true",
         "auth-extra-groups": GROUP,
     }  # fmt: skip
-    secret = {"metadata": {"name": f"bootstrap-token-{ID}"}, "type": dialect("bootstrap.{long}.io/token"), "stringData": data}
+    secret = {
+        "metadata": {"name": f"bootstrap-token-{ID}"},
+        "type": dialect("bootstrap.{long}.io/token"),
+        "stringData": data,
+    }
     create(f"/api/v1/namespaces/{system}/secrets", secret)
     authority = base64.b64encode(authority_of(server)).decode()
     cluster = {"certificate-authority-data": authority, "server": server.url}
     config = {"apiVersion": "v1", "kind": "Config", "clusters": [{"name": "", "cluster": cluster}]}
-    create(f"/api/v1/namespaces/{public}/configmaps", {"metadata": {"name": "cluster-info"}, "data": {CLUSTER_INFO_KEY: yaml.safe_dump(config)}})
+    create(
+        f"/api/v1/namespaces/{public}/configmaps",
+        {"metadata": {"name": "cluster-info"}, "data": {CLUSTER_INFO_KEY: yaml.safe_dump(config)}},
+    )
     rule = {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": ["cluster-info"], "verbs": ["get"]}
     create(f"/apis/{rbac}/v1/namespaces/{public}/roles", {"metadata": {"name": "reader"}, "rules": [rule]})
     anyone = [{"kind": "User", "apiGroup": rbac, "name": "system:anonymous"}]
     reader = {"apiGroup": rbac, "kind": "Role", "name": "reader"}
-    create(f"/apis/{rbac}/v1/namespaces/{public}/rolebindings", {"metadata": {"name": "reader"}, "subjects": anyone, "roleRef": reader})
+    create(
+        f"/apis/{rbac}/v1/namespaces/{public}/rolebindings",
+        {"metadata": {"name": "reader"}, "subjects": anyone, "roleRef": reader},
+    )
     nodes = [{"kind": "Group", "apiGroup": rbac, "name": GROUP}]
-    for name, role in (("ask", "system:node-bootstrapper"), ("get", "system:certificates.{abbr}.io:certificatesigningrequests:nodeclient")):
+    for name, role in (
+        ("ask", "system:node-bootstrapper"),
+        ("get", "system:certificates.{abbr}.io:certificatesigningrequests:nodeclient"),
+    ):
         ref = {"apiGroup": rbac, "kind": "ClusterRole", "name": dialect(role)}
         create(f"/apis/{rbac}/v1/clusterrolebindings", {"metadata": {"name": name}, "subjects": nodes, "roleRef": ref})
 
@@ -128,7 +143,12 @@ def join(server: Server, authority: bytes, name: str, folder: Path) -> NodeSide:
         x509.NameAttribute(NameOID.ORGANIZATION_NAME, "system:nodes"),
         x509.NameAttribute(NameOID.COMMON_NAME, f"system:node:{name}"),
     ])  # fmt: skip
-    request = x509.CertificateSigningRequestBuilder().subject_name(subject).sign(key, hashes.SHA256()).public_bytes(Encoding.PEM)
+    request = (
+        x509.CertificateSigningRequestBuilder()
+        .subject_name(subject)
+        .sign(key, hashes.SHA256())
+        .public_bytes(Encoding.PEM)
+    )
     spec = {
         "request": base64.b64encode(request).decode(),
         "signerName": dialect("{long}.io/{short}-apiserver-client-{short}let"),

@@ -67,7 +67,9 @@ class FarHandler(BaseHTTPRequestHandler):
         elif parts == ["openapi", "v2"]:
             self._answer(200, SPECIFICATION)
         elif parts[-1] == "things":
-            within = [{"metadata": {"namespace": ns, "name": name}} for ns, name in self.server.things if ns == parts[4]]
+            within = [
+                {"metadata": {"namespace": ns, "name": name}} for ns, name in self.server.things if ns == parts[4]
+            ]
             self._answer(200, {"kind": "ThingList", "metadata": {"resourceVersion": "1"}, "items": within})
         else:
             self._answer(404, {"kind": "Status", "code": 404, "reason": "NotFound"})
@@ -152,8 +154,7 @@ def test_aggregated_kinds_are_explained(far: FarServer, tmp_path: Path, dialect:
 
 
 def test_namespace_deletion_includes_aggregated_objects(far: FarServer, tmp_path: Path) -> None:
-    """A namespace waits while the aggregated server is unavailable, and is removed when its objects there are deleted.
-    """
+    """A namespace waits while the aggregated server is unavailable, and is removed when its objects there are deleted."""
     with DaemonProcess(tmp_path / "server", "--scheduler=false") as server:
         far.things = {("gone", "a"), ("gone", "b"), ("kept", "c")}
         far.broken = True

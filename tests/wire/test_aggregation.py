@@ -154,7 +154,9 @@ class Place:
         }  # fmt: skip
         return AggregatedService(**{**given, **more})
 
-    async def ask(self, method: str = "GET", path: str = "/apis/g/v1/things", body: bytes = b"", **more: Any) -> tuple[Response, bytes]:
+    async def ask(
+        self, method: str = "GET", path: str = "/apis/g/v1/things", body: bytes = b"", **more: Any
+    ) -> tuple[Response, bytes]:
         headers = more.pop("headers", {})
         by_endpoints = more.pop("by_endpoints", False)
         named = {name.lower(): (value,) for name, value in headers.items()}

@@ -145,7 +145,9 @@ def test_configuration_changes_are_reloaded(place: Place) -> None:
 def test_invalid_file_fails_the_start(place: Place, tmp_path: Path) -> None:
     """The process ends with the name of the file and the field."""
     path = tmp_path / "wrong.json"
-    path.write_text(place.document({**place.issuer(place.first, ""), "issuer": {"url": "http://x", "audiences": ["a"]}}))
+    path.write_text(
+        place.document({**place.issuer(place.first, ""), "issuer": {"url": "http://x", "audiences": ["a"]}})
+    )
     server = DaemonProcess(tmp_path / "server", f"--authentication-config={path}", dialect=KUBERNETES)
     server.launch()
     assert server.wait() != 0

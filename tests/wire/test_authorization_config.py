@@ -27,7 +27,11 @@ class Gate(Outside):
 
     def review(self, document: Any) -> Any:
         user = document["spec"]["user"]
-        return {"allowed": user.startswith(self.allowed), "denied": user.startswith(self.denied), "reason": f"by {self.denied}"}
+        return {
+            "allowed": user.startswith(self.allowed),
+            "denied": user.startswith(self.denied),
+            "reason": f"by {self.denied}",
+        }
 
 
 class Place:
@@ -119,7 +123,9 @@ def test_webhooks_are_added_and_removed_with_the_file(place: Place) -> None:
         'apiserver_authorization_config_controller_automatic_reloads_total{apiserver_id_hash="sha256:',
     ):
         assert series in found, found
-    reloads = [line for line in found.splitlines() if "authorization_config_controller_automatic_reloads_total{" in line]
+    reloads = [
+        line for line in found.splitlines() if "authorization_config_controller_automatic_reloads_total{" in line
+    ]
     assert sorted(line.partition('status="')[2] for line in reloads) == ['failure"} 1.0', 'success"} 1.0']
 
 

@@ -73,8 +73,7 @@ async def names(client: RemoteClient) -> list[str]:
 
 @pytest_twisted.ensureDeferred
 async def test_exec_plugin_provides_the_token(configurations: Configurations) -> None:
-    """A real plugin provides the token; after the server has rejected one the plugin runs again for the next request.
-    """
+    """A real plugin provides the token; after the server has rejected one the plugin runs again for the next request."""
     folder = configurations.folder
     script, count, token = folder / "get-token", folder / "count", folder / "token"
     script.write_text(PLUGIN)
@@ -113,7 +112,12 @@ async def test_failing_exec_plugin_is_named(configurations: Configurations) -> N
 @pytest_twisted.ensureDeferred
 async def test_configured_impersonation(configurations: Configurations) -> None:
     """Requests are made as the configured user."""
-    user = {**configurations.admin["users"][0]["user"], "as": "jane", "as-groups": ["dev"], "as-user-extra": {"a/b": ["x"]}}
+    user = {
+        **configurations.admin["users"][0]["user"],
+        "as": "jane",
+        "as-groups": ["dev"],
+        "as-user-extra": {"a/b": ["x"]},
+    }
     client = configurations.client(user)
     with pytest.raises(ApiError, match='User "jane" cannot list resource "configmaps"'):
         await names(client)
@@ -207,12 +211,16 @@ async def test_refusing_proxy_is_reported(configurations: Configurations, proxy:
     """The error of a refused tunnel has the proxy's response."""
     Proxy.refusal = b"HTTP/1.1 403 Forbidden\r\n\r\n"
     client = configurations.client(**{"proxy-url": f"http://127.0.0.1:{proxy}"})
-    with pytest.raises(ApiError, match=r"cannot reach .*proxy http://127.0.0.1:[0-9]+: answered 'HTTP/1.1 403 Forbidden' to CONNECT"):
+    with pytest.raises(
+        ApiError, match=r"cannot reach .*proxy http://127.0.0.1:[0-9]+: answered 'HTTP/1.1 403 Forbidden' to CONNECT"
+    ):
         await names(client)
 
 
 @pytest_twisted.ensureDeferred
-async def test_renewed_client_certificate_is_used(configurations: Configurations, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_renewed_client_certificate_is_used(
+    configurations: Configurations, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A client certificate that is replaced in its file is used from then on."""
     monkeypatch.setattr("orchd.client.transport._FILES_AGE", 0.0)
     pki = configurations.server.data / "pki"

@@ -177,7 +177,13 @@ def test_unserved_group_versions_disable_their_controllers(tmp_path: Path) -> No
         with ComponentProcess("controller-manager", server, tmp_path) as manager:
             assert server.request("POST", NAMESPACES, {"metadata": {"name": "work"}})[0] == 201
             until(lambda: has_account(server, "work"))
-            assert f"controller disruption is disabled: the server does not serve poddisruptionbudgets in {policy}" in manager.log
-            assert f"controller endpointslice is disabled: the server does not serve endpointslices in {slices}" in manager.log
+            assert (
+                f"controller disruption is disabled: the server does not serve poddisruptionbudgets in {policy}"
+                in manager.log
+            )
+            assert (
+                f"controller endpointslice is disabled: the server does not serve endpointslices in {slices}"
+                in manager.log
+            )
             assert "controller deployment is disabled" not in manager.log
         assert manager.status == 0

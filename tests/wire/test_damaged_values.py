@@ -22,8 +22,10 @@ def change(server: DaemonProcess, statement: str) -> None:
     connection.close()
 
 
-@pytest.mark.parametrize("value", ["'{\"kind\":\"ConfigMap\"'", "replace(CAST(value AS TEXT), 'xxx', 'xxy')", "X'00ff'"])
-def test_damaged_value_is_500_and_everything_else_is_served(tmp_path: Path, capsys: pytest.CaptureFixture[str], value: str) -> None:
+@pytest.mark.parametrize("value", ['\'{"kind":"ConfigMap"\'', "replace(CAST(value AS TEXT), 'xxx', 'xxy')", "X'00ff'"])
+def test_damaged_value_is_500_and_everything_else_is_served(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], value: str
+) -> None:
     """GETs and lists that include the object are 500 and name the key, everything else is served, the check finds it,
     and a DELETE removes it; only written values are ever sent."""
     with DaemonProcess(tmp_path, "--controllers=-*") as server:
@@ -58,8 +60,7 @@ def test_damaged_value_is_500_and_everything_else_is_served(tmp_path: Path, caps
 
 
 def test_salvaged_store_reuses_no_version(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A server whose database is missing starts only after the loss is accepted, and then gives out no version twice.
-    """
+    """A server whose database is missing starts only after the loss is accepted, and then gives out no version twice."""
     with DaemonProcess(tmp_path, "--controllers=-*") as server:
         version = int(write(server, "a")[1]["metadata"]["resourceVersion"])
         server.kill()
@@ -88,7 +89,6 @@ def test_start_on_a_full_disk(disk: Path) -> None:
             except OSError:
                 pass
         server.launch()
-
 
         def readable() -> bool:
             try:

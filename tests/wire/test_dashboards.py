@@ -69,7 +69,11 @@ async def exposition(folder: Path) -> str:
     """/metrics of a server with the controllers, the scheduler and an audit log, after a write and a read."""
     (folder / "policy.yaml").write_text("apiVersion: audit.orch.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n")
     options = from_mapping(
-        {"data-dir": str(folder / "data"), "audit-policy-file": str(folder / "policy.yaml"), "audit-log-path": str(folder / "audit")},
+        {
+            "data-dir": str(folder / "data"),
+            "audit-policy-file": str(folder / "policy.yaml"),
+            "audit-log-path": str(folder / "audit"),
+        },
         capabilities=capabilities(),
     )
     server = ApiServer(from_options(options), reactor, endpoint=TCP4ServerEndpoint(reactor, 0, interface="127.0.0.1"))
@@ -78,7 +82,9 @@ async def exposition(folder: Path) -> str:
         server.service.startService()
         await server.service.wait_ready()
         await server.client.create(
-            ResourceRef("", "v1", "configmaps"), "default", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "one"}}
+            ResourceRef("", "v1", "configmaps"),
+            "default",
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "one"}},
         )
         administrator = runpy.run_path(str(ROOT / "docs/examples/embed.py"))["Administrator"](server)
         client = treq.client.HTTPClient(Agent(reactor, administrator, pool=pool))
@@ -162,7 +168,9 @@ def test_check_detects_wrong_metrics(served: Served, query: str, wrong: list[str
 
 def test_panels_and_alerts_are_complete() -> None:
     """Panels have an id each and do not overlap; alerts have a severity and a text."""
-    panels: list[dict[str, Any]] = json.loads((ROOT / "contrib/grafana/orchd.json").read_text(encoding="utf-8"))["panels"]
+    panels: list[dict[str, Any]] = json.loads((ROOT / "contrib/grafana/orchd.json").read_text(encoding="utf-8"))[
+        "panels"
+    ]
     assert len({panel["id"] for panel in panels}) == len(panels)
     cells = [
         (column, line)

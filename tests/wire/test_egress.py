@@ -57,7 +57,13 @@ class Answering(Protocol):
 async def fetch(proxy: HttpConnectProxy, port: int) -> tuple[EgressSelector, int]:
     """A request through a proxy; returns the dialers and the status."""
     selector = EgressSelector(CLOCK, {Egress.CLUSTER: proxy})
-    upstream = Upstream(CLOCK, NodePolicy(), addresses=any_address, dial=selector.dial(Egress.CLUSTER), limits=UpstreamLimits(connect_seconds=PATIENCE))
+    upstream = Upstream(
+        CLOCK,
+        NodePolicy(),
+        addresses=any_address,
+        dial=selector.dial(Egress.CLUSTER),
+        limits=UpstreamLimits(connect_seconds=PATIENCE),
+    )
     return selector, (await upstream.fetch("GET", Location("http", "127.0.0.1", port), "/", ())).code
 
 
@@ -93,7 +99,13 @@ async def test_proxies_that_do_not_connect(answer: bytes, why: str) -> None:
     with ConnectProxy(answer=answer) as double:
         url = f"http://127.0.0.1:{double.port}"
         selector = EgressSelector(CLOCK, {Egress.CLUSTER: HttpConnectProxy(url=url)})
-        upstream = Upstream(CLOCK, NodePolicy(), addresses=any_address, dial=selector.dial(Egress.CLUSTER), limits=UpstreamLimits(connect_seconds=PATIENCE))
+        upstream = Upstream(
+            CLOCK,
+            NodePolicy(),
+            addresses=any_address,
+            dial=selector.dial(Egress.CLUSTER),
+            limits=UpstreamLimits(connect_seconds=PATIENCE),
+        )
         with pytest.raises(UnreachableError) as caught:
             await upstream.fetch("GET", Location("http", "10.1.2.3", 80), "/", ())
     assert str(caught.value) == f"proxy {url}: {why}"
@@ -103,7 +115,10 @@ async def test_proxies_that_do_not_connect(answer: bytes, why: str) -> None:
 @pytest_twisted.ensureDeferred
 async def test_proxies_that_are_not_reached(tmp_path: Path) -> None:
     """A missing listener or socket is a failure of the stage connect. Forbidden addresses are not requested."""
-    for given in (HttpConnectProxy(url=f"http://127.0.0.1:{free_port()}"), HttpConnectProxy(socket=str(tmp_path / "none"))):
+    for given in (
+        HttpConnectProxy(url=f"http://127.0.0.1:{free_port()}"),
+        HttpConnectProxy(socket=str(tmp_path / "none")),
+    ):
         selector = EgressSelector(CLOCK, {Egress.CLUSTER: given})
         dial = selector.dial(Egress.CLUSTER)
         assert dial is not None
@@ -225,12 +240,24 @@ def test_each_caller_takes_its_proxy(place: Place) -> None:
     assert not place.cluster.targets
 
     spec = {"clusterIP": "10.0.0.77", "ports": [{"port": 443}]}
-    assert server.request("POST", "/api/v1/namespaces/default/services", {"metadata": {"name": "s"}, "spec": spec})[0] == 201
+    assert (
+        server.request("POST", "/api/v1/namespaces/default/services", {"metadata": {"name": "s"}, "spec": spec})[0]
+        == 201
+    )
     place.register_webhook("service", {"service": {"namespace": "default", "name": "s"}})
     until(lambda: place.create("service") and "10.0.0.77:443" in place.cluster.targets)
 
-    group = {"group": "other.example.org", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1, "insecureSkipTLSVerify": True}
-    api = {"metadata": {"name": "v1.other.example.org"}, "spec": {**group, "service": {"namespace": "default", "name": "s", "port": 443}}}
+    group = {
+        "group": "other.example.org",
+        "version": "v1",
+        "groupPriorityMinimum": 1,
+        "versionPriority": 1,
+        "insecureSkipTLSVerify": True,
+    }
+    api = {
+        "metadata": {"name": "v1.other.example.org"},
+        "spec": {**group, "service": {"namespace": "default", "name": "s", "port": 443}},
+    }
     # A server without endpoints is not probed.
     subsets = [{"addresses": [{"ip": "10.1.1.1"}], "ports": [{"port": 443}]}]
     body = {"metadata": {"name": "s"}, "subsets": subsets}
@@ -242,11 +269,18 @@ def test_each_caller_takes_its_proxy(place: Place) -> None:
     address = {"addresses": [{"type": "InternalIP", "address": "10.9.8.7"}]}
     assert server.request("POST", "/api/v1/nodes", {"metadata": {"name": "n"}, "status": address})[0] == 201
     pods = "/api/v1/namespaces/default/pods"
-    pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}, "status": {"podIP": "10.1.1.1"}}
+    pod = {
+        "metadata": {"name": "p"},
+        "spec": {"containers": [{"name": "c", "image": "i"}]},
+        "status": {"podIP": "10.1.1.1"},
+    }
     assert server.request("POST", pods, pod)[0] == 201
     assert server.request("PATCH", f"{pods}/p/status", {"status": pod["status"]}, content_type=MERGE)[0] == 200
     assert server.request("GET", "/api/v1/namespaces/default/services/s:/proxy/")[0] == 503
-    for path, to in (("nodes/https:n:10250", "10.9.8.7:10250"), ("namespaces/default/pods/https:p:8443", "10.1.1.1:8443")):
+    for path, to in (
+        ("nodes/https:n:10250", "10.9.8.7:10250"),
+        ("namespaces/default/pods/https:p:8443", "10.1.1.1:8443"),
+    ):
         answer = server.request("GET", f"/api/v1/{path}/proxy/")
         assert answer[0] >= 500, answer[1]["message"]
         assert to in place.cluster.targets
@@ -261,8 +295,14 @@ def test_invalid_files_fail_the_start(tmp_path: Path) -> None:
     _, other = pki.pair("other")
     file = tmp_path / "egress.json"
     for tls, why in (
-        ({"clientCert": str(certificate), "clientKey": str(other)}, f"clientCert: {certificate} and {other} are not a certificate and its key"),
-        ({"clientCert": str(certificate), "clientKey": str(key), "caBundle": str(key)}, f"caBundle: {key}: no certificate in it"),
+        (
+            {"clientCert": str(certificate), "clientKey": str(other)},
+            f"clientCert: {certificate} and {other} are not a certificate and its key",
+        ),
+        (
+            {"clientCert": str(certificate), "clientKey": str(key), "caBundle": str(key)},
+            f"caBundle: {key}: no certificate in it",
+        ),
         ({"clientCert": str(certificate), "clientKey": "/none"}, "clientKey: /none: No such file or directory"),
     ):
         connection = {"proxyProtocol": "HTTPConnect", "transport": {"tcp": {"url": "https://p", "tlsConfig": tls}}}

@@ -89,7 +89,9 @@ def test_unusable_store_ends_the_start(kept: Path, tmp_path: Path, spoil: Callab
 
 def generated(data: Path) -> dict[Path, bytes]:
     """The files that a server generates besides its store."""
-    return {path: path.read_bytes() for path in data.rglob("*") if path.is_file() and not path.name.startswith("store.")}
+    return {
+        path: path.read_bytes() for path in data.rglob("*") if path.is_file() and not path.name.startswith("store.")
+    }
 
 
 def test_store_is_locked_by_one_server(tmp_path: Path) -> None:
@@ -146,13 +148,17 @@ def test_failing_disk_refuses_writes_only(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "named"), [("12k", "pki/"), ("64k", "store.sqlite: "), ("100k", "store.sqlite: ")], ids=["certificates", "journal", "contents"]
+    ("size", "named"),
+    [("12k", "pki/"), ("64k", "store.sqlite: "), ("100k", "store.sqlite: ")],
+    ids=["certificates", "journal", "contents"],
 )
 def test_first_start_on_a_full_disk_names_the_file(tmp_path: Path, size: str, named: str) -> None:
     """Wherever a first start runs out of space, its last words name the file and the reason, and it succeeds when there is space."""
     folder = tmp_path / "small"
     folder.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)], capture_output=True).returncode:
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)], capture_output=True
+    ).returncode:
         pytest.skip("no right to mount a small disk")
     try:
         # The log is on another disk.
@@ -161,7 +167,9 @@ def test_first_start_on_a_full_disk_names_the_file(tmp_path: Path, size: str, na
         server.launch()
         assert server.wait() == 1
         last = server.log.strip().splitlines()[-5:]
-        assert any(f"{folder}/data" in line and named in line and re.search("[nN]o space|is full", line) for line in last), last
+        assert any(
+            f"{folder}/data" in line and named in line and re.search("[nN]o space|is full", line) for line in last
+        ), last
         assert not (folder / "data" / "store.sqlite").exists()
         subprocess.run(["mount", "-o", "remount,size=16m", str(folder)], check=True)
         with server:
@@ -183,7 +191,9 @@ def rows(server: DaemonProcess) -> tuple[int, int]:
 
 def test_history_is_bounded_by_time(tmp_path: Path) -> None:
     """History older than --history-duration is deleted, and the space is returned to the file system."""
-    with DaemonProcess(tmp_path, "--controllers=-*", "--history-duration=1s", "--etcd-compaction-interval=1s") as server:
+    with DaemonProcess(
+        tmp_path, "--controllers=-*", "--history-duration=1s", "--etcd-compaction-interval=1s"
+    ) as server:
         file = server.data / "store.sqlite"
         for number in range(30):
             assert write(server, f"m{number}", 500_000)[0] == 201

@@ -41,27 +41,47 @@ def plane(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[di
     serving = issue_pair(serving_ca, subject("apiserver"), usages=[SERVER], names=["127.0.0.1", "localhost"], now=now)
     client = issue_pair(client_ca, subject("admin", ["system:masters"]), usages=[CLIENT], now=now)
     for name, data in {
-        "apiserver.crt": chain_pem(serving.certificate), "apiserver.key": private_pem(serving.key),
-        "client-cert-auth-ca.crt": chain_pem(client_ca.certificate), "ca.pem": chain_pem(serving_ca.certificate),
-        "sa-signer.crt": chain_pem(accounts.certificate), "sa-signer.key": private_pem(accounts.key),
+        "apiserver.crt": chain_pem(serving.certificate),
+        "apiserver.key": private_pem(serving.key),
+        "client-cert-auth-ca.crt": chain_pem(client_ca.certificate),
+        "ca.pem": chain_pem(serving_ca.certificate),
+        "sa-signer.crt": chain_pem(accounts.certificate),
+        "sa-signer.key": private_pem(accounts.key),
         "admin.pem": chain_pem(client.certificate) + private_pem(client.key),
     }.items():
         (folder / name).write_bytes(data)
     etcd_port, port = free_port(), free_port()
     url = f"http://127.0.0.1:{etcd_port}"
-    etcd = subprocess.Popen([
-        assets / "etcd", f"--advertise-client-urls={url}", f"--data-dir={folder}/etcd", f"--listen-client-urls={url}",
-        "--listen-peer-urls=http://127.0.0.1:0", "--unsafe-no-fsync=true",
-    ])
+    etcd = subprocess.Popen(
+        [
+            assets / "etcd",
+            f"--advertise-client-urls={url}",
+            f"--data-dir={folder}/etcd",
+            f"--listen-client-urls={url}",
+            "--listen-peer-urls=http://127.0.0.1:0",
+            "--unsafe-no-fsync=true",
+        ]
+    )
     try:
         until(lambda: fetch(etcd_port, "/health", None)[0] == 200)
-        server = subprocess.Popen([
-            assets / KUBERNETES("{short}-apiserver"), "--allow-privileged=true", "--authorization-mode=RBAC",
-            "--bind-address=127.0.0.1", f"--cert-dir={folder}", f"--client-ca-file={folder}/client-cert-auth-ca.crt",
-            "--disable-admission-plugins=ServiceAccount", f"--etcd-servers={url}", "--insecure-port=0", f"--secure-port={port}",
-            f"--service-account-issuer=https://127.0.0.1:{port}/", f"--service-account-key-file={folder}/sa-signer.crt",
-            f"--service-account-signing-key-file={folder}/sa-signer.key", "--service-cluster-ip-range=10.0.0.0/24",
-        ])
+        server = subprocess.Popen(
+            [
+                assets / KUBERNETES("{short}-apiserver"),
+                "--allow-privileged=true",
+                "--authorization-mode=RBAC",
+                "--bind-address=127.0.0.1",
+                f"--cert-dir={folder}",
+                f"--client-ca-file={folder}/client-cert-auth-ca.crt",
+                "--disable-admission-plugins=ServiceAccount",
+                f"--etcd-servers={url}",
+                "--insecure-port=0",
+                f"--secure-port={port}",
+                f"--service-account-issuer=https://127.0.0.1:{port}/",
+                f"--service-account-key-file={folder}/sa-signer.crt",
+                f"--service-account-signing-key-file={folder}/sa-signer.key",
+                "--service-cluster-ip-range=10.0.0.0/24",
+            ]
+        )
         try:
             anyone = ssl._create_unverified_context()
             until(lambda: fetch(port, "/healthz", anyone)[0] == 200)
@@ -75,7 +95,9 @@ def plane(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[di
         assert etcd.wait(PATIENCE) == 0
 
 
-def fetch(port: int, path: str, context: ssl.SSLContext | None, method: str = "GET", body: Any = None) -> tuple[int, Any]:
+def fetch(
+    port: int, path: str, context: ssl.SSLContext | None, method: str = "GET", body: Any = None
+) -> tuple[int, Any]:
     """One request; (0, None) while nothing listens."""
     connection: http.client.HTTPConnection
     if context is None:
@@ -103,7 +125,9 @@ def test_frameworks_certificates_are_used(plane: dict[str, Any]) -> None:
     path = "/api/v1/namespaces/default"
     made = fetch(plane["port"], f"{path}/serviceaccounts", context, "POST", {"metadata": {"name": "a"}})
     assert made[0] == 201
-    asked = fetch(plane["port"], f"{path}/serviceaccounts/a/token", context, "POST", {"spec": {"expirationSeconds": 3600}})
+    asked = fetch(
+        plane["port"], f"{path}/serviceaccounts/a/token", context, "POST", {"spec": {"expirationSeconds": 3600}}
+    )
     assert asked[0] == 201 and asked[1]["status"]["token"]
 
 
@@ -116,7 +140,13 @@ def test_controllers_do_not_run(plane: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("flags", "runs"), [([], False), (["--controllers=*"], True), (["--controllers=*,-namespace"], False), (["--controllers=namespace"], True)]
+    ("flags", "runs"),
+    [
+        ([], False),
+        (["--controllers=*"], True),
+        (["--controllers=*,-namespace"], False),
+        (["--controllers=namespace"], True),
+    ],
 )
 def test_controllers_run_when_flags_say_so(flags: list[str], runs: bool, tmp_path: Path) -> None:
     """The flag overrides the default, under which no controller runs."""
@@ -124,7 +154,10 @@ def test_controllers_run_when_flags_say_so(flags: list[str], runs: bool, tmp_pat
     assert ("namespace" in settings.controllers.names) is runs
 
 
-@pytest.mark.parametrize(("flags", "warns"), [([], True), (["--feature-gates=OpenAPIV3=true"], True), ([f"--feature-gates={GATE}=false"], False)])
+@pytest.mark.parametrize(
+    ("flags", "warns"),
+    [([], True), (["--feature-gates=OpenAPIV3=true"], True), ([f"--feature-gates={GATE}=false"], False)],
+)
 def test_unknown_fields_give_warnings_unless_flags_say_otherwise(flags: list[str], warns: bool, tmp_path: Path) -> None:
     """Unknown fields in requests that ask for no validation give warnings; the framework's gates override that."""
     assert read_settings(flags, tmp_path).api.features.get(GATE, False) is warns
@@ -132,7 +165,9 @@ def test_unknown_fields_give_warnings_unless_flags_say_otherwise(flags: list[str
 
 def test_help_lists_current_flags(assets: Path) -> None:
     """`--help` succeeds and lists the flags of this release, without those of former ones."""
-    text = subprocess.run([assets / KUBERNETES("{short}-apiserver"), "--help"], capture_output=True, text=True, check=True).stdout
+    text = subprocess.run(
+        [assets / KUBERNETES("{short}-apiserver"), "--help"], capture_output=True, text=True, check=True
+    ).stdout
     assert re.search(r"(?m)^\s*--secure-port\b", text) and re.search(r"(?m)^\s*--kubelet-client-key\b", text)
     assert not re.search(r"(?m)^\s*--insecure-port\b", text)
     text = subprocess.run([assets / "etcd", "--help"], capture_output=True, text=True, check=True).stdout

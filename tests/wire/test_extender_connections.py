@@ -50,7 +50,9 @@ class Extender(Resource):
         if verb == "headers":
             request.responseHeaders.setRawHeaders("X-Long", ["x" * 8000] * 40)
         answers = {"empty": b"", "text": b"hello", "fail": b"{}"}
-        return answers.get(verb, orjson.dumps({"path": request.path.decode(), "body": orjson.loads(request.content.read())}))
+        return answers.get(
+            verb, orjson.dumps({"path": request.path.decode(), "body": orjson.loads(request.content.read())})
+        )
 
 
 class Place:
@@ -154,8 +156,14 @@ async def test_extender_certificate_is_verified(place: Place, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("tls", "expected"),
     [
-        (ExtenderTls(ca_file="/no/such/file"), "tlsConfig.caFile: cannot read /no/such/file: No such file or directory"),
-        (ExtenderTls(ca_data=b"x", insecure=True), "tlsConfig: specifying a root certificates file with the insecure flag is not allowed"),
+        (
+            ExtenderTls(ca_file="/no/such/file"),
+            "tlsConfig.caFile: cannot read /no/such/file: No such file or directory",
+        ),
+        (
+            ExtenderTls(ca_data=b"x", insecure=True),
+            "tlsConfig: specifying a root certificates file with the insecure flag is not allowed",
+        ),
         (ExtenderTls(cert_data=b"x"), "tlsConfig: a client certificate needs its key, and a key its certificate"),
         (ExtenderTls(cert_data=b"x", key_data=b"y"), "tlsConfig: certificates or key cannot be read: "),
     ],

@@ -62,10 +62,18 @@ def works(server: DaemonProcess) -> bool:
     return server.request("GET", "/readyz") == (200, "ok")
 
 
-@pytest.mark.parametrize("rubbish", [
-    b"", b"\x00" * 1000, b"\xff\xfe\xfd" * 5000, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"\x16\x03\x01\xff\xff" + b"\x01" * 100,
-    b"\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00", b"SSH-2.0-x\r\n",
-])
+@pytest.mark.parametrize(
+    "rubbish",
+    [
+        b"",
+        b"\x00" * 1000,
+        b"\xff\xfe\xfd" * 5000,
+        b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"\x16\x03\x01\xff\xff" + b"\x01" * 100,
+        b"\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00",
+        b"SSH-2.0-x\r\n",
+    ],
+)
 def test_invalid_tls_ends_its_own_connection(server: DaemonProcess, rubbish: bytes) -> None:
     """Bytes that are not a handshake close their own connection and affect no other."""
     with raw(server) as client:
@@ -77,20 +85,26 @@ def test_invalid_tls_ends_its_own_connection(server: DaemonProcess, rubbish: byt
     assert works(server)
 
 
-@pytest.mark.parametrize(("rubbish", "answer"), [
-    (b"\x00\x01\x02\x03\r\n\r\n", b"400"),
-    (b"GET\r\n\r\n", b"400"),
-    (b"GET / HTTP/9.9\r\nHost: x\r\n\r\n", b"505 400"),
-    (b"GET / HTTP/1.1\r\n\r\n", b"400"),
-    (b"GET / HTTP/1.1\r\nHost: x\r\nNo colon\r\n\r\n", b"400"),
-    (b"GET / HTTP/1.1\r\nHost: x\r\nA: " + b"x" * 2_000_000 + b"\r\n\r\n", b"431 400"),
-    (b"GET /" + b"x" * 2_000_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n", b"414 431 400"),
-    (b"POST /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nContent-Length: nonsense\r\n\r\n", b"400"),
-    (b"POST /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", b"400 500"),
-    (b"POST /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", b"400"),
-    (b"GET /api/%zz%00%ff HTTP/1.1\r\nHost: x\r\n\r\n", b"404 400 403"),
-    (b"GET /../../etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n", b"404 400 403 301"),
-])
+@pytest.mark.parametrize(
+    ("rubbish", "answer"),
+    [
+        (b"\x00\x01\x02\x03\r\n\r\n", b"400"),
+        (b"GET\r\n\r\n", b"400"),
+        (b"GET / HTTP/9.9\r\nHost: x\r\n\r\n", b"505 400"),
+        (b"GET / HTTP/1.1\r\n\r\n", b"400"),
+        (b"GET / HTTP/1.1\r\nHost: x\r\nNo colon\r\n\r\n", b"400"),
+        (b"GET / HTTP/1.1\r\nHost: x\r\nA: " + b"x" * 2_000_000 + b"\r\n\r\n", b"431 400"),
+        (b"GET /" + b"x" * 2_000_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n", b"414 431 400"),
+        (b"POST /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nContent-Length: nonsense\r\n\r\n", b"400"),
+        (b"POST /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", b"400 500"),
+        (
+            b"POST /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            b"400",
+        ),
+        (b"GET /api/%zz%00%ff HTTP/1.1\r\nHost: x\r\n\r\n", b"404 400 403"),
+        (b"GET /../../etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n", b"404 400 403 301"),
+    ],
+)
 def test_invalid_http_is_4xx(server: DaemonProcess, rubbish: bytes, answer: bytes) -> None:
     """Bytes that are not a request get a 4xx, or the connection is closed; others continue."""
     with secured(server, server.context()) as client:
@@ -105,11 +119,30 @@ def test_invalid_http_is_4xx(server: DaemonProcess, rubbish: bytes, answer: byte
     assert works(server)
 
 
-@pytest.mark.parametrize("body", [
-    b"", b"{", b"[]", b"null", b"7", b'"x"', b"\xff\xff", b"{" * 100_000, b"[" * 200_000, b'{"metadata":[]}', b'{"metadata":{"name":7}}',
-    b'{"metadata":{"labels":[]}}', b'{"apiVersion":7}', b'{"kind":{}}', b'{"metadata":{"name":"x"},"data":{"a":' + b'{"b":' * 5000,
-    b'{"metadata":{"name":"\\ud800"}}', b"1e999999", b'{"metadata":{"name":"x"},"data":"y"}', b"\x00" * 100,
-])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b"7",
+        b'"x"',
+        b"\xff\xff",
+        b"{" * 100_000,
+        b"[" * 200_000,
+        b'{"metadata":[]}',
+        b'{"metadata":{"name":7}}',
+        b'{"metadata":{"labels":[]}}',
+        b'{"apiVersion":7}',
+        b'{"kind":{}}',
+        b'{"metadata":{"name":"x"},"data":{"a":' + b'{"b":' * 5000,
+        b'{"metadata":{"name":"\\ud800"}}',
+        b"1e999999",
+        b'{"metadata":{"name":"x"},"data":"y"}',
+        b"\x00" * 100,
+    ],
+)
 @pytest.mark.parametrize("kind", ["application/json", "application/yaml", ORCH.protobuf, KUBERNETES.protobuf])
 def test_invalid_bodies_are_client_errors(server: DaemonProcess, body: bytes, kind: str) -> None:
     """A body that is not an object is a client error in every format."""
@@ -120,17 +153,32 @@ def test_invalid_bodies_are_client_errors(server: DaemonProcess, body: bytes, ki
     assert answer["kind"] == "Status" and answer["code"] == code
 
 
-@pytest.mark.parametrize("kind", ["json-patch+json", "merge-patch+json", "strategic-merge-patch+json", "apply-patch+yaml"])
-@pytest.mark.parametrize("body", [
-    b"", b"{", b"[]", b"null", b"7", b"\xff", b"[" * 100_000, b'[{"op":"copy","from":"/metadata","path":"/metadata/labels/x"}]',
-    b'[{"op":7}]', b'{"metadata":7}', b'{"metadata":{"labels":7}}', b'{"data":[1]}', b'{"$patch":"what"}', b'{"$retainKeys":7}',
-])
+@pytest.mark.parametrize(
+    "kind", ["json-patch+json", "merge-patch+json", "strategic-merge-patch+json", "apply-patch+yaml"]
+)
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b"7",
+        b"\xff",
+        b"[" * 100_000,
+        b'[{"op":"copy","from":"/metadata","path":"/metadata/labels/x"}]',
+        b'[{"op":7}]',
+        b'{"metadata":7}',
+        b'{"metadata":{"labels":7}}',
+        b'{"data":[1]}',
+        b'{"$patch":"what"}',
+        b'{"$retainKeys":7}',
+    ],
+)
 def test_invalid_patches_are_client_errors(server: DaemonProcess, body: bytes, kind: str) -> None:
     """Invalid patches are client errors."""
     server.request("POST", MAPS, config_map("target"))
-    code, answer = server.request(
-        "PATCH", f"{MAPS}/target?fieldManager=x", body, content_type=f"application/{kind}"
-    )
+    code, answer = server.request("PATCH", f"{MAPS}/target?fieldManager=x", body, content_type=f"application/{kind}")
     assert code < 500 or "incident" not in answer["message"], answer
 
 
@@ -221,7 +269,11 @@ def test_many_watches_get_every_event(server: DaemonProcess) -> None:
             assert server.request("POST", MAPS, config_map(name, {"crowd": "yes"}))[0] == 201
         take(lambda data: data.count(b'"type":"ADDED"') >= len(names))
         for data in heard:
-            found = [json.loads(line)["object"]["metadata"]["name"] for line in data.split(b"\n") if line.startswith(b'{"type"')]
+            found = [
+                json.loads(line)["object"]["metadata"]["name"]
+                for line in data.split(b"\n")
+                if line.startswith(b'{"type"')
+            ]
             assert found == names
         grown = (resident_memory(server.pid) - before) / 2**20
         assert grown < 300, f"{grown:.0f} MiB for {WATCHES} watches"
@@ -243,8 +295,12 @@ def test_slow_watch_is_ended(server: DaemonProcess) -> None:
     connection = server.connect()
     size, count = 500_000, 120
     for i in range(count):
-        code, answer = exchange(connection, "PUT" if i else "POST", f"{MAPS}/flood" if i else MAPS,
-                                config_map("flood", {"flood": "yes"}, a=f"{i:06}" + "x" * size))
+        code, answer = exchange(
+            connection,
+            "PUT" if i else "POST",
+            f"{MAPS}/flood" if i else MAPS,
+            config_map("flood", {"flood": "yes"}, a=f"{i:06}" + "x" * size),
+        )
         assert code in (200, 201), answer
     connection.close()
     # Written data stays in the cache's window once; the client that stalls adds little.
@@ -274,7 +330,9 @@ def _more_than(done: Sized, count: int) -> bool:
     return len(done) > count
 
 
-def _writer(server: DaemonProcess, number: int, done: list[tuple[str, int]], tried: list[str], stop: threading.Event) -> None:
+def _writer(
+    server: DaemonProcess, number: int, done: list[tuple[str, int]], tried: list[str], stop: threading.Event
+) -> None:
     connection = server.connect()
     i = 0
     try:
@@ -315,7 +373,10 @@ def test_kill_loses_no_acknowledged_write(tmp_path: Path) -> None:
         for each in writers:
             each.join(PATIENCE)
     with DaemonProcess(tmp_path, dialect=ORCH, port=port) as server:
-        found = {i["metadata"]["name"]: int(i["metadata"]["resourceVersion"]) for i in server.request("GET", MAPS)[1]["items"]}
+        found = {
+            i["metadata"]["name"]: int(i["metadata"]["resourceVersion"])
+            for i in server.request("GET", MAPS)[1]["items"]
+        }
         missing = [(name, revision) for name, revision in done if found.get(name) != revision]
         assert missing == []
         assert set(found) <= {*tried, f"{ORCH.short}-root-ca.crt"}
@@ -408,17 +469,20 @@ def test_store_of_the_other_dialect_is_refused(tmp_path: Path) -> None:
     assert ORCH.name in other.log and KUBERNETES.name in other.log
 
 
-@pytest.mark.parametrize(("flag", "message"), [
-    ("--no-such-flag=1", "no-such-flag"),
-    ("--bind-adress=127.0.0.1", "bind-address"),
-    ("--secure-port=many", "many"),
-    ("--authorization-mode=RBCA", "RBAC"),
-    ("--token-auth-file=/nowhere/tokens", "/nowhere/tokens"),
-    ("--client-ca-file=/nowhere/ca", "/nowhere/ca"),
-    ("--enable-admission-plugins=Nothing", "Nothing"),
-    ("--service-cluster-ip-range=nonsense", "nonsense"),
-    ("--flagfile=/nowhere/flags", "/nowhere/flags"),
-])
+@pytest.mark.parametrize(
+    ("flag", "message"),
+    [
+        ("--no-such-flag=1", "no-such-flag"),
+        ("--bind-adress=127.0.0.1", "bind-address"),
+        ("--secure-port=many", "many"),
+        ("--authorization-mode=RBCA", "RBAC"),
+        ("--token-auth-file=/nowhere/tokens", "/nowhere/tokens"),
+        ("--client-ca-file=/nowhere/ca", "/nowhere/ca"),
+        ("--enable-admission-plugins=Nothing", "Nothing"),
+        ("--service-cluster-ip-range=nonsense", "nonsense"),
+        ("--flagfile=/nowhere/flags", "/nowhere/flags"),
+    ],
+)
 def test_invalid_flags_are_refused(tmp_path: Path, flag: str, message: str) -> None:
     """An unknown flag or invalid value fails the start with a message that names it, and no traceback."""
     server = DaemonProcess(tmp_path, flag, dialect=ORCH)

@@ -25,7 +25,9 @@ def forked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft - 1, hard))
     try:
-        with DaemonProcess(tmp_path_factory.mktemp("forked"), "--controllers=-*", environment={"TZ": "Asia/Tokyo"}) as process:
+        with DaemonProcess(
+            tmp_path_factory.mktemp("forked"), "--controllers=-*", environment={"TZ": "Asia/Tokyo"}
+        ) as process:
             yield process
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
@@ -92,7 +94,9 @@ def test_server_ends_with_the_test_run(tmp_path: Path) -> None:
         f"server = DaemonProcess(Path({str(tmp_path)!r}), '--controllers=-*'); server.launch()\n"
         "print(server.pid, flush=True); sys.stdin.read()\n"
     )
-    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         pid = int(process.stdout.readline())
         assert is_running(pid)

@@ -112,7 +112,9 @@ CELLS: list[tuple[str, str, int, str, str]] = [
 
 
 @pytest.mark.parametrize(("version", "match", "limit", "expected", "at"), CELLS)
-def test_list_by_version_match_and_limit(past: Stage, version: str, match: str, limit: int, expected: str, at: str) -> None:
+def test_list_by_version_match_and_limit(
+    past: Stage, version: str, match: str, limit: int, expected: str, at: str
+) -> None:
     """Each combination of resourceVersion, resourceVersionMatch and limit, also for versions before a restart."""
     versions = {"old": str(past.old), "now": str(past.now), "far": str(FAR)}
     query = f"{LABEL}&resourceVersion={versions.get(version, version)}&resourceVersionMatch={match}&limit={limit}"
@@ -146,8 +148,7 @@ def test_future_version_is_504(stage: Stage) -> None:
 
 
 def test_pages_show_the_first_pages_version(past: Stage) -> None:
-    """Continue tokens page through the list as of the first page, with the remaining count, whatever was written since.
-    """
+    """Continue tokens page through the list as of the first page, with the remaining count, whatever was written since."""
     first = past.get(f"{MAPS}?limit=3&resourceVersion={past.old}&resourceVersionMatch=Exact")
     assert first["metadata"]["remainingItemCount"] == len(past.get(MAPS)["items"]) - 3
     names, page = [item["metadata"]["name"] for item in first["items"]], first
@@ -188,7 +189,9 @@ class Watch:
 def event_text(event: Any) -> str:
     """``MODIFIED a2``, or the code of an error."""
     obj = event["object"]
-    return str(event["type"]) + " " + (str(obj["code"]) if "code" in obj else obj["metadata"]["name"] + obj["data"]["v"])
+    return (
+        str(event["type"]) + " " + (str(obj["code"]) if "code" in obj else obj["metadata"]["name"] + obj["data"]["v"])
+    )
 
 
 SINCE = ["MODIFIED a2", "DELETED b1", "ADDED f1"]
@@ -236,7 +239,9 @@ def test_resumed_watch_misses_nothing_across_kills(tmp_path: Path) -> None:
                 number += 1
                 try:
                     connection = connection or server.connect()
-                    connection.request("POST", MAPS, json.dumps(Stage.body(f"n{number}", "1")), {"Content-Type": "application/json"})
+                    connection.request(
+                        "POST", MAPS, json.dumps(Stage.body(f"n{number}", "1")), {"Content-Type": "application/json"}
+                    )
                     answer = connection.getresponse()
                     body = json.loads(answer.read())
                     if answer.status == 201:

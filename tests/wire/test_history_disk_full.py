@@ -23,7 +23,9 @@ def disk(tmp_path: Path) -> Iterator[Path]:
     folder.mkdir()
     if os.geteuid() != 0:
         pytest.skip("only root can mount a small file system")
-    mounting = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(folder)], capture_output=True, text=True)
+    mounting = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(folder)], capture_output=True, text=True
+    )
     if mounting.returncode:
         pytest.skip(f"cannot mount a small file system here: {mounting.stderr.strip()}")
     yield folder

@@ -32,12 +32,20 @@ def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[DaemonPro
         with DaemonProcess(tmp_path, *SHORT) as process:
             yield process
         return
-    with running_etcd(tmp_path / "etcd") as etcd, DaemonProcess(tmp_path, *SHORT, f"--etcd-servers={etcd.url}") as process:
+    with (
+        running_etcd(tmp_path / "etcd") as etcd,
+        DaemonProcess(tmp_path, *SHORT, f"--etcd-servers={etcd.url}") as process,
+    ):
         yield process
 
 
 def config(name: str, value: str) -> dict[str, Any]:
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "labels": {"mine": "yes"}}, "data": {"v": value}}
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name, "labels": {"mine": "yes"}},
+        "data": {"v": value},
+    }
 
 
 def listed_values(answer: Any) -> str:

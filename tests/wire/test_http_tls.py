@@ -21,15 +21,7 @@ from twisted.logger import capturedLogs
 
 from orchd.dialect import ORCH
 from orchd.pki.bootstrap import Files, ensure, write_private
-from orchd.pki.certificates import (
-    SERVER,
-    Signed,
-    chain_pem,
-    issue_pair,
-    load_chain,
-    self_signed,
-    subject,
-)
+from orchd.pki.certificates import SERVER, Signed, chain_pem, issue_pair, load_chain, self_signed, subject
 from orchd.pki.keys import load_private, private_pem
 from orchd.server.http.channel import HttpChannel
 from orchd.server.http.factory import ApiServerFactory
@@ -436,7 +428,9 @@ def test_suites_that_the_library_lacks_are_named(files: Files) -> None:
         ("VersionTLS13", SSL.TLS1_2_VERSION, False),
     ],
 )
-@pytest.mark.parametrize("suites", [(), ("TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256")])
+@pytest.mark.parametrize(
+    "suites", [(), ("TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256")]
+)
 def test_minimum_version(files: Files, suites: tuple[str, ...], least: str, version: int, accepted: bool) -> None:
     """Clients of the minimum version and later ones are served, those of earlier versions are not."""
     serving = KeyPairFiles(certificate=str(files.serving_certificate), key=str(files.serving_key))

@@ -60,7 +60,9 @@ class Place:
         connection = http.client.HTTPSConnection("127.0.0.1", self.server.port, timeout=PATIENCE, context=context)
         try:
             shown = {name.replace("_", "-"): value for name, value in headers.items()}
-            connection.request("GET", path, headers={**shown, **({"Authorization": f"Bearer {token}"} if token else {})})
+            connection.request(
+                "GET", path, headers={**shown, **({"Authorization": f"Bearer {token}"} if token else {})}
+            )
             answer = connection.getresponse()
             text = answer.read().decode()
             return answer.status, json.loads(text) if text.startswith("{") else text
@@ -113,7 +115,9 @@ def test_oidc_token_authenticates(place: Place) -> None:
     group = [{"kind": "Group", "apiGroup": KUBERNETES("rbac.authorization.{abbr}.io"), "name": "eng"}]
     role = {"kind": "ClusterRole", "apiGroup": KUBERNETES("rbac.authorization.{abbr}.io"), "name": "cluster-admin"}
     rules = KUBERNETES("/apis/rbac.authorization.{abbr}.io/v1/clusterrolebindings")
-    assert place.server.request("POST", rules, {"metadata": {"name": "eng"}, "subjects": group, "roleRef": role})[0] == 201
+    assert (
+        place.server.request("POST", rules, {"metadata": {"name": "eng"}, "subjects": group, "roleRef": role})[0] == 201
+    )
     member = place.outside.token(sub="ann", groups=["eng"])
     place.until(lambda: place.ask(token=member)[0] == 200)
     forged = Outside(place.pki, place.outside.port).token(sub="ann", groups=["eng"])
@@ -131,6 +135,7 @@ def test_token_webhook_is_called_once(place: Place) -> None:
 
 def test_authorization_modes_are_asked_in_order(place: Place) -> None:
     """The ABAC file is evaluated before the webhook, which may allow, deny, or have no opinion."""
+
     def asked(user: str, verb: str = "get") -> dict[str, Any]:
         attributes = {"verb": verb, "resource": "configmaps", "namespace": "default"}
         code, review = place.server.request("POST", REVIEWS, {"spec": {"user": user, "resourceAttributes": attributes}})
@@ -158,7 +163,10 @@ def test_front_proxy_headers_are_trusted(place: Place) -> None:
     assert 'User "system:anonymous"' in message(place.ask(X_Remote_User="eve"))
     path = f"/api/v1/namespaces/{KUBERNETES.system_namespace}/configmaps/extension-apiserver-authentication"
     data = place.server.request("GET", path)[1]["data"]
-    assert data["requestheader-username-headers"] == '["X-Remote-User"]' and data["requestheader-allowed-names"] == '["proxy"]'
+    assert (
+        data["requestheader-username-headers"] == '["X-Remote-User"]'
+        and data["requestheader-allowed-names"] == '["proxy"]'
+    )
     assert data["requestheader-client-ca-file"] == place.proxies.ca.read_text()
 
 

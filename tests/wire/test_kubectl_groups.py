@@ -19,15 +19,21 @@ from tests.wire.wire_cli import Cli, config_map, deployment, pod
 DIALECT_NAMES = [KUBERNETES.name]
 
 
-@pytest.mark.parametrize(("arguments", "made"), [
-    ("role one --verb=get,list --resource=pods", "role.rbac.authorization.{abbr}.io/one"),
-    ("rolebinding one --role=one --user=alice", "rolebinding.rbac.authorization.{abbr}.io/one"),
-    ("clusterrole {ns} --verb=get --resource=nodes", "clusterrole.rbac.authorization.{abbr}.io/{ns}"),
-    ("clusterrolebinding {ns} --clusterrole=view --user=alice", "clusterrolebinding.rbac.authorization.{abbr}.io/{ns}"),
-    ("ingress one --rule=a.example/x=one:80", "ingress.networking.{abbr}.io/one"),
-    ("poddisruptionbudget one --selector=app=web --min-available=1", "poddisruptionbudget.policy/one"),
-    ("priorityclass {ns} --value=10", "priorityclass.scheduling.{abbr}.io/{ns}"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "made"),
+    [
+        ("role one --verb=get,list --resource=pods", "role.rbac.authorization.{abbr}.io/one"),
+        ("rolebinding one --role=one --user=alice", "rolebinding.rbac.authorization.{abbr}.io/one"),
+        ("clusterrole {ns} --verb=get --resource=nodes", "clusterrole.rbac.authorization.{abbr}.io/{ns}"),
+        (
+            "clusterrolebinding {ns} --clusterrole=view --user=alice",
+            "clusterrolebinding.rbac.authorization.{abbr}.io/{ns}",
+        ),
+        ("ingress one --rule=a.example/x=one:80", "ingress.networking.{abbr}.io/one"),
+        ("poddisruptionbudget one --selector=app=web --min-available=1", "poddisruptionbudget.policy/one"),
+        ("priorityclass {ns} --value=10", "priorityclass.scheduling.{abbr}.io/{ns}"),
+    ],
+)
 def test_create_generators(cli: Cli, arguments: str, made: str) -> None:
     """Generators of these groups create objects."""
     name = KUBERNETES(made).replace("{ns}", cli.namespace)
@@ -60,9 +66,12 @@ def test_auth_can_i(cli: Cli) -> None:
     assert "forbidden" in cli("get", "cm", "--as=alice", status=1)
     assert "forbidden" in cli("create", "role", "more", "--verb=*", "--resource=*", "--as=alice", status=1)
     cli("set", "subject", "rolebinding", "reader", "--user=bob")
-    rules = {"apiVersion": KUBERNETES("rbac.authorization.{abbr}.io/v1"), "kind": "Role",
-             "metadata": {"name": "other", "namespace": cli.namespace},
-             "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]}
+    rules = {
+        "apiVersion": KUBERNETES("rbac.authorization.{abbr}.io/v1"),
+        "kind": "Role",
+        "metadata": {"name": "other", "namespace": cli.namespace},
+        "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}],
+    }
     assert "reconciliation required create" in cli("auth", "reconcile", "-f", "-", send=rules)
     assert "reconciled" in cli("auth", "reconcile", "-f", "-", send=rules)
 
@@ -76,13 +85,21 @@ def test_auth_whoami(cli: Cli) -> None:
 def _request(name: str) -> dict[str, Any]:
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-    pem = x509.CertificateSigningRequestBuilder().subject_name(subject).sign(key, hashes.SHA256()).public_bytes(
-        serialization.Encoding.PEM
+    pem = (
+        x509.CertificateSigningRequestBuilder()
+        .subject_name(subject)
+        .sign(key, hashes.SHA256())
+        .public_bytes(serialization.Encoding.PEM)
     )
     return {
-        "apiVersion": KUBERNETES("certificates.{abbr}.io/v1"), "kind": "CertificateSigningRequest",
+        "apiVersion": KUBERNETES("certificates.{abbr}.io/v1"),
+        "kind": "CertificateSigningRequest",
         "metadata": {"name": name},
-        "spec": {"signerName": "example.com/signer", "usages": ["client auth"], "request": base64.b64encode(pem).decode()},
+        "spec": {
+            "signerName": "example.com/signer",
+            "usages": ["client auth"],
+            "request": base64.b64encode(pem).decode(),
+        },
     }
 
 
@@ -145,10 +162,17 @@ def test_events_are_listed_and_described(cli: Cli) -> None:
     cli.make(pod("one"))
     uid = cli.stored("Pod", "one")["metadata"]["uid"]
     event = {
-        "apiVersion": "v1", "kind": "Event", "metadata": {"name": "one.1", "namespace": cli.namespace},
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": "one.1", "namespace": cli.namespace},
         "involvedObject": {"apiVersion": "v1", "kind": "Pod", "name": "one", "namespace": cli.namespace, "uid": uid},
-        "reason": "Tested", "message": "by a test", "type": "Normal", "source": {"component": "test"},
-        "firstTimestamp": "2024-01-01T00:00:00Z", "lastTimestamp": "2024-01-01T00:00:00Z", "count": 1,
+        "reason": "Tested",
+        "message": "by a test",
+        "type": "Normal",
+        "source": {"component": "test"},
+        "firstTimestamp": "2024-01-01T00:00:00Z",
+        "lastTimestamp": "2024-01-01T00:00:00Z",
+        "count": 1,
     }
     cli.make(event)
     assert "Tested" in cli("get", "events") and "by a test" in cli("events", "--for=pod/one")
@@ -167,24 +191,37 @@ def _definition(group: str) -> dict[str, Any]:
         "type": "object",
         "properties": {
             "spec": {
-                "type": "object", "required": ["size"],
-                "properties": {"size": {"type": "integer", "minimum": 1, "description": "How large."},
-                               "color": {"type": "string", "default": "green"}},
+                "type": "object",
+                "required": ["size"],
+                "properties": {
+                    "size": {"type": "integer", "minimum": 1, "description": "How large."},
+                    "color": {"type": "string", "default": "green"},
+                },
             },
             "status": {"type": "object", "x-" + KUBERNETES.long + "-preserve-unknown-fields": True},
         },
     }
     return {
-        "apiVersion": KUBERNETES("apiextensions.{abbr}.io/v1"), "kind": "CustomResourceDefinition",
+        "apiVersion": KUBERNETES("apiextensions.{abbr}.io/v1"),
+        "kind": "CustomResourceDefinition",
         "metadata": {"name": f"widgets.{group}"},
         "spec": {
-            "group": group, "scope": "Namespaced",
+            "group": group,
+            "scope": "Namespaced",
             "names": {"plural": "widgets", "singular": "widget", "kind": "Widget", "shortNames": ["wd"]},
-            "versions": [{
-                "name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema},
-                "subresources": {"status": {}, "scale": {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size"}},
-                "additionalPrinterColumns": [{"name": "Size", "type": "integer", "jsonPath": ".spec.size"}],
-            }],
+            "versions": [
+                {
+                    "name": "v1",
+                    "served": True,
+                    "storage": True,
+                    "schema": {"openAPIV3Schema": schema},
+                    "subresources": {
+                        "status": {},
+                        "scale": {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size"},
+                    },
+                    "additionalPrinterColumns": [{"name": "Size", "type": "integer", "jsonPath": ".spec.size"}],
+                }
+            ],
         },
     }
 

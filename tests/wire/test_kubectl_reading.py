@@ -83,7 +83,9 @@ def test_get_output_forms(cli: Cli) -> None:
     assert as_json == yaml.safe_load(cli("get", "cm", "settings", "-o", "yaml"))
     assert as_json["data"] == {"a": "1"}
     assert "managedFields" not in as_json["metadata"]
-    owners = json.loads(cli("get", "cm", "settings", "-o", "json", "--show-managed-fields"))["metadata"]["managedFields"]
+    owners = json.loads(cli("get", "cm", "settings", "-o", "json", "--show-managed-fields"))["metadata"][
+        "managedFields"
+    ]
     assert owners[0]["operation"] == "Update"
     assert cli("get", "cm", "settings", "-o", "jsonpath={.data.a}") == "1"
     assert cli("get", "cm/settings", "-o", "name") == "configmap/settings\n"

@@ -18,21 +18,24 @@ from tests.wire.wire_cli import Cli, config_map, deployment, pod
 DIALECT_NAMES = ["kubernetes", "orch"]
 
 
-@pytest.mark.parametrize(("arguments", "made"), [
-    ("namespace {ns}-more", "namespace/{ns}-more"),
-    ("configmap one --from-literal=a=b", "configmap/one"),
-    ("secret generic one --from-literal=a=b", "secret/one"),
-    ("secret docker-registry two --docker-username=u --docker-password=p --docker-server=r", "secret/two"),
-    ("serviceaccount one", "serviceaccount/one"),
-    ("quota one --hard=pods=10,cpu=2", "resourcequota/one"),
-    ("service clusterip one --tcp=80:8080", "service/one"),
-    ("service nodeport two --tcp=80", "service/two"),
-    ("service loadbalancer three --tcp=80", "service/three"),
-    ("service externalname four --external-name=a.example", "service/four"),
-    ("deployment one --image=example/main:1 --replicas=0", "deployment.apps/one"),
-    ("job one --image=example/main:1 -- echo hello", "job.batch/one"),
-    ("cronjob one --image=example/main:1 --schedule=*/5 * * * *", "cronjob.batch/one"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "made"),
+    [
+        ("namespace {ns}-more", "namespace/{ns}-more"),
+        ("configmap one --from-literal=a=b", "configmap/one"),
+        ("secret generic one --from-literal=a=b", "secret/one"),
+        ("secret docker-registry two --docker-username=u --docker-password=p --docker-server=r", "secret/two"),
+        ("serviceaccount one", "serviceaccount/one"),
+        ("quota one --hard=pods=10,cpu=2", "resourcequota/one"),
+        ("service clusterip one --tcp=80:8080", "service/one"),
+        ("service nodeport two --tcp=80", "service/two"),
+        ("service loadbalancer three --tcp=80", "service/three"),
+        ("service externalname four --external-name=a.example", "service/four"),
+        ("deployment one --image=example/main:1 --replicas=0", "deployment.apps/one"),
+        ("job one --image=example/main:1 -- echo hello", "job.batch/one"),
+        ("cronjob one --image=example/main:1 --schedule=*/5 * * * *", "cronjob.batch/one"),
+    ],
+)
 def test_create_generators(cli: Cli, arguments: str, made: str) -> None:
     """Every generator creates an object that can be read, described and deleted."""
     words = arguments.format(ns=cli.namespace)
@@ -100,7 +103,11 @@ def test_apply_merges_keyed_lists(cli: Cli) -> None:
 def test_apply_prune(cli: Cli) -> None:
     """--prune deletes objects that were applied before and are not applied any more."""
     names = [f"--prune-allowlist={kind}" for kind in ("core/v1/ConfigMap", "core/v1/Secret")]
-    both = {"apiVersion": "v1", "kind": "List", "items": [config_map("one", {"set": "s"}), config_map("two", {"set": "s"})]}
+    both = {
+        "apiVersion": "v1",
+        "kind": "List",
+        "items": [config_map("one", {"set": "s"}), config_map("two", {"set": "s"})],
+    }
     cli("apply", "-f", "-", send=both)
     cli.make(config_map("three", {"set": "s"}))
     text = cli("apply", "-f", "-", "--prune", "-l", "set=s", *names, send=config_map("one", {"set": "s"}))
@@ -110,6 +117,7 @@ def test_apply_prune(cli: Cli) -> None:
 
 def test_server_side_apply(cli: Cli) -> None:
     """Each manager owns its fields: a conflict names field and manager, and may be forced."""
+
     def apply(obj: dict[str, Any], *more: str, status: int = 0) -> str:
         return cli("apply", "--server-side", "-f", "-", *more, send=obj, status=status)
 

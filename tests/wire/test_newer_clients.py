@@ -46,7 +46,12 @@ def test_aggregated_discovery(server: DaemonProcess) -> None:
     for path, name in (("/api", "pods"), ("/apis", "deployments")):
         code, headers, found = get(server, path, f"{ACCEPT},application/json")
         assert code == 200 and headers["Etag"] and headers["Content-Type"] == ACCEPT
-        listed = [each["resource"] for group in found["items"] for version in group["versions"] for each in version["resources"]]
+        listed = [
+            each["resource"]
+            for group in found["items"]
+            for version in group["versions"]
+            for each in version["resources"]
+        ]
         assert name in listed
 
 

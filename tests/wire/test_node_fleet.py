@@ -66,7 +66,9 @@ class Agent(threading.Thread):
         self._ask("PUT", f"{self._lease}/{self.node}", found, 409)
         node = self._ask("GET", f"/api/v1/nodes/{self.node}")
         if any(c["type"] == "Ready" and c["status"] != "True" for c in node["status"]["conditions"]):
-            node["status"]["conditions"] = [{"type": "Ready", "status": "True", "lastHeartbeatTime": stamp()[:19] + "Z"}]
+            node["status"]["conditions"] = [
+                {"type": "Ready", "status": "True", "lastHeartbeatTime": stamp()[:19] + "Z"}
+            ]
             self._ask("PUT", f"/api/v1/nodes/{self.node}/status", node, 409)
 
     def _report(self, pod: Any) -> None:
@@ -121,27 +123,39 @@ def pass_time(server: Cluster, agents: list[Agent]) -> None:
     leases."""
     server.advance(GRACE / 4)
     before = {agent: agent.rounds for agent in agents if not agent.lost.is_set()}
-    wait_until(lambda: all(agent.rounds > rounds + 1 for agent, rounds in before.items()), agents, "an agent stands still")
+    wait_until(
+        lambda: all(agent.rounds > rounds + 1 for agent, rounds in before.items()), agents, "an agent stands still"
+    )
 
 
 def start_workloads(server: Cluster) -> None:
     """Create 300 pods: ten deployments of 20, two daemon sets, eight jobs of 10."""
 
     def spec(name: str, **more: Any) -> dict[str, Any]:
-        within = {"automountServiceAccountToken": False, "containers": [{"name": "c", "image": "x"}], **more.pop("pod", {})}
+        within = {
+            "automountServiceAccountToken": False,
+            "containers": [{"name": "c", "image": "x"}],
+            **more.pop("pod", {}),
+        }
         template = {"metadata": {"labels": {"app": name}}, "spec": within}
         return {"selector": {"matchLabels": {"app": name}}, "template": template, **more}
 
     for number in range(10):
         name = f"web-{number}"
-        create(server, "/apis/apps/v1/namespaces/default/deployments", {"metadata": {"name": name}, "spec": spec(name, replicas=20)})
+        create(
+            server,
+            "/apis/apps/v1/namespaces/default/deployments",
+            {"metadata": {"name": name}, "spec": spec(name, replicas=20)},
+        )
     for number in range(2):
         name = f"daemon-{number}"
         create(server, "/apis/apps/v1/namespaces/default/daemonsets", {"metadata": {"name": name}, "spec": spec(name)})
     for number in range(8):
         wanted = spec(f"job-{number}", completions=10, parallelism=10, pod={"restartPolicy": "Never"})
         del wanted["selector"]
-        create(server, "/apis/batch/v1/namespaces/default/jobs", {"metadata": {"name": f"job-{number}"}, "spec": wanted})
+        create(
+            server, "/apis/batch/v1/namespaces/default/jobs", {"metadata": {"name": f"job-{number}"}, "spec": wanted}
+        )
 
 
 def all_available(server: Cluster, daemons: int) -> bool:

@@ -15,7 +15,12 @@ from tests.wire.node_support import ID, SECRET, NodeSide, join, prepare_cluster,
 @pytest.fixture(params=DIALECTS)
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[DaemonProcess]:
     """A server that accepts nodes with tokens."""
-    flags = ("--enable-bootstrap-token-auth", "--authorization-mode=Node,RBAC", "--controllers=*,bootstrapsigner", "--scheduler=false")
+    flags = (
+        "--enable-bootstrap-token-auth",
+        "--authorization-mode=Node,RBAC",
+        "--controllers=*,bootstrapsigner",
+        "--scheduler=false",
+    )
     with DaemonProcess(tmp_path, *flags, dialect=DIALECTS[request.param]) as process:
         yield process
 

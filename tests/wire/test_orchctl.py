@@ -77,7 +77,9 @@ def test_interrupted_watch_has_status_130(server: DaemonProcess) -> None:
 
 def test_scheduling_is_explained(server: DaemonProcess, tmp_path: Path) -> None:
     """The server's scheduler explains the placement of a pod that does not exist yet."""
-    (tmp_path / "p.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: nginx}]}\n")
+    (tmp_path / "p.yaml").write_text(
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: nginx}]}\n"
+    )
     out = orchctl("explain-scheduling", "-f", str(tmp_path / "p.yaml"), config=server.config_file).stdout
     assert out.startswith("Node:")
 
@@ -97,7 +99,9 @@ def examples() -> list[tuple[str, str]]:
         if language == "yaml":
             file = text
         elif language == "sh":
-            out += [(line.partition("  #")[0].strip(), file) for line in text.splitlines() if line.startswith("orchctl ")]
+            out += [
+                (line.partition("  #")[0].strip(), file) for line in text.splitlines() if line.startswith("orchctl ")
+            ]
     return out
 
 
@@ -123,5 +127,7 @@ def test_full_output_is_one_line_of_error(server: DaemonProcess) -> None:
     with open("/dev/full", "w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=environment)
     assert (done.returncode, done.stderr) == (1, "orchctl: output: No space left on device\n")
-    closed = subprocess.run(["/bin/sh", "-c", '"$@" >&-', "sh", *command], stderr=subprocess.PIPE, text=True, env=environment)
+    closed = subprocess.run(
+        ["/bin/sh", "-c", '"$@" >&-', "sh", *command], stderr=subprocess.PIPE, text=True, env=environment
+    )
     assert (closed.returncode, "Traceback" in closed.stderr) == (1, False)

@@ -95,7 +95,9 @@ def test_port_in_use_is_explained(server: DaemonProcess, port: int) -> None:
     """The message suggests another port."""
     error = orchctl("proxy", f"--port={port}", config=server.config_file, status=1).stderr
     assert "choose another --port" in error and error.count("\n") == 1
-    assert "not a regular expression" in orchctl("proxy", "--accept-hosts=(", config=server.config_file, status=1).stderr
+    assert (
+        "not a regular expression" in orchctl("proxy", "--accept-hosts=(", config=server.config_file, status=1).stderr
+    )
 
 
 def test_cluster_info_and_raw_paths(server: DaemonProcess) -> None:
@@ -126,10 +128,15 @@ def test_manifests_are_read_from_urls(server: DaemonProcess) -> None:
     with HTTPServer(("127.0.0.1", 0), _Files) as files:
         threading.Thread(target=files.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{files.server_port}"
-        assert orchctl("apply", "-f", f"{url}/m.yaml", config=server.config_file).stdout == "configmap/of-a-url created\n"
+        assert (
+            orchctl("apply", "-f", f"{url}/m.yaml", config=server.config_file).stdout == "configmap/of-a-url created\n"
+        )
         error = orchctl("delete", "-f", f"{url}/absent", config=server.config_file, status=1).stderr
         assert f"{url}/absent: " in error and "check the URL" in error and error.count("\n") == 1
-        assert orchctl("delete", "-f", f"{url}/m.yaml", config=server.config_file).stdout == 'configmap "of-a-url" deleted\n'
+        assert (
+            orchctl("delete", "-f", f"{url}/m.yaml", config=server.config_file).stdout
+            == 'configmap "of-a-url" deleted\n'
+        )
         files.shutdown()
 
 

@@ -25,7 +25,9 @@ V4, V5 = "v4.channel.{abbr}.io", "v5.channel.{abbr}.io"
 
 
 @pytest.fixture(scope="module", params=[("kubernetes", V4), ("orch", V5)], ids=["kubernetes-v4", "orch-v5"])
-def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cluster, NodeAgent]]:
+def cluster(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Cluster, NodeAgent]]:
     """A server with a node whose kubelet is a double, pods on it, and a pod on a simulated node."""
     name, protocol = request.param
     dialect = DIALECTS[name]
@@ -35,11 +37,16 @@ def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         ports = {dialect("{short}letEndpoint"): {"Port": agent.port}}
         status = {"addresses": [{"type": "InternalIP", "address": "127.0.0.1"}], "daemonEndpoints": ports}
         assert made.request("POST", "/api/v1/nodes", {"metadata": {"name": "real"}, "status": status})[0] == 201
-        containers = [{"name": "main", "image": "a", "ports": [{"name": "web", "containerPort": 1}]}, {"name": "other", "image": "a"}]
+        containers = [
+            {"name": "main", "image": "a", "ports": [{"name": "web", "containerPort": 1}]},
+            {"name": "other", "image": "a"},
+        ]
         for pod, more in (("p", {"nodeName": "real"}), ("simulated", {})):
             body = {"metadata": {"name": pod, "labels": {"app": pod}}, "spec": {"containers": containers, **more}}
             assert made.request("POST", "/api/v1/namespaces/default/pods", body)[0] == 201
-        made.wait_for_object("/api/v1/namespaces/default/pods/simulated", lambda found: found["spec"].get("nodeName"), timeout=PATIENCE)
+        made.wait_for_object(
+            "/api/v1/namespaces/default/pods/simulated", lambda found: found["spec"].get("nodeName"), timeout=PATIENCE
+        )
         yield made, agent
 
 
@@ -69,7 +76,11 @@ def test_exec_error_is_one_line(run: Any) -> None:
 
 def test_simulated_pods_refuse_exec_and_logs(run: Any) -> None:
     """Each command prints the server's rejection in one line."""
-    for words in (("exec", "simulated", "-c", "main", "--", "ls"), ("attach", "simulated", "-c", "main"), ("cp", "-c", "main", "simulated:/a", "a")):
+    for words in (
+        ("exec", "simulated", "-c", "main", "--", "ls"),
+        ("attach", "simulated", "-c", "main"),
+        ("cp", "-c", "main", "simulated:/a", "a"),
+    ):
         done = run(*words, status=1)
         assert "is simulated: nothing runs in pod simulated" in done.stderr and done.stderr.count("\n") == 1
 
@@ -157,7 +168,10 @@ def test_port_forward(cluster: tuple[Cluster, NodeAgent]) -> None:
     """Several connections share a local port; a target that the node cannot reach is reported, and others continue."""
     listening, port = _echo()
     made = cluster[0]
-    service = {"metadata": {"name": "s"}, "spec": {"selector": {"app": "p"}, "ports": [{"name": "web", "port": 80, "targetPort": port}]}}
+    service = {
+        "metadata": {"name": "s"},
+        "spec": {"selector": {"app": "p"}, "ports": [{"name": "web", "port": 80, "targetPort": port}]},
+    }
     made.request("POST", "/api/v1/namespaces/default/services", service)
     running = subprocess.Popen(
         [sys.executable, "-m", "orchd.ctl.main", f"--config={made.config_file}", "port-forward", "--address=127.0.0.1", "svc/s", ":web"],

@@ -117,7 +117,13 @@ def run(folder: Path, *arguments: str, autoload: bool = False) -> subprocess.Com
     if not autoload:
         environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     return subprocess.run(
-        [sys.executable, "-m", *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
+        [sys.executable, "-m", *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
     )
 
 
@@ -152,7 +158,9 @@ def test_options_and_ini_file(tmp_path: Path) -> None:
     (tmp_path / "pytest.ini").write_text("\n".join(lines))
     for kept in (False, True):
         (tmp_path / "test_program.py").write_text(f"KEPT = {kept}\n{OPTIONS}")
-        assert "1 passed" in run_tests(tmp_path, *PYTEST, *ALONE, "--orchd-feature-gates=OpenAPIV3=true", "--orchd-folder=store")
+        assert "1 passed" in run_tests(
+            tmp_path, *PYTEST, *ALONE, "--orchd-feature-gates=OpenAPIV3=true", "--orchd-folder=store"
+        )
 
 
 @pytest.mark.parametrize(

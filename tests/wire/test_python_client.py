@@ -103,7 +103,10 @@ def test_workloads_and_scale(api: Any, namespace: str) -> None:
     template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "example/main:1"}]}}
     job = batch.create_namespaced_job(namespace, {"metadata": {"name": "once"}, "spec": {"template": template}})
     assert job.spec.backoff_limit == 6 and job.spec.selector.match_labels
-    cron = {"metadata": {"name": "often"}, "spec": {"schedule": "*/5 * * * *", "jobTemplate": {"spec": {"template": template}}}}
+    cron = {
+        "metadata": {"name": "often"},
+        "spec": {"schedule": "*/5 * * * *", "jobTemplate": {"spec": {"template": template}}},
+    }
     assert batch.create_namespaced_cron_job(namespace, cron).spec.concurrency_policy == "Allow"
     batch.delete_namespaced_job("once", namespace, propagation_policy="Background")
     apps.delete_namespaced_deployment("web", namespace, propagation_policy="Foreground")
@@ -115,12 +118,18 @@ def test_roles_and_reviews(api: Any, namespace: str) -> None:
     rbac = client.RbacAuthorizationV1Api(api)
     rule = client.V1PolicyRule(api_groups=[""], resources=["pods"], verbs=["get"])
     rbac.create_namespaced_role(namespace, client.V1Role(metadata=client.V1ObjectMeta(name="one"), rules=[rule]))
-    rbac.create_namespaced_role_binding(namespace, {
-        "metadata": {"name": "one"}, "subjects": [{"kind": "User", "name": "alice", "apiGroup": WORD("rbac.authorization.{abbr}.io")}],
-        "roleRef": {"kind": "Role", "name": "one", "apiGroup": WORD("rbac.authorization.{abbr}.io")},
-    })
+    rbac.create_namespaced_role_binding(
+        namespace,
+        {
+            "metadata": {"name": "one"},
+            "subjects": [{"kind": "User", "name": "alice", "apiGroup": WORD("rbac.authorization.{abbr}.io")}],
+            "roleRef": {"kind": "Role", "name": "one", "apiGroup": WORD("rbac.authorization.{abbr}.io")},
+        },
+    )
     assert "cluster-admin" in [r.metadata.name for r in rbac.list_cluster_role().items]
-    review = {"spec": {"user": "alice", "resourceAttributes": {"namespace": namespace, "verb": "get", "resource": "pods"}}}
+    review = {
+        "spec": {"user": "alice", "resourceAttributes": {"namespace": namespace, "verb": "get", "resource": "pods"}}
+    }
     assert client.AuthorizationV1Api(api).create_subject_access_review(review).status.allowed is True
 
 
@@ -145,7 +154,11 @@ def test_errors_carry_the_status(core: Any, namespace: str) -> None:
     cases: list[tuple[int, str, Callable[[], Any]]] = [
         (404, "Not Found", lambda: core.read_namespaced_pod("nobody", namespace)),
         (409, "Conflict", lambda: core.create_namespace({"metadata": {"name": namespace}})),
-        (422, "Unprocessable Entity", lambda: core.create_namespaced_config_map(namespace, {"metadata": {"name": "A_b"}})),
+        (
+            422,
+            "Unprocessable Entity",
+            lambda: core.create_namespaced_config_map(namespace, {"metadata": {"name": "A_b"}}),
+        ),
         (400, "Bad Request", lambda: core.list_namespaced_pod(namespace, field_selector="spec.bogus=1")),
     ]
     for status, reason, call in cases:
@@ -183,7 +196,12 @@ def test_patch_types(api: Any, core: Any, namespace: str) -> None:
     def patch(kind: str, body: Any, **more: Any) -> Any:
         return core.patch_namespaced_config_map("patched", namespace, body, _content_type=kind, **more)
 
-    assert core.patch_namespaced_config_map("patched", namespace, [{"op": "add", "path": "/data/b", "value": "2"}]).data["b"] == "2"
+    assert (
+        core.patch_namespaced_config_map("patched", namespace, [{"op": "add", "path": "/data/b", "value": "2"}]).data[
+            "b"
+        ]
+        == "2"
+    )
     assert patch("application/merge-patch+json", {"data": {"b": None}}).data == {"a": "1"}
     assert patch("application/strategic-merge-patch+json", {"data": {"c": "3"}}).data == {"a": "1", "c": "3"}
     applied = patch("application/apply-patch+yaml", config_map("patched", d="4"), field_manager="test", force=True)
@@ -213,7 +231,11 @@ def test_watch_events_in_order(core: Any, server: DaemonProcess) -> None:
 
     whole = [("ADDED", "one"), ("MODIFIED", "one"), ("MODIFIED", "one"), ("DELETED", "one")]
     assert events(resource_version=start) == whole
-    assert events(resource_version=start, label_selector="x=y") == [("ADDED", "one"), ("MODIFIED", "one"), ("DELETED", "one")]
+    assert events(resource_version=start, label_selector="x=y") == [
+        ("ADDED", "one"),
+        ("MODIFIED", "one"),
+        ("DELETED", "one"),
+    ]
     assert events() == [("ADDED", "before")]
     assert events(resource_version=start, field_selector="metadata.name=before") == []
 
@@ -226,7 +248,9 @@ def test_open_watch_gets_new_events(core: Any, server: DaemonProcess) -> None:
     watching = watch.Watch()
 
     def follow() -> None:
-        for event in watching.stream(core.list_namespaced_config_map, namespace, label_selector="n", timeout_seconds=int(PATIENCE)):
+        for event in watching.stream(
+            core.list_namespaced_config_map, namespace, label_selector="n", timeout_seconds=int(PATIENCE)
+        ):
             seen.append(event["object"].metadata.name)
             if len(seen) == 20:
                 watching.stop()
@@ -272,14 +296,25 @@ def test_custom_objects_api(api: Any, core: Any, namespace: str) -> None:
     """A definition is established, and its objects are dicts."""
     definitions, custom = client.ApiextensionsV1Api(api), client.CustomObjectsApi(api)
     schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}}}
-    definitions.create_custom_resource_definition({
-        "metadata": {"name": "gadgets.example.org"},
-        "spec": {
-            "group": "example.org", "scope": "Namespaced", "names": {"plural": "gadgets", "kind": "Gadget"},
-            "versions": [{"name": "v1", "served": True, "storage": True, "subresources": {"status": {}},
-                          "schema": {"openAPIV3Schema": schema}}],
-        },
-    })
+    definitions.create_custom_resource_definition(
+        {
+            "metadata": {"name": "gadgets.example.org"},
+            "spec": {
+                "group": "example.org",
+                "scope": "Namespaced",
+                "names": {"plural": "gadgets", "kind": "Gadget"},
+                "versions": [
+                    {
+                        "name": "v1",
+                        "served": True,
+                        "storage": True,
+                        "subresources": {"status": {}},
+                        "schema": {"openAPIV3Schema": schema},
+                    }
+                ],
+            },
+        }
+    )
 
     def established() -> bool:
         conditions = definitions.read_custom_resource_definition("gadgets.example.org").status.conditions or []
@@ -305,7 +340,9 @@ def test_custom_objects_api(api: Any, core: Any, namespace: str) -> None:
 def test_create_from_yaml(api: Any, namespace: str, tmp_path: Any) -> None:
     """The client's helper creates objects from a file."""
     path = tmp_path / "two.json"
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [config_map("y1"), deployment("y2", replicas=0)]}))
+    path.write_text(
+        json.dumps({"apiVersion": "v1", "kind": "List", "items": [config_map("y1"), deployment("y2", replicas=0)]})
+    )
     made = stock.utils.create_from_yaml(api, str(path), namespace=namespace)
     assert [o.metadata.name for group in made for o in (group if isinstance(group, list) else [group])] == ["y1", "y2"]
 
@@ -313,7 +350,11 @@ def test_create_from_yaml(api: Any, namespace: str, tmp_path: Any) -> None:
 def test_leases_are_taken_and_renewed(api: Any, namespace: str) -> None:
     """Leases are created, renewed and read."""
     coordination = client.CoordinationV1Api(api)
-    spec = client.V1LeaseSpec(holder_identity="a", lease_duration_seconds=15, renew_time=datetime(2024, 1, 1, microsecond=1, tzinfo=UTC))
-    made = coordination.create_namespaced_lease(namespace, client.V1Lease(metadata=client.V1ObjectMeta(name="one"), spec=spec))
+    spec = client.V1LeaseSpec(
+        holder_identity="a", lease_duration_seconds=15, renew_time=datetime(2024, 1, 1, microsecond=1, tzinfo=UTC)
+    )
+    made = coordination.create_namespaced_lease(
+        namespace, client.V1Lease(metadata=client.V1ObjectMeta(name="one"), spec=spec)
+    )
     made.spec.holder_identity = "b"
     assert coordination.replace_namespaced_lease("one", namespace, made).spec.holder_identity == "b"

@@ -96,7 +96,9 @@ async def test_service_certificate_is_verified(place: Place, members: dict[str, 
     if believed:
         assert await place.reviews().ask(REVIEW)
     else:
-        with pytest.raises(WebhookError, match=r'^Post "https://.*/authn\?timeout=30s": tls: failed to verify certificate'):
+        with pytest.raises(
+            WebhookError, match=r'^Post "https://.*/authn\?timeout=30s": tls: failed to verify certificate'
+        ):
             await place.reviews().ask(REVIEW)
         assert not place.outside.calls
 

@@ -74,4 +74,6 @@ def test_killed_scheduler_binds_each_pod_once(tmp_path: Path) -> None:
         code, events = server.request("GET", "/api/v1/namespaces/default/events?fieldSelector=reason=Scheduled")
         assert code == 200
         told = Counter(each["involvedObject"]["uid"] for each in events["items"])
-        assert max(told.values()) == 1 and all(each.get("series") is None for each in events["items"]), "bound once each"
+        assert max(told.values()) == 1 and all(each.get("series") is None for each in events["items"]), (
+            "bound once each"
+        )

@@ -23,7 +23,11 @@ PODS = "/api/v1/namespaces/default/pods"
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
     """A server without a scheduler, with a node."""
-    flags = ("--controllers=-*", "--scheduler=false", "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition")
+    flags = (
+        "--controllers=-*",
+        "--scheduler=false",
+        "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
+    )
     with DaemonProcess(tmp_path_factory.mktemp("server"), *flags, dialect=ORCH) as process:
         room = {"cpu": "4", "memory": "8Gi", "pods": "100"}
         node = {"metadata": {"name": "n"}, "status": {"allocatable": room, "capacity": room}}
@@ -46,7 +50,9 @@ def configuration(server: DaemonProcess, folder: Path, **members: Any) -> str:
 
 
 def pod(server: DaemonProcess, name: str) -> None:
-    code, answer = server.request("POST", PODS, {"metadata": {"name": name}, "spec": {"containers": [{"name": "c", "image": "i"}]}})
+    code, answer = server.request(
+        "POST", PODS, {"metadata": {"name": name}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    )
     assert code == 201, answer
 
 
@@ -100,7 +106,12 @@ def answering(extender: HTTPServer) -> Iterator[None]:
 
 
 def _extender(extender: HTTPServer, **more: Any) -> dict[str, Any]:
-    return {"urlPrefix": f"http://127.0.0.1:{extender.server_port}", "filterVerb": "filter", "nodeCacheCapable": True, **more}
+    return {
+        "urlPrefix": f"http://127.0.0.1:{extender.server_port}",
+        "filterVerb": "filter",
+        "nodeCacheCapable": True,
+        **more,
+    }
 
 
 #: Error -> (members of the configuration, expected log text).
@@ -144,7 +155,10 @@ def test_unreachable_extender_delays_pods(server: DaemonProcess, tmp_path: Path)
             assert "nodeName" not in found(server, "patient")["spec"]
             with answering(extender):
                 labels = json.dumps({"metadata": {"labels": {"changed": "yes"}}}).encode()
-                assert server.request("PATCH", "/api/v1/nodes/n", labels, content_type="application/merge-patch+json")[0] == 200
+                assert (
+                    server.request("PATCH", "/api/v1/nodes/n", labels, content_type="application/merge-patch+json")[0]
+                    == 200
+                )
                 until(lambda: found(server, "patient")["spec"].get("nodeName") == "n")
 
 

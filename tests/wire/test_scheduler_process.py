@@ -1,5 +1,4 @@
-"""The scheduler in processes of its own, against a real server: its work, configuration, endpoint and leader election.
-"""
+"""The scheduler in processes of its own, against a real server: its work, configuration, endpoint and leader election."""
 
 from __future__ import annotations
 
@@ -20,7 +19,11 @@ EXPLAIN = "/debug/scheduler/explain?namespace=default&pod="
 @pytest.fixture(scope="module", params=DIALECTS)
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
     """A server without a scheduler, with a node."""
-    flags = ("--controllers=-*", "--scheduler=false", "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition")
+    flags = (
+        "--controllers=-*",
+        "--scheduler=false",
+        "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
+    )
     folder = tmp_path_factory.mktemp("server")
     with DaemonProcess(folder, *flags, dialect=DIALECTS[request.param]) as process:
         room = {"cpu": "4", "memory": "8Gi", "pods": "100"}

@@ -220,7 +220,9 @@ def test_advance_expires_events() -> None:
     """Events expire after an hour."""
     events = "/api/v1/namespaces/default/events"
     event = {
-        "metadata": {"name": "a", "namespace": "default"}, "involvedObject": {"namespace": "default"}, "reason": "Test"
+        "metadata": {"name": "a", "namespace": "default"},
+        "involvedObject": {"namespace": "default"},
+        "reason": "Test",
     }
     with Cluster(controllers=False) as cluster:
         assert cluster.request("POST", events, event)[0] == 201
@@ -388,7 +390,9 @@ def test_next_run_removes_what_a_killed_one_left(tmp_path: Path) -> None:
         for pid in (int(killed.stdout.readline()), killed.pid):
             os.kill(pid, signal.SIGKILL)
     assert folder.is_relative_to(tmp_path) and folder.exists()
-    with subprocess.Popen(begin, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as following:
+    with subprocess.Popen(
+        begin, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as following:
         assert following.stdin is not None
         until(lambda: not folder.exists())
         following.stdin.close()

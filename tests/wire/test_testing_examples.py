@@ -53,5 +53,7 @@ def test_documented_program_runs(tmp_path: Path) -> None:
     block = re.search(r"\n\n((?:    .*\n|\n)*?    from orchd\.testing import Cluster\n(?:    .*\n|\n)*)", page)
     assert block is not None
     program = "\n".join(line.removeprefix("    ") for line in block.group(1).splitlines())
-    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE
+    )
     assert done.returncode == 0, done.stderr

@@ -41,7 +41,9 @@ def configuration(folder: Path, port: int, rate: int = 1_000_000) -> Path:
 
 
 def server_with(folder: Path, path: Path) -> DaemonProcess:
-    return DaemonProcess(folder / "server", "--controllers=-*", "--scheduler=false", f"--tracing-config-file={path}", dialect=KUBERNETES)
+    return DaemonProcess(
+        folder / "server", "--controllers=-*", "--scheduler=false", f"--tracing-config-file={path}", dialect=KUBERNETES
+    )
 
 
 def metrics(server: DaemonProcess) -> str:

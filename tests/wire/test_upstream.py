@@ -93,7 +93,9 @@ async def test_refused_connection_is_reported() -> None:
     port, number, _ = await listening(b"")
     await port.stopListening()
     with pytest.raises(UnreachableError):
-        await Upstream(reactor, NodePolicy(), addresses=any_address).fetch("GET", Location("http", "127.0.0.1", number), "/", ())
+        await Upstream(reactor, NodePolicy(), addresses=any_address).fetch(
+            "GET", Location("http", "127.0.0.1", number), "/", ()
+        )
 
 
 @pytest.mark.parametrize("target", ["/@192.0.2.1/", "//192.0.2.1/x", "//[", "/a#b", "/;p", "/%00?q=//[", "/?"])
@@ -110,11 +112,26 @@ async def test_targets_do_not_lead_elsewhere(target: str) -> None:
     await port.stopListening()
 
 
-WRONG_HOSTS = ["", "a b", "a@b", "a/b", "h\u00f6st", "a\r\nX: y", "127.0.0.1:80", "[::1]", "a" * 64, "a." * 127 + "a", "a..b", "127.0.0.1@b"]
+WRONG_HOSTS = [
+    "",
+    "a b",
+    "a@b",
+    "a/b",
+    "h\u00f6st",
+    "a\r\nX: y",
+    "127.0.0.1:80",
+    "[::1]",
+    "a" * 64,
+    "a." * 127 + "a",
+    "a..b",
+    "127.0.0.1@b",
+]
 
 
 @pytest.mark.parametrize("addresses", [any_address, global_unicast])
-@pytest.mark.parametrize(("host", "port"), [*((host, 80) for host in WRONG_HOSTS), ("127.0.0.1", 65536), ("127.0.0.1", -1)])
+@pytest.mark.parametrize(
+    ("host", "port"), [*((host, 80) for host in WRONG_HOSTS), ("127.0.0.1", 65536), ("127.0.0.1", -1)]
+)
 @pytest_twisted.ensureDeferred
 async def test_impossible_locations_are_unreachable(host: str, port: int, addresses: Any) -> None:
     """Hosts of objects that are neither names nor addresses, and ports out of range, are reported as unreachable."""
@@ -225,8 +242,7 @@ class Meeting:
 
 @pytest_twisted.ensureDeferred
 async def test_upgraded_connections_are_joined() -> None:
-    """The response to the upgrade and all later bytes pass in both directions; when one side closes, both are closed.
-    """
+    """The response to the upgrade and all later bytes pass in both directions; when one side closes, both are closed."""
     meeting = await Meeting().begin(AGREED + b"early")
     assert (await meeting.ask()).code == 101
     await meeting.client.until(b"early")

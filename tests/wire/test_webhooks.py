@@ -155,7 +155,9 @@ async def test_invalid_responses_are_errors(place: Place, path: str, text: str) 
 @pytest_twisted.ensureDeferred
 async def test_response_may_be_yaml(place: Place) -> None:
     """A response that is not JSON is parsed as YAML; a plain string is no object."""
-    assert (await place.fails("/text")).startswith("couldn't get version/kind; json parse error: json: cannot unmarshal string")
+    assert (await place.fails("/text")).startswith(
+        "couldn't get version/kind; json parse error: json: cannot unmarshal string"
+    )
 
 
 @pytest_twisted.ensureDeferred
@@ -170,7 +172,9 @@ async def test_webhook_timeout(place: Place) -> None:
 @pytest_twisted.ensureDeferred
 async def test_response_head_is_bounded(place: Place, path: str) -> None:
     """A response head above the limit ends the call, whatever its timeout."""
-    assert (await place.fails(path, seconds=3600)).endswith("net/http: server response headers exceeded 262144 bytes; aborted")
+    assert (await place.fails(path, seconds=3600)).endswith(
+        "net/http: server response headers exceeded 262144 bytes; aborted"
+    )
 
 
 @pytest_twisted.ensureDeferred
@@ -202,7 +206,10 @@ async def test_credentials_by_host_and_port(place: Place) -> None:
     assert [user.token if user else "" for user in found] == ["d", "t"]
 
 
-@pytest.mark.parametrize("url", ["https://h:99999999/", "https://[::1", "", "nonsense", "https://", "ftp://h/", "https://\u00e9/", "https://h:x/"])
+@pytest.mark.parametrize(
+    "url",
+    ["https://h:99999999/", "https://[::1", "", "nonsense", "https://", "ftp://h/", "https://\u00e9/", "https://h:x/"],
+)
 @pytest_twisted.ensureDeferred
 async def test_invalid_url_is_an_error(place: Place, url: str) -> None:
     """An invalid URL is an error with a message."""

@@ -90,7 +90,6 @@ class Cli:
         """Its output as lines of words: columns without their widths."""
         return [line.split() for line in self(*arguments, status=status).splitlines() if line]
 
-
     def make(self, obj: Mapping[str, Any]) -> Any:
         """Create what a test begins with, without the client; the stored object."""
         code, answer = self.server.request("POST", self._path(obj["kind"]), obj)

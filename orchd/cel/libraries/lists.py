@@ -308,7 +308,10 @@ AGGREGATES = Library(
             ),
         ),
         function("indexOf", member("list_a_index_of_int", [LIST_A, A], INT, _index_of, cost=SEARCH, metered=True)),
-        function("lastIndexOf", member("list_a_last_index_of_int", [LIST_A, A], INT, _last_index_of, cost=SEARCH, metered=True)),
+        function(
+            "lastIndexOf",
+            member("list_a_last_index_of_int", [LIST_A, A], INT, _last_index_of, cost=SEARCH, metered=True),
+        ),
     ),
 )
 
@@ -319,8 +322,13 @@ LIBRARY = Library(
         function("slice", member("list_slice", [LIST_A, INT, INT], LIST_A, _slice, cost=_SLICE)),
         function(
             "flatten",
-            replace(member("list_flatten", [list_of(LIST_A)], LIST_A, _flatten, cost=_FLATTEN, metered=True), guarded=False),
-            replace(member("list_flatten_int", [list_of(DYN), INT], list_of(DYN), _flatten, cost=_FLATTEN, metered=True), guarded=False),
+            replace(
+                member("list_flatten", [list_of(LIST_A)], LIST_A, _flatten, cost=_FLATTEN, metered=True), guarded=False
+            ),
+            replace(
+                member("list_flatten_int", [list_of(DYN), INT], list_of(DYN), _flatten, cost=_FLATTEN, metered=True),
+                guarded=False,
+            ),
         ),
         function(
             "sort",

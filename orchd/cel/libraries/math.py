@@ -143,8 +143,7 @@ def _square_root(value: Value) -> float:
 
 def _of_each(name: str, *rows: tuple[Type, Type, Implementation]) -> Function:
     return function(
-        f"math.{name}",
-        *(overload(f"math_{name}_{type_.name}", [type_], result, call) for type_, result, call in rows),
+        f"math.{name}", *(overload(f"math_{name}_{type_.name}", [type_], result, call) for type_, result, call in rows)
     )
 
 

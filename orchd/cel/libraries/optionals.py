@@ -80,10 +80,7 @@ LIBRARY = Library(
             overload("optional_map_index_value", [optional_of(MAP_KV), K], OPTIONAL_V),
         ),
     ),
-    macros={
-        ("optMap", 2, True): _map("optMap", flat=False),
-        ("optFlatMap", 2, True): _map("optFlatMap", flat=True),
-    },
+    macros={("optMap", 2, True): _map("optMap", flat=False), ("optFlatMap", 2, True): _map("optFlatMap", flat=True)},
     types=(opaque("optional_type"),),
 )
 

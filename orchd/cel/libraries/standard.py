@@ -331,10 +331,7 @@ _OPERATORS = (
         call=operators.multiply,
     ),
     function(
-        "-_",
-        overload("negate_double", [DOUBLE], DOUBLE),
-        overload("negate_int64", [INT], INT),
-        call=operators.negate,
+        "-_", overload("negate_double", [DOUBLE], DOUBLE), overload("negate_int64", [INT], INT), call=operators.negate
     ),
     function(
         "_-_",

@@ -228,7 +228,14 @@ _BASIC = (
     function(
         "replace",
         member("string_replace_string_string", [STRING, STRING, STRING], STRING, _replace, cost=_REPLACE, metered=True),
-        member("string_replace_string_string_int", [STRING, STRING, STRING, INT], STRING, _replace, cost=_REPLACE, metered=True),
+        member(
+            "string_replace_string_string_int",
+            [STRING, STRING, STRING, INT],
+            STRING,
+            _replace,
+            cost=_REPLACE,
+            metered=True,
+        ),
     ),
     function(
         "split",

@@ -105,7 +105,9 @@ def _source(given: Json) -> ClaimSource:
 def _anonymous(given: Json | None) -> AnonymousRequests | None:
     if given is None:
         return None
-    return AnonymousRequests(enabled=given["enabled"], paths=tuple(each["path"] for each in given.get("conditions") or ()))
+    return AnonymousRequests(
+        enabled=given["enabled"], paths=tuple(each["path"] for each in given.get("conditions") or ())
+    )
 
 
 def _check_issuers(
@@ -211,7 +213,9 @@ def _check_claim_rules(rules: Sequence[Json], at: Path, report: Report) -> None:
             claims.add(claim)
         elif expression:
             if rule.get("requiredValue"):
-                report.invalid(here / "requiredValue", rule["requiredValue"], "may not be specified when expression is set")
+                report.invalid(
+                    here / "requiredValue", rule["requiredValue"], "may not be specified when expression is set"
+                )
             if expression in expressions:
                 report.duplicate(here / "expression", expression)
             else:

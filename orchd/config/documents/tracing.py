@@ -34,7 +34,11 @@ def parse_tracing(data: bytes, dialect: Dialect) -> TracingConfiguration:
     report = Report(ObjectSettings(dialect=dialect))
     rate, endpoint = document.get("samplingRatePerMillion"), document.get("endpoint")
     if rate is not None and not 0 <= rate <= _MOST_RATE:
-        why = "sampling rate must be positive" if rate < 0 else "sampling rate per million must be less than or equal to one million"
+        why = (
+            "sampling rate must be positive"
+            if rate < 0
+            else "sampling rate per million must be less than or equal to one million"
+        )
         report.invalid(root("samplingRatePerMillion"), rate, why)
     if endpoint is not None:
         _check_endpoint(endpoint, report)
@@ -51,6 +55,8 @@ def _check_endpoint(endpoint: str, report: Report) -> None:
         report.invalid(at, endpoint, str(error))
         return
     if parts.scheme not in _SCHEMES:
-        report.invalid(at, endpoint, f"unsupported scheme: {parts.scheme}. Options are none, dns, unix, or unix-abstract")
+        report.invalid(
+            at, endpoint, f"unsupported scheme: {parts.scheme}. Options are none, dns, unix, or unix-abstract"
+        )
     elif "//" not in endpoint and (not parts.hostname or parts.path or parts.query or parts.fragment):
         report.invalid(at, endpoint, "must be host:port, or a gRPC target with a scheme")

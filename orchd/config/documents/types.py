@@ -13,12 +13,20 @@ from orchd.dialect import Dialect
 from orchd.kinds.builtin import core_v1, meta_v1
 from orchd.kinds.ir import Line, Type, TypeTable
 
-AUTHENTICATION, AUTHORIZATION, TRACING = "AuthenticationConfiguration", "AuthorizationConfiguration", "TracingConfiguration"
+AUTHENTICATION, AUTHORIZATION, TRACING = (
+    "AuthenticationConfiguration",
+    "AuthorizationConfiguration",
+    "TracingConfiguration",
+)
 EGRESS: Final = "EgressSelectorConfiguration"
 AUDIT_POLICY, ENCRYPTION = "Policy", "EncryptionConfiguration"
 ADMISSION: Final = "AdmissionConfiguration"
 EVENT_RATE_LIMIT, POD_TOLERATION_RESTRICTION = "EventRateLimitConfiguration", "PodTolerationRestrictionConfiguration"
-POD_SECURITY, RESOURCE_QUOTA, WEBHOOKS = "PodSecurityConfiguration", "ResourceQuotaConfiguration", "WebhookAdmissionConfiguration"
+POD_SECURITY, RESOURCE_QUOTA, WEBHOOKS = (
+    "PodSecurityConfiguration",
+    "ResourceQuotaConfiguration",
+    "WebhookAdmissionConfiguration",
+)
 IMAGE_POLICY, POD_NODE_SELECTOR = "AdmissionConfig", "PodNodeSelectorConfiguration"
 
 _GROUP: Final = "apiserver.config.{abbr}.io"
@@ -33,7 +41,9 @@ _HEADS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     ADMISSION: ((f"{_GROUP}/v1", ADMISSION), ("apiserver.{abbr}.io/v1alpha1", ADMISSION)),
     EVENT_RATE_LIMIT: (("eventratelimit.admission.{abbr}.io/v1alpha1", "Configuration"),),
     POD_TOLERATION_RESTRICTION: (("podtolerationrestriction.admission.{abbr}.io/v1alpha1", "Configuration"),),
-    POD_SECURITY: tuple((f"{_POD_SECURITY_GROUP}/{version}", POD_SECURITY) for version in ("v1", "v1beta1", "v1alpha1")),
+    POD_SECURITY: tuple(
+        (f"{_POD_SECURITY_GROUP}/{version}", POD_SECURITY) for version in ("v1", "v1beta1", "v1alpha1")
+    ),
     RESOURCE_QUOTA: (
         (f"{_GROUP}/v1", RESOURCE_QUOTA),
         ("resourcequota.admission.{abbr}.io/v1beta1", "Configuration"),
@@ -47,14 +57,8 @@ _HEADS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
 _PACKAGE: Final = "apiserver/config"
 _FILE: Final = "{short}ConfigFile"
 _TYPES: Final[dict[str, tuple[Line, ...]]] = {
-    AUTHENTICATION: (
-        ("jwt", 0, "[]JWTAuthenticator", "required"),
-        ("anonymous", 0, "AnonymousAuthConfig", "omit ptr"),
-    ),
-    "AnonymousAuthConfig": (
-        ("enabled", 0, "bool", "required"),
-        ("conditions", 0, "[]AnonymousAuthCondition", "omit"),
-    ),
+    AUTHENTICATION: (("jwt", 0, "[]JWTAuthenticator", "required"), ("anonymous", 0, "AnonymousAuthConfig", "omit ptr")),
+    "AnonymousAuthConfig": (("enabled", 0, "bool", "required"), ("conditions", 0, "[]AnonymousAuthCondition", "omit")),
     "AnonymousAuthCondition": (("path", 0, "string", "required"),),
     "JWTAuthenticator": (
         ("issuer", 0, "Issuer", "required"),
@@ -87,18 +91,9 @@ _TYPES: Final[dict[str, tuple[Line, ...]]] = {
         ("prefix", 0, "string", "omit ptr"),
         ("expression", 0, "string", "omit"),
     ),
-    "ClaimOrExpression": (
-        ("claim", 0, "string", "omit"),
-        ("expression", 0, "string", "omit"),
-    ),
-    "ExtraMapping": (
-        ("key", 0, "string", "required"),
-        ("valueExpression", 0, "string", "required"),
-    ),
-    "UserValidationRule": (
-        ("expression", 0, "string", "required"),
-        ("message", 0, "string", "omit"),
-    ),
+    "ClaimOrExpression": (("claim", 0, "string", "omit"), ("expression", 0, "string", "omit")),
+    "ExtraMapping": (("key", 0, "string", "required"), ("valueExpression", 0, "string", "required")),
+    "UserValidationRule": (("expression", 0, "string", "required"), ("message", 0, "string", "omit")),
     AUTHORIZATION: (("authorizers", 0, "[]AuthorizerConfiguration", "required"),),
     "AuthorizerConfiguration": (
         ("type", 0, "string", "required"),
@@ -117,38 +112,20 @@ _TYPES: Final[dict[str, tuple[Line, ...]]] = {
         ("connectionInfo", 0, "WebhookConnectionInfo", "required"),
         ("matchConditions", 0, "[]WebhookMatchCondition", "required"),
     ),
-    "WebhookConnectionInfo": (
-        ("type", 0, "string", "required"),
-        (_FILE, 0, "string", "omit ptr"),
-    ),
+    "WebhookConnectionInfo": (("type", 0, "string", "required"), (_FILE, 0, "string", "omit ptr")),
     "WebhookMatchCondition": (("expression", 0, "string", "required"),),
     EGRESS: (("egressSelections", 0, "[]EgressSelection", "required"),),
-    "EgressSelection": (
-        ("name", 0, "string", "required"),
-        ("connection", 0, "Connection", "required"),
-    ),
-    "Connection": (
-        ("proxyProtocol", 0, "string", "required"),
-        ("transport", 0, "Transport", "omit ptr"),
-    ),
-    "Transport": (
-        ("tcp", 0, "TCPTransport", "omit ptr"),
-        ("uds", 0, "UDSTransport", "omit ptr"),
-    ),
-    "TCPTransport": (
-        ("url", 0, "string", "required"),
-        ("tlsConfig", 0, "TLSConfig", "omit ptr"),
-    ),
+    "EgressSelection": (("name", 0, "string", "required"), ("connection", 0, "Connection", "required")),
+    "Connection": (("proxyProtocol", 0, "string", "required"), ("transport", 0, "Transport", "omit ptr")),
+    "Transport": (("tcp", 0, "TCPTransport", "omit ptr"), ("uds", 0, "UDSTransport", "omit ptr")),
+    "TCPTransport": (("url", 0, "string", "required"), ("tlsConfig", 0, "TLSConfig", "omit ptr")),
     "UDSTransport": (("udsName", 0, "string", "required"),),
     "TLSConfig": (
         ("caBundle", 0, "string", "omit"),
         ("clientKey", 0, "string", "omit"),
         ("clientCert", 0, "string", "omit"),
     ),
-    TRACING: (
-        ("endpoint", 0, "string", "omit ptr"),
-        ("samplingRatePerMillion", 0, "int32", "omit ptr"),
-    ),
+    TRACING: (("endpoint", 0, "string", "omit ptr"), ("samplingRatePerMillion", 0, "int32", "omit ptr")),
     AUDIT_POLICY: (
         ("metadata", 0, "meta/v1.ObjectMeta", "omit"),
         ("rules", 0, "[]PolicyRule", "required"),
@@ -185,10 +162,7 @@ _TYPES: Final[dict[str, tuple[Line, ...]]] = {
     ),
     "AESConfiguration": (("keys", 0, "[]Key", "required"),),
     "SecretboxConfiguration": (("keys", 0, "[]Key", "required"),),
-    "Key": (
-        ("name", 0, "string", "required"),
-        ("secret", 0, "string", "required"),
-    ),
+    "Key": (("name", 0, "string", "required"), ("secret", 0, "string", "required")),
     "IdentityConfiguration": (),
     "KMSConfiguration": (
         ("name", 0, "string", "required"),

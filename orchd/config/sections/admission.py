@@ -23,7 +23,9 @@ class AdmissionSettings:
 def admission(flags: FlagValues, can: Capabilities) -> AdmissionSettings:
     """Raises FlagError."""
     chosen = _chosen(flags, can) - gates.skipped(flags.features, "plugins")
-    flags.warnings += [f"the admission plugin {name} is deprecated" for name in sorted(chosen & choices.DEPRECATED_ADMISSION_PLUGINS)]
+    flags.warnings += [
+        f"the admission plugin {name} is deprecated" for name in sorted(chosen & choices.DEPRECATED_ADMISSION_PLUGINS)
+    ]
     ordered = [name for name in choices.ADMISSION_PLUGINS if name in chosen]
     return AdmissionSettings(
         plugins=(*ordered, *sorted(chosen.difference(ordered))),
@@ -45,7 +47,9 @@ def _chosen(flags: FlagValues, can: Capabilities) -> frozenset[str]:
     for name in off:
         if name in on:
             raise flags.error("disable-admission-plugins", f"plugin {name} is also in --enable-admission-plugins")
-        check_built(flags, "disable-admission-plugins", "plugin", name, (), {*choices.ADMISSION_PLUGINS, *can.admission_plugins})
+        check_built(
+            flags, "disable-admission-plugins", "plugin", name, (), {*choices.ADMISSION_PLUGINS, *can.admission_plugins}
+        )
     if alone:
         return frozenset(alone)
     return ((choices.DEFAULT_ADMISSION_PLUGINS & can.admission_plugins) | set(on)) - set(off)

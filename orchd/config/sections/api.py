@@ -40,7 +40,9 @@ def api(flags: FlagValues) -> ApiSettings:
     ports: tuple[int, int] = flags["service-node-port-range"]
     port = flags["{long}-service-node-port"]
     if port and not ports[0] <= port <= ports[1]:
-        raise flags.error("{long}-service-node-port", f"{port} is outside --service-node-port-range {ports[0]}-{ports[1]}")
+        raise flags.error(
+            "{long}-service-node-port", f"{port} is outside --service-node-port-range {ports[0]}-{ports[1]}"
+        )
     return ApiSettings(
         runtime=runtime,
         features=flags.features,
@@ -69,7 +71,9 @@ def _runtime(flags: FlagValues) -> RuntimeConfig:
         group = flags.dialect("flowcontrol.apiserver.{abbr}.io")
         for key in (f"{group}/v1beta2", f"{group}/v1beta1", "api/beta", "api/all"):
             if flags["runtime-config"].get(key) == "false":
-                why = "conflicts with --enable-priority-and-fairness=true and --feature-gates=APIPriorityAndFairness=true"
+                why = (
+                    "conflicts with --enable-priority-and-fairness=true and --feature-gates=APIPriorityAndFairness=true"
+                )
                 raise flags.error("runtime-config", f"{key}=false {why}")
     return runtime
 

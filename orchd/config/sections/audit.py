@@ -65,7 +65,10 @@ def audit(flags: FlagValues) -> AuditSettings:
     if policy and not (path or config):
         raise flags.error("audit-policy-file", "needs a sink: --audit-log-path or --audit-webhook-config-file")
     if (path or config) and not policy:
-        raise flags.error("audit-log-path" if path else "audit-webhook-config-file", "needs --audit-policy-file: without a policy no events are recorded")
+        raise flags.error(
+            "audit-log-path" if path else "audit-webhook-config-file",
+            "needs --audit-policy-file: without a policy no events are recorded",
+        )
     log = webhook = None
     if path:
         log = AuditLogSettings(

@@ -40,7 +40,9 @@ def nodes(flags: FlagValues) -> NodeSettings:
     types: tuple[str, ...] = flags["{short}let-preferred-address-types"]
     for each in types:
         if each not in _ADDRESS_TYPES:
-            raise flags.error("{short}let-preferred-address-types", f"{each!r} is not one of {', '.join(_ADDRESS_TYPES)}")
+            raise flags.error(
+                "{short}let-preferred-address-types", f"{each!r} is not one of {', '.join(_ADDRESS_TYPES)}"
+            )
     if flags["{short}let-timeout"] <= 0:
         raise flags.error("{short}let-timeout", "must be above 0")
     return NodeSettings(

@@ -108,7 +108,9 @@ def authorization(flags: FlagValues, can: Capabilities) -> AuthorizationSettings
     for mode in modes:
         check_built(flags, "authorization-mode", "mode", mode, choices.AUTHORIZERS, can.authorizers)
     if flags["authorization-config"]:
-        excluded = [name for name in flags.given if name == "authorization-mode" or name.startswith("authorization-webhook-")]
+        excluded = [
+            name for name in flags.given if name == "authorization-mode" or name.startswith("authorization-webhook-")
+        ]
         if excluded:
             why = f"can not be specified when --authorization-mode or --authorization-webhook-* flags are defined: --{min(excluded)}"
             raise flags.error("authorization-config", why)
@@ -127,7 +129,8 @@ def authorization(flags: FlagValues, can: Capabilities) -> AuthorizationSettings
         raise flags.error("authorization-policy-file", "cannot specify --authorization-policy-file without mode ABAC")
     if config and "Webhook" not in modes:
         raise flags.error(
-            "authorization-webhook-config-file", "cannot specify --authorization-webhook-config-file without mode Webhook"
+            "authorization-webhook-config-file",
+            "cannot specify --authorization-webhook-config-file without mode Webhook",
         )
     webhook = None
     if config:
@@ -225,7 +228,9 @@ def _oidc(flags: FlagValues) -> OidcSettings | None:
         return None
     scheme = url_parts(issuer).scheme
     if scheme != "https":
-        raise flags.error("oidc-issuer-url", f"'oidc-issuer-url' (\"{issuer}\") has invalid scheme (\"{scheme}\"), require 'https'")
+        raise flags.error(
+            "oidc-issuer-url", f"'oidc-issuer-url' (\"{issuer}\") has invalid scheme (\"{scheme}\"), require 'https'"
+        )
     claim, prefix = flags["oidc-username-claim"], flags["oidc-username-prefix"]
     if not claim:
         raise flags.error("oidc-username-claim", "no username claim provided")

@@ -36,7 +36,9 @@ def election(flags: FlagValues, name: str) -> ElectionSettings:
             raise flags.error("leader-elect-lease-duration", "must be greater than --leader-elect-renew-deadline")
         # The pauses between attempts have a jitter of up to a fifth.
         if renew <= 1.2 * retry:
-            raise flags.error("leader-elect-renew-deadline", "must be greater than 1.2 times --leader-elect-retry-period")
+            raise flags.error(
+                "leader-elect-renew-deadline", "must be greater than 1.2 times --leader-elect-retry-period"
+            )
         if not namespace:
             raise flags.error("leader-elect-resource-namespace", "needs a namespace")
         if not name:

@@ -37,8 +37,13 @@ def serving(flags: FlagValues) -> ServingSettings:
     check_metrics(flags)
     data_dir = flags["data-dir"].rstrip("/") or "/"
     members = listener_members(flags, flags["cert-dir"] or f"{data_dir}/pki", zero="a free port")
-    if flags["enable-priority-and-fairness"] and not flags["max-requests-inflight"] + flags["max-mutating-requests-inflight"]:
-        raise flags.error("max-requests-inflight", "the total concurrency is 0: needs --enable-priority-and-fairness=false")
+    if (
+        flags["enable-priority-and-fairness"]
+        and not flags["max-requests-inflight"] + flags["max-mutating-requests-inflight"]
+    ):
+        raise flags.error(
+            "max-requests-inflight", "the total concurrency is 0: needs --enable-priority-and-fairness=false"
+        )
     if flags["request-timeout"] <= 0:
         raise flags.error("request-timeout", "must be above 0")
     return ServingSettings(

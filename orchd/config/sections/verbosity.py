@@ -39,7 +39,13 @@ def parse_modules(texts: Iterable[str]) -> tuple[tuple[str, int], ...]:
     out = []
     for text in texts:
         pattern, equals, level = text.rpartition("=")
-        if not equals or not pattern.strip() or not level.strip().isascii() or not level.strip().isdigit() or len(level) > 9:
+        if (
+            not equals
+            or not pattern.strip()
+            or not level.strip().isascii()
+            or not level.strip().isdigit()
+            or len(level) > 9
+        ):
             raise ValueError(f"{text!r} is not pattern=N")
         out.append((pattern.strip(), int(level)))
     return tuple(out)

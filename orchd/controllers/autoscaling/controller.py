@@ -42,10 +42,18 @@ class _Draft:
     def set(self, type_: str, value: bool, reason: str, message: str) -> None:
         """Set a condition; its transition time changes with its status only."""
         text = "True" if value else "False"
-        fresh = {"type": type_, "status": text, "reason": reason, "message": message, "lastTransitionTime": timestamp(self._now)}
+        fresh = {
+            "type": type_,
+            "status": text,
+            "reason": reason,
+            "message": message,
+            "lastTransitionTime": timestamp(self._now),
+        }
         self.conditions = with_condition(self.conditions, fresh)
 
-    def finish(self, current: int, desired: int, metrics: list[dict[str, Any]] | None, rescaled: bool) -> dict[str, Any]:
+    def finish(
+        self, current: int, desired: int, metrics: list[dict[str, Any]] | None, rescaled: bool
+    ) -> dict[str, Any]:
         """The whole status."""
         fresh: dict[str, Any] = {"desiredReplicas": desired, "conditions": self.conditions}
         if current:
@@ -120,7 +128,9 @@ class HorizontalPodAutoscalerController(Controller):
         if not history.recommendations:
             history.recommendations.append((self.env.clock.seconds(), current))
         if current == 0 and bounds.least != 0:
-            draft.set(_ACTIVE, False, "ScalingDisabled", "scaling is disabled since the replica count of the target is zero")
+            draft.set(
+                _ACTIVE, False, "ScalingDisabled", "scaling is disabled since the replica count of the target is zero"
+            )
             return draft.finish(current, 0, None, False)
         metrics: list[dict[str, Any]] | None = None
         if current > bounds.most:
@@ -131,7 +141,9 @@ class HorizontalPodAutoscalerController(Controller):
             proposal, metrics = await self._propose(autoscaler, scale.obj, draft)
             if proposal is None:
                 before = status(autoscaler)
-                return draft.finish(current, int(before.get("desiredReplicas") or 0), before.get("currentMetrics"), False)
+                return draft.finish(
+                    current, int(before.get("desiredReplicas") or 0), before.get("currentMetrics"), False
+                )
             why = f"{proposal.metric} above target" if proposal.size > current else "All metrics below target"
             wanted = self._normalize(history, autoscaler, draft, current, proposal.size, bounds)
         if wanted == current:
@@ -203,7 +215,13 @@ class HorizontalPodAutoscalerController(Controller):
         """The scale target and its pods; None if the Scale has no selector."""
         text = status(scale).get("selector")
         if not text:
-            self._refuse(autoscaler, draft, "SelectorRequired", "selector is required", "the HPA target's scale is missing a selector")
+            self._refuse(
+                autoscaler,
+                draft,
+                "SelectorRequired",
+                "selector is required",
+                "the HPA target's scale is missing a selector",
+            )
             return None
         try:
             selector = LabelSelector.parse(str(text))
@@ -214,7 +232,11 @@ class HorizontalPodAutoscalerController(Controller):
         found = self._pods.list(namespace(autoscaler), labels=selector.exact)
         pods = [pod for pod in found if selector.matches(labels(pod))]
         return Target(
-            namespace(autoscaler), int(spec(scale).get("replicas") or 0), int(status(scale).get("replicas") or 0), selector, pods
+            namespace(autoscaler),
+            int(spec(scale).get("replicas") or 0),
+            int(status(scale).get("replicas") or 0),
+            selector,
+            pods,
         )
 
     def _refuse(self, autoscaler: Object, draft: _Draft, reason: str, note: str, message: str) -> None:

@@ -82,14 +82,14 @@ class Evaluator:
                 return await self._external(metric.get("external") or {}, target, tuning)
         raise EvaluationError("InvalidMetricSourceType", f'unknown metric source type "{metric.get("type", "")}"')
 
-    async def _resource(
-        self, source: Mapping[str, Any], target: Target, tuning: Tuning, container: str
-    ) -> Proposal:
+    async def _resource(self, source: Mapping[str, Any], target: Target, tuning: Tuning, container: str) -> Proposal:
         reason = "FailedGetContainerResourceMetric" if container else "FailedGetResourceMetric"
         resource, wanted = str(source.get("name", "")), source.get("target") or {}
         by_value = wanted.get("averageValue") is not None
         if not by_value and wanted.get("averageUtilization") is None:
-            raise EvaluationError(reason, "invalid resource metric source: neither a utilization target nor a value target was set")
+            raise EvaluationError(
+                reason, "invalid resource metric source: neither a utilization target nor a value target was set"
+            )
         try:
             size, usage = await self._by_usage(resource, wanted, target, tuning, container)
         except MetricsError as error:
@@ -99,7 +99,10 @@ class Evaluator:
             current["averageUtilization"] = usage.percent
         title = f"{resource} resource"
         if container:
-            status = {"type": "ContainerResource", "containerResource": {"name": resource, "container": container, "current": current}}
+            status = {
+                "type": "ContainerResource",
+                "containerResource": {"name": resource, "container": container, "current": current},
+            }
         else:
             status = {"type": "Resource", "resource": {"name": resource, "current": current}}
         return Proposal(size, title if by_value else f"{title} utilization (percentage of request)", status)
@@ -114,7 +117,13 @@ class Evaluator:
         if wanted.get("averageValue") is not None:
             goal = milli(wanted["averageValue"])
             return replicas.by_pods(
-                target.pods, found, target.wanted, resource, tuning, lambda m: replicas.average(m, goal), lambda pod: goal
+                target.pods,
+                found,
+                target.wanted,
+                resource,
+                tuning,
+                lambda m: replicas.average(m, goal),
+                lambda pod: goal,
             )
         percent = int(wanted["averageUtilization"])
         requests = replicas.requests_of(target.pods, resource, container) if target.pods else {}
@@ -143,11 +152,18 @@ class Evaluator:
             )
         except MetricsError as error:
             raise EvaluationError("FailedGetPodsMetric", str(error), prefix + str(error)) from error
-        status = {"type": "Pods", "pods": {"metric": _identifier(metric), "current": {"averageValue": format_milli(usage.value)}}}
+        status = {
+            "type": "Pods",
+            "pods": {"metric": _identifier(metric), "current": {"averageValue": format_milli(usage.value)}},
+        }
         return Proposal(size, f"pods metric {title}", status)
 
     async def _object(self, source: Mapping[str, Any], target: Target, tuning: Tuning) -> Proposal:
-        metric, described, wanted = source.get("metric") or {}, source.get("describedObject") or {}, source.get("target") or {}
+        metric, described, wanted = (
+            source.get("metric") or {},
+            source.get("describedObject") or {},
+            source.get("target") or {},
+        )
         title, reason = str(metric.get("name", "")), "FailedGetObjectMetric"
         prefix = "failed to get object metric value: "
         if wanted.get("value") is None and wanted.get("averageValue") is None:
@@ -160,9 +176,18 @@ class Evaluator:
             cause = f"unable to get metric {title}: {kind} on {target.namespace} {called}/{error}"
             whole = cause if wanted.get("value") is not None else f"failed to get {title} object metric: {cause}"
             raise EvaluationError(reason, cause, prefix + whole) from error
-        size, current, by_value = _size(value, wanted, target, tuning, lambda cause: EvaluationError(reason, cause, prefix + cause))
-        name = f"{described.get('kind', '')} metric {title}" if by_value else f"external metric {title}({_format_selector(metric.get('selector'))})"
-        status = {"type": "Object", "object": {"metric": _identifier(metric), "current": current, "describedObject": dict(described)}}
+        size, current, by_value = _size(
+            value, wanted, target, tuning, lambda cause: EvaluationError(reason, cause, prefix + cause)
+        )
+        name = (
+            f"{described.get('kind', '')} metric {title}"
+            if by_value
+            else f"external metric {title}({_format_selector(metric.get('selector'))})"
+        )
+        status = {
+            "type": "Object",
+            "object": {"metric": _identifier(metric), "current": current, "describedObject": dict(described)},
+        }
         return Proposal(size, name, status)
 
     async def _external(self, source: Mapping[str, Any], target: Target, tuning: Tuning) -> Proposal:
@@ -197,11 +222,7 @@ def _goal(source: Mapping[str, Any], member: str, reason: str) -> int:
 
 
 def _size(
-    value: int,
-    wanted: Mapping[str, Any],
-    target: Target,
-    tuning: Tuning,
-    failed: Callable[[str], EvaluationError],
+    value: int, wanted: Mapping[str, Any], target: Target, tuning: Tuning, failed: Callable[[str], EvaluationError]
 ) -> tuple[int, dict[str, Any], bool]:
     """Size, current value for the status, and whether the target is one for the whole value."""
     try:

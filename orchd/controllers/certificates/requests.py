@@ -40,6 +40,12 @@ def request_of(obj: Object) -> x509.CertificateSigningRequest:
 
 def with_condition(obj: Object, stamp: str, type_: str, reason: str, message: str) -> Object:
     """The object with an added condition that is True since `stamp`."""
-    added: dict[str, Any] = {"type": type_, "status": "True", "reason": reason, "message": message, "lastUpdateTime": stamp}
+    added: dict[str, Any] = {
+        "type": type_,
+        "status": "True",
+        "reason": reason,
+        "message": message,
+        "lastUpdateTime": stamp,
+    }
     found = status(obj)
     return {**obj, "status": {**found, "conditions": [*(found.get("conditions") or ()), added]}}

@@ -45,9 +45,14 @@ class CertificateSigner(Controller):
         self._requests = self.follow(self._ref, primary=True)
 
     async def start(self) -> None:
-        unavailable = [signer for signer, (template, _) in self._checks.items() if self.env.signing_authority(template) is None]
+        unavailable = [
+            signer for signer, (template, _) in self._checks.items() if self.env.signing_authority(template) is None
+        ]
         if unavailable:
-            self.log.warn("requests for {signers} are not signed: no certificate and key are configured", signers=", ".join(unavailable))
+            self.log.warn(
+                "requests for {signers} are not signed: no certificate and key are configured",
+                signers=", ".join(unavailable),
+            )
         await super().start()
 
     async def reconcile(self, key: Key) -> float | None:

@@ -128,7 +128,9 @@ class CronJobController(Controller):
         now = self.env.wall()
         if schedule.after(now) is None:
             # A date that no year has.
-            note = f"invalid schedule: {spec(cron)['schedule']} : time difference between two schedules less than 1 second"
+            note = (
+                f"invalid schedule: {spec(cron)['schedule']} : time difference between two schedules less than 1 second"
+            )
             self.record(cron, WARNING, "InvalidSchedule", note)
             return None
         due = self._due(cron, schedule, now)

@@ -42,7 +42,7 @@ class DaemonSetController(PodViewController):
         index_by_controller(self._revisions)
         self._backoff = Backoff(env.clock.seconds)
 
-# -- event handlers
+    # -- event handlers
 
     def _owner_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         super()._owner_changed(event, old, new)
@@ -53,7 +53,7 @@ class DaemonSetController(PodViewController):
         for key in self._nodes.follow_node(old, new):
             self.queue.add(key)
 
-# -- reconciliation
+    # -- reconciliation
 
     async def reconcile(self, key: Key) -> float | None:
         parent = self._owners.get(*key)

@@ -63,4 +63,7 @@ class NodeFits:
 
 
 def _view(node: Object) -> Object:
-    return {"metadata": {"name": name(node), "labels": labels(node)}, "spec": {"taints": spec(node).get("taints") or ()}}
+    return {
+        "metadata": {"name": name(node), "labels": labels(node)},
+        "spec": {"taints": spec(node).get("taints") or ()},
+    }

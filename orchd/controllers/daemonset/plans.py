@@ -205,7 +205,11 @@ class Planner:
             "desiredNumberScheduled": desired,
             "numberReady": ready,
         }
-        optional = {"updatedNumberScheduled": fresh, "numberAvailable": available, "numberUnavailable": desired - available}
+        optional = {
+            "updatedNumberScheduled": fresh,
+            "numberAvailable": available,
+            "numberUnavailable": desired - available,
+        }
         return {**numbers, **{key: value for key, value in optional.items() if value}}
 
 

@@ -83,12 +83,17 @@ class DeploymentController(Controller):
     async def _refuse(self, deployment: Object) -> float | None:
         """Record a warning Event for a selector that matches everything; such a deployment is not reconciled."""
         self.record(
-            deployment, WARNING, "SelectingAll", "This deployment is selecting all pods. A non-empty selector is required."
+            deployment,
+            WARNING,
+            "SelectingAll",
+            "This deployment is selecting all pods. A non-empty selector is required.",
         )
         generation = int(deployment["metadata"].get("generation") or 0)
         if int(status(deployment).get("observedGeneration") or 0) < generation:
             changed = with_status(deployment, observedGeneration=generation)
-            await self.client.update(DEPLOYMENTS, namespace(deployment), name(deployment), changed, subresource="status")
+            await self.client.update(
+                DEPLOYMENTS, namespace(deployment), name(deployment), changed, subresource="status"
+            )
         return None
 
     async def _roll_out(self, rollout: Rollout) -> float | None:

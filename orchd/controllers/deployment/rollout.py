@@ -48,7 +48,14 @@ class Keys:
         self.most = dialect("deployment.{long}.io/max-replicas")
         #: Not copied from a deployment to its sets.
         self.own = frozenset(
-            (dialect.last_applied, self.revision, self.history, self.desired, self.most, "deprecated.deployment.rollback.to")
+            (
+                dialect.last_applied,
+                self.revision,
+                self.history,
+                self.desired,
+                self.most,
+                "deprecated.deployment.rollback.to",
+            )
         )
 
 
@@ -98,7 +105,9 @@ class Rollout:
 
     @property
     def failed_message(self) -> str:
-        return f'ReplicaSet "{name(self.newest)}"' if self.newest is not None else f'Deployment "{name(self.deployment)}"'
+        return (
+            f'ReplicaSet "{name(self.newest)}"' if self.newest is not None else f'Deployment "{name(self.deployment)}"'
+        )
 
     # -- the newest set
 
@@ -366,7 +375,11 @@ class Rollout:
             )
         else:
             found = conditions.make(
-                "Available", "False", "MinimumReplicasUnavailable", "Deployment does not have minimum availability.", self._now()
+                "Available",
+                "False",
+                "MinimumReplicasUnavailable",
+                "Deployment does not have minimum availability.",
+                self._now(),
             )
         fresh["conditions"] = conditions.with_(status(deployment).get("conditions") or (), found)
         return fresh
@@ -405,7 +418,9 @@ class Rollout:
             return conditions.make("Progressing", value, reason, message, self._now())
 
         if sizing.complete(self.deployment, fresh):
-            return conditions.with_(found, progressing_condition("True", "NewReplicaSetAvailable", f"{who} has successfully progressed."))
+            return conditions.with_(
+                found, progressing_condition("True", "NewReplicaSetAvailable", f"{who} has successfully progressed.")
+            )
         if sizing.progressing(self.deployment, fresh):
             news = progressing_condition("True", "ReplicaSetUpdated", f"{who} is progressing.")
             if current is None:
@@ -415,7 +430,9 @@ class Rollout:
             # Progress restarts the deadline.
             return [*conditions.without(found, "Progressing"), news]
         if self._timed_out(current):
-            return conditions.with_(found, progressing_condition("False", "ProgressDeadlineExceeded", f"{who} has timed out progressing."))
+            return conditions.with_(
+                found, progressing_condition("False", "ProgressDeadlineExceeded", f"{who} has timed out progressing.")
+            )
         return found
 
     def _timed_out(self, current: Mapping[str, Any] | None) -> bool:
@@ -479,5 +496,3 @@ class Rollout:
         self.deployment = await self._client.update(
             DEPLOYMENTS, namespace(changed), name(changed), changed, subresource="status"
         )
-
-

@@ -81,9 +81,7 @@ def alive(sets: Iterable[Object | None]) -> list[Object]:
     return [each for each in sets if each is not None and desired_replicas(each) > 0]
 
 
-def proportions(
-    deployment: Object, sets: Sequence[Object], *, max_annotation: str
-) -> list[tuple[Object, int]]:
+def proportions(deployment: Object, sets: Sequence[Object], *, max_annotation: str) -> list[tuple[Object, int]]:
     """Sizes of several active sets after a change of scale, in proportion to their current sizes."""
     size = desired_replicas(deployment) + max_surge(deployment) if desired_replicas(deployment) > 0 else 0
     to_add = size - total(sets)

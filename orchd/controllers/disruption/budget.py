@@ -34,7 +34,9 @@ def compute_desired(budget: Object, pods: int, scale: int) -> tuple[int, int]:
     return (pods, int(least)) if least is not None else (0, 0)
 
 
-def sort_evictions(budget: Object, pods: Iterable[Object], now: float) -> tuple[dict[str, str], list[Object], float | None]:
+def sort_evictions(
+    budget: Object, pods: Iterable[Object], now: float
+) -> tuple[dict[str, str], list[Object], float | None]:
     """Pending evictions, pods whose eviction timed out, and seconds until the next timeout."""
     found = status(budget).get("disruptedPods") or {}
     pending: dict[str, str] = {}
@@ -83,7 +85,14 @@ def make_failed_status(budget: Object, message: str, now: float) -> dict[str, An
     """The status after a failed sync: no disruption is allowed."""
     generation = int(status(budget).get("observedGeneration") or 0)
     found = _conditions(budget, "False", "SyncFailed", message, generation, now)
-    return {"currentHealthy": 0, "desiredHealthy": 0, "expectedPods": 0, **status(budget), "disruptionsAllowed": 0, "conditions": found}
+    return {
+        "currentHealthy": 0,
+        "desiredHealthy": 0,
+        "expectedPods": 0,
+        **status(budget),
+        "disruptionsAllowed": 0,
+        "conditions": found,
+    }
 
 
 def has_failed(budget: Object) -> bool:
@@ -96,7 +105,13 @@ def _conditions(
     budget: Object, value: str, reason: str, message: str, generation: int, now: float
 ) -> list[dict[str, Any]]:
     at = timestamp(now)
-    fresh: dict[str, Any] = {"type": ALLOWED, "status": value, "lastTransitionTime": at, "reason": reason, "message": message}
+    fresh: dict[str, Any] = {
+        "type": ALLOWED,
+        "status": value,
+        "lastTransitionTime": at,
+        "reason": reason,
+        "message": message,
+    }
     if generation:
         fresh["observedGeneration"] = generation
     return with_condition(status(budget).get("conditions") or (), fresh)

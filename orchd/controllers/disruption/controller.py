@@ -39,7 +39,9 @@ class DisruptionController(Controller):
         pods = self.follow(PODS, self._pod_changed, complete=True)
         self._selected = SelectedPods(pods, _selector, env.clock)
         self._share = WriteShare(env.clock)
-        self._scales = Scales(self.client, env.catalog, {ref: self.follow(ref, self._owner_changed) for ref in Scales.REFS})
+        self._scales = Scales(
+            self.client, env.catalog, {ref: self.follow(ref, self._owner_changed) for ref in Scales.REFS}
+        )
 
     def _budget_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         if old is not None and (new is None or _selector(old) != _selector(new)):
@@ -84,7 +86,9 @@ class DisruptionController(Controller):
             note = f"Pod was expected by PDB {namespace(budget)}/{name(budget)} to be deleted but it wasn't"
             self.recorder.event(with_type(pod, "v1", "Pod"), WARNING, "NotDeleted", note)
         current = counting.count_healthy(pods, pending)
-        fresh = counting.next_status(budget, expected=expected, wanted=wanted, current=current, pending=pending, now=now)
+        fresh = counting.next_status(
+            budget, expected=expected, wanted=wanted, current=current, pending=pending, now=now
+        )
         await self._write(budget, fresh)
         return left
 

@@ -29,7 +29,9 @@ class Scales:
 
     REFS: Final = (DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, REPLICATION_CONTROLLERS)
 
-    def __init__(self, client: IClient, catalog: Callable[[], Catalog], informers: dict[ResourceRef, IInformer]) -> None:
+    def __init__(
+        self, client: IClient, catalog: Callable[[], Catalog], informers: dict[ResourceRef, IInformer]
+    ) -> None:
         self._client = client
         self._catalog = catalog
         self._informers = informers

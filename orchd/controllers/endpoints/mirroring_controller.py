@@ -51,7 +51,9 @@ def group_addresses(found: Object, most: int) -> tuple[dict[Group, list[dict[str
 def _ports(found: Iterable[dict[str, Any]]) -> tuple[targets.Port, ...]:
     return tuple(
         sorted(
-            targets.Port(p.get("name") or "", int(p.get("port") or 0), p.get("protocol") or "TCP", p.get("appProtocol") or "")
+            targets.Port(
+                p.get("name") or "", int(p.get("port") or 0), p.get("protocol") or "TCP", p.get("appProtocol") or ""
+            )
             for p in found
         )
     )
@@ -100,9 +102,13 @@ class EndpointSliceMirroringController(Controller):
         self._endpoints = self.follow(ENDPOINTS, self._endpoints_changed, primary=True)
         self._services = self.follow(SERVICES, self._service_changed)
         self._numbers = SliceMetrics(_SUBSYSTEM, self._most)
-        self._updated = Distribution(f"{_SUBSYSTEM}_endpoints_updated_per_sync", "Endpoints of slices that were updated.", _NUMBERS)
+        self._updated = Distribution(
+            f"{_SUBSYSTEM}_endpoints_updated_per_sync", "Endpoints of slices that were updated.", _NUMBERS
+        )
         self._skipped = Distribution(
-            f"{_SUBSYSTEM}_addresses_skipped_per_sync", "Addresses that were skipped: invalid ones, and those beyond the limit.", _NUMBERS
+            f"{_SUBSYSTEM}_addresses_skipped_per_sync",
+            "Addresses that were skipped: invalid ones, and those beyond the limit.",
+            _NUMBERS,
         )
         self._seconds = Distribution(
             f"{_SUBSYSTEM}_endpoints_sync_duration", "Seconds to look at Endpoints.", exponential(0.001, 2, 15)

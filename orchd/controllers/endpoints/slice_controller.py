@@ -241,7 +241,9 @@ def _endpoint(service: Object, pod: Object, zone: str, address: str) -> dict[str
 def _group(found: Object) -> Group:
     ports = tuple(
         sorted(
-            targets.Port(p.get("name") or "", int(p.get("port") or 0), p.get("protocol", "TCP"), p.get("appProtocol", ""))
+            targets.Port(
+                p.get("name") or "", int(p.get("port") or 0), p.get("protocol", "TCP"), p.get("appProtocol", "")
+            )
             for p in found.get("ports") or ()
         )
     )

@@ -21,7 +21,9 @@ class SliceMetrics:
         self._size = size
         #: Wanted endpoints by group, and slices, of each service.
         self._known: dict[Key, tuple[tuple[int, ...], int]] = {}
-        self.added = Distribution(f"{subsystem}_endpoints_added_per_sync", "Endpoints added, each time a service was looked at.", _NUMBERS)
+        self.added = Distribution(
+            f"{subsystem}_endpoints_added_per_sync", "Endpoints added, each time a service was looked at.", _NUMBERS
+        )
         self.removed = Distribution(
             f"{subsystem}_endpoints_removed_per_sync", "Endpoints removed, each time a service was looked at.", _NUMBERS
         )

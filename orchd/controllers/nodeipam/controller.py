@@ -34,9 +34,13 @@ def range_sets(settings: ControllerSettings) -> list[RangeSet]:
     dual = len(settings.cluster_cidr) == 2
     given = {4: settings.node_cidr_mask_size_ipv4, 6: settings.node_cidr_mask_size_ipv6}
     if dual and settings.node_cidr_mask_size:
-        raise ValueError("--node-cidr-mask-size: with two ranges use --node-cidr-mask-size-ipv4 and --node-cidr-mask-size-ipv6")
+        raise ValueError(
+            "--node-cidr-mask-size: with two ranges use --node-cidr-mask-size-ipv4 and --node-cidr-mask-size-ipv6"
+        )
     if not dual and any(given.values()):
-        raise ValueError("--node-cidr-mask-size-ipv4 and --node-cidr-mask-size-ipv6 are for two ranges: use --node-cidr-mask-size")
+        raise ValueError(
+            "--node-cidr-mask-size-ipv4 and --node-cidr-mask-size-ipv6 are for two ranges: use --node-cidr-mask-size"
+        )
     sets = []
     for network in settings.cluster_cidr:
         mask = (given[network.version] if dual else settings.node_cidr_mask_size) or _MASKS[network.version]
@@ -76,7 +80,11 @@ class NodeIpamController(Controller):
     def instruments(self) -> Sequence[Instrument]:  # type: ignore[override]  # computed when it is read
         """Metrics."""
         label = ("clusterCIDR",)
-        given = Counter("node_ipam_controller_cidrset_cidrs_allocations_total", "CIDRs allocated to nodes, including those that nodes had at the start.", label)
+        given = Counter(
+            "node_ipam_controller_cidrset_cidrs_allocations_total",
+            "CIDRs allocated to nodes, including those that nodes had at the start.",
+            label,
+        )
         released = Counter("node_ipam_controller_cidrset_cidrs_releases_total", "CIDRs released.", label)
         usage = Gauge("node_ipam_controller_cidrset_usage_cidrs", "Fraction of the CIDRs in use.", label)
         for each in self._sets:

@@ -12,13 +12,7 @@ from orchd.controllers.base import Controller, Key
 from orchd.controllers.event_objects import NORMAL, WARNING, with_type
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.nodelifecycle.eviction import TaintEviction
-from orchd.controllers.nodelifecycle.health import (
-    NodeHealth,
-    Taints,
-    conditions_of_silence,
-    excluded,
-    ready_status,
-)
+from orchd.controllers.nodelifecycle.health import NodeHealth, Taints, conditions_of_silence, excluded, ready_status
 from orchd.controllers.nodelifecycle.metrics import NodeMetrics
 from orchd.controllers.nodelifecycle.pod_eviction import PodEviction
 from orchd.controllers.nodelifecycle.zones import Zones, zone_of
@@ -63,7 +57,9 @@ class NodeLifecycleController(Controller):
         self._nodes = self.follow(NODES, self._node_changed, primary=True)
         self._pods = self.follow(PODS, self._pod_changed)
         self._pods.add_index(BY_NODE, pods_node)
-        self._leases = self.follow(ResourceRef(env.dialect("coordination.{abbr}.io"), "v1", "leases"), self._lease_changed)
+        self._leases = self.follow(
+            ResourceRef(env.dialect("coordination.{abbr}.io"), "v1", "leases"), self._lease_changed
+        )
         self._eviction = TaintEviction(self.client, env.recorder("taint-controller"), self._pods, env.clock)
         self._pod_eviction = PodEviction(self.client, self.recorder, self._pods)
         prefix = env.dialect("{long}.io/")
@@ -102,7 +98,9 @@ class NodeLifecycleController(Controller):
         if found is None or found.uid != uid(node):
             created = seconds_of(node["metadata"].get("creationTimestamp")) or self.env.wall()
             heard = clock if ready else clock - max(0.0, self.env.wall() - created)
-            found = self._health[name(node)] = NodeHealth(name=name(node), uid=uid(node), zone="", heard=heard, changed=clock)
+            found = self._health[name(node)] = NodeHealth(
+                name=name(node), uid=uid(node), zone="", heard=heard, changed=clock
+            )
         elif heartbeat != found.heartbeat or bool(ready) != bool(found.ready):
             # The controller's own writes keep the time of the last report.
             found.heard = clock
@@ -141,7 +139,11 @@ class NodeLifecycleController(Controller):
         if taints is not None:
             node = await self._write_taints(node, taints)
         found = labels(node)
-        wanted = {second: found[first] for first, second in self._labels if first in found and found.get(second) != found[first]}
+        wanted = {
+            second: found[first]
+            for first, second in self._labels
+            if first in found and found.get(second) != found[first]
+        }
         if wanted:
             await self.client.patch(NODES, "", key[1], {"metadata": {"labels": wanted}}, content_type=MERGE)
         return None
@@ -188,8 +190,13 @@ class NodeLifecycleController(Controller):
             health.announced = True
             self._announce(health, "RegisteredNode", f"Registered Node {health.name} in Controller")
         now, before = self.env.clock.seconds(), health.ready
-        if before == "True" and not new and not health.evicting and not health.overdue(
-            now, startup=self._settings.node_startup_grace_period, monitor=self._settings.node_monitor_grace_period
+        if (
+            before == "True"
+            and not new
+            and not health.evicting
+            and not health.overdue(
+                now, startup=self._settings.node_startup_grace_period, monitor=self._settings.node_monitor_grace_period
+            )
         ):
             return before
         node = self._nodes.get("", health.name)

@@ -42,7 +42,9 @@ class TaintEviction:
         self._taints: dict[str, list[Object]] = {}
         #: Start of a pod's toleration time, and its uid.
         self._begun: dict[Key, tuple[str, float]] = {}
-        self.loop: ControlLoop[Key] = ControlLoop("taint-eviction", clock, self._reconcile, workers=8, refill=self._refill)
+        self.loop: ControlLoop[Key] = ControlLoop(
+            "taint-eviction", clock, self._reconcile, workers=8, refill=self._refill
+        )
 
     def node_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         node = name(new or old or {})

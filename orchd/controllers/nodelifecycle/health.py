@@ -106,7 +106,11 @@ class Taints:
     def no_schedule(self, node: Object, now: float) -> list[dict[str, Any]] | None:
         """The node's taints after adding and removing NoSchedule taints of conditions, None if nothing has to change."""
         keys = self.derive_keys(node)
-        present = [t["key"] for t in spec(node).get("taints") or () if t.get("effect") == "NoSchedule" and t["key"] in self._own]
+        present = [
+            t["key"]
+            for t in spec(node).get("taints") or ()
+            if t.get("effect") == "NoSchedule" and t["key"] in self._own
+        ]
         missing, surplus = [k for k in keys if k not in present], [k for k in present if k not in keys]
         if not missing and not surplus:
             return None

@@ -24,12 +24,23 @@ class NodeMetrics:
             for name in ("node_collector_evictions_number", "node_collector_evictions_total")
         )
         self.one_node = Distribution(
-            "node_collector_update_node_health_duration_seconds", "Duration of the health check of a node in seconds.", exponential(0.001, 4, 8)
+            "node_collector_update_node_health_duration_seconds",
+            "Duration of the health check of a node in seconds.",
+            exponential(0.001, 4, 8),
         )
         self.all_nodes = Distribution(
-            "node_collector_update_all_nodes_health_duration_seconds", "Duration of the health check of all nodes in seconds.", exponential(0.01, 4, 8)
+            "node_collector_update_all_nodes_health_duration_seconds",
+            "Duration of the health check of all nodes in seconds.",
+            exponential(0.01, 4, 8),
         )
-        self.instruments: tuple[Instrument, ...] = (self._health, self._size, self._unhealthy, *self._evictions, self.one_node, self.all_nodes)
+        self.instruments: tuple[Instrument, ...] = (
+            self._health,
+            self._size,
+            self._unhealthy,
+            *self._evictions,
+            self.one_node,
+            self.all_nodes,
+        )
 
     def count_zones(self, readiness: Mapping[str, Sequence[bool]]) -> None:
         """`readiness` says of each node of a zone whether it is ready."""

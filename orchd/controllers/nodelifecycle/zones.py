@@ -19,7 +19,8 @@ def zone_of(dialect: Dialect, node: Mapping[str, Any]) -> str:
     """The key of a node's zone, "" without zone labels."""
     found = labels(node)
     region, zone = (
-        found.get(dialect(f"topology.{{long}}.io/{what}")) or found.get(dialect(f"failure-domain.beta.{{long}}.io/{what}"), "")
+        found.get(dialect(f"topology.{{long}}.io/{what}"))
+        or found.get(dialect(f"failure-domain.beta.{{long}}.io/{what}"), "")
         for what in ("region", "zone")
     )
     return f"{region}:\x00:{zone}" if region or zone else ""

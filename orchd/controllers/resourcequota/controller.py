@@ -91,7 +91,7 @@ class ResourceQuotaController(Controller):
         await super().stop()
         await self._counts.stop()
 
-# -- event handlers
+    # -- event handlers
 
     def _quota_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         """Queue changed quotas; changes of the status alone come from admission or this controller."""
@@ -146,7 +146,7 @@ class ResourceQuotaController(Controller):
                 self._resources[names] = found
         return found
 
-# -- reconciliation
+    # -- reconciliation
 
     async def reconcile(self, key: Key) -> float | None:
         quota = self._quotas.get(*key)

@@ -181,7 +181,9 @@ class StatefulSetController(PodViewController):
         return any(each is not None and retention.is_stale(each, pod) for each in found)
 
     def _retains_by_policy(self, parent: Object) -> bool:
-        return bool(spec(parent).get("persistentVolumeClaimRetentionPolicy")) and self.env.feature("StatefulSetAutoDeletePVC")
+        return bool(spec(parent).get("persistentVolumeClaimRetentionPolicy")) and self.env.feature(
+            "StatefulSetAutoDeletePVC"
+        )
 
     async def _set_claim_owners(self, parent: Object, pod: Object, number: int) -> None:
         """Make the set or a pod that is scaled down the owner of the pod's claims, as the retention policy says."""
@@ -242,7 +244,13 @@ class StatefulSetController(PodViewController):
             "updateRevision": name(update),
             "collisionCount": collisions,
         }
-        fresh.update({k: v for k, v in (("readyReplicas", ready), ("currentReplicas", current_count), ("updatedReplicas", updated)) if v})
+        fresh.update(
+            {
+                k: v
+                for k, v in (("readyReplicas", ready), ("currentReplicas", current_count), ("updatedReplicas", updated))
+                if v
+            }
+        )
         if fresh == status(parent):
             return
         try:

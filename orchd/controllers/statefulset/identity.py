@@ -32,9 +32,7 @@ def claims(parent: Object, number: int) -> list[Object]:
         metadata = {k: v for k, v in template["metadata"].items() if k in ("labels", "annotations")}
         metadata.update(name=_claim(parent, template, number), namespace=namespace(parent))
         metadata["labels"] = {**(metadata.get("labels") or {}), **tags}
-        out.append(
-            {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec(template)}
-        )
+        out.append({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec(template)})
     return out
 
 
@@ -50,11 +48,7 @@ def pod(dialect: Dialect, parent: Object, template: dict[str, Any], revision: st
         "name": called,
         "generateName": f"{name(parent)}-",
         "namespace": namespace(parent),
-        "labels": {
-            **(wanted.get("labels") or {}),
-            REVISION_LABEL: revision,
-            pod_name_label(dialect): called,
-        },
+        "labels": {**(wanted.get("labels") or {}), REVISION_LABEL: revision, pod_name_label(dialect): called},
         "ownerReferences": [owner_reference(parent, "apps/v1", "StatefulSet")],
     }
     for key in ("annotations", "finalizers"):

@@ -36,8 +36,13 @@ class EphemeralVolumeController(Controller):
 
     def __init__(self, env: Environment) -> None:
         super().__init__(env, workers=env.settings.concurrent_ephemeralvolume_syncs)
-        self._created = Counter("ephemeral_volume_controller_create_total", "Attempts to create claims of ephemeral volumes.")
-        self._failed = Counter("ephemeral_volume_controller_create_failures_total", "Failed attempts to create claims of ephemeral volumes.")
+        self._created = Counter(
+            "ephemeral_volume_controller_create_total", "Attempts to create claims of ephemeral volumes."
+        )
+        self._failed = Counter(
+            "ephemeral_volume_controller_create_failures_total",
+            "Failed attempts to create claims of ephemeral volumes.",
+        )
         self.instruments = (self._created, self._failed)
         self._pods = self.follow(PODS, self._pod_changed, primary=True)
         index_by_claim(self._pods)
@@ -92,9 +97,4 @@ def _claim(pod: Object, called: str, source: Mapping[str, Any]) -> Object:
     for field in ("labels", "annotations"):
         if given.get(field):
             metadata[field] = given[field]
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": metadata,
-        "spec": spec(template),
-    }
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec(template)}

@@ -38,7 +38,9 @@ def is_object_or_list(value: Any) -> bool:
         return False
     for key, members in _MEMBERS.items():
         each = value.get(key) or ()
-        if not isinstance(each, list | tuple) or not all(isinstance(member, dict) and members <= member.keys() for member in each):
+        if not isinstance(each, list | tuple) or not all(
+            isinstance(member, dict) and members <= member.keys() for member in each
+        ):
             return False
     return all(isinstance(member.get("metadata") or {}, dict) for member in value.get("items") or ())
 
@@ -54,8 +56,14 @@ class Api:
     fields that are written. Watches and logs are followed for `longest_stream` seconds at most."""
 
     def __init__(
-        self, client: IRawClient, clock: Any, namespace: str, warn: Callable[[str], None], manager: str = COMMAND_LINE,
-        longest_stream: float = LONGEST_STREAM, cache: DiscoveryCache | None = None,
+        self,
+        client: IRawClient,
+        clock: Any,
+        namespace: str,
+        warn: Callable[[str], None],
+        manager: str = COMMAND_LINE,
+        longest_stream: float = LONGEST_STREAM,
+        cache: DiscoveryCache | None = None,
     ) -> None:
         self.client = client
         self.clock = clock
@@ -83,7 +91,9 @@ class Api:
         except orjson.JSONDecodeError:
             raise CommandError(f"{call.path}: the server's answer is not JSON: check --server") from None
         if not is_object_or_list(value):
-            raise CommandError(f"{call.path}: the server's answer is no API object: check --server, or see it with -v=8")
+            raise CommandError(
+                f"{call.path}: the server's answer is no API object: check --server, or see it with -v=8"
+            )
         return value
 
     async def document(self, path: str) -> Any:
@@ -117,7 +127,12 @@ class Api:
         return obj
 
     async def list(
-        self, resource: Resource, *, everywhere: bool = False, query: Mapping[str, str] | None = None, accept: str = JSON,
+        self,
+        resource: Resource,
+        *,
+        everywhere: bool = False,
+        query: Mapping[str, str] | None = None,
+        accept: str = JSON,
         namespace: str = "",
     ) -> Object:
         """Read a whole list page by page; of all namespaces with `everywhere`."""
@@ -133,7 +148,9 @@ class Api:
             collected += page.get(key) or ()
             before, token = token, (page.get("metadata") or {}).get("continue") or ""
             if token and token == before:
-                raise CommandError(f"{path}: the server gives the same page of the list again and again: check the server")
+                raise CommandError(
+                    f"{path}: the server gives the same page of the list again and again: check the server"
+                )
             if not token:
                 return {**first, key: collected, "metadata": page.get("metadata") or {}}
 
@@ -156,7 +173,13 @@ class Api:
         return patched
 
     async def create(
-        self, resource: Resource, obj: Object, *, namespace: str = "", path: str = "", query: Mapping[str, str] | None = None
+        self,
+        resource: Resource,
+        obj: Object,
+        *,
+        namespace: str = "",
+        path: str = "",
+        query: Mapping[str, str] | None = None,
     ) -> Object:
         """Create an object. `path` is appended to that of the collection: "/NAME/SUBRESOURCE" posts to a subresource."""
         where = paths.collection(resource.ref, self.scope(resource, namespace)) + path
@@ -164,10 +187,17 @@ class Api:
         created: Object = await self.call(Call(method="POST", path=where, query=named, body=obj))
         return created
 
-    async def delete(self, resource: Resource, name: str, namespace: str, options: Object, query: Mapping[str, str]) -> Object:
+    async def delete(
+        self, resource: Resource, name: str, namespace: str, options: Object, query: Mapping[str, str]
+    ) -> Object:
         path = paths.item(resource.ref, self.scope(resource, namespace), name)
         # The server ignores options in the query if there is a body: a dry run has to be requested in the body.
-        body = {"kind": "DeleteOptions", "apiVersion": "v1", **({"dryRun": [query["dryRun"]]} if "dryRun" in query else {}), **options}
+        body = {
+            "kind": "DeleteOptions",
+            "apiVersion": "v1",
+            **({"dryRun": [query["dryRun"]]} if "dryRun" in query else {}),
+            **options,
+        }
         response: Object = await self.call(Call(method="DELETE", path=path, query=query, body=body))
         return response
 

@@ -35,7 +35,10 @@ class ConfigFiles:
 
     def holder(self, key: str, name: str) -> Path | None:
         """The file whose entry of that name takes effect."""
-        return next((path for path, each in self.documents.items() if any(e.get("name") == name for e in each.get(key) or ())), None)
+        return next(
+            (path for path, each in self.documents.items() if any(e.get("name") == name for e in each.get(key) or ())),
+            None,
+        )
 
     def entry(self, key: str, name: str) -> Object:
         path = self.holder(key, name)

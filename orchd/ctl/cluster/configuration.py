@@ -163,7 +163,9 @@ def load(flags: GlobalFlags, environment: Mapping[str, str]) -> ClientConfig:
     except OSError as error:
         raise CommandError(f"client configuration: {error.filename}: {error.strerror}") from None
     except (AttributeError, KeyError, TypeError) as error:
-        raise CommandError(f"client configuration: a field of the chosen cluster, user or context has a wrong type: {error}: see config view") from None
+        raise CommandError(
+            f"client configuration: a field of the chosen cluster, user or context has a wrong type: {error}: see config view"
+        ) from None
     return _with_flags(config, flags)
 
 
@@ -197,11 +199,17 @@ def _with_flags(config: ClientConfig, flags: GlobalFlags) -> ClientConfig:
             raise CommandError("--token and --username are two ways to authenticate: leave out one of them")
         changes |= {"username": flags.username, "password": flags.password, "token": "", "token_file": "", "exec": None}
     if flags.insecure and flags.authority:
-        raise CommandError("--insecure-skip-tls-verify and --certificate-authority contradict each other: leave out one of them")
+        raise CommandError(
+            "--insecure-skip-tls-verify and --certificate-authority contradict each other: leave out one of them"
+        )
     if flags.insecure:
         changes |= {"insecure": True, "authority": b"", "authority_file": ""}
     if flags.authority:
-        changes |= {"authority": _pem(flags.authority, "--certificate-authority"), "authority_file": "", "insecure": False}
+        changes |= {
+            "authority": _pem(flags.authority, "--certificate-authority"),
+            "authority_file": "",
+            "insecure": False,
+        }
     if bool(flags.certificate) != bool(flags.key):
         raise CommandError("--client-certificate and --client-key belong together: give both")
     if flags.certificate:

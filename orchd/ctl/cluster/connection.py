@@ -73,7 +73,9 @@ def _cache(session: Session, config: ClientConfig) -> DiscoveryCache | None:
 
 def _api(client: IRawClient, reactor: Any, namespace: str, session: Session, cache: DiscoveryCache | None) -> Api:
     flags = session.flags
-    traced: IRawClient = TracingClient(client, reactor, flags.verbosity, trace) if flags.verbosity >= QUIETEST else client
+    traced: IRawClient = (
+        TracingClient(client, reactor, flags.verbosity, trace) if flags.verbosity >= QUIETEST else client
+    )
     return Api(
         traced, reactor, namespace, refuse_warning if flags.warnings_as_errors else warn, session.writing.manager,
         longest_stream=flags.request_timeout or LONGEST_STREAM, cache=cache,

@@ -164,8 +164,14 @@ class Discovery:
         if resource is None and self._forget_cached():
             resource = await self._look_up(word)
         if resource is None:
-            broken = "".join(f"; {name} did not answer: {error.message}" for name, error in self.failures.items() if error.code != 404)
-            raise UnknownTypeError(f'the server has no resource type "{word}": api-resources lists those that it has{broken}')
+            broken = "".join(
+                f"; {name} did not answer: {error.message}"
+                for name, error in self.failures.items()
+                if error.code != 404
+            )
+            raise UnknownTypeError(
+                f'the server has no resource type "{word}": api-resources lists those that it has{broken}'
+            )
         return resource
 
     async def _look_up(self, word: str) -> Resource | None:

@@ -29,7 +29,15 @@ from orchd.kinds.jsonvalues import Object
 @form_option
 @pass_session
 def autoscale(
-    session: Session, /, words: tuple[str, ...], least: int | None, most: int, cpu_percent: int | None, name: str, dry_run: str, form: str,
+    session: Session,
+    /,
+    words: tuple[str, ...],
+    least: int | None,
+    most: int,
+    cpu_percent: int | None,
+    name: str,
+    dry_run: str,
+    form: str,
     **flags: Any,
 ) -> None:
     """Create an autoscaler for a deployment, replica set, stateful set or custom kind with a scale."""

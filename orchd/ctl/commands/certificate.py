@@ -31,7 +31,9 @@ def _verdict(name: str, type_: str, word: str, text: str) -> None:
     @files_option
     @form_option
     @pass_session
-    def command(session: Session, names: tuple[str, ...], files: tuple[str, ...], recursive: bool, force: bool, form: str) -> None:
+    def command(
+        session: Session, names: tuple[str, ...], files: tuple[str, ...], recursive: bool, force: bool, form: str
+    ) -> None:
         if bool(names) == bool(files):
             raise CommandError("name requests, or give files with -f")
 
@@ -40,11 +42,19 @@ def _verdict(name: str, type_: str, word: str, text: str) -> None:
             resource = await api.discovery.find(f"certificatesigningrequests.{dialect('certificates.{abbr}.io')}")
             chosen = [each.rpartition("/")[2] for each in names]
             if files:
-                chosen = [str(obj["metadata"].get("name", "")) for obj in read_objects(session, files, recursive=recursive)]
+                chosen = [
+                    str(obj["metadata"].get("name", "")) for obj in read_objects(session, files, recursive=recursive)
+                ]
             failures = Failures()
             for each in chosen:
                 with failures.collect():
-                    report(Target(resource, each), await _decide(api, resource, each, type_, word, force), word, form=form, dry_run="none")
+                    report(
+                        Target(resource, each),
+                        await _decide(api, resource, each, type_, word, force),
+                        word,
+                        form=form,
+                        dry_run="none",
+                    )
             failures.raise_collected()
 
         session.run(work)

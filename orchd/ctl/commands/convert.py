@@ -24,13 +24,17 @@ from orchd.kinds.objects.shape import canonical
 
 @click.command(cls=Command)
 @files_option
-@click.option("--output-version", default="", metavar="GROUP/VERSION", help="Version to convert to; default: the preferred one.")
+@click.option(
+    "--output-version", default="", metavar="GROUP/VERSION", help="Version to convert to; default: the preferred one."
+)
 @form_options("yaml")
 @pass_session
 def convert(session: Session, files: tuple[str, ...], recursive: bool, output_version: str, form: str) -> None:
     """Convert objects in files to another version, without a server. Objects of versions that servers no longer have become those
     of the version that took their place, with the defaults that they had."""
-    catalogs = {dialect: builtin_catalog(dialect, enabled=lambda group, version, default: True) for dialect in DIALECTS.values()}
+    catalogs = {
+        dialect: builtin_catalog(dialect, enabled=lambda group, version, default: True) for dialect in DIALECTS.values()
+    }
     objects = read_objects(session, files, recursive=recursive)
     done = [convert_one(catalogs, obj, output_version) for obj in objects]
     printer(form, label=lambda obj: f"{obj['kind'].lower()}/{obj['metadata'].get('name', '')}")(done, True)
@@ -42,7 +46,9 @@ def convert_one(catalogs: Mapping[Dialect, Catalog], obj: Object, version: str) 
     try:
         upgraded = upgrade(obj, _order(catalogs, version))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise CommandError(f"{kind} {obj['metadata'].get('name', '')}: cannot be converted from {api_version}: {error!r}") from None
+        raise CommandError(
+            f"{kind} {obj['metadata'].get('name', '')}: cannot be converted from {api_version}: {error!r}"
+        ) from None
     if upgraded is not None:
         obj, dialect = upgraded
         catalogs = {dialect: catalogs[dialect]}
@@ -58,12 +64,16 @@ def convert_one(catalogs: Mapping[Dialect, Catalog], obj: Object, version: str) 
             others = ", ".join(each.api_version for each in catalog.versions_of(resource))
             raise CommandError(f"{kind} has no version {target}: those that it has are {others}")
         if split_group_version(target)[0] != resource.group:
-            raise CommandError(f"{kind} of {api_version} is not converted to another group ({target}): name a version of its own")
+            raise CommandError(
+                f"{kind} of {api_version} is not converted to another group ({target}): name a version of its own"
+            )
         try:
             return _trim(convert_object(canonical(obj, resource.type), target, catalog), obj)
         except (ApiError, KeyError, TypeError, ValueError) as error:
             raise CommandError(f"{kind} {obj['metadata'].get('name', '')}: cannot be converted: {error}") from None
-    raise CommandError(f"{kind} of {api_version} is no built-in kind: the server converts custom kinds (get with TYPE.VERSION.GROUP)")
+    raise CommandError(
+        f"{kind} of {api_version} is no built-in kind: the server converts custom kinds (get with TYPE.VERSION.GROUP)"
+    )
 
 
 def _order(catalogs: Mapping[Dialect, Catalog], version: str) -> list[Dialect]:
@@ -85,5 +95,7 @@ def _preferred(catalog: Catalog, resource: Resource) -> str:
 def _trim(done: Object, original: Object) -> Object:
     """Without what the canonical shape adds and the file did not say: a status, a time of creation."""
     out = {key: value for key, value in done.items() if key != "status" or "status" in original}
-    metadata = {key: value for key, value in done["metadata"].items() if value is not None or key in original["metadata"]}
+    metadata = {
+        key: value for key, value in done["metadata"].items() if value is not None or key in original["metadata"]
+    }
     return {**out, "metadata": metadata}

@@ -33,7 +33,13 @@ _CHECKED = 16 * 1024 * 1024
 _LEAST_ROOM = 256 * 1024 * 1024
 #: Bytes of a header that is read as a whole: long names, and extended headers.
 _MOST_HEADER = 1024 * 1024
-_WHOLE_HEADERS = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
+_WHOLE_HEADERS = (
+    tarfile.XHDTYPE,
+    tarfile.XGLTYPE,
+    tarfile.SOLARIS_XHDTYPE,
+    tarfile.GNUTYPE_LONGNAME,
+    tarfile.GNUTYPE_LONGLINK,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +67,9 @@ def parse_place(text: str) -> Place:
 @click.argument("target", metavar="TO")
 @click.option("-c", "--container", default="", help="Container; default: the only one, or the pod's default.")
 @click.option("--no-preserve", is_flag=True, help="Do not preserve the owners of files in the container.")
-@click.option("--retries", type=int, hidden=True, expose_value=False, help="Without effect: a copy that breaks off is an error.")
+@click.option(
+    "--retries", type=int, hidden=True, expose_value=False, help="Without effect: a copy that breaks off is an error."
+)
 @pass_session
 def cp(session: Session, source: str, target: str, container: str, no_preserve: bool) -> None:
     """Copy a file or folder to or from a container, which needs a tar program. FROM and TO are PATH or
@@ -91,7 +99,9 @@ def cp(session: Session, source: str, target: str, container: str, no_preserve: 
 class BoundedWriter:
     """Writes to a temporary file as long as the disk has room: what a container sends may have no end."""
 
-    def __init__(self, file: IO[bytes], room: Callable[[], int] = lambda: shutil.disk_usage(tempfile.gettempdir()).free) -> None:
+    def __init__(
+        self, file: IO[bytes], room: Callable[[], int] = lambda: shutil.disk_usage(tempfile.gettempdir()).free
+    ) -> None:
         self._file = file
         self._room = room
         self._unchecked = 0
@@ -102,7 +112,9 @@ class BoundedWriter:
         if self._unchecked >= _CHECKED:
             self._unchecked = 0
             if self._room() < _LEAST_ROOM:
-                raise CommandError(f"the container sends more than fits into {tempfile.gettempdir()}: set TMPDIR to a larger disk")
+                raise CommandError(
+                    f"the container sends more than fits into {tempfile.gettempdir()}: set TMPDIR to a larger disk"
+                )
         self._file.write(data)
 
 
@@ -112,7 +124,9 @@ class _Container:
     def __init__(self, api: Api, pods: Resource, pod: Object, name: str) -> None:
         self._api, self._pods, self._pod, self._name = api, pods, pod, name
 
-    async def status(self, command: list[str], *, out: Write | None = None, send: IO[bytes] | None = None) -> tuple[int, str]:
+    async def status(
+        self, command: list[str], *, out: Write | None = None, send: IO[bytes] | None = None
+    ) -> tuple[int, str]:
         """The exit status of a command, and what it says on standard error."""
         complaint = bytearray()
 
@@ -138,7 +152,9 @@ class _Container:
         """`status`, but raises CommandError if the exit status is not 0."""
         status, complaint = await self.status(command, out=out, send=send)
         if status:
-            raise CommandError(f"{command[0]} in container {self._name} ended with {status}: {complaint or 'it does not say why'}")
+            raise CommandError(
+                f"{command[0]} in container {self._name} ended with {status}: {complaint or 'it does not say why'}"
+            )
 
 
 async def _send(process: RemoteProcess, data: IO[bytes]) -> None:

@@ -63,24 +63,64 @@ def _pair(text: str, flag: str) -> tuple[str, str]:
 @click.argument("words", nargs=-1, metavar="POD | TYPE/NAME [-- COMMAND [ARG...]]")
 @click.option("--image", default="", help="Image of the container.")
 @click.option("-c", "--container", default="", help="Name of the container; default: a new one, debugger-XXXXX.")
-@click.option("--target", "target_container", default="", metavar="CONTAINER", help="Share the processes of this container of the pod.")
+@click.option(
+    "--target",
+    "target_container",
+    default="",
+    metavar="CONTAINER",
+    help="Share the processes of this container of the pod.",
+)
 @click.option("--copy-to", default="", metavar="NAME", help="Debug a copy of the pod with this name.")
 @click.option("--replace", is_flag=True, help="With --copy-to: delete the original pod.")
 @click.option("--same-node", is_flag=True, help="With --copy-to: schedule the copy to the node of the pod.")
-@click.option("--set-image", "images", multiple=True, metavar="CONTAINER=IMAGE,...", help="With --copy-to: images of containers; * is every container.")
-@click.option("--share-processes/--no-share-processes", default=None, help="With --copy-to: whether the containers of the copy share processes.")
-@click.option("--env", "variables", multiple=True, metavar="KEY=VALUE", help="A variable of the container; may be repeated.")
+@click.option(
+    "--set-image",
+    "images",
+    multiple=True,
+    metavar="CONTAINER=IMAGE,...",
+    help="With --copy-to: images of containers; * is every container.",
+)
+@click.option(
+    "--share-processes/--no-share-processes",
+    default=None,
+    help="With --copy-to: whether the containers of the copy share processes.",
+)
+@click.option(
+    "--env", "variables", multiple=True, metavar="KEY=VALUE", help="A variable of the container; may be repeated."
+)
 @click.option("--arguments-only", is_flag=True, help="What follows -- are arguments of the image's command.")
-@click.option("--image-pull-policy", type=click.Choice(["", "Always", "IfNotPresent", "Never"]), default="", help="Image pull policy.")
+@click.option(
+    "--image-pull-policy",
+    type=click.Choice(["", "Always", "IfNotPresent", "Never"]),
+    default="",
+    help="Image pull policy.",
+)
 @click.option("-i", "--stdin", "stdin", is_flag=True, help="Keep standard input open, and attach.")
 @click.option("-t", "--tty", is_flag=True, help="Allocate a terminal.")
 @click.option("--attach", is_flag=True, default=None, help="Attach to the container; default with -i.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but what the container prints.")
-@click.option("--pod-running-timeout", "wait", type=DURATION, default=60.0, help="Maximum wait for the container before attaching; default 1m.")
+@click.option(
+    "--pod-running-timeout",
+    "wait",
+    type=DURATION,
+    default=60.0,
+    help="Maximum wait for the container before attaching; default 1m.",
+)
 @pass_session
 def debug(
-    session: Session, /, words: tuple[str, ...], target_container: str, copy_to: str, replace: bool, same_node: bool, images: tuple[str, ...],
-    share_processes: bool | None, attach: bool | None, quiet: bool, wait: float, **flags: Any,
+    session: Session,
+    /,
+    words: tuple[str, ...],
+    target_container: str,
+    copy_to: str,
+    replace: bool,
+    same_node: bool,
+    images: tuple[str, ...],
+    share_processes: bool | None,
+    attach: bool | None,
+    quiet: bool,
+    wait: float,
+    **flags: Any,
 ) -> int:
     """Debug a pod with an ephemeral container or in a copy of it (--copy-to), or a node (node/NAME) in a pod that has its
     file system at /host and its processes and network."""  # fmt: skip
@@ -91,7 +131,9 @@ def debug(
     if changes.tty and not changes.stdin:
         raise CommandError("-t needs -i: the terminal's input goes to the container")
     if not copy_to and (replace or same_node or images or share_processes is not None):
-        raise CommandError("--replace, --same-node, --set-image and --share-processes go with --copy-to: give the name of the copy")
+        raise CommandError(
+            "--replace, --same-node, --set-image and --share-processes go with --copy-to: give the name of the copy"
+        )
     if copy_to and target_container:
         raise CommandError("--target is of an ephemeral container: leave out --copy-to, or use --share-processes")
     new_images = dict(_pair(part, "--set-image") for each in images for part in each.split(",") if part)
@@ -108,12 +150,29 @@ def debug(
             say(f"Creating debugging pod {pod['metadata']['name']} with container {container} on node {target.name}.")
             created = await _create(api, pod)
         elif copy_to:
-            pod, container = copied_pod(obj, copy_to, changes, new_images, same_node=same_node, share_processes=share_processes, random=session.random)
+            pod, container = copied_pod(
+                obj,
+                copy_to,
+                changes,
+                new_images,
+                same_node=same_node,
+                share_processes=share_processes,
+                random=session.random,
+            )
             if replace:
-                await api.delete(target.resource, target.name, target.namespace, {"preconditions": {"uid": obj["metadata"]["uid"]}}, {})
+                await api.delete(
+                    target.resource,
+                    target.name,
+                    target.namespace,
+                    {"preconditions": {"uid": obj["metadata"]["uid"]}},
+                    {},
+                )
             created = await _create(api, pod)
         else:
-            created, container = target, await _add_ephemeral(api, target, obj, changes, target_container, session.random, say)
+            created, container = (
+                target,
+                await _add_ephemeral(api, target, obj, changes, target_container, session.random, say),
+            )
         if not follow or not container:
             return 0
         return await attach_when_running(api, created, container, wait, stdin=changes.stdin, tty=changes.tty)
@@ -132,7 +191,9 @@ async def _add_ephemeral(
 ) -> str:
     """Add an ephemeral container to a pod; its name. Raises CommandError."""
     if not changes.image:
-        raise CommandError("--image is needed: the image of the container, unless --copy-to changes a container that is there")
+        raise CommandError(
+            "--image is needed: the image of the container, unless --copy-to changes a container that is there"
+        )
     if "ephemeralcontainers" not in target.resource.subresources:
         raise CommandError("the server has no ephemeral containers: debug a copy of the pod with --copy-to")
     names = [each["name"] for each in pod["spec"]["containers"]]
@@ -142,16 +203,27 @@ async def _add_ephemeral(
     container = changes.apply({"name": name})
     if target_container:
         container["targetContainerName"] = target_container
-        say(f"Targeting container {target_container!r}. If its processes are not seen, the container runtime does not support this.")
+        say(
+            f"Targeting container {target_container!r}. If its processes are not seen, the container runtime does not support this."
+        )
     body = {"spec": {"ephemeralContainers": [container]}}
     await api.patch(
-        target.resource, target.name, body, namespace=target.namespace, content_type=STRATEGIC, subresource="ephemeralcontainers"
+        target.resource,
+        target.name,
+        body,
+        namespace=target.namespace,
+        content_type=STRATEGIC,
+        subresource="ephemeralcontainers",
     )
     return name
 
 
 def _new_name(pod: Object, random: Random, say: Any) -> str:
-    taken = {each["name"] for key in ("initContainers", "containers", "ephemeralContainers") for each in pod["spec"].get(key) or ()}
+    taken = {
+        each["name"]
+        for key in ("initContainers", "containers", "ephemeralContainers")
+        for each in pod["spec"].get(key) or ()
+    }
     name = f"debugger-{_suffix(random)}"
     while name in taken:
         name = f"debugger-{_suffix(random)}"
@@ -164,17 +236,29 @@ def _suffix(random: Random) -> str:
 
 
 def copied_pod(
-    pod: Object, name: str, changes: DebugContainer, images: dict[str, str], *, same_node: bool, share_processes: bool | None, random: Random
+    pod: Object,
+    name: str,
+    changes: DebugContainer,
+    images: dict[str, str],
+    *,
+    same_node: bool,
+    share_processes: bool | None,
+    random: Random,
 ) -> tuple[Object, str]:
     """A copy of a pod, without its labels, so that no controller or service takes it for the pod; and the name of the container to
     attach to, "" if only images change. Raises CommandError."""
-    metadata = {"name": name, "namespace": pod["metadata"]["namespace"], "annotations": pod["metadata"].get("annotations") or {}}
+    metadata = {
+        "name": name,
+        "namespace": pod["metadata"]["namespace"],
+        "annotations": pod["metadata"].get("annotations") or {},
+    }
     dropped = ("ephemeralContainers", *(() if same_node else ("nodeName",)))
     spec: Object = {key: value for key, value in pod["spec"].items() if key not in dropped}
     if share_processes is not None:
         spec["shareProcessNamespace"] = share_processes
     containers = [
-        {**each, "image": images.get(each["name"], images.get("*", each.get("image", "")))} for each in spec["containers"]
+        {**each, "image": images.get(each["name"], images.get("*", each.get("image", "")))}
+        for each in spec["containers"]
     ]
     names = [each["name"] for each in containers]
     own = changes.container
@@ -203,5 +287,8 @@ def node_pod(node: str, changes: DebugContainer, dialect: Dialect, random: Rando
     }  # fmt: skip
     # A name of a pod has at most 253 characters.
     prefix = f"node-debugger-{node}"[:247]
-    metadata = {"name": f"{prefix}-{_suffix(random)}", "labels": {dialect("app.{long}.io/managed-by"): f"{COMMAND_LINE}-debug"}}
+    metadata = {
+        "name": f"{prefix}-{_suffix(random)}",
+        "labels": {dialect("app.{long}.io/managed-by"): f"{COMMAND_LINE}-debug"},
+    }
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}, name

@@ -31,9 +31,19 @@ from orchd.kinds.jsonvalues import Object
 @files_option
 @selector_options
 @everywhere_option
-@click.option("--raw", default="", metavar="PATH", help="Send a DELETE request to this path, with the file of -f as its body.")
+@click.option(
+    "--raw", default="", metavar="PATH", help="Send a DELETE request to this path, with the file of -f as its body."
+)
 @click.option("--all", "every", is_flag=True, help="All objects of the type (in the namespace).")
-@click.option("--cascade", type=CASCADE, default="background", show_default=True, is_flag=False, flag_value="background", help="What happens to dependents: background, foreground or orphan.")
+@click.option(
+    "--cascade",
+    type=CASCADE,
+    default="background",
+    show_default=True,
+    is_flag=False,
+    flag_value="background",
+    help="What happens to dependents: background, foreground or orphan.",
+)
 @click.option("--grace-period", type=int, default=-1, help="Seconds for pods to end; 0 with --force deletes at once.")
 @click.option("--force", is_flag=True, help="Delete pods without waiting for their nodes; implies --grace-period=0.")
 @click.option("--now", is_flag=True, help="Same as --grace-period=1.")
@@ -45,9 +55,25 @@ from orchd.kinds.jsonvalues import Object
 @dry_run_option
 @pass_session
 def delete(
-    session: Session, words: tuple[str, ...], files: tuple[str, ...], recursive: bool, selector: str, field_selector: str,
-    everywhere: bool, raw: str, every: bool, cascade: str, grace_period: int, force: bool, now: bool, wait: bool, timeout: float,
-    ignore_not_found: bool, interactive: bool, form: str, dry_run: str,
+    session: Session,
+    words: tuple[str, ...],
+    files: tuple[str, ...],
+    recursive: bool,
+    selector: str,
+    field_selector: str,
+    everywhere: bool,
+    raw: str,
+    every: bool,
+    cascade: str,
+    grace_period: int,
+    force: bool,
+    now: bool,
+    wait: bool,
+    timeout: float,
+    ignore_not_found: bool,
+    interactive: bool,
+    form: str,
+    dry_run: str,
 ) -> None:
     """Delete objects and wait until they are gone."""  # fmt: skip
     if raw:

@@ -19,12 +19,20 @@ from orchd.ctl.printing.describe.description import describe_object
 @files_option
 @selector_options
 @everywhere_option
-@click.option("--show-events/--no-show-events", default=True, show_default=True, help="Show the Events about each object.")
+@click.option(
+    "--show-events/--no-show-events", default=True, show_default=True, help="Show the Events about each object."
+)
 @click.option("--chunk-size", type=int, hidden=True, expose_value=False, help="Lists are always read in pages.")
 @pass_session
 def describe(
-    session: Session, words: tuple[str, ...], files: tuple[str, ...], recursive: bool, selector: str, field_selector: str,
-    everywhere: bool, show_events: bool,
+    session: Session,
+    words: tuple[str, ...],
+    files: tuple[str, ...],
+    recursive: bool,
+    selector: str,
+    field_selector: str,
+    everywhere: bool,
+    show_events: bool,
 ) -> None:
     """Show details of objects, with related objects and events."""  # fmt: skip
 

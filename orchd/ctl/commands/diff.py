@@ -31,7 +31,9 @@ def diff(
 ) -> None:
     """Print what apply would change. Exit status 0 without differences, 1 with some, 2 after an error."""
     try:
-        different = _differs(session, files, recursive=recursive, force_conflicts=force_conflicts, selector=selector, managed=managed)
+        different = _differs(
+            session, files, recursive=recursive, force_conflicts=force_conflicts, selector=selector, managed=managed
+        )
     except ApiError as error:
         raise CommandError(explain_api_error(error), status=2) from None
     except CommandError as error:
@@ -54,7 +56,11 @@ def _differs(
             after = await send_apply(api, target, obj, query, before)
             lines = list(
                 difflib.unified_diff(
-                    comparable_lines(before, managed), comparable_lines(after, managed), f"live/{target.label}", f"applied/{target.label}", lineterm=""
+                    comparable_lines(before, managed),
+                    comparable_lines(after, managed),
+                    f"live/{target.label}",
+                    f"applied/{target.label}",
+                    lineterm="",
                 )
             )
             if lines:

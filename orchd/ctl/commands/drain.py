@@ -31,17 +31,38 @@ _EVICTION_RETRY = 5.0
 @click.option("--ignore-daemonsets", is_flag=True, help="Do not evict pods of daemon sets.")
 @click.option("--delete-emptydir-data", is_flag=True, help="Evict pods even if they lose the data of emptyDir volumes.")
 @click.option("--force", is_flag=True, help="Evict pods even if no controller replaces them.")
-@click.option("--grace-period", type=int, default=-1, help="Grace period of the pods in seconds; default: that of each pod.")
-@click.option("--disable-eviction", is_flag=True, help="Delete pods instead of evicting them, regardless of disruption budgets.")
+@click.option(
+    "--grace-period", type=int, default=-1, help="Grace period of the pods in seconds; default: that of each pod."
+)
+@click.option(
+    "--disable-eviction", is_flag=True, help="Delete pods instead of evicting them, regardless of disruption budgets."
+)
 @click.option("--pod-selector", default="", metavar="SELECTOR", help="Evict only pods that match this label selector.")
 @click.option("--timeout", type=DURATION, default=0.0, help="Time limit of the whole drain; default: a day.")
-@click.option("--skip-wait-for-delete-timeout", "skip_wait", type=int, default=0, metavar="SECONDS", help="Do not wait for pods that are being deleted for longer than this.")
+@click.option(
+    "--skip-wait-for-delete-timeout",
+    "skip_wait",
+    type=int,
+    default=0,
+    metavar="SECONDS",
+    help="Do not wait for pods that are being deleted for longer than this.",
+)
 @click.option("--chunk-size", type=int, hidden=True, expose_value=False, help="Lists are always read in pages.")
 @dry_run_option
 @pass_session
 def drain(
-    session: Session, names: tuple[str, ...], selector: str, ignore_daemonsets: bool, delete_emptydir_data: bool, force: bool,
-    grace_period: int, disable_eviction: bool, pod_selector: str, timeout: float, skip_wait: int, dry_run: str,
+    session: Session,
+    names: tuple[str, ...],
+    selector: str,
+    ignore_daemonsets: bool,
+    delete_emptydir_data: bool,
+    force: bool,
+    grace_period: int,
+    disable_eviction: bool,
+    pod_selector: str,
+    timeout: float,
+    skip_wait: int,
+    dry_run: str,
 ) -> None:
     """Cordon nodes and evict their pods, as disruption budgets allow."""  # fmt: skip
     options = {"gracePeriodSeconds": grace_period} if grace_period >= 0 else {}
@@ -55,9 +76,17 @@ def drain(
         pods = await api.discovery.find("pods")
         for node in nodes:
             name = node["metadata"]["name"]
-            pods_of_node = [pod for pod in await _chosen_pods(api, name, pod_selector) if not is_stuck(pod, api.clock.seconds(), skip_wait)]
+            pods_of_node = [
+                pod
+                for pod in await _chosen_pods(api, name, pod_selector)
+                if not is_stuck(pod, api.clock.seconds(), skip_wait)
+            ]
             chosen = evictable(
-                pods_of_node, mirror, ignore_daemonsets=ignore_daemonsets, delete_emptydir_data=delete_emptydir_data, force=force
+                pods_of_node,
+                mirror,
+                ignore_daemonsets=ignore_daemonsets,
+                delete_emptydir_data=delete_emptydir_data,
+                force=force,
             )
             if dry_run == "none":
                 await _evict_all(api, pods, chosen, options, end, evict=not disable_eviction)
@@ -82,7 +111,10 @@ async def _chosen_pods(api: Api, node: str, selector: str) -> list[Object]:
 def is_stuck(pod: Object, now: float, seconds: int) -> bool:
     """Is a pod being deleted for longer than `seconds`? 0 is never."""
     since = pod["metadata"].get("deletionTimestamp")
-    return bool(seconds and since) and datetime.datetime.fromisoformat(since.replace("Z", "+00:00")).timestamp() + seconds < now
+    return (
+        bool(seconds and since)
+        and datetime.datetime.fromisoformat(since.replace("Z", "+00:00")).timestamp() + seconds < now
+    )
 
 
 def _full_name(pod: Object) -> str:

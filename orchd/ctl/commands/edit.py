@@ -32,14 +32,22 @@ _ATTEMPTS = 20
 @click.argument("words", nargs=-1, metavar="TYPE NAME... | TYPE/NAME...")
 @click.option("--subresource", default="", help="Edit a subresource such as status.")
 @click.option("--output-patch", is_flag=True, help="Print the patch that was sent.")
-@click.option("--windows-line-endings", is_flag=True, hidden=True, expose_value=False, help="Without effect: editors keep their own.")
+@click.option(
+    "--windows-line-endings",
+    is_flag=True,
+    hidden=True,
+    expose_value=False,
+    help="Without effect: editors keep their own.",
+)
 @files_option
 @field_manager_option
 @save_config_option
 @validate_option
 @form_options("yaml", text="Form of the text that is edited: yaml or json.")
 @pass_session
-def edit(session: Session, /, words: tuple[str, ...], subresource: str, output_patch: bool, form: str, **flags: Any) -> None:
+def edit(
+    session: Session, /, words: tuple[str, ...], subresource: str, output_patch: bool, form: str, **flags: Any
+) -> None:
     """Edit objects in the editor ($VISUAL, $EDITOR), one after the other, and send the changes. If they are rejected, the editor
     opens again with the reason."""
     if form not in ("yaml", "json"):
@@ -54,8 +62,12 @@ def edit(session: Session, /, words: tuple[str, ...], subresource: str, output_p
     session.run(work)
 
 
-async def _edit_one(api: Api, session: Session, target: Target, subresource: str, form: str, *, show_patch: bool) -> None:
-    before = without_managed_fields(await api.get(target.resource, target.name, target.namespace, subresource=subresource))
+async def _edit_one(
+    api: Api, session: Session, target: Target, subresource: str, form: str, *, show_patch: bool
+) -> None:
+    before = without_managed_fields(
+        await api.get(target.resource, target.name, target.namespace, subresource=subresource)
+    )
     original = text_of(before, form)
     text, note = original, ""
     for _ in range(_ATTEMPTS):
@@ -110,7 +122,10 @@ async def _send(api: Api, session: Session, target: Target, before: Object, obj:
     if session.writing.save_config:
         obj = with_last_applied(obj, await api.dialect())
     merge = difference(before, obj)
-    guarded = {**merge, "metadata": {**merge.get("metadata", {}), "resourceVersion": before["metadata"]["resourceVersion"]}}
+    guarded = {
+        **merge,
+        "metadata": {**merge.get("metadata", {}), "resourceVersion": before["metadata"]["resourceVersion"]},
+    }
     await api.patch(
         target.resource, target.name, guarded, namespace=target.namespace, content_type=MERGE, subresource=subresource,
         query=validation_query(session),

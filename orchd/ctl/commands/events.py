@@ -29,7 +29,9 @@ from orchd.kinds.jsonvalues import Object
 @click.option("--chunk-size", type=int, hidden=True, expose_value=False, help="Lists are always read in pages.")
 @form_option
 @pass_session
-def events(session: Session, everywhere: bool, about: str, types: str, watch: bool, no_headers: bool, form: str) -> None:
+def events(
+    session: Session, everywhere: bool, about: str, types: str, watch: bool, no_headers: bool, form: str
+) -> None:
     """Print events, oldest first."""
     chosen_types = {each.lower() for each in types.split(",") if each}
     if chosen_types - {"normal", "warning"}:
@@ -44,13 +46,23 @@ def events(session: Session, everywhere: bool, about: str, types: str, watch: bo
         if watch:
             if chosen_types:
                 fields = ",".join(filter(None, [fields, *(f"type={each.capitalize()}" for each in chosen_types)]))
-            view = View(form=form if isinstance(form, Form) else Form(form), field_selector=fields, everywhere=everywhere, watch=True, headings=not no_headers)
+            view = View(
+                form=form if isinstance(form, Form) else Form(form),
+                field_selector=fields,
+                everywhere=everywhere,
+                watch=True,
+                headings=not no_headers,
+            )
             await show(api, [Target(resource)], view)
             return
         query = {"fieldSelector": fields} if fields else {}
         listed = await api.list(resource, everywhere=everywhere, query=query)
         now = api.clock.seconds()
-        chosen = [each for each in listed.get("items") or () if not chosen_types or str(each.get("type", "")).lower() in chosen_types]
+        chosen = [
+            each
+            for each in listed.get("items") or ()
+            if not chosen_types or str(each.get("type", "")).lower() in chosen_types
+        ]
         if not chosen:
             output.note("No events found." if everywhere else f"No events found in {api.namespace} namespace.")
         if form:
@@ -68,5 +80,8 @@ def events(session: Session, everywhere: bool, about: str, types: str, watch: bo
 def _event_row(event: Object, now: float, everywhere: bool) -> list[str]:
     about = event.get("involvedObject") or {}
     cells = [age_text(now, event_time(event)), event.get("type", ""), event.get("reason", "")]
-    cells += [f"{str(about.get('kind', '')).lower()}/{about.get('name', '')}", output.cell_text(event.get("message", "").strip())]
+    cells += [
+        f"{str(about.get('kind', '')).lower()}/{about.get('name', '')}",
+        output.cell_text(event.get("message", "").strip()),
+    ]
     return [event["metadata"].get("namespace", ""), *cells] if everywhere else cells

@@ -18,7 +18,14 @@ from orchd.ctl.streams.standard_streams import run_in_pod, stream_options
 @stream_options
 @pass_session
 def exec_(
-    session: Session, words: tuple[str, ...], file: str, container: str, stdin: bool, tty: bool, quiet: bool, pod_wait: float
+    session: Session,
+    words: tuple[str, ...],
+    file: str,
+    container: str,
+    stdin: bool,
+    tty: bool,
+    quiet: bool,
+    pod_wait: float,
 ) -> int:
     """Run a command in a container; its exit status is this program's. Put -- before the command."""
     if file:

@@ -52,7 +52,9 @@ def explain_lines(
         properties = at.get("properties") or {}
         if field not in properties:
             names = ", ".join(sorted(properties)) or "none"
-            raise CommandError(f'field "{".".join(fields[: depth + 1])}" does not exist: those at this place are {names}')
+            raise CommandError(
+                f'field "{".".join(fields[: depth + 1])}" does not exist: those at this place are {names}'
+            )
         type_ = type_name(definitions, properties[field])
         description = str(properties[field].get("description", ""))
         at = _inside(definitions, properties[field])
@@ -65,7 +67,9 @@ def explain_lines(
     return lines
 
 
-def _field_lines(definitions: Object, schema: Object, depth: int, *, recursive: bool, seen: tuple[int, ...]) -> list[str]:
+def _field_lines(
+    definitions: Object, schema: Object, depth: int, *, recursive: bool, seen: tuple[int, ...]
+) -> list[str]:
     lines = []
     required = schema.get("required") or ()
     for name, inner in sorted((schema.get("properties") or {}).items()):

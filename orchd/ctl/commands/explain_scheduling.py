@@ -19,7 +19,9 @@ _EXPLAIN = "/debug/scheduler/explain"
 
 @click.command("explain-scheduling", cls=Command)
 @click.argument("pod", required=False, metavar="[POD]")
-@click.option("-f", "--filename", "file", default="", metavar="FILE", help="A pod that does not exist yet; - is standard input.")
+@click.option(
+    "-f", "--filename", "file", default="", metavar="FILE", help="A pod that does not exist yet; - is standard input."
+)
 @click.option("-o", "--output", "form", type=click.Choice(["", "yaml", "json"]), default="", help="yaml or json.")
 @pass_session
 def explain_scheduling(session: Session, pod: str | None, file: str, form: str) -> None:
@@ -81,5 +83,7 @@ def explanation_lines(response: Object) -> list[str]:
         lines.append("What would help:")
         for each in response["wouldHelp"]:
             more = " (preemption may help)" if each.get("preemptionMayHelp") else ""
-            lines.append(f"  {each.get('nodes')} nodes: {each.get('plugin')}: {'; '.join(each.get('reasons') or ())}{more}")
+            lines.append(
+                f"  {each.get('nodes')} nodes: {each.get('plugin')}: {'; '.join(each.get('reasons') or ())}{more}"
+            )
     return lines

@@ -24,12 +24,18 @@ from orchd.kinds.jsonvalues import Object
 @click.command(cls=Command)
 @click.argument("words", nargs=-1, metavar="TYPE NAME | TYPE/NAME")
 @click.option("--name", default="", help="Name of the service; default: that of the object.")
-@click.option("--port", "ports", default="", metavar="PORT,...", help="Ports of the service; default: those of the containers.")
+@click.option(
+    "--port", "ports", default="", metavar="PORT,...", help="Ports of the service; default: those of the containers."
+)
 @click.option("--target-port", default="", help="Port of the pods, by number or name; default: as --port.")
 @click.option("--protocol", default="", help="TCP, UDP or SCTP; default: that of the containers' ports, else TCP.")
-@click.option("--type", "type_", default="", metavar="TYPE", help="ClusterIP (default), NodePort, LoadBalancer or ExternalName.")
+@click.option(
+    "--type", "type_", default="", metavar="TYPE", help="ClusterIP (default), NodePort, LoadBalancer or ExternalName."
+)
 @click.option("--selector", default="", metavar="KEY=VALUE,...", help="Selector of pods; default: that of the object.")
-@click.option("-l", "--labels", default="", metavar="KEY=VALUE,...", help="Labels of the service; default: those of the object.")
+@click.option(
+    "-l", "--labels", default="", metavar="KEY=VALUE,...", help="Labels of the service; default: those of the object."
+)
 @click.option("--cluster-ip", default="", help="Address of the service; None for a headless one.")
 @click.option("--external-ip", default="", help="An address outside the cluster.")
 @click.option("--external-name", default="", help="DNS name of a service of type ExternalName.")
@@ -42,7 +48,17 @@ from orchd.kinds.jsonvalues import Object
 @save_config_option
 @form_option
 @pass_session
-def expose(session: Session, /, words: tuple[str, ...], name: str, overrides: str, override_type: str, dry_run: str, form: str, **flags: Any) -> None:
+def expose(
+    session: Session,
+    /,
+    words: tuple[str, ...],
+    name: str,
+    overrides: str,
+    override_type: str,
+    dry_run: str,
+    form: str,
+    **flags: Any,
+) -> None:
     """Create a service for the pods of a deployment, replica set, service or pod."""
     selection = Selection.of_files(flags)
 
@@ -73,18 +89,27 @@ def _service(
         "sessionAffinity": session_affinity, "externalIPs": [external_ip] if external_ip else None,
     }  # fmt: skip
     spec |= {key: value for key, value in more.items() if value}
-    return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, **({"labels": own} if own else {})}, "spec": spec}
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name, **({"labels": own} if own else {})},
+        "spec": spec,
+    }
 
 
 def _selector_of(obj: Object, target: Target) -> dict[str, str]:
     if obj["kind"] == "Pod":
         labels = obj["metadata"].get("labels")
         if not labels:
-            raise CommandError(f"{target.label} has no labels by which a service could choose it: label it, or give --selector")
+            raise CommandError(
+                f"{target.label} has no labels by which a service could choose it: label it, or give --selector"
+            )
         return dict(labels)
     selector = obj["spec"].get("selector") or {}
     if selector.get("matchExpressions"):
-        raise CommandError(f"the selector of {target.label} has expressions, which services do not have: give --selector")
+        raise CommandError(
+            f"the selector of {target.label} has expressions, which services do not have: give --selector"
+        )
     labels = selector.get("matchLabels", selector)
     if not labels:
         raise CommandError(f"{target.label} has no selector: give --selector")

@@ -40,18 +40,48 @@ from orchd.kinds.jsonvalues import Object, without_managed_fields
 @click.option("--watch-only", is_flag=True, help="Print changes only.")
 @click.option("--no-headers", is_flag=True, help="Omit the column headings.")
 @click.option("--show-labels", is_flag=True, help="Add a column with all labels.")
-@click.option("-L", "--label-columns", multiple=True, metavar="KEY,...", help="Add a column per label; may be repeated.")
+@click.option(
+    "-L", "--label-columns", multiple=True, metavar="KEY,...", help="Add a column per label; may be repeated."
+)
 @click.option("--sort-by", default="", metavar="PATH", help="Sort by the value at a JSONPath such as .metadata.name.")
 @click.option("--ignore-not-found", is_flag=True, help="A missing object is not an error.")
 @click.option("--show-kind", is_flag=True, help="Prefix names with the type.")
-@click.option("--subresource", default="", metavar="NAME", help="Read a subresource, such as status or scale, of named objects.")
-@click.option("--output-watch-events", "events", is_flag=True, help="With -w: also print the type of each event (ADDED, MODIFIED, DELETED).")
-@click.option("--raw", "raw", default="", metavar="PATH", help="Print the server's response at a path such as /healthz.")
-@click.option("--server-print/--no-server-print", hidden=True, expose_value=False, default=True, help="Tables are always the server's.")
-@click.option("--chunk-size", type=int, default=0, hidden=True, expose_value=False, help="No effect: lists are always read in pages.")
+@click.option(
+    "--subresource", default="", metavar="NAME", help="Read a subresource, such as status or scale, of named objects."
+)
+@click.option(
+    "--output-watch-events",
+    "events",
+    is_flag=True,
+    help="With -w: also print the type of each event (ADDED, MODIFIED, DELETED).",
+)
+@click.option(
+    "--raw", "raw", default="", metavar="PATH", help="Print the server's response at a path such as /healthz."
+)
+@click.option(
+    "--server-print/--no-server-print",
+    hidden=True,
+    expose_value=False,
+    default=True,
+    help="Tables are always the server's.",
+)
+@click.option(
+    "--chunk-size",
+    type=int,
+    default=0,
+    hidden=True,
+    expose_value=False,
+    help="No effect: lists are always read in pages.",
+)
 @pass_session
 def get(
-    session: Session, /, raw: str, words: tuple[str, ...], files: tuple[str, ...], recursive: bool, no_headers: bool,
+    session: Session,
+    /,
+    raw: str,
+    words: tuple[str, ...],
+    files: tuple[str, ...],
+    recursive: bool,
+    no_headers: bool,
     label_columns: tuple[str, ...],
     **flags: Any,
 ) -> None:
@@ -100,7 +130,9 @@ def _check_subresource(targets: Sequence[Target], view: View) -> None:
     for target in targets:
         if view.subresource not in target.resource.subresources:
             names = ", ".join(sorted(target.resource.subresources)) or "none"
-            raise CommandError(f"{target.resource.qualified} has no subresource {view.subresource}: those that it has are {names}")
+            raise CommandError(
+                f"{target.resource.qualified} has no subresource {view.subresource}: those that it has are {names}"
+            )
         if not target.name or view.watch or view.watch_only:
             raise CommandError("--subresource is of one object: give its name, without -w")
 
@@ -126,14 +158,20 @@ async def _show_tables(api: Api, targets: Sequence[Target], view: View, failures
         table_output.write({**tables[0], "rows": sorted_rows(rows, view)})
         printed = True
     if empty and not printed and not failures and not view.ignore_not_found:
-        where = "" if view.everywhere or not any(t.resource.namespaced for t in targets) else f" in {api.namespace} namespace"
+        where = (
+            ""
+            if view.everywhere or not any(t.resource.namespaced for t in targets)
+            else f" in {api.namespace} namespace"
+        )
         output.note(f"No resources found{where}{'.' if where else ''}")
 
 
 async def _table(api: Api, target: Target, view: View) -> Object:
     table: Object
     if target.name:
-        path = paths.item(target.resource.ref, api.scope(target.resource, target.namespace), target.name, view.subresource)
+        path = paths.item(
+            target.resource.ref, api.scope(target.resource, target.namespace), target.name, view.subresource
+        )
         table = await api.call(Call(method="GET", path=path, accept=TABLE))
     else:
         table = await api.list(target.resource, everywhere=view.everywhere, query=view.query(), accept=TABLE)
@@ -196,7 +234,9 @@ class _Watcher:
         target, api = self._target, self._api
         if target.name:
             await api.get(target.resource, target.name, target.namespace)
-        listed = await api.list(target.resource, everywhere=self._view.everywhere, query=self._query, accept=self._accept)
+        listed = await api.list(
+            target.resource, everywhere=self._view.everywhere, query=self._query, accept=self._accept
+        )
         self._version = str((listed.get("metadata") or {}).get("resourceVersion") or "")
         if quiet:
             return
@@ -210,7 +250,9 @@ class _Watcher:
     async def _write(self, obj: Object, event: str = "ADDED") -> None:
         if self._view.events and self._view.form in ("yaml", "json"):
             entry = {"type": event, "object": obj if self._view.form.managed else without_managed_fields(obj)}
-            output.document(output.yaml_text(entry) if self._view.form == "yaml" else output.json_text(entry), self._view.form)
+            output.document(
+                output.yaml_text(entry) if self._view.form == "yaml" else output.json_text(entry), self._view.form
+            )
             return
         write = printer(self._view.form, headings=False)
         write([obj], True)

@@ -27,25 +27,54 @@ _TAIL_OF_SELECTOR, _LONG_LINE = 10, 1024 * 1024
 @click.command(cls=Command)
 @click.argument("words", nargs=-1, metavar="POD [CONTAINER] | TYPE/NAME")
 @click.option("-c", "--container", default="", help="Container; default: the only one, or the pod's default.")
-@click.option("--all-containers", is_flag=True, help="Logs of all containers: one after the other, or with -f all at once.")
+@click.option(
+    "--all-containers", is_flag=True, help="Logs of all containers: one after the other, or with -f all at once."
+)
 @click.option("-f", "--follow", is_flag=True, help="Follow the log until the container ends.")
 @click.option("-p", "--previous", is_flag=True, help="Log of the container's previous run.")
 @click.option("--since", type=DURATION, help="Only lines of this past duration.")
 @click.option("--since-time", default="", metavar="TIME", help="Only lines since a time such as 2024-01-31T10:00:00Z.")
 @click.option("--prefix", is_flag=True, help="Prefix every line with pod and container.")
-@click.option("--tail", type=click.IntRange(min=-1), help="Number of lines from the end; default all, with a selector 10.")
+@click.option(
+    "--tail", type=click.IntRange(min=-1), help="Number of lines from the end; default all, with a selector 10."
+)
 @click.option("--limit-bytes", type=click.IntRange(min=1), help="Maximum number of bytes.")
 @click.option("--timestamps", is_flag=True, help="Prefix every line with its time.")
 @click.option("-l", "--selector", default="", help="Logs of all pods that match this label selector.")
-@click.option("--max-log-requests", type=click.IntRange(min=1), default=5, show_default=True, help="With -f: maximum number of logs that are followed at once.")
+@click.option(
+    "--max-log-requests",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    help="With -f: maximum number of logs that are followed at once.",
+)
 @click.option("--ignore-errors", is_flag=True, help="Continue with other logs when one cannot be read.")
-@click.option("--insecure-skip-tls-verify-backend", "insecure_backend", is_flag=True, help="The server need not check the certificate of the node.")
+@click.option(
+    "--insecure-skip-tls-verify-backend",
+    "insecure_backend",
+    is_flag=True,
+    help="The server need not check the certificate of the node.",
+)
 @pod_wait_option
 @pass_session
 def logs(
-    session: Session, words: tuple[str, ...], container: str, all_containers: bool, follow: bool, previous: bool,
-    since: float | None, since_time: str, prefix: bool, tail: int | None, limit_bytes: int | None, timestamps: bool, selector: str,
-    max_log_requests: int, ignore_errors: bool, insecure_backend: bool, pod_wait: float,
+    session: Session,
+    words: tuple[str, ...],
+    container: str,
+    all_containers: bool,
+    follow: bool,
+    previous: bool,
+    since: float | None,
+    since_time: str,
+    prefix: bool,
+    tail: int | None,
+    limit_bytes: int | None,
+    timestamps: bool,
+    selector: str,
+    max_log_requests: int,
+    ignore_errors: bool,
+    insecure_backend: bool,
+    pod_wait: float,
 ) -> None:
     """Print the log of a pod, of the pod of a deployment or job (TYPE/NAME), or of all pods of a selector."""  # fmt: skip
     if tail is None and selector:
@@ -71,7 +100,9 @@ def logs(
         pods = await _pods(api, resource, words, selector, pod_wait)
         chosen = [(pod, name) for pod in pods for name in containers_of(pod, container, all_containers)]
         if follow and len(chosen) > max_log_requests:
-            raise CommandError(f"{len(chosen)} logs would be followed at once: allow it with --max-log-requests={len(chosen)}")
+            raise CommandError(
+                f"{len(chosen)} logs would be followed at once: allow it with --max-log-requests={len(chosen)}"
+            )
         several = len(chosen) > 1
 
         async def show(item: tuple[Object, str]) -> None:
@@ -79,7 +110,9 @@ def logs(
             path = paths.item(resource.ref, pod["metadata"]["namespace"], pod["metadata"]["name"], "log")
             mark = output.printable(f"[pod/{pod['metadata']['name']}/{name}] ").encode() if prefix else b""
             try:
-                stream = await api.stream(Call(method="GET", path=path, query={**parameters, "container": name}, accept="*/*"))
+                stream = await api.stream(
+                    Call(method="GET", path=path, query={**parameters, "container": name}, accept="*/*")
+                )
                 try:
                     await _print(stream, mark, whole_lines=several and follow)
                 finally:

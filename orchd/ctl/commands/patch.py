@@ -25,7 +25,9 @@ _TYPES = {"strategic": STRATEGIC, "merge": MERGE, "json": JSON_PATCH}
 @click.argument("words", nargs=-1, metavar="TYPE NAME | TYPE/NAME")
 @click.option("-p", "--patch", "text", default="", help="The patch as JSON or YAML.")
 @click.option("--patch-file", default="", metavar="FILE", help="A file with the patch; - is standard input.")
-@click.option("--type", "type_", type=click.Choice(list(_TYPES)), default="strategic", show_default=True, help="Kind of patch.")
+@click.option(
+    "--type", "type_", type=click.Choice(list(_TYPES)), default="strategic", show_default=True, help="Kind of patch."
+)
 @click.option("--subresource", default="", help="Patch a subresource such as status or scale.")
 @files_option
 @local_option
@@ -33,8 +35,17 @@ _TYPES = {"strategic": STRATEGIC, "merge": MERGE, "json": JSON_PATCH}
 @form_option
 @pass_session
 def patch(
-    session: Session, /, words: tuple[str, ...], text: str, patch_file: str, type_: str, subresource: str, local: bool, dry_run: str,
-    form: str, **flags: Any,
+    session: Session,
+    /,
+    words: tuple[str, ...],
+    text: str,
+    patch_file: str,
+    type_: str,
+    subresource: str,
+    local: bool,
+    dry_run: str,
+    form: str,
+    **flags: Any,
 ) -> None:
     """Change fields of objects with a patch. Custom kinds take --type=merge or json."""
     if bool(text) == bool(patch_file):

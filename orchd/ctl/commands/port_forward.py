@@ -39,7 +39,9 @@ _PORT_SIZE = 2
 @click.command("port-forward", cls=Command)
 @click.argument("target", metavar="POD | TYPE/NAME")
 @click.argument("ports", nargs=-1, required=True, metavar="[LOCAL:]PORT...")
-@click.option("--address", "addresses", default="localhost", show_default=True, help="Local addresses, separated by commas.")
+@click.option(
+    "--address", "addresses", default="localhost", show_default=True, help="Local addresses, separated by commas."
+)
 @pod_wait_option
 @pass_session
 def port_forward(session: Session, target: str, ports: tuple[str, ...], addresses: str, pod_wait: float) -> None:

@@ -76,7 +76,9 @@ def _patterns(text: str, flag: str) -> tuple[re.Pattern[str], ...]:
 
 
 @click.command(cls=Command)
-@click.option("-p", "--port", type=click.IntRange(0, 65535), default=8001, show_default=True, help="Local port; 0 is a free one.")
+@click.option(
+    "-p", "--port", type=click.IntRange(0, 65535), default=8001, show_default=True, help="Local port; 0 is a free one."
+)
 @click.option("--address", default="127.0.0.1", show_default=True, help="Local address.")
 @click.option("-u", "--unix-socket", default="", metavar="PATH", help="Listen on this Unix socket instead of a port.")
 @click.option("--api-prefix", default="/", show_default=True, help="Path under which the API is served.")
@@ -91,13 +93,25 @@ def _patterns(text: str, flag: str) -> tuple[re.Pattern[str], ...]:
 @click.option("--append-server-path", is_flag=True, hidden=True, expose_value=False, help="Always on.")
 @pass_session
 def proxy(
-    session: Session, port: int, address: str, unix_socket: str, api_prefix: str, www: str, www_prefix: str, accept_hosts: str,
-    accept_paths: str, reject_paths: str, reject_methods: str, unfiltered: bool,
+    session: Session,
+    port: int,
+    address: str,
+    unix_socket: str,
+    api_prefix: str,
+    www: str,
+    www_prefix: str,
+    accept_hosts: str,
+    accept_paths: str,
+    reject_paths: str,
+    reject_methods: str,
+    unfiltered: bool,
 ) -> None:
     """Serve the API on a local port without TLS, with the credentials of the current context, until interrupted. Every
     client of the port acts as this user. Upgraded connections (exec, attach, port-forward) are not supported."""  # fmt: skip
     if unfiltered:
-        output.note("Warning: the filter of requests is off: this port acts for every page that a browser of this machine opens")
+        output.note(
+            "Warning: the filter of requests is off: this port acts for every page that a browser of this machine opens"
+        )
         accept_hosts, accept_paths, reject_paths, reject_methods = ".*", ".*", "^$", "^$"
     chosen = Filter(
         hosts=_patterns(accept_hosts, "--accept-hosts"), accepted=_patterns(accept_paths, "--accept-paths"),
@@ -111,7 +125,9 @@ def proxy(
         if not IForwardingClient.providedBy(api.client):
             raise CommandError("this client cannot forward requests")
         background = Background()
-        site = Site(ProxyResource(api, chosen, background, prefix="/" + api_prefix.strip("/"), www=www, www_prefix=folder))
+        site = Site(
+            ProxyResource(api, chosen, background, prefix="/" + api_prefix.strip("/"), www=www, www_prefix=folder)
+        )
         site.noisy = False
         listening = _listen(api.clock, site, port, address, unix_socket)
         try:
@@ -138,7 +154,9 @@ def _listen(reactor: Any, site: Site, port: int, address: str, unix_socket: str)
     except (CannotListenError, OSError) as error:
         cause = getattr(error, "socketError", error)
         where = unix_socket or f"{address} port {port}"
-        raise CommandError(f"cannot listen on {where}: {getattr(cause, 'strerror', None) or cause}: choose another --port") from None
+        raise CommandError(
+            f"cannot listen on {where}: {getattr(cause, 'strerror', None) or cause}: choose another --port"
+        ) from None
     return listening
 
 
@@ -147,7 +165,9 @@ class ProxyResource(Resource):
 
     isLeaf = True
 
-    def __init__(self, api: Api, chosen: Filter, background: Background, *, prefix: str, www: str, www_prefix: str) -> None:
+    def __init__(
+        self, api: Api, chosen: Filter, background: Background, *, prefix: str, www: str, www_prefix: str
+    ) -> None:
         Resource.__init__(self)
         self._api, self._filter, self._background = api, chosen, background
         self._prefix = prefix.rstrip("/")
@@ -165,7 +185,11 @@ class ProxyResource(Resource):
         plain = unquote(path)
         header = request.getHeader
         why = self._filter.refusal(
-            request.method.decode("ascii", "replace"), plain, header("host") or "", header("origin") or "", header("sec-fetch-site") or ""
+            request.method.decode("ascii", "replace"),
+            plain,
+            header("host") or "",
+            header("origin") or "",
+            header("sec-fetch-site") or "",
         )
         if why:
             return _refuse(request, 403, why)
@@ -174,7 +198,9 @@ class ProxyResource(Resource):
         if not path.startswith(f"{self._prefix}/"):
             return _refuse(request, 404, f"paths begin with {self._prefix}/")
         if request.getHeader("upgrade"):
-            return _refuse(request, 501, "upgraded connections do not go through this proxy: use exec, attach or port-forward")
+            return _refuse(
+                request, 501, "upgraded connections do not go through this proxy: use exec, attach or port-forward"
+            )
         body = request.content.read(_MOST_BODY + 1) if request.content is not None else b""
         if len(body) > _MOST_BODY:
             return _refuse(request, 413, f"the body has more than {_MOST_BODY} bytes")
@@ -208,7 +234,14 @@ class ProxyResource(Resource):
 def _refuse(request: Request, code: int, message: str) -> bytes:
     request.setResponseCode(code)
     request.setHeader("Content-Type", "application/json")
-    status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": message, "code": code}
+    status = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": message,
+        "code": code,
+    }
     return orjson.dumps(status)
 
 

@@ -33,20 +33,38 @@ from orchd.kinds.jsonvalues import Object
 @click.command(cls=Command)
 @files_option
 @click.option("--force", is_flag=True, help="Delete each object, wait until it is gone, and create it.")
-@click.option("--cascade", type=CASCADE, default="background", show_default=True, help="With --force: what happens to dependents.")
+@click.option(
+    "--cascade", type=CASCADE, default="background", show_default=True, help="With --force: what happens to dependents."
+)
 @click.option("--grace-period", type=int, default=-1, help="With --force: seconds for pods to end.")
-@click.option("--timeout", type=DURATION, default=300.0, help="With --force: longest wait for the end of an object; default 5m.")
+@click.option(
+    "--timeout", type=DURATION, default=300.0, help="With --force: longest wait for the end of an object; default 5m."
+)
 @click.option("--raw", default="", metavar="PATH", help="Send the file unchanged to this path of the server.")
 @click.option("--wait", is_flag=True, expose_value=False, hidden=True, help="Always on with --force.")
-@click.option("--subresource", type=click.Choice(["", "status", "scale"]), default="", help="Replace a subresource: status or scale.")
+@click.option(
+    "--subresource",
+    type=click.Choice(["", "status", "scale"]),
+    default="",
+    help="Replace a subresource: status or scale.",
+)
 @validate_option
 @write_options
 @save_config_option
 @form_option
 @pass_session
 def replace(
-    session: Session, files: tuple[str, ...], recursive: bool, force: bool, cascade: str, grace_period: int, timeout: float,
-    raw: str, subresource: str, dry_run: str, form: str,
+    session: Session,
+    files: tuple[str, ...],
+    recursive: bool,
+    force: bool,
+    cascade: str,
+    grace_period: int,
+    timeout: float,
+    raw: str,
+    subresource: str,
+    dry_run: str,
+    form: str,
 ) -> None:
     """Replace objects with those in files: fields that a file omits are removed."""
     if raw:
@@ -71,7 +89,9 @@ def replace(
                 check_namespace(api, session, target)
                 if not target.name:
                     raise CommandError(f"{target.resource.kind}: replace needs metadata.name")
-                replacements.append((target, with_last_applied(obj, await api.dialect()) if session.writing.save_config else obj))
+                replacements.append(
+                    (target, with_last_applied(obj, await api.dialect()) if session.writing.save_config else obj)
+                )
         if force:
             await _delete_all(api, [target for target, _ in replacements], options, timeout)
         for target, obj in replacements:
@@ -89,7 +109,11 @@ def replace(
 
 def _new(obj: Object) -> Object:
     """An object without what only one that is there has."""
-    metadata = {key: value for key, value in obj["metadata"].items() if key not in ("resourceVersion", "uid", "creationTimestamp")}
+    metadata = {
+        key: value
+        for key, value in obj["metadata"].items()
+        if key not in ("resourceVersion", "uid", "creationTimestamp")
+    }
     return {**obj, "metadata": metadata}
 
 

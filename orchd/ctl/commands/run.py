@@ -24,31 +24,62 @@ from orchd.kinds.jsonvalues import Object
 @click.argument("name")
 @click.argument("words", nargs=-1, metavar="[-- ARG...]")
 @click.option("--image", required=True, help="Image of the container.")
-@click.option("--env", "variables", multiple=True, metavar="KEY=VALUE", help="A variable of the container; may be repeated.")
+@click.option(
+    "--env", "variables", multiple=True, metavar="KEY=VALUE", help="A variable of the container; may be repeated."
+)
 @click.option("-l", "--labels", default="", metavar="KEY=VALUE,...", help="Labels of the pod; default: run=NAME.")
-@click.option("--annotations", "notes", multiple=True, metavar="KEY=VALUE", help="An annotation of the pod; may be repeated.")
+@click.option(
+    "--annotations", "notes", multiple=True, metavar="KEY=VALUE", help="An annotation of the pod; may be repeated."
+)
 @click.option("--port", type=click.IntRange(1, 65535), help="Port of the container.")
 @click.option("--expose", is_flag=True, help="Create a service for --port as well.")
-@click.option("--restart", type=click.Choice(["Always", "OnFailure", "Never"]), default="Always", show_default=True, help="Restart policy of the container.")
-@click.option("--image-pull-policy", type=click.Choice(["", "Always", "IfNotPresent", "Never"]), default="", help="Image pull policy.")
-@click.option("--command", "is_command", is_flag=True, help="The arguments after -- are the command instead of its arguments.")
+@click.option(
+    "--restart",
+    type=click.Choice(["Always", "OnFailure", "Never"]),
+    default="Always",
+    show_default=True,
+    help="Restart policy of the container.",
+)
+@click.option(
+    "--image-pull-policy",
+    type=click.Choice(["", "Always", "IfNotPresent", "Never"]),
+    default="",
+    help="Image pull policy.",
+)
+@click.option(
+    "--command", "is_command", is_flag=True, help="The arguments after -- are the command instead of its arguments."
+)
 @click.option("--privileged", is_flag=True, help="Run the container in privileged mode.")
 @click.option("--overrides", default="", metavar="JSON", help="Fields of the pod, as a patch.")
 @override_type
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing but what the container prints.")
-@click.option("--leave-stdin-open", is_flag=True, help="The container's input stays open when the first one attached leaves.")
+@click.option(
+    "--leave-stdin-open", is_flag=True, help="The container's input stays open when the first one attached leaves."
+)
 @click.option("-i", "--stdin", "stdin", is_flag=True, help="Keep standard input open, and attach.")
 @click.option("-t", "--tty", is_flag=True, help="Allocate a terminal.")
 @click.option("--attach", is_flag=True, default=None, help="Attach to the container; default with -i.")
 @click.option("--rm", "remove", is_flag=True, help="Delete the pod when the attached container has ended.")
-@click.option("--pod-running-timeout", type=DURATION, default=60.0, help="Maximum wait for the pod before attaching; default 1m.")
+@click.option(
+    "--pod-running-timeout", type=DURATION, default=60.0, help="Maximum wait for the pod before attaching; default 1m."
+)
 @write_options
 @save_config_option
 @form_option
 @pass_session
 def run(
-    session: Session, /, name: str, words: tuple[str, ...], image: str, stdin: bool, tty: bool, attach: bool | None, remove: bool,
-    dry_run: str, form: str, **flags: Any,
+    session: Session,
+    /,
+    name: str,
+    words: tuple[str, ...],
+    image: str,
+    stdin: bool,
+    tty: bool,
+    attach: bool | None,
+    remove: bool,
+    dry_run: str,
+    form: str,
+    **flags: Any,
 ) -> int:
     """Create a pod with one container, and with -i or --attach attach to it."""  # fmt: skip
     follow = stdin if attach is None else attach
@@ -60,7 +91,9 @@ def run(
         raise CommandError("-t needs -i: the terminal's input goes to the container")
     if flags["expose"] and not flags["port"]:
         raise CommandError("--expose needs --port: the port of the service")
-    pod = overridden(_pod(name, image, words, stdin=stdin, tty=tty, **flags), flags["overrides"], flags["override_type"])
+    pod = overridden(
+        _pod(name, image, words, stdin=stdin, tty=tty, **flags), flags["overrides"], flags["override_type"]
+    )
 
     async def work(api: Api) -> int:
         if flags["expose"]:

@@ -25,14 +25,27 @@ _LOOK = 0.5
 @click.option("--replicas", type=click.IntRange(min=0), required=True, help="Number of pods.")
 @click.option("--current-replicas", type=int, default=-1, help="Only if the current number is this.")
 @click.option("--resource-version", default="", help="Only if the object has this resourceVersion.")
-@click.option("--timeout", type=DURATION, default=0.0, help="Longest wait until as many pods are there; default: none is waited for.")
+@click.option(
+    "--timeout",
+    type=DURATION,
+    default=0.0,
+    help="Longest wait until as many pods are there; default: none is waited for.",
+)
 @selection_options
 @write_options
 @form_option
 @pass_session
 def scale(
-    session: Session, /, words: tuple[str, ...], replicas: int, current_replicas: int, resource_version: str, timeout: float,
-    dry_run: str, form: str, **flags: Any,
+    session: Session,
+    /,
+    words: tuple[str, ...],
+    replicas: int,
+    current_replicas: int,
+    resource_version: str,
+    timeout: float,
+    dry_run: str,
+    form: str,
+    **flags: Any,
 ) -> None:
     """Set the number of replicas of deployments, replica sets, stateful sets and custom kinds with a scale."""  # fmt: skip
     selection = Selection.take(flags)
@@ -56,13 +69,20 @@ def scale(
         if current_replicas >= 0:
             current = (now.get("spec") or {}).get("replicas", 0)
             if current != current_replicas:
-                raise CommandError(f"{target.label} has {current} replicas, not {current_replicas}: nothing was changed")
+                raise CommandError(
+                    f"{target.label} has {current} replicas, not {current_replicas}: nothing was changed"
+                )
             body["metadata"] = {"resourceVersion": now["metadata"]["resourceVersion"]}
         if resource_version:
             body["metadata"] = {"resourceVersion": resource_version}
         if dry_run != "client":
             await api.patch(
-                target.resource, target.name, body, namespace=target.namespace, subresource="scale", query=dry_query(dry_run)
+                target.resource,
+                target.name,
+                body,
+                namespace=target.namespace,
+                subresource="scale",
+                query=dry_query(dry_run),
             )
         reported = await api.get(target.resource, target.name, target.namespace) if form else now
         report(target, reported, "scaled", form=form, dry_run=dry_run)
@@ -76,5 +96,7 @@ async def _wait_scaled(api: Api, target: Target, replicas: int, end: float) -> N
         if ((obj.get("status") or {}).get("replicas") or 0) == replicas:
             return
         if api.clock.seconds() >= end:
-            raise CommandError(f"timed out: {target.label} does not have {replicas} replicas yet: look at it with describe")
+            raise CommandError(
+                f"timed out: {target.label} does not have {replicas} replicas yet: look at it with describe"
+            )
         await api.sleep(_LOOK)

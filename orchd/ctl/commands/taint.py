@@ -27,7 +27,9 @@ _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 @validate_option
 @form_option
 @pass_session
-def taint(session: Session, words: tuple[str, ...], selector: str, every: bool, overwrite: bool, dry_run: str, form: str) -> None:
+def taint(
+    session: Session, words: tuple[str, ...], selector: str, every: bool, overwrite: bool, dry_run: str, form: str
+) -> None:
     """Add taints to nodes or, with - at the end, remove them."""
     names, changes = split_taints(words)
     if not changes:
@@ -40,7 +42,10 @@ def taint(session: Session, words: tuple[str, ...], selector: str, every: bool, 
         for node in nodes:
             name = node["metadata"]["name"]
             taints = apply_taint_changes(name, node["spec"].get("taints") or [], changes, overwrite=overwrite)
-            body = {"metadata": {"resourceVersion": node["metadata"]["resourceVersion"]}, "spec": {"taints": taints or None}}
+            body = {
+                "metadata": {"resourceVersion": node["metadata"]["resourceVersion"]},
+                "spec": {"taints": taints or None},
+            }
             if dry_run != "client":
                 await api.patch(resource, name, body, query=dry_query(dry_run))
             done = {**node, "apiVersion": "v1", "kind": "Node", "spec": {**node["spec"], "taints": taints}}
@@ -79,13 +84,13 @@ def apply_taint_changes(
 ) -> list[Object]:
     """The taints after the changes. Raises CommandError if a taint to remove is missing, or exists with another value."""
     for change, remove in changes:
-        same = [
-            each for each in taints if each["key"] == change["key"] and change["effect"] in ("", each["effect"])
-        ]
+        same = [each for each in taints if each["key"] == change["key"] and change["effect"] in ("", each["effect"])]
         if remove and not same:
             raise CommandError(f'taint "{change["key"]}" not found on node {node}')
         if not remove and same and not overwrite:
-            raise CommandError(f"node {node} already has taint {change['key']}:{change['effect']}: --overwrite changes it")
+            raise CommandError(
+                f"node {node} already has taint {change['key']}:{change['effect']}: --overwrite changes it"
+            )
         taints = [each for each in taints if each not in same]
         if not remove:
             taints = [*taints, change]

@@ -23,15 +23,23 @@ def token() -> None:
 @token.command("create")
 @click.argument("account", metavar="SERVICEACCOUNT")
 @click.option("--duration", type=DURATION, help="Lifetime such as 10m; the server may issue a different one.")
-@click.option("--audience", "audiences", multiple=True, help="Audience of the token; may be repeated. Default: the server.")
+@click.option(
+    "--audience", "audiences", multiple=True, help="Audience of the token; may be repeated. Default: the server."
+)
 @click.option("--bound-object-kind", type=click.Choice(["Pod", "Secret"]), help="Bind it to an object of this kind.")
 @click.option("--bound-object-name", default="", help="The name of that object.")
 @click.option("--bound-object-uid", default="", help="The uid of that object; default: its current one.")
 @form_option
 @pass_session
 def create_token(
-    session: Session, account: str, duration: float | None, audiences: tuple[str, ...], bound_object_kind: str | None,
-    bound_object_name: str, bound_object_uid: str, form: str,
+    session: Session,
+    account: str,
+    duration: float | None,
+    audiences: tuple[str, ...],
+    bound_object_kind: str | None,
+    bound_object_name: str,
+    bound_object_uid: str,
+    form: str,
 ) -> None:
     """Print a new token of a service account."""  # fmt: skip
     if bool(bound_object_kind) != bool(bound_object_name):

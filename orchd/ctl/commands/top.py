@@ -22,7 +22,9 @@ _MEBI = 1024 * 1024
 
 class _Top(Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        return super().get_command(ctx, {"pod": "pods", "po": "pods", "node": "nodes", "no": "nodes"}.get(cmd_name, cmd_name))
+        return super().get_command(
+            ctx, {"pod": "pods", "po": "pods", "node": "nodes", "no": "nodes"}.get(cmd_name, cmd_name)
+        )
 
 
 @click.group(cls=_Top)
@@ -33,9 +35,16 @@ def top() -> None:
 _options = stacked(
     click.argument("name", required=False),
     click.option("-l", "--selector", default="", help="Label selector."),
-    click.option("--sort-by", default="", metavar="cpu|memory", help="Sort by usage, the highest first; default: by name."),
+    click.option(
+        "--sort-by", default="", metavar="cpu|memory", help="Sort by usage, the highest first; default: by name."
+    ),
     click.option("--no-headers", is_flag=True, help="Leave out the headings of columns."),
-    click.option("--use-protocol-buffers/--no-protocol-buffers", hidden=True, expose_value=False, help="Without effect: JSON is read."),
+    click.option(
+        "--use-protocol-buffers/--no-protocol-buffers",
+        hidden=True,
+        expose_value=False,
+        help="Without effect: JSON is read.",
+    ),
 )
 
 
@@ -46,7 +55,9 @@ async def _metrics(api: Api, plural: str, name: str, namespace: str, query: dict
         raise CommandError(f"the server has no metrics API ({group}): install a metrics server that registers it")
     resource = await api.discovery.find(f"{plural}.{group}")
     path = paths.item(resource.ref, namespace, name) if name else paths.collection(resource.ref, namespace)
-    response = await api.call(Call(method="GET", path=path, query={} if name else {key: value for key, value in query.items() if value}))
+    response = await api.call(
+        Call(method="GET", path=path, query={} if name else {key: value for key, value in query.items() if value})
+    )
     return [response] if name else list(response.get("items") or ())
 
 
@@ -55,7 +66,9 @@ def amount(text: Any) -> float:
     try:
         return Quantity.parse(str(text or "0")).nano / 1e9
     except ValueError:
-        raise CommandError(f"the metrics API answered {text!r}, which is no quantity: check the metrics server") from None
+        raise CommandError(
+            f"the metrics API answered {text!r}, which is no quantity: check the metrics server"
+        ) from None
 
 
 def usage_of(usage: Object | None) -> tuple[float, float]:
@@ -74,7 +87,11 @@ def _check_sort(sort_by: str) -> None:
 
 def _sorted(rows: list[tuple[float, float, list[str]]], sort_by: str) -> list[list[str]]:
     """The cells of rows with their cores and bytes."""
-    order = {"": lambda row: (0.0, row[2]), "cpu": lambda row: (-row[0], row[2]), "memory": lambda row: (-row[1], row[2])}
+    order = {
+        "": lambda row: (0.0, row[2]),
+        "cpu": lambda row: (-row[0], row[2]),
+        "memory": lambda row: (-row[1], row[2]),
+    }
     return [cells for _, _, cells in sorted(rows, key=order[sort_by])]
 
 
@@ -82,7 +99,9 @@ def _sorted(rows: list[tuple[float, float, list[str]]], sort_by: str) -> list[li
 @_options
 @click.option("--show-capacity", is_flag=True, help="Percentages of the capacity instead of what pods may have.")
 @pass_session
-def top_nodes(session: Session, name: str | None, selector: str, sort_by: str, no_headers: bool, show_capacity: bool) -> None:
+def top_nodes(
+    session: Session, name: str | None, selector: str, sort_by: str, no_headers: bool, show_capacity: bool
+) -> None:
     """Show CPU and memory usage of nodes."""
     _check_sort(sort_by)
 
@@ -96,14 +115,20 @@ def top_nodes(session: Session, name: str | None, selector: str, sort_by: str, n
         for each in metrics:
             node = str(each["metadata"]["name"])
             rows.append((*usage_of(each.get("usage")), node))
-        return _sorted([(cpu, memory, _node_cells(node, cpu, memory, totals.get(node, (0.0, 0.0)))) for cpu, memory, node in rows], sort_by)
+        return _sorted(
+            [(cpu, memory, _node_cells(node, cpu, memory, totals.get(node, (0.0, 0.0)))) for cpu, memory, node in rows],
+            sort_by,
+        )
 
     headings = ["NAME", "CPU(cores)", "CPU%", "MEMORY(bytes)", "MEMORY%"]
     output.Columns(headings, show_headings=not no_headers, as_given=True).write(session.run(work))
 
 
 def _node_cells(name: str, cpu: float, memory: float, total: tuple[float, float]) -> list[str]:
-    shares = [f"{int(100 * part / whole)}%" if whole else "<unknown>" for part, whole in zip((cpu, memory), total, strict=True)]
+    shares = [
+        f"{int(100 * part / whole)}%" if whole else "<unknown>"
+        for part, whole in zip((cpu, memory), total, strict=True)
+    ]
     cells = usage_cells(cpu, memory)
     return [name, cells[0], shares[0], cells[1], shares[1]]
 
@@ -116,7 +141,14 @@ def _node_cells(name: str, cpu: float, memory: float, total: tuple[float, float]
 @everywhere_option
 @pass_session
 def top_pods(
-    session: Session, name: str | None, selector: str, sort_by: str, no_headers: bool, field_selector: str, containers: bool, total: bool,
+    session: Session,
+    name: str | None,
+    selector: str,
+    sort_by: str,
+    no_headers: bool,
+    field_selector: str,
+    containers: bool,
+    total: bool,
     everywhere: bool,
 ) -> None:
     """Show CPU and memory usage of pods, summed over their containers."""  # fmt: skip
@@ -141,7 +173,12 @@ def top_pods(
             rows += [(part[1], part[2], [*first, part[0], *usage_cells(part[1], part[2])]) for part in parts]
         else:
             rows.append((cpu, memory, [*first, *usage_cells(cpu, memory)]))
-    headings = [*(["NAMESPACE"] if everywhere else []), *(["POD", "NAME"] if containers else ["NAME"]), "CPU(cores)", "MEMORY(bytes)"]
+    headings = [
+        *(["NAMESPACE"] if everywhere else []),
+        *(["POD", "NAME"] if containers else ["NAME"]),
+        "CPU(cores)",
+        "MEMORY(bytes)",
+    ]
     lines = _sorted(rows, sort_by)
     if total:
         blank = [""] * (len(headings) - 3)

@@ -29,7 +29,13 @@ Test = Callable[[Object], bool]
 
 @click.command(cls=Command)
 @click.argument("words", nargs=-1, metavar="TYPE [NAME...] | TYPE/NAME...")
-@click.option("--for", "condition", required=True, metavar="WHAT", help="condition=NAME[=VALUE], delete, create, or jsonpath=PATH[=VALUE].")
+@click.option(
+    "--for",
+    "condition",
+    required=True,
+    metavar="WHAT",
+    help="condition=NAME[=VALUE], delete, create, or jsonpath=PATH[=VALUE].",
+)
 @click.option("--timeout", type=DURATION, default=30.0, help="Longest wait; default 30s, 0 looks once.")
 @selection_options
 @form_option
@@ -37,7 +43,12 @@ Test = Callable[[Object], bool]
 def wait(session: Session, /, words: tuple[str, ...], condition: str, timeout: float, form: str, **flags: Any) -> None:
     """Wait for a condition of objects; exit status 1 at the timeout."""
     selection = Selection.take(flags)
-    selector, field_selector, every, everywhere = selection.selector, selection.field_selector, selection.every, selection.everywhere
+    selector, field_selector, every, everywhere = (
+        selection.selector,
+        selection.field_selector,
+        selection.every,
+        selection.everywhere,
+    )
     gone = condition == "delete"
     test = None if gone else parse_test(condition)
 
@@ -71,7 +82,9 @@ async def _existing_objects(api: Api, targets: list[Target], **selection: Any) -
     out = []
     for target in targets:
         try:
-            out += [(one, str(obj["metadata"].get("uid", ""))) for one, obj in await selected(api, [target], **selection)]
+            out += [
+                (one, str(obj["metadata"].get("uid", ""))) for one, obj in await selected(api, [target], **selection)
+            ]
         except ApiError as error:
             if error.code != 404:
                 raise
@@ -112,7 +125,10 @@ def _condition(name: str, value: str) -> Test:
         for each in (obj.get("status") or {}).get("conditions") or ():
             if str(each.get("type")).lower() == name:
                 # A condition of an older state of the object says nothing about this one.
-                return str(each.get("status")).lower() == value and each.get("observedGeneration", generation) >= generation
+                return (
+                    str(each.get("status")).lower() == value
+                    and each.get("observedGeneration", generation) >= generation
+                )
         return False
 
     return test

@@ -31,7 +31,10 @@ def signing_request(obj: Object, dialect: Dialect) -> Object:
     out = {**obj, "spec": spec}
     conditions = (obj.get("status") or {}).get("conditions")
     if conditions:
-        out["status"] = {**obj["status"], "conditions": [{**each, "status": each.get("status") or "True"} for each in conditions]}
+        out["status"] = {
+            **obj["status"],
+            "conditions": [{**each, "status": each.get("status") or "True"} for each in conditions],
+        }
     return out
 
 

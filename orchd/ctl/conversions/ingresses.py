@@ -25,7 +25,11 @@ def _rule(rule: Object) -> Object:
     if not http:
         return rule
     paths = [
-        {"pathType": "ImplementationSpecific", **each, **({"backend": _backend(each["backend"])} if "backend" in each else {})}
+        {
+            "pathType": "ImplementationSpecific",
+            **each,
+            **({"backend": _backend(each["backend"])} if "backend" in each else {}),
+        }
         for each in http.get("paths") or ()
     ]
     return {**rule, "http": {**http, "paths": paths}}

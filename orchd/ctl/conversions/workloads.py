@@ -29,7 +29,11 @@ def extensions_deployment(obj: Object, dialect: Dialect) -> Object:
     strategy = {"type": "RollingUpdate", **(out["spec"].get("strategy") or {})}
     if strategy["type"] == "RollingUpdate" or strategy.get("rollingUpdate") is not None:
         strategy["rollingUpdate"] = {"maxUnavailable": 1, "maxSurge": 1, **(strategy.get("rollingUpdate") or {})}
-    return _with_defaults({**out, "spec": {**out["spec"], "strategy": strategy}}, progressDeadlineSeconds=_UNLIMITED, revisionHistoryLimit=_UNLIMITED)
+    return _with_defaults(
+        {**out, "spec": {**out["spec"], "strategy": strategy}},
+        progressDeadlineSeconds=_UNLIMITED,
+        revisionHistoryLimit=_UNLIMITED,
+    )
 
 
 def beta1_deployment(obj: Object, dialect: Dialect) -> Object:

@@ -28,7 +28,12 @@ async def send_apply(api: Api, target: Target, obj: Object, query: Mapping[str, 
 
     async def send(applied: Object, asked: Mapping[str, str]) -> Object:
         return await api.patch(
-            target.resource, target.name, without_managed_fields(applied), namespace=target.namespace, content_type=APPLY, query=asked
+            target.resource,
+            target.name,
+            without_managed_fields(applied),
+            namespace=target.namespace,
+            content_type=APPLY,
+            query=asked,
         )
 
     for attempt in range(_ATTEMPTS):
@@ -41,7 +46,9 @@ async def send_apply(api: Api, target: Target, obj: Object, query: Mapping[str, 
             # Guarded, so that nobody else's field is taken over whose conflict arises after the first request.
             version = obj["metadata"].get("resourceVersion") or before["metadata"]["resourceVersion"]
             try:
-                return await send({**obj, "metadata": {**obj["metadata"], "resourceVersion": version}}, {**query, "force": "true"})
+                return await send(
+                    {**obj, "metadata": {**obj["metadata"], "resourceVersion": version}}, {**query, "force": "true"}
+                )
             except ApiError as error:
                 if error.reason != "Conflict" or obj["metadata"].get("resourceVersion"):
                     raise
@@ -116,7 +123,9 @@ def last_applied(obj: Object, manager: str, dialect: Dialect) -> Object | None:
     except ValueError:
         value = None
     if not isinstance(value, dict):
-        raise CommandError(f"the annotation {annotation(dialect)} of {metadata['name']} is not an object in JSON: apply the object again")
+        raise CommandError(
+            f"the annotation {annotation(dialect)} of {metadata['name']} is not an object in JSON: apply the object again"
+        )
     return value
 
 
@@ -126,7 +135,11 @@ def owned_part(value: Any, fields: Object) -> Any:
     if not names:
         return value if "." not in fields or not isinstance(value, dict | list) else type(value)()
     if isinstance(value, dict):
-        return {key[2:]: owned_part(value[key[2:]], fields[key]) for key in names if key.startswith("f:") and key[2:] in value}
+        return {
+            key[2:]: owned_part(value[key[2:]], fields[key])
+            for key in names
+            if key.startswith("f:") and key[2:] in value
+        }
     if isinstance(value, list):
         return [owned_part(item, fields[key]) for key in names for item in _members(value, key)]
     return value
@@ -141,5 +154,9 @@ def _members(value: list[Any], key: str) -> list[Any]:
     if kind == "v":
         return [item for item in value if item == member_key][:1]
     # A key field that the object omits has its default, which is unknown here: the first such member is taken.
-    matching = (item for item in value if isinstance(item, dict) and all(item.get(name, member_key[name]) == member_key[name] for name in member_key))
+    matching = (
+        item
+        for item in value
+        if isinstance(item, dict) and all(item.get(name, member_key[name]) == member_key[name] for name in member_key)
+    )
     return list(matching)[:1]

@@ -26,7 +26,9 @@ def file_values(texts: tuple[str, ...]) -> dict[str, bytes]:
         paths = sorted(path.iterdir()) if path.is_dir() and not mark else [path]
         for one in filter(lambda p: p.is_file() or p == path, paths):
             if (key or one.name) in out:
-                raise CommandError(f"--from-file={each}: there is a value for {key or one.name} already: leave out one of them")
+                raise CommandError(
+                    f"--from-file={each}: there is a value for {key or one.name} already: leave out one of them"
+                )
             try:
                 out[key or one.name] = one.read_bytes()
             except OSError as error:
@@ -41,7 +43,9 @@ def variables(files: tuple[str, ...], environment: Mapping[str, str]) -> dict[st
         try:
             text = Path(name).read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
-            raise CommandError(f"{name}: {getattr(error, 'strerror', None) or 'not UTF-8'}: check --from-env-file") from None
+            raise CommandError(
+                f"{name}: {getattr(error, 'strerror', None) or 'not UTF-8'}: check --from-env-file"
+            ) from None
         for number, line in enumerate(text.splitlines(), 1):
             key, mark, value = line.lstrip().partition("=")
             if not line.strip() or key.startswith("#"):
@@ -54,12 +58,20 @@ def variables(files: tuple[str, ...], environment: Mapping[str, str]) -> dict[st
 
 def check_sources(env_files: tuple[str, ...], others: tuple[str, ...]) -> None:
     if env_files and others:
-        raise CommandError("--from-env-file cannot be combined with --from-file or --from-literal: leave out one of them")
+        raise CommandError(
+            "--from-env-file cannot be combined with --from-file or --from-literal: leave out one of them"
+        )
 
 
-_env_file = click.option("--from-env-file", "env_files", multiple=True, metavar="FILE", help="Values from a file of KEY=VALUE lines.")
-_literal = click.option("--from-literal", "literals", multiple=True, metavar="KEY=VALUE", help="A value; may be repeated.")
-from_file_option = click.option("--from-file", "sources", multiple=True, metavar="[KEY=]FILE", help="A value from a file or folder.")
+_env_file = click.option(
+    "--from-env-file", "env_files", multiple=True, metavar="FILE", help="Values from a file of KEY=VALUE lines."
+)
+_literal = click.option(
+    "--from-literal", "literals", multiple=True, metavar="KEY=VALUE", help="A value; may be repeated."
+)
+from_file_option = click.option(
+    "--from-file", "sources", multiple=True, metavar="[KEY=]FILE", help="A value from a file or folder."
+)
 data_options: Callable[[F], F] = stacked(
     _literal, from_file_option, _env_file,
     click.option("--append-hash", is_flag=True, help="Append a hash of the contents to the name."),

@@ -20,7 +20,11 @@ set_options: Callable[[F], F] = stacked(selection_options, local_option, write_o
 
 
 def change_selected(
-    session: Session, words: list[str], flags: dict[str, Any], edit: Callable[[Target], Edit], word: str,
+    session: Session,
+    words: list[str],
+    flags: dict[str, Any],
+    edit: Callable[[Target], Edit],
+    word: str,
     prepare: Callable[[Api], Coroutine[Any, Any, None]] | None = None,
 ) -> None:
     """Change the chosen objects by `edit`; `prepare` is awaited before, and asks the server for what `edit` needs."""  # fmt: skip

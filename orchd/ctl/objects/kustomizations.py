@@ -29,7 +29,11 @@ def build(session: Session, folder: str) -> str:
             continue
         try:
             done = subprocess.run(
-                [program, command, "--", folder], capture_output=True, timeout=_LONGEST, check=False, env=dict(session.environment)
+                [program, command, "--", folder],
+                capture_output=True,
+                timeout=_LONGEST,
+                check=False,
+                env=dict(session.environment),
             )
         except subprocess.TimeoutExpired:
             raise CommandError(f"{name} {command} {folder}: not finished after {_LONGEST:g} s") from None

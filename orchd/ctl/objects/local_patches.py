@@ -25,7 +25,9 @@ def patched(obj: Object, patch: Any, type_: str) -> Object:
         else:
             done = _strategic(obj, patch)
     except (ApiError, ValueError) as error:
-        raise CommandError(f"the patch cannot be applied to {obj['kind']} {obj['metadata'].get('name', '')}: {error}") from None
+        raise CommandError(
+            f"the patch cannot be applied to {obj['kind']} {obj['metadata'].get('name', '')}: {error}"
+        ) from None
     return done
 
 
@@ -39,7 +41,11 @@ def _strategic(obj: Object, patch: Object) -> Object:
 
 
 override_type = click.option(
-    "--override-type", type=click.Choice(["merge", "strategic", "json"]), default="merge", show_default=True, help="Kind of patch of --overrides."
+    "--override-type",
+    type=click.Choice(["merge", "strategic", "json"]),
+    default="merge",
+    show_default=True,
+    help="Kind of patch of --overrides.",
 )
 
 

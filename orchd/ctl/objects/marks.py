@@ -58,7 +58,13 @@ def mark_command(name: str, field: str, word: str) -> click.Command:
         if local:
             for target, obj in selection.local(session, objects):
                 patch = change(target, obj)
-                report(target, _marked(obj, field, changes), done_word if patch else f"not {word}", form=form, dry_run="none")
+                report(
+                    target,
+                    _marked(obj, field, changes),
+                    done_word if patch else f"not {word}",
+                    form=form,
+                    dry_run="none",
+                )
             return
 
         async def work(api: Api) -> None:
@@ -103,7 +109,10 @@ def _list_marks(target: Target, current: Object, field: str, *, several: bool) -
 
 def _marked(obj: Object, field: str, changes: dict[str, str | None]) -> Object:
     current = {**(obj["metadata"].get(field) or {}), **changes}
-    return {**obj, "metadata": {**obj["metadata"], field: {key: value for key, value in current.items() if value is not None}}}
+    return {
+        **obj,
+        "metadata": {**obj["metadata"], field: {key: value for key, value in current.items() if value is not None}},
+    }
 
 
 def split_changes(words: tuple[str, ...], *, of_files: bool = False) -> tuple[list[str], dict[str, str | None]]:

@@ -13,11 +13,15 @@ from orchd.ctl.flags import done_suffix, dry_query, dry_run_option
 from orchd.ctl.printing import output
 from orchd.kinds.jsonvalues import Object
 
-node_selector_option = click.option("-l", "--selector", default="", metavar="SELECTOR", help="All nodes that match this label selector.")
+node_selector_option = click.option(
+    "-l", "--selector", default="", metavar="SELECTOR", help="All nodes that match this label selector."
+)
 node_names = click.argument("names", nargs=-1, metavar="NODE...")
 
 
-async def find_nodes(api: Api, names: tuple[str, ...], selector: str, *, every: bool = False) -> tuple[Resource, list[Object]]:
+async def find_nodes(
+    api: Api, names: tuple[str, ...], selector: str, *, every: bool = False
+) -> tuple[Resource, list[Object]]:
     resource = await api.discovery.find("nodes")
     if names and selector:
         raise CommandError("give nodes by name or by selector, not both")

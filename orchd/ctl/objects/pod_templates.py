@@ -30,7 +30,9 @@ def pod_template(obj: Object) -> Object:
     """The pod template inside an object, the same mapping. Raises CommandError for kinds without one."""
     kind = str(obj.get("kind"))
     if kind not in _PATHS:
-        raise CommandError(f"{kind} has no pod template: name a pod, deployment, stateful set, daemon set, job or cron job")
+        raise CommandError(
+            f"{kind} has no pod template: name a pod, deployment, stateful set, daemon set, job or cron job"
+        )
     part: Any = obj
     for key in _PATHS[kind]:
         part = part.setdefault(key, {})

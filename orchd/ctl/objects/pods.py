@@ -17,7 +17,11 @@ from orchd.kinds.jsonvalues import Object
 #: Seconds between two looks at a pod that is waited for.
 _LOOK = 0.5
 pod_wait_option: Callable[[F], F] = click.option(
-    "--pod-running-timeout", "pod_wait", type=DURATION, default=0.0, help="Longest wait for a pod of TYPE/NAME that runs; default: none."
+    "--pod-running-timeout",
+    "pod_wait",
+    type=DURATION,
+    default=0.0,
+    help="Longest wait for a pod of TYPE/NAME that runs; default: none.",
 )
 
 
@@ -72,7 +76,12 @@ def selector_of(obj: Object) -> str:
     parts = [f"{key}={value}" for key, value in sorted((labels or {}).items())]
     for each in selector.get("matchExpressions") or ():
         key, values = each["key"], ",".join(each.get("values") or ())
-        forms = {"In": f"{key} in ({values})", "NotIn": f"{key} notin ({values})", "Exists": key, "DoesNotExist": f"!{key}"}
+        forms = {
+            "In": f"{key} in ({values})",
+            "NotIn": f"{key} notin ({values})",
+            "Exists": key,
+            "DoesNotExist": f"!{key}",
+        }
         parts.append(forms[each["operator"]])
     return ",".join(parts)
 
@@ -80,7 +89,9 @@ def selector_of(obj: Object) -> str:
 def containers_of(pod: Object, container: str, every: bool) -> list[str]:
     """Names of containers: the given one, all with `every`, else the pod's default. Raises CommandError."""
     spec, metadata = pod["spec"], pod["metadata"]
-    names = [each["name"] for key in ("initContainers", "containers", "ephemeralContainers") for each in spec.get(key) or ()]
+    names = [
+        each["name"] for key in ("initContainers", "containers", "ephemeralContainers") for each in spec.get(key) or ()
+    ]
     if every:
         return names
     if container:
@@ -89,7 +100,9 @@ def containers_of(pod: Object, container: str, every: bool) -> list[str]:
         return [container]
     own = [each["name"] for each in spec["containers"]]
     chosen = [
-        value for key, value in (metadata.get("annotations") or {}).items() if key.endswith("/default-container") and value in own
+        value
+        for key, value in (metadata.get("annotations") or {}).items()
+        if key.endswith("/default-container") and value in own
     ]
     if not chosen and len(own) > 1:
         output.note(f"Defaulted container {own[0]} of: {', '.join(names)}")

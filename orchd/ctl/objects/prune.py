@@ -39,12 +39,21 @@ async def allowed_resources(api: Api, allowlist: Iterable[str]) -> list[Resource
 
 
 async def prune(
-    api: Api, applied: list[tuple[Target, str]], *, resources: list[Resource], selector: str, options: Object, dry_run: str, wait: float
+    api: Api,
+    applied: list[tuple[Target, str]],
+    *,
+    resources: list[Resource],
+    selector: str,
+    options: Object,
+    dry_run: str,
+    wait: float,
 ) -> None:
     """Delete objects that `api.manager` applied and that are not among `applied` (targets with uids), in the namespaces of `applied`
     and without a namespace. Waits up to `wait` seconds until they are gone; 0 does not wait."""
     kept = {uid for _, uid in applied}
-    namespaces = sorted({api.scope(target.resource, target.namespace) for target, _ in applied if target.resource.namespaced})
+    namespaces = sorted(
+        {api.scope(target.resource, target.namespace) for target, _ in applied if target.resource.namespaced}
+    )
     query = {"labelSelector": selector} if selector else {}
     gone, failures = [], Failures()
     for resource in resources:

@@ -28,5 +28,7 @@ async def put(api: Api, target: Target, obj: Object, *, query: Mapping[str, str]
 
 
 async def _send(api: Api, path: str, obj: Object, query: Mapping[str, str]) -> Object:
-    replaced: Object = await api.call(Call(method="PUT", path=path, query={"fieldManager": api.manager, **query}, body=obj))
+    replaced: Object = await api.call(
+        Call(method="PUT", path=path, query={"fieldManager": api.manager, **query}, body=obj)
+    )
     return replaced

@@ -20,12 +20,16 @@ from orchd.kinds.jsonvalues import Object
 
 _KINDS = ("Deployment", "StatefulSet", "DaemonSet")
 rollout_words = click.argument("words", nargs=-1, metavar="TYPE [NAME...] | TYPE/NAME...")
-rollout_selection: Callable[[F], F] = stacked(files_option, click.option("-l", "--selector", default="", metavar="SELECTOR", help="Label selector."))
+rollout_selection: Callable[[F], F] = stacked(
+    files_option, click.option("-l", "--selector", default="", metavar="SELECTOR", help="Label selector.")
+)
 
 
 def _check(target: Target) -> Target:
     if target.resource.kind not in _KINDS:
-        raise CommandError(f"{target.resource.qualified} has no rollouts: name a deployment, stateful set or daemon set")
+        raise CommandError(
+            f"{target.resource.qualified} has no rollouts: name a deployment, stateful set or daemon set"
+        )
     return target
 
 
@@ -52,7 +56,11 @@ async def revisions(api: Api, target: Target, owner: Object) -> dict[int, Object
             out[int(number)] = {"metadata": metadata, "template": item["spec"]["template"], "object": {**kind, **item}}
         else:
             data = (item.get("data") or {}).get("spec") or {}
-            out[int(item["revision"])] = {"metadata": metadata, "template": data.get("template") or {}, "object": {**kind, **item}}
+            out[int(item["revision"])] = {
+                "metadata": metadata,
+                "template": data.get("template") or {},
+                "object": {**kind, **item},
+            }
     return dict(sorted(out.items()))
 
 

@@ -20,7 +20,9 @@ from orchd.kinds.jsonvalues import Object
 
 every_option: Callable[[F], F] = click.option("--all", "every", is_flag=True, help="All objects of the type.")
 selection_options: Callable[[F], F] = stacked(files_option, selector_options, everywhere_option, every_option)
-local_option: Callable[[F], F] = click.option("--local", is_flag=True, help="Change the objects of -f locally and print them.")
+local_option: Callable[[F], F] = click.option(
+    "--local", is_flag=True, help="Change the objects of -f locally and print them."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +61,12 @@ class Selection:
         rest = [target for target in targets if not target.name]
         every = self.every or (whole_types and not self.selector and not self.field_selector)
         listed = await selected(
-            api, rest, selector=self.selector, field_selector=self.field_selector, every=every, everywhere=self.everywhere
+            api,
+            rest,
+            selector=self.selector,
+            field_selector=self.field_selector,
+            every=every,
+            everywhere=self.everywhere,
         )
         chosen = [*(target for target in targets if target.name), *(target for target, _ in listed)]
         if not chosen and needed:

@@ -78,7 +78,12 @@ async def target_of(api: Api, obj: Object) -> Target:
 
 
 async def selected(
-    api: Api, targets: Sequence[Target], *, selector: str = "", field_selector: str = "", every: bool = False,
+    api: Api,
+    targets: Sequence[Target],
+    *,
+    selector: str = "",
+    field_selector: str = "",
+    every: bool = False,
     everywhere: bool = False,
 ) -> list[tuple[Target, Object]]:
     """The objects of targets: named ones, and of a whole type those that selectors choose. A type without name, selector

@@ -37,7 +37,9 @@ class Form(str):
         return form
 
 
-def form_options(default: str = "", *, text: str = f"Print the object in a form: one of {FORMS}.") -> Callable[..., Any]:
+def form_options(
+    default: str = "", *, text: str = f"Print the object in a form: one of {FORMS}."
+) -> Callable[..., Any]:
     """The flags of a command that prints objects; the command gets a `Form` as ``form``."""
     options = (
         click.option("-o", "--output", "form", default=default, show_default=bool(default), metavar="FORM", help=text),
@@ -66,7 +68,9 @@ def put_form(parameters: MutableMapping[str, Any]) -> None:
         return
     form, template = str(parameters["form"] or ""), str(parameters.pop("template"))
     parameters["form"] = Form(
-        _with_template(form, template), missing_is_error=not parameters.pop("missing_keys"), managed=parameters.pop("managed")
+        _with_template(form, template),
+        missing_is_error=not parameters.pop("missing_keys"),
+        managed=parameters.pop("managed"),
     )
 
 

@@ -1,7 +1,7 @@
 """JSONPath templates of the field: ``{.items[*].metadata.name}``, ranges, filters, unions, slices, descent.
 
-    Template.parse('{range .items[*]}{.metadata.name}{"\\n"}{end}').render(value)
-    find(value, ".status.phase")            # all values at a path
+Template.parse('{range .items[*]}{.metadata.name}{"\\n"}{end}').render(value)
+find(value, ".status.phase")            # all values at a path
 """
 
 from __future__ import annotations
@@ -89,7 +89,9 @@ def _find_all(path: JsonPath, value: Any, missing_is_error: bool) -> list[Any]:
     for match in _INDEX.finditer(path.text):
         for each in compile_path(path.text[: match.start()] or ".").find(value):
             if isinstance(each, list) and not -len(each) <= int(match[1]) < len(each):
-                raise CommandError(f"jsonpath: {path.text}: array index out of bounds: index {match[1]}, length {len(each)}")
+                raise CommandError(
+                    f"jsonpath: {path.text}: array index out of bounds: index {match[1]}, length {len(each)}"
+                )
     if missing_is_error and not _SEARCH.search(path.text):
         raise CommandError(f"jsonpath: {path.text} is not found")
     return values
@@ -101,7 +103,9 @@ def _render(parts: list[Any], value: Any, missing_is_error: bool) -> str:
         if isinstance(part, str):
             out.append(part)
         elif isinstance(part, _Range):
-            out += [_render(part.parts, each, missing_is_error) for each in _find_all(part.path, value, missing_is_error)]
+            out += [
+                _render(part.parts, each, missing_is_error) for each in _find_all(part.path, value, missing_is_error)
+            ]
         else:
             out.append(" ".join(map(plain_text, _find_all(part, value, missing_is_error))))
     return "".join(out)

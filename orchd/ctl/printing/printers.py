@@ -40,7 +40,9 @@ def printer(form: str, *, label: Callable[[Object], str] = label_of, headings: b
         return _jsonpath(argument, options)
     if name == "jsonpath-as-json":
         path = jsonpath.compile_path(argument)
-        return lambda objects, single: output.document(output.json_text(path.find(_as_one(objects, single, _whole))), "json")
+        return lambda objects, single: output.document(
+            output.json_text(path.find(_as_one(objects, single, _whole))), "json"
+        )
     if name == "go-template":
         return _go_template(argument, options)
     if name == "custom-columns":
@@ -97,7 +99,12 @@ def _read(path: str) -> str:
 def _as_one(objects: Sequence[Object], single: bool, shape: Callable[[Object], Object]) -> Any:
     if single and len(objects) == 1:
         return shape(objects[0])
-    return {"apiVersion": "v1", "items": [shape(obj) for obj in objects], "kind": "List", "metadata": {"resourceVersion": ""}}
+    return {
+        "apiVersion": "v1",
+        "items": [shape(obj) for obj in objects],
+        "kind": "List",
+        "metadata": {"resourceVersion": ""},
+    }
 
 
 def _custom_columns(text: str, headings: bool) -> Printer:

@@ -33,7 +33,14 @@ class RemoteProcess:
 
     @classmethod
     async def open(
-        cls, api: Api, pods: Resource, pod: Object, container: str, *, command: Iterable[str] = (), stdin: bool = False,
+        cls,
+        api: Api,
+        pods: Resource,
+        pod: Object,
+        container: str,
+        *,
+        command: Iterable[str] = (),
+        stdin: bool = False,
         tty: bool = False,
     ) -> RemoteProcess:
         """Start `command`; without one, attach to the container's own process. Raises ApiError and CommandError."""
@@ -73,7 +80,9 @@ class RemoteProcess:
                     return exit_status(data)
             elif data and channel in (bytes((_STDOUT,)), bytes((_STDERR,))):
                 (out if channel == bytes((_STDOUT,)) else error)(data)
-        raise CommandError("the node closed the connection before the process ended: see the pod's events with describe")
+        raise CommandError(
+            "the node closed the connection before the process ended: see the pod's events with describe"
+        )
 
     def close(self) -> None:
         self._socket.close()
@@ -91,4 +100,6 @@ def exit_status(data: bytes) -> int:
         for cause in (status.get("details") or {}).get("causes") or ():
             if cause.get("reason") == "ExitCode" and str(cause.get("message", "")).isdecimal():
                 return int(cause["message"])
-    raise CommandError(error_of({"kind": "Status", **status}, 500).message or "the process failed, and the node does not say why")
+    raise CommandError(
+        error_of({"kind": "Status", **status}, 500).message or "the process failed, and the node does not say why"
+    )

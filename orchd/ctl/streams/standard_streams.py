@@ -32,7 +32,15 @@ stream_options: Callable[[F], F] = stacked(
 
 
 def run_in_pod(
-    session: Session, word: str, container: str, command: tuple[str, ...], *, stdin: bool, tty: bool, quiet: bool, seconds: float
+    session: Session,
+    word: str,
+    container: str,
+    command: tuple[str, ...],
+    *,
+    stdin: bool,
+    tty: bool,
+    quiet: bool,
+    seconds: float,
 ) -> int:
     if tty and not (stdin and terminal.is_terminal()):
         output.note("Unable to use a terminal: -t needs -i, and standard input and output that are one")
@@ -51,7 +59,9 @@ def run_in_pod(
     return status
 
 
-async def attach_when_running(api: Api, target: Target, container: str, seconds: float, *, stdin: bool, tty: bool) -> int:
+async def attach_when_running(
+    api: Api, target: Target, container: str, seconds: float, *, stdin: bool, tty: bool
+) -> int:
     """Attach to a container of a pod once it runs, for which `seconds` are waited; its exit status. Raises CommandError."""
     end = api.clock.seconds() + seconds
     while True:
@@ -64,7 +74,9 @@ async def attach_when_running(api: Api, target: Target, container: str, seconds:
             raise CommandError(f"{target.label} has ended before it could be attached to: see its logs")
         if api.clock.seconds() >= end:
             reason = (state.get("waiting") or {}).get("reason")
-            raise CommandError(f"{target.label} does not run after {seconds:g} s{f' ({reason})' if reason else ''}: look at it with describe")
+            raise CommandError(
+                f"{target.label} does not run after {seconds:g} s{f' ({reason})' if reason else ''}: look at it with describe"
+            )
         await api.sleep(_LOOK)
     process = await RemoteProcess.open(api, target.resource, pod, container, stdin=stdin, tty=tty)
     return await attend(api, process, stdin=stdin, tty=tty)

@@ -253,7 +253,9 @@ def _is_registered(catalog: Catalog, api_version: str, kind: str) -> bool:
     if kind in _OPTIONS or (not group and kind in ("Status", "List", "APIVersions", "APIGroup", "APIResourceList")):
         return True
     names = {r.kind for r in served} | {r.list_kind for r in served}
-    names.update(s.kind for r in served for s in r.subresources.values() if (s.group, s.version) in (("", ""), (group, version)))
+    names.update(
+        s.kind for r in served for s in r.subresources.values() if (s.group, s.version) in (("", ""), (group, version))
+    )
     return kind in names
 
 
@@ -275,7 +277,9 @@ def _decode_protobuf(data: bytes, catalog: Catalog, expected: ExpectedKind) -> d
     actual = _version_and_kind({"apiVersion": envelope.api_version, "kind": envelope.kind}, api_version, kind)
     if expected.custom:
         raise cannot_be_handled(
-            actual[1], actual[0], kind,
+            actual[1],
+            actual[0],
+            kind,
             "object *unstructured.Unstructured does not implement the protobuf marshalling interface and cannot be decoded from a protobuf message",
         )
     if actual[0].count("/") > 1:
@@ -291,5 +295,9 @@ def _decode_protobuf(data: bytes, catalog: Catalog, expected: ExpectedKind) -> d
 
 def not_a_list(asked: str, type_: Type, kind: str, *, is_list: bool) -> errors.ApiError:
     """ApiError 406 for a list representation of an object, or an object representation of a list."""
-    what = f"is a list (*{internal_package(type_)}.{kind}List)" if is_list else f"is not a list (*{internal_package(type_)}.{kind})"
+    what = (
+        f"is a list (*{internal_package(type_)}.{kind}List)"
+        if is_list
+        else f"is not a list (*{internal_package(type_)}.{kind})"
+    )
     return errors.ApiError(406, "NotAcceptable", f"you requested {asked}, but the requested object {what}")

@@ -33,7 +33,9 @@ def list_pieces(
     `null`: the empty list has ``items: null`` (PartialObjectMetadataList).
     """
     head = b'{"kind":%s,"apiVersion":%s,"metadata":%s,"items":' % (
-        json_.encode(kind), json_.encode(api_version), json_.encode(metadata)
+        json_.encode(kind),
+        json_.encode(api_version),
+        json_.encode(metadata),
     )
     listed = list(items)
     if not listed:
@@ -55,9 +57,7 @@ def list_size(head: bytes, items: Sequence[bytes], skip: int, tail: bytes = _TAI
     return len(head) + sum(map(len, items)) - skip * len(items) + separators + len(tail)
 
 
-def list_parts(
-    head: bytes, items: Sequence[bytes], skip: int, together: int, tail: bytes = _TAIL
-) -> Iterator[bytes]:
+def list_parts(head: bytes, items: Sequence[bytes], skip: int, together: int, tail: bytes = _TAIL) -> Iterator[bytes]:
     """Generate a non-empty list in parts of `together` items, to limit memory.
 
     `head` extends to the start of the first item, without the first `skip` bytes that all items share.

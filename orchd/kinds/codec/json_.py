@@ -41,8 +41,7 @@ def decode(data: bytes) -> Any:
 
 
 def decode_finite(data: bytes) -> Any:
-    """As `decode`, for values that are stored unconverted: raises RangeError for a number outside the range of floats.
-    """
+    """As `decode`, for values that are stored unconverted: raises RangeError for a number outside the range of floats."""
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError:

@@ -136,7 +136,12 @@ def check_route(accept: str, produced: tuple[str, ...]) -> None:
 
 @remember_short(1024)
 def negotiate(
-    accept: str, *, dialect: Dialect, table: bool = True, partial: bool = True, watch: bool = False,
+    accept: str,
+    *,
+    dialect: Dialect,
+    table: bool = True,
+    partial: bool = True,
+    watch: bool = False,
     protobuf: bool = True,
 ) -> Negotiated:
     """Negotiate the representation for an Accept header ("" without one). Raises ApiError 406 with the accepted types.
@@ -170,16 +175,25 @@ def negotiate_aggregated(accept: str, *, dialect: Dialect) -> Negotiated | None:
             kind, _, subtype = name.partition("/")
             if (clause.type, clause.subtype) in ((kind, subtype), (kind, "*"), ("*", "*")):
                 return Negotiated(
-                    form=form, content_type=f"{name};g={group};v={version};as={as_}", as_=as_, group=group,
-                    version=version, pretty=asked.get("pretty") == "1",
+                    form=form,
+                    content_type=f"{name};g={group};v={version};as={as_}",
+                    as_=as_,
+                    group=group,
+                    version=version,
+                    pretty=asked.get("pretty") == "1",
                 )
     return None
 
 
 def _streaming(found: Negotiated) -> Negotiated:
     return Negotiated(
-        form=found.form, content_type=found.content_type + ";stream=watch", as_=found.as_, group=found.group,
-        version=found.version, stream="watch", pretty=found.pretty,
+        form=found.form,
+        content_type=found.content_type + ";stream=watch",
+        as_=found.as_,
+        group=found.group,
+        version=found.version,
+        stream="watch",
+        pretty=found.pretty,
     )
 
 
@@ -191,7 +205,13 @@ def negotiate_error(accept: str, *, dialect: Dialect) -> Negotiated:
 
 
 def _best(
-    accept: str, forms: tuple[tuple[str, Form], ...], dialect: Dialect, *, table: bool, partial: bool, whole: bool = True
+    accept: str,
+    forms: tuple[tuple[str, Form], ...],
+    dialect: Dialect,
+    *,
+    table: bool,
+    partial: bool,
+    whole: bool = True,
 ) -> Negotiated | None:
     """The most preferred representation that the clauses allow. `whole`: objects have a protobuf encoding."""
     if not accept:
@@ -207,7 +227,9 @@ def _best(
     return None
 
 
-def _negotiated_form(clause: Clause, name: str, form: Form, dialect: Dialect, *, table: bool, partial: bool) -> Negotiated | None:
+def _negotiated_form(
+    clause: Clause, name: str, form: Form, dialect: Dialect, *, table: bool, partial: bool
+) -> Negotiated | None:
     """`form` with the parameters of a clause, None if they request an unsupported representation."""
     asked = dict(clause.parameters)
     stream = asked.get("stream", "")
@@ -226,7 +248,12 @@ def _negotiated_form(clause: Clause, name: str, form: Form, dialect: Dialect, *,
         elif as_ not in ("PartialObjectMetadata", "PartialObjectMetadataList") or not partial:
             return None
     return Negotiated(
-        form=form, content_type=name, as_=as_, group=group, version=version, stream=stream,
+        form=form,
+        content_type=name,
+        as_=as_,
+        group=group,
+        version=version,
+        stream=stream,
         pretty=asked.get("pretty") == "1",
     )
 

@@ -15,9 +15,22 @@ LIST_KIND: Final = "PartialObjectMetadataList"
 
 #: Members of metadata in declared order: objects of custom kinds have them sorted.
 _METADATA: Final = (
-    "name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation", "creationTimestamp",
-    "deletionTimestamp", "deletionGracePeriodSeconds", "labels", "annotations", "ownerReferences", "finalizers",
-    "clusterName", "managedFields",
+    "name",
+    "generateName",
+    "namespace",
+    "selfLink",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "finalizers",
+    "clusterName",
+    "managedFields",
 )
 _FIRST: Final = frozenset(("name", "generateName"))
 _OWNER: Final = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")

@@ -32,8 +32,21 @@ from orchd.kinds.codec.wire import (
 from orchd.kinds.ir import Type
 
 __all__ = [
-    "Envelope", "ProtobufError", "decode", "decode_message", "encode", "encode_list", "encode_message", "envelope",
-    "has_form", "list_message", "no_form", "open_envelope", "open_list", "open_watch_event", "watch_frame",
+    "Envelope",
+    "ProtobufError",
+    "decode",
+    "decode_message",
+    "encode",
+    "encode_list",
+    "encode_message",
+    "envelope",
+    "has_form",
+    "list_message",
+    "no_form",
+    "open_envelope",
+    "open_list",
+    "open_watch_event",
+    "watch_frame",
 ]
 
 _NO_CONTENT: Final = b"\x1a\x00\x22\x00"
@@ -51,7 +64,9 @@ def has_form(type_: Type) -> bool:
     found: bool | None = type_.memo.get("protobuf.has_form")
     if found is None:
         members = type_.members
-        found = type_.memo["protobuf.has_form"] = type_.kind == "struct" and (not members or any(m.number for m in members))
+        found = type_.memo["protobuf.has_form"] = type_.kind == "struct" and (
+            not members or any(m.number for m in members)
+        )
     return found
 
 

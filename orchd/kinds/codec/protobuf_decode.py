@@ -38,7 +38,14 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _INTEGERS: Final = frozenset(("int32", "int64", "uint32", "uint64", "int64ns"))
 #: Values of fields that are always present and missing in the message.
 _ZEROS: Final[dict[str, Any]] = {
-    "string": "", "bool": False, "int32": 0, "int64": 0, "uint32": 0, "uint64": 0, "int64ns": 0, "number": 0,
+    "string": "",
+    "bool": False,
+    "int32": 0,
+    "int64": 0,
+    "uint32": 0,
+    "uint64": 0,
+    "int64ns": 0,
+    "number": 0,
 }
 
 
@@ -176,6 +183,7 @@ def _store_not_none(name: str, read: Read) -> Store:
 
 def _store_not_zero(name: str, read: Read) -> Store:
     """Store a value of an ``omit`` field unless it is empty. A quantity or int-or-string of 0 is not empty."""
+
     def store(data: bytes, at: int, end: int, out: dict[str, Any]) -> int:
         value, at = read(data, at, end)
         if value:
@@ -212,7 +220,13 @@ def _list(element: Type, name: str) -> tuple[int, Store]:
 def _map(element: Type, name: str, *, wrapped: bool) -> Store:
     wire_type, read = (LENGTH, _items) if wrapped else _value(element)
     value_key = 2 << 3 | wire_type
-    empty: Any = [] if wrapped or element.kind == "list" else {} if element.kind in ("struct", "map") else _ZEROS.get(element.kind, "")
+    empty: Any = (
+        []
+        if wrapped or element.kind == "list"
+        else {}
+        if element.kind in ("struct", "map")
+        else _ZEROS.get(element.kind, "")
+    )
 
     def store(data: bytes, at: int, end: int, out: dict[str, Any]) -> int:
         at, stop = read_length(data, at, end)
@@ -412,6 +426,13 @@ def _microtime(data: bytes, at: int, end: int) -> tuple[str | None, int]:
 
 
 _DELIMITED: Final[dict[str, Read]] = {
-    "string": _string, "bytes": _bytes, "quantity": _quantity, "int-or-string": _int_or_string, "time": _time,
-    "microtime": _microtime, "any": _json, "raw": _json, "fieldsv1": _json,
+    "string": _string,
+    "bytes": _bytes,
+    "quantity": _quantity,
+    "int-or-string": _int_or_string,
+    "time": _time,
+    "microtime": _microtime,
+    "any": _json,
+    "raw": _json,
+    "fieldsv1": _json,
 }

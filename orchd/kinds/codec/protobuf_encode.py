@@ -25,9 +25,22 @@ _MEMO: Final = "protobuf.encode"
 _BEGUN: Final = "protobuf.encode.begun"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _ZEROS: Final = {
-    "string": b"\x00", "bool": b"\x00", "int32": b"\x00", "int64": b"\x00", "uint32": b"\x00", "uint64": b"\x00",
-    "int64ns": b"\x00", "number": bytes(8), "quantity": b"\x03\x0a\x010", "int-or-string": b"\x06\x08\x00\x10\x00\x1a\x00",
-    "time": b"\x00", "microtime": b"\x00", "raw": b"\x00", "any": b"\x00", "fieldsv1": b"\x00", "duration": b"\x02\x08\x00",
+    "string": b"\x00",
+    "bool": b"\x00",
+    "int32": b"\x00",
+    "int64": b"\x00",
+    "uint32": b"\x00",
+    "uint64": b"\x00",
+    "int64ns": b"\x00",
+    "number": bytes(8),
+    "quantity": b"\x03\x0a\x010",
+    "int-or-string": b"\x06\x08\x00\x10\x00\x1a\x00",
+    "time": b"\x00",
+    "microtime": b"\x00",
+    "raw": b"\x00",
+    "any": b"\x00",
+    "fieldsv1": b"\x00",
+    "duration": b"\x02\x08\x00",
 }
 
 
@@ -157,21 +170,33 @@ def _strings_message(number: int) -> Write:
 def _map(element: Type, number: int, *, wrapped: bool) -> Write:
     head = tag(number, LENGTH)
     if element.kind == "string":
+
         def strings(values: Mapping[str, str | None]) -> bytes:
-            return b"".join([
-                encode_delimited(head, encode_delimited(b"\x0a", key.encode()) + encode_delimited(b"\x12", (values[key] or "").encode()))
-                for key in sorted(values)
-            ])
+            return b"".join(
+                [
+                    encode_delimited(
+                        head,
+                        encode_delimited(b"\x0a", key.encode())
+                        + encode_delimited(b"\x12", (values[key] or "").encode()),
+                    )
+                    for key in sorted(values)
+                ]
+            )
 
         return strings
     write = _strings_message(2) if wrapped else _value(element, 2)
     zero = b"\x12\x00" if wrapped or element.kind == "list" else _zero(Field("", element, number=2))
 
     def entries(values: Mapping[str, Any]) -> bytes:
-        return b"".join([
-            encode_delimited(head, encode_delimited(b"\x0a", key.encode()) + (zero if values[key] is None else write(values[key])))
-            for key in sorted(values)
-        ])
+        return b"".join(
+            [
+                encode_delimited(
+                    head,
+                    encode_delimited(b"\x0a", key.encode()) + (zero if values[key] is None else write(values[key])),
+                )
+                for key in sorted(values)
+            ]
+        )
 
     return entries
 

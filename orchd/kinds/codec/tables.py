@@ -71,11 +71,11 @@ def row(obj: Json, shown: Json | None, how: Tabulator, dialect: Dialect, now: da
     return Row(pieces, marking.times)
 
 
-def table_pieces(
-    api_version: str, metadata: Mapping[str, Any], columns: bytes, rows: Iterable[bytes]
-) -> list[bytes]:
+def table_pieces(api_version: str, metadata: Mapping[str, Any], columns: bytes, rows: Iterable[bytes]) -> list[bytes]:
     """Encode a Table in pieces to be sent in order, with a final newline. `columns` is the JSON of its column definitions."""
     head = b'{"kind":"Table","apiVersion":%b,"metadata":%b,"columnDefinitions":%b,"rows":[' % (
-        json_.encode(api_version), json_.encode(metadata), columns
+        json_.encode(api_version),
+        json_.encode(metadata),
+        columns,
     )
     return [head, b",".join(rows), b"]}\n"]

@@ -27,7 +27,9 @@ def is_established(definition: ObjectView) -> bool:
     return condition(definition, ESTABLISHED) == "True"
 
 
-def with_condition(status: ObjectView, type_: str, value: str, reason: str, message: str, *, now: str) -> dict[str, Any]:
+def with_condition(
+    status: ObjectView, type_: str, value: str, reason: str, message: str, *, now: str
+) -> dict[str, Any]:
     """`status` with a condition set. lastTransitionTime only changes with the status of the condition."""
     made = {"type": type_, "status": value, "lastTransitionTime": now, "reason": reason, "message": message}
     return {**status, "conditions": conditions.with_condition(status.get("conditions") or (), made)}

@@ -66,7 +66,9 @@ def decide_names(definition: ObjectView, taken: AcceptedNames, dialect: Dialect,
     return _set_approval(definition, status, dialect, now=now)
 
 
-def _decide(wanted: ObjectView, have: ObjectView, taken: AcceptedNames) -> tuple[dict[str, Any], tuple[str, str] | None]:
+def _decide(
+    wanted: ObjectView, have: ObjectView, taken: AcceptedNames
+) -> tuple[dict[str, Any], tuple[str, str] | None]:
     """The accepted names, and reason and message of the last conflict."""
     names = {"plural": have.get("plural") or "", "kind": have.get("kind") or ""}
     names.update({key: value for key, value in have.items() if value})
@@ -84,9 +86,15 @@ def _decide(wanted: ObjectView, have: ObjectView, taken: AcceptedNames) -> tuple
     return names, problem
 
 
-def _short_names(wanted: ObjectView, have: ObjectView, taken: AcceptedNames, names: dict[str, Any]) -> tuple[str, str] | None:
+def _short_names(
+    wanted: ObjectView, have: ObjectView, taken: AcceptedNames, names: dict[str, Any]
+) -> tuple[str, str] | None:
     ours = have.get("shortNames") or ()
-    used = [f'"{name}" is already in use' for name in wanted.get("shortNames") or () if name not in ours and name in taken.resources]
+    used = [
+        f'"{name}" is already in use'
+        for name in wanted.get("shortNames") or ()
+        if name not in ours and name in taken.resources
+    ]
     if used:
         return "ShortNamesConflict", used[0] if len(used) == 1 else f"[{', '.join(used)}]"
     _replace(names, "shortNames", wanted)

@@ -21,7 +21,18 @@ _WORDS: Final = {ord("t"): (b"true", "true"), ord("f"): (b"false", "false"), ord
 
 def quote_byte(byte: int) -> str:
     """A byte as messages quote it: ``'a'``, ``'\\''``, ``'\\x00'``."""
-    special = {0x27: "\\'", 0x22: '"', 0x5C: "\\\\", 7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r"}
+    special = {
+        0x27: "\\'",
+        0x22: '"',
+        0x5C: "\\\\",
+        7: "\\a",
+        8: "\\b",
+        9: "\\t",
+        10: "\\n",
+        11: "\\v",
+        12: "\\f",
+        13: "\\r",
+    }
     if byte in special:
         return f"'{special[byte]}'"
     if byte < 0x20 or byte == 0x7F:
@@ -146,16 +157,16 @@ class _Scanner:
     def _number(self, byte: int) -> None:
         if byte == 0x2D:
             self._at += 1
-        if self._data[self._at:self._at + 1] == b"0":
+        if self._data[self._at : self._at + 1] == b"0":
             self._at += 1
         else:
             self._digits("in numeric literal")
-        if self._data[self._at:self._at + 1] == b".":
+        if self._data[self._at : self._at + 1] == b".":
             self._at += 1
             self._digits("after decimal point in numeric literal")
-        if self._data[self._at:self._at + 1] in (b"e", b"E"):
+        if self._data[self._at : self._at + 1] in (b"e", b"E"):
             self._at += 1
-            if self._data[self._at:self._at + 1] in (b"+", b"-"):
+            if self._data[self._at : self._at + 1] in (b"+", b"-"):
                 self._at += 1
             self._digits("in exponent of numeric literal")
 

@@ -130,7 +130,7 @@ def _dump(type_name: str, value: Any) -> str:
     if type_name.startswith("map[string]"):
         if not value:
             return f"{type_name}(nil)"
-        inner = type_name[len("map[string]"):]
+        inner = type_name[len("map[string]") :]
         return type_name + "{" + ", ".join(f"{quote(k)}:{_dump(inner, value[k])}" for k in sorted(value)) + "}"
     if type_name in ("int32", "int64"):
         return str(value or 0)
@@ -142,7 +142,9 @@ def _dump(type_name: str, value: Any) -> str:
     if type_name == "resource.Quantity":
         return go_quantity(str(value))
     if type_name == "core.ResourceList":
-        return "core.ResourceList" + _dump("map[string]resource.Quantity", value).removeprefix("map[string]resource.Quantity")
+        return "core.ResourceList" + _dump("map[string]resource.Quantity", value).removeprefix(
+            "map[string]resource.Quantity"
+        )
     if type_name.startswith(("<nil>", "time.")) or type_name.endswith("(nil)"):
         return type_name
     if type_name == "apiextensions.JSON":

@@ -46,9 +46,7 @@ _NAMED: Final[dict[str, dict[str, str]]] = {
         "v1.JSONSchemaURL": "JSONSchemaProps.$schema",
         "v1.ResourceScope": "CustomResourceDefinitionSpec.scope",
     },
-    "apiextensions/v1beta1": {
-        "types.UID": "ConversionRequest.uid ConversionResponse.uid",
-    },
+    "apiextensions/v1beta1": {"types.UID": "ConversionRequest.uid ConversionResponse.uid"},
     "apiregistration/v1": {
         "v1.APIServiceConditionType": "APIServiceCondition.type",
         "v1.ConditionStatus": "APIServiceCondition.status",
@@ -77,19 +75,10 @@ _NAMED: Final[dict[str, dict[str, str]]] = {
         "v1.Level": "Event.level PolicyRule.level",
         "v1.Stage": "Event.stage",
     },
-    "authentication/v1": {
-        "*v1.ExtraValue": "UserInfo.extra",
-        "types.UID": "BoundObjectReference.uid",
-    },
-    "authentication/v1beta1": {
-        "*v1beta1.ExtraValue": "UserInfo.extra",
-    },
-    "authorization/v1": {
-        "*v1.ExtraValue": "SubjectAccessReviewSpec.extra",
-    },
-    "authorization/v1beta1": {
-        "*v1beta1.ExtraValue": "SubjectAccessReviewSpec.extra",
-    },
+    "authentication/v1": {"*v1.ExtraValue": "UserInfo.extra", "types.UID": "BoundObjectReference.uid"},
+    "authentication/v1beta1": {"*v1beta1.ExtraValue": "UserInfo.extra"},
+    "authorization/v1": {"*v1.ExtraValue": "SubjectAccessReviewSpec.extra"},
+    "authorization/v1beta1": {"*v1beta1.ExtraValue": "SubjectAccessReviewSpec.extra"},
     "autoscaling/v1": {
         "v1.ConditionStatus": "HorizontalPodAutoscalerCondition.status",
         "v1.HorizontalPodAutoscalerConditionType": "HorizontalPodAutoscalerCondition.type",
@@ -139,9 +128,7 @@ _NAMED: Final[dict[str, dict[str, str]]] = {
         "v1.ConditionStatus": "JobCondition.status",
         "v1.JobConditionType": "JobCondition.type",
     },
-    "batch/v1beta1": {
-        "v1beta1.ConcurrencyPolicy": "CronJobSpec.concurrencyPolicy",
-    },
+    "batch/v1beta1": {"v1beta1.ConcurrencyPolicy": "CronJobSpec.concurrencyPolicy"},
     "certificates/v1": {
         "*v1.ExtraValue": "CertificateSigningRequestSpec.extra",
         "*v1.KeyUsage": "CertificateSigningRequestSpec.usages",
@@ -220,14 +207,8 @@ _NAMED: Final[dict[str, dict[str, str]]] = {
         "v1.UniqueVolumeName": "AttachedVolume.name",
         "v1.UnsatisfiableConstraintAction": "TopologySpreadConstraint.whenUnsatisfiable",
     },
-    "discovery/v1": {
-        "v1.AddressType": "EndpointSlice.addressType",
-        "v1.Protocol": "EndpointPort.protocol",
-    },
-    "discovery/v1beta1": {
-        "v1.Protocol": "EndpointPort.protocol",
-        "v1beta1.AddressType": "EndpointSlice.addressType",
-    },
+    "discovery/v1": {"v1.AddressType": "EndpointSlice.addressType", "v1.Protocol": "EndpointPort.protocol"},
+    "discovery/v1beta1": {"v1.Protocol": "EndpointPort.protocol", "v1beta1.AddressType": "EndpointSlice.addressType"},
     "flowcontrol/v1beta1": {
         "v1beta1.ConditionStatus": "FlowSchemaCondition.status PriorityLevelConfigurationCondition.status",
         "v1beta1.FlowDistinguisherMethodType": "FlowDistinguisherMethod.type",
@@ -264,15 +245,9 @@ _NAMED: Final[dict[str, dict[str, str]]] = {
         "v1.PathType": "HTTPIngressPath.pathType",
         "v1.Protocol": "NetworkPolicyPort.protocol",
     },
-    "node/v1": {
-        "v1.ResourceList": "Overhead.podFixed",
-    },
-    "node/v1alpha1": {
-        "v1.ResourceList": "Overhead.podFixed",
-    },
-    "node/v1beta1": {
-        "v1.ResourceList": "Overhead.podFixed",
-    },
+    "node/v1": {"v1.ResourceList": "Overhead.podFixed"},
+    "node/v1alpha1": {"v1.ResourceList": "Overhead.podFixed"},
+    "node/v1beta1": {"v1.ResourceList": "Overhead.podFixed"},
     "policy/v1beta1": {
         "*v1.Capability": (
             "PodSecurityPolicySpec.allowedCapabilities PodSecurityPolicySpec.defaultAddCapabilities "
@@ -294,9 +269,7 @@ _NAMED: Final[dict[str, dict[str, str]]] = {
         "v1beta3.PodTopologySpreadConstraintsDefaulting": "PodTopologySpreadArgs.defaultingType",
         "v1beta3.ScoringStrategyType": "ScoringStrategy.type",
     },
-    "scheduling/v1": {
-        "v1.PreemptionPolicy": "PriorityClass.preemptionPolicy",
-    },
+    "scheduling/v1": {"v1.PreemptionPolicy": "PriorityClass.preemptionPolicy"},
     "storage/v1": {
         "*v1.VolumeLifecycleMode": "CSIDriverSpec.volumeLifecycleModes",
         "v1.FSGroupPolicy": "CSIDriverSpec.fsGroupPolicy",
@@ -311,9 +284,17 @@ _NAMED: Final[dict[str, dict[str, str]]] = {
     },
 }
 _SCALARS: Final = {
-    "bytes": "[]uint8", "number": "float64", "int64ns": "time.Duration", "quantity": "resource.Quantity",
-    "int-or-string": "intstr.IntOrString", "time": "v1.Time", "microtime": "v1.MicroTime", "duration": "v1.Duration",
-    "raw": "runtime.RawExtension", "fieldsv1": "v1.FieldsV1", "any": "v1.JSON",
+    "bytes": "[]uint8",
+    "number": "float64",
+    "int64ns": "time.Duration",
+    "quantity": "resource.Quantity",
+    "int-or-string": "intstr.IntOrString",
+    "time": "v1.Time",
+    "microtime": "v1.MicroTime",
+    "duration": "v1.Duration",
+    "raw": "runtime.RawExtension",
+    "fieldsv1": "v1.FieldsV1",
+    "any": "v1.JSON",
 }
 
 

@@ -152,7 +152,9 @@ def _custom_struct(type: Type) -> Fill:
             if inner is not None:
                 children[name] = _fill_kind(field.type.kind, inner)
         strict = frozenset(
-            name for name, field in type.fields.items() if field.type.constraints is not None and not field.type.nullable
+            name
+            for name, field in type.fields.items()
+            if field.type.constraints is not None and not field.type.nullable
         )
         ready = True
 
@@ -197,7 +199,9 @@ def _custom_list(type: Type) -> Fill | None:
             for item in value:
                 if item is None:
                     GROWTH.spend(cost)
-        out = [default if item is None else item if guarded is None else guarded(settings, item, None) for item in value]
+        out = [
+            default if item is None else item if guarded is None else guarded(settings, item, None) for item in value
+        ]
         return out if any(old is not new for old, new in zip(value, out, strict=True)) else value
 
     return items

@@ -123,7 +123,12 @@ def _node(
         gated = {**fields.get(type.name, {}), **(deeper or {})}
         node.gated = {path[0]: each for path, each in gated.items() if len(path) == 1}
         for name, member in type.fields.items():
-            inner = _node(member.type, fields, nodes, {path[1:]: each for path, each in gated.items() if path[0] == name and path[1:]})
+            inner = _node(
+                member.type,
+                fields,
+                nodes,
+                {path[1:]: each for path, each in gated.items() if path[0] == name and path[1:]},
+            )
             if inner is not None:
                 node.below[name] = inner
     elif type.kind in ("list", "map"):
@@ -143,7 +148,9 @@ def _fields(settings: ObjectSettings, of: Callable[[Gate], tuple[Drop, ...]]) ->
         if gate.name in settings.disabled:
             for drop in of(gate):
                 version, name, *path = drop.field.split(".")
-                gated = _Gated(drop, (gate.name, drop.use), settings.dialect(drop.prefix), RULES.get(drop.rule, lambda value: True))
+                gated = _Gated(
+                    drop, (gate.name, drop.use), settings.dialect(drop.prefix), RULES.get(drop.rule, lambda value: True)
+                )
                 out.setdefault(f"{version}.{name}", {})[tuple(map(settings.dialect, path))] = gated
     return out
 
@@ -223,4 +230,3 @@ def _without(value: Any, old: Any, node: _Node, used: frozenset[tuple[str, str]]
         if gated.drop.update == STORED and update and gated.use not in used and stored.get(name) is not None:
             out[name] = stored[name]
     return out
-

@@ -89,7 +89,9 @@ class ListQuery:
     path: str
 
     @classmethod
-    def of(cls, dialect: Dialect, resource: Resource, namespace: str, options: ListOptions, *, name: str = "") -> ListQuery:
+    def of(
+        cls, dialect: Dialect, resource: Resource, namespace: str, options: ListOptions, *, name: str = ""
+    ) -> ListQuery:
         """`name` is that of the request: in the URL of a watch, or the selected one by which the request was authorized. The
         selector must be of it. Raises ApiError: 400 for malformed selectors and for another name, 422 for options that
         exclude each other."""
@@ -102,7 +104,9 @@ class ListQuery:
                 raise errors.bad_request("fieldSelector metadata.name doesn't match requested name")
         prefix = f"{namespace}/" if namespace and resource.namespaced else ""
         one = (chosen.fields or {}).get(_NAME, "") if prefix or not resource.namespaced else ""
-        return cls(resource=resource, options=options, selection=chosen, prefix=prefix, path=prefix + one if one else "")
+        return cls(
+            resource=resource, options=options, selection=chosen, prefix=prefix, path=prefix + one if one else ""
+        )
 
     def unpaged(self) -> ListQuery:
         """The query of the whole list, whatever page was asked for."""

@@ -54,14 +54,17 @@ class Tolerations:
             return any(tolerates(each, taint) for each in self._all)
         key, effect, value = taint.get("key") or "", taint.get("effect") or "", taint.get("value") or ""
         return any(
-            (k, e, None) in places or (k, e, value) in places for k, e in ((key, effect), (key, ""), ("", effect), ("", ""))
+            (k, e, None) in places or (k, e, value) in places
+            for k, e in ((key, effect), (key, ""), ("", effect), ("", ""))
         )
 
     def first(self, taint: ObjectView) -> ObjectView | None:
         """The first toleration that matches a taint."""
         if self._places is None:
             return next((each for each in self._all if tolerates(each, taint)), None)
-        wanted = product(("", taint.get("key") or ""), ("", taint.get("effect") or ""), (None, taint.get("value") or ""))
+        wanted = product(
+            ("", taint.get("key") or ""), ("", taint.get("effect") or ""), (None, taint.get("value") or "")
+        )
         found = [self._places[one] for one in wanted if one in self._places]
         return min(found, key=itemgetter(0))[1] if found else None
 

@@ -23,7 +23,11 @@ def qos_class(spec: Mapping[str, Any]) -> str:
             guaranteed = False
     if not requests and not limits:
         return "BestEffort"
-    if guaranteed and all(k in limits and limits[k].same(v) for k, v in requests.items()) and len(requests) == len(limits):
+    if (
+        guaranteed
+        and all(k in limits and limits[k].same(v) for k, v in requests.items())
+        and len(requests) == len(limits)
+    ):
         return "Guaranteed"
     return "Burstable"
 

@@ -20,9 +20,7 @@ class ScalarError(ValueError):
 
 # --- quantities ---------------------------------------------------------------------------------
 
-QUANTITY_FORMAT: Final = (
-    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-)
+QUANTITY_FORMAT: Final = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 QUANTITY_SUFFIX: Final = "unable to parse quantity's suffix"
 
 DECIMAL: Final = "DecimalSI"

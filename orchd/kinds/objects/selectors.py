@@ -295,6 +295,7 @@ def _check(key: str, operator: str, values: list[str]) -> Requirement:
 _NAME: Final = "metadata.name"
 _NAMESPACE: Final = "metadata.namespace"
 
+
 def supported_fields(resource: Resource) -> dict[str, str]:
     """The selectable fields of `resource`: name in selectors -> name in `fields_of`."""
     described = resource.row.fields

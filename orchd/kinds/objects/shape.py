@@ -41,7 +41,15 @@ JSON_STORED: Final = ("apiextensions/", "apiregistration/")
 _TEMPLATES: Final = frozenset(("JobTemplateSpec", "PersistentVolumeClaimTemplate", "PodTemplateSpec"))
 #: Kinds without metadata, besides the options.
 _BARE_KINDS: Final = frozenset(
-    ("APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "AdmissionReview", "ConversionReview", "SerializedReference")
+    (
+        "APIGroup",
+        "APIGroupList",
+        "APIResourceList",
+        "APIVersions",
+        "AdmissionReview",
+        "ConversionReview",
+        "SerializedReference",
+    )
 )
 #: Suffix of names of option kinds; other structs with this suffix are parts of objects.
 _OPTIONS: Final = (
@@ -54,7 +62,9 @@ _PARTED: Final = frozenset(("struct", "list", "map"))
 #: Optional lists for which empty differs from absent: only absent ones get a default.
 _EMPTY_IS_SAID: Final = frozenset((("HPAScalingRules", "policies"),))
 #: Kinds of types whose zero value counts as empty.
-_EMPTIABLE: Final = frozenset(("string", "bool", "bytes", "int32", "int64", "int64ns", "uint32", "uint64", "number", "list", "map"))
+_EMPTIABLE: Final = frozenset(
+    ("string", "bool", "bytes", "int32", "int64", "int64ns", "uint32", "uint64", "number", "list", "map")
+)
 
 
 class ShapeError(ValueError):
@@ -128,8 +138,17 @@ def empty(type: Type) -> dict[str, Any]:
 
 
 _ZEROS: Final = {
-    "string": "", "bool": False, "int32": 0, "int64": 0, "int64ns": 0, "uint32": 0, "uint64": 0, "number": 0,
-    "quantity": "0", "int-or-string": 0, "duration": "0s",
+    "string": "",
+    "bool": False,
+    "int32": 0,
+    "int64": 0,
+    "int64ns": 0,
+    "uint32": 0,
+    "uint64": 0,
+    "number": 0,
+    "quantity": "0",
+    "int-or-string": 0,
+    "duration": "0s",
 }
 
 

@@ -11,10 +11,7 @@ from typing import Any, Final
 
 from orchd.kinds.gotext.durations import DurationError, canonical_duration
 from orchd.kinds.gotext.values import json_name
-from orchd.kinds.objects.scalars import (
-    ScalarError,
-    canonical_quantity,
-)
+from orchd.kinds.objects.scalars import ScalarError, canonical_quantity
 from orchd.kinds.times import TimeError, canonical_microtime, canonical_time
 
 Convert = Callable[[Any], Any]

@@ -98,7 +98,11 @@ def from_resource_list(resources: Iterable[Mapping[str, Any]]) -> list[Json]:
         parent = out.setdefault(plural, {"resource": plural, "responseKind": _kind("", "", ""), "scope": scope})
         if parent["scope"] != scope:
             raise ValueError(f"parent {plural} and subresource {name} differ in scope")
-        kind = _kind(each.get("group", ""), each.get("version", ""), each["kind"]) if each.get("kind") else _kind("", "", "")
+        kind = (
+            _kind(each.get("group", ""), each.get("version", ""), each["kind"])
+            if each.get("kind")
+            else _kind("", "", "")
+        )
         parent.setdefault("subresources", []).append(
             {"subresource": name, "responseKind": kind, "verbs": list(each.get("verbs") or ())}
         )
@@ -157,7 +161,9 @@ class AggregatedDiscovery:
             for gone in [each for each in self._encoded if each not in here and each not in catalog.later]:
                 del self._encoded[gone]
         wanted: dict[str, Group] = {group.name: group for group in catalog.groups if (group.name == "") is core}
-        out: dict[str, dict[str, list[Resource]]] = {name: {v: [] for v in group.versions} for name, group in wanted.items()}
+        out: dict[str, dict[str, list[Resource]]] = {
+            name: {v: [] for v in group.versions} for name, group in wanted.items()
+        }
         for each in (*catalog.resources, *catalog.later):
             if each.group in out:
                 out[each.group].setdefault(each.version, []).append(each)

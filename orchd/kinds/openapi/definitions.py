@@ -71,13 +71,7 @@ _BARE_OBJECTS: Final = frozenset(
 #: Types that every group version has.
 _EVERYWHERE: Final = frozenset(("meta/v1.DeleteOptions", "meta/v1.WatchEvent"))
 #: Served independently of resources.
-_ALWAYS: Final = (
-    *_BARE_OBJECTS,
-    "meta/v1.Patch",
-    "meta/v1.Status",
-    "meta/v1.WatchEvent",
-    "version.Info",
-)
+_ALWAYS: Final = (*_BARE_OBJECTS, "meta/v1.Patch", "meta/v1.Status", "meta/v1.WatchEvent", "version.Info")
 #: Definitions without members: unions of JSON schema have no v2 form.
 _OPEN: Final = frozenset(
     f"apiextensions/{version}.{name}"
@@ -98,7 +92,10 @@ _UNIONS: Final[dict[str, tuple[str, dict[str, str]]]] = {
     },
 }
 
-_API_VERSION: Final[Json] = {"description": "APIVersion defines the group and version of this representation of the object.", "type": "string"}
+_API_VERSION: Final[Json] = {
+    "description": "APIVersion defines the group and version of this representation of the object.",
+    "type": "string",
+}
 _KIND: Final[Json] = {"description": "Kind of the object, in CamelCase.", "type": "string"}
 
 

@@ -119,11 +119,7 @@ def listed_verbs(resource: Resource) -> list[str]:
 
 
 def _subresource(resource: Resource, sub: Subresource) -> Json:
-    entry: Json = {
-        "name": f"{resource.plural}/{sub.name}",
-        "singularName": "",
-        "namespaced": resource.namespaced,
-    }
+    entry: Json = {"name": f"{resource.plural}/{sub.name}", "singularName": "", "namespaced": resource.namespaced}
     if sub.version:
         entry["group"] = sub.group
         entry["version"] = sub.version

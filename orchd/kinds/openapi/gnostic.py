@@ -14,9 +14,7 @@ import orjson
 Encode = Callable[[Any], bytes]
 
 #: Characters that are valid in JSON strings and not in YAML.
-_YAML_ESCAPES: Final = {
-    c: f"\\u{c:04x}" for c in (*range(0x7F, 0xA0), 0x2028, 0x2029, 0xFEFF, 0xFFFE, 0xFFFF)
-}
+_YAML_ESCAPES: Final = {c: f"\\u{c:04x}" for c in (*range(0x7F, 0xA0), 0x2028, 0x2029, 0xFEFF, 0xFFFE, 0xFFFF)}
 
 
 def varint(value: int) -> bytes:

@@ -34,7 +34,11 @@ FIELD_MANAGER: Final = _query(
 FORCE: Final = _query("force", "boolean", "Take over fields that other field managers own. Apply requests only.")
 
 LIST: Final = (
-    _query("allowWatchBookmarks", "boolean", "Send BOOKMARK events, which contain only the resourceVersion that the watch has reached."),
+    _query(
+        "allowWatchBookmarks",
+        "boolean",
+        "Send BOOKMARK events, which contain only the resourceVersion that the watch has reached.",
+    ),
     _query("continue", "string", "Continue token of the previous page."),
     _query("fieldSelector", "string", "Restrict the list of returned objects to those whose fields match."),
     _query("labelSelector", "string", "Restrict the list of returned objects to those whose labels match."),
@@ -42,7 +46,11 @@ LIST: Final = (
     _query("resourceVersion", "string", "Constraint on the version of the data. Default: the most recent."),
     _query("resourceVersionMatch", "string", "How resourceVersion applies to lists: Exact or NotOlderThan."),
     _query("timeoutSeconds", "integer", "Timeout of the list or watch in seconds."),
-    _query("watch", "boolean", "Watch for changes to the described resources: the response is a stream of events instead of a list."),
+    _query(
+        "watch",
+        "boolean",
+        "Watch for changes to the described resources: the response is a stream of events instead of a list.",
+    ),
 )
 RESOURCE_VERSION: Final = next(parameter for parameter in LIST if parameter["name"] == "resourceVersion")
 _LIST_BY_NAME: Final = {parameter["name"]: parameter for parameter in LIST}
@@ -55,10 +63,7 @@ DELETE: Final = (
 )
 DELETE_COLLECTION: Final = tuple(
     sorted(
-        (
-            *DELETE,
-            *(p for name, p in _LIST_BY_NAME.items() if name not in ("allowWatchBookmarks", "watch")),
-        ),
+        (*DELETE, *(p for name, p in _LIST_BY_NAME.items() if name not in ("allowWatchBookmarks", "watch"))),
         key=lambda parameter: str(parameter["name"]),
     )
 )

@@ -278,13 +278,7 @@ class _ResourcePaths:
         told = f"list or watch objects of kind {kind}" if "watch" in resource.verbs else f"list objects of kind {kind}"
         if "list" in resource.verbs:
             operations["get"] = self._operation(
-                "list",
-                "",
-                told,
-                "list",
-                listed,
-                parameters=[*self._shared, *par.LIST],
-                produces=streams,
+                "list", "", told, "list", listed, parameters=[*self._shared, *par.LIST], produces=streams
             )
             if resource.namespaced:
                 yield (

@@ -38,8 +38,4 @@ def frame(catalog: Catalog, *, title: str = "", version: str = VERSION) -> dict[
 
 def document(catalog: Catalog) -> dict[str, Any]:
     """The document of everything that is served. Leaves are shared and must not be modified."""
-    return {
-        **frame(catalog),
-        PATHS: Paths(catalog).all(),
-        DEFINITIONS: Definitions(catalog).of(catalog.resources),
-    }
+    return {**frame(catalog), PATHS: Paths(catalog).all(), DEFINITIONS: Definitions(catalog).of(catalog.resources)}

@@ -86,9 +86,7 @@ class DocumentPieces:
         return {
             JSON: _parts(_json_document(head, _merge(pieces, JSON, v2.PATHS), _merge(pieces, JSON, v2.DEFINITIONS))),
             PROTOBUF: _parts(
-                v2_protobuf.assemble(
-                    head, _merge(pieces, PROTOBUF, v2.PATHS), _merge(pieces, PROTOBUF, v2.DEFINITIONS)
-                )
+                v2_protobuf.assemble(head, _merge(pieces, PROTOBUF, v2.PATHS), _merge(pieces, PROTOBUF, v2.DEFINITIONS))
             ),
         }
 

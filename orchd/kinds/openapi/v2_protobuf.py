@@ -79,6 +79,7 @@ CHOICES: Final[dict[str, dict[str, int]]] = {
     "AdditionalPropertiesItem": {"Schema": 1, "bool": 2},
 }
 
+
 def encode(document: Mapping[str, Any]) -> bytes:
     """The document of `v2.document` as bytes."""
     return _Encoder().message("Document")(document)

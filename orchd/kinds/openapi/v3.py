@@ -111,7 +111,9 @@ def _document(catalog: Catalog, items: Mapping[str, Json], schemas: Json, *, rel
             "schemas": {name: form.findable(schema) for name, schema in schemas.items()},
             "securitySchemes": {
                 "BearerToken": {
-                    "type": "apiKey", "description": "Bearer Token authentication", "name": "authorization",
+                    "type": "apiKey",
+                    "description": "Bearer Token authentication",
+                    "name": "authorization",
                     "in": "header",
                 }
             },

@@ -10,14 +10,7 @@ from orchd.kinds.ir import Type
 from orchd.kinds.jsonvalues import Object, without_managed_fields
 from orchd.kinds.patch import managed, prune, typed
 from orchd.kinds.patch.conflicts import raise_conflicts, without_excused
-from orchd.kinds.patch.fieldset import (
-    FieldSet,
-    difference,
-    intersection,
-    json_text,
-    recursive_difference,
-    union,
-)
+from orchd.kinds.patch.fieldset import FieldSet, difference, intersection, json_text, recursive_difference, union
 from orchd.kinds.patch.json_patch import equal
 from orchd.kinds.patch.managed import APPLY, Identity, Owner, Owners
 from orchd.kinds.patch.ownership import (
@@ -69,7 +62,9 @@ def on_apply(
     try:
         typed.validate(config, target.type)
     except TypedError as error:
-        raise server_error(f"failed to create typed patch object ({describe(target.api_version, config)}): {error}") from None
+        raise server_error(
+            f"failed to create typed patch object ({describe(target.api_version, config)}): {error}"
+        ) from None
     try:
         merged, after, conflicts = _merge_and_prune(target, base, config, owners, key)
         if conflicts and not force:
@@ -78,7 +73,9 @@ def on_apply(
         raise server_error(str(error)) from None
     except TypedError as error:
         why = _explain(target, base, error)
-        raise server_error(f"failed to create typed live object ({describe(target.api_version, base)}): {why}") from None
+        raise server_error(
+            f"failed to create typed live object ({describe(target.api_version, base)}): {why}"
+        ) from None
     if tool:
         merged = _with_last_applied(target, merged, config)
     same = equal(merged, base)
@@ -127,7 +124,9 @@ def _check_config(target: OwnershipTarget, config: Object) -> None:
         raise server_error(
             f"failed to create typed patch object ({describe(target.api_version, config)}): no corresponding type for {sort}"
         )
-    raise server_error(f"failed to merge config: expected objects of the same type, but got {{{target.kind}}} and {{{kind}}}")
+    raise server_error(
+        f"failed to merge config: expected objects of the same type, but got {{{target.kind}}} and {{{kind}}}"
+    )
 
 
 def _stored_strictly(live: Object | None) -> Owners:
@@ -199,7 +198,9 @@ def _prune(target: OwnershipTarget, merged: Object, owners: Owners, key: Identit
     if not difference(last.fields, owners[key].fields) and last.version == target.api_version:
         return merged
     type = target.type_in(last.version)
-    whole = target.object_in(merged, last.version, _PRUNING + "failed to convert merged object to last applied version: ")
+    whole = target.object_in(
+        merged, last.version, _PRUNING + "failed to convert merged object to last applied version: "
+    )
     if type is None or whole is None:
         return merged
     given = prune.with_named_members(last.fields, type)
@@ -218,7 +219,9 @@ def _prune(target: OwnershipTarget, merged: Object, owners: Owners, key: Identit
     return merged if back is None else back
 
 
-def _put_back(target: OwnershipTarget, whole: Object, rest: Object, held: FieldSet, version: str, home: str) -> Object | None:
+def _put_back(
+    target: OwnershipTarget, whole: Object, rest: Object, held: FieldSet, version: str, home: str
+) -> Object | None:
     """Restore the fields `held` (of `version`) of `whole` in `rest`; both objects have the version `home`."""
     type = target.type_in(version)
     purpose = _PRUNING + "failed add back owned items: failed to convert {} object at version " + f"{version}: "

@@ -59,7 +59,9 @@ def _append(array: list[str], length: int, element: str) -> tuple[list[str], int
     return array, length + 1
 
 
-def without_excused(target: OwnershipTarget, live: Object, conflicts: dict[Identity, FieldSet]) -> dict[Identity, FieldSet]:
+def without_excused(
+    target: OwnershipTarget, live: Object, conflicts: dict[Identity, FieldSet]
+) -> dict[Identity, FieldSet]:
     """Conflicts except those on fields that client-side apply set: fields of the last-applied annotation with unchanged
     values."""
     text = ((live.get("metadata") or {}).get("annotations") or {}).get(target.dialect.last_applied)

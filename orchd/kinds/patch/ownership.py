@@ -15,13 +15,7 @@ from orchd.kinds.ir import Type
 from orchd.kinds.jsonvalues import Object, without_managed_fields
 from orchd.kinds.objects import shape
 from orchd.kinds.patch import managed, nodes, prune, typed
-from orchd.kinds.patch.fieldset import (
-    FieldSet,
-    difference,
-    of_paths,
-    recursive_difference,
-    union,
-)
+from orchd.kinds.patch.fieldset import FieldSet, difference, of_paths, recursive_difference, union
 from orchd.kinds.patch.json_patch import equal
 from orchd.kinds.patch.managed import UPDATE, Identity, Owner, Owners
 from orchd.kinds.patch.typed import TypedError
@@ -91,7 +85,6 @@ class OwnershipTarget:
 
 class UnfitVersionError(TypedError):
     """An object that does not fit another version of its kind, in which a manager owns fields."""
-
 
 
 class VersionComparisons:
@@ -171,7 +164,9 @@ def without_lost_fields(owners: Owners, versions: VersionComparisons, keep: Iden
 # -- create, update, patch --------------------------------------------------------------------------------------------
 
 
-def on_write(target: OwnershipTarget, live: Object | None, new: Object, *, manager: str, now: float) -> list[dict[str, Any]]:
+def on_write(
+    target: OwnershipTarget, live: Object | None, new: Object, *, manager: str, now: float
+) -> list[dict[str, Any]]:
     """``metadata.managedFields`` for `new`, written over `live` (None: created) by `manager`; [] for none at all.
 
     `new` is the object after patching and defaulting and before admission, and may have managedFields of the client: valid ones
@@ -216,7 +211,9 @@ def _omit_empty(entries: Any) -> Owners:
         return {}
 
 
-def owners_after_update(target: OwnershipTarget, live: Object | None, new: Object, owners: Owners, manager: str, now: float) -> Owners:
+def owners_after_update(
+    target: OwnershipTarget, live: Object | None, new: Object, owners: Owners, manager: str, now: float
+) -> Owners:
     """Owners after an update: changed fields belong to `manager` alone, removed fields to no manager."""
     old = without_managed_fields(live) if live is not None else _blank(target)
     new = without_managed_fields(new)

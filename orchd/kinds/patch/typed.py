@@ -193,7 +193,9 @@ def owned_fields(node: Node, value: Any) -> FieldSet | None:
     if kind == LIST:
         element = node.element
         assert element is not None
-        return {k: with_member(owned_fields(element, v)) for k, v in index_items(node, _as(list, value)).items()} or None
+        return {
+            k: with_member(owned_fields(element, v)) for k, v in index_items(node, _as(list, value)).items()
+        } or None
     if kind == DEDUCED and not isinstance(value, dict):
         return None if value is None else LEAF
     if not value:

@@ -174,8 +174,7 @@ class Snapshot:
         return row
 
     def remove_node(self, name: str) -> None:
-        """Remove a node. Pods that the API still shows on it are remembered until they are removed or the node returns.
-        """
+        """Remove a node. Pods that the API still shows on it are remembered until they are removed or the node returns."""
         row = self._rows.pop(name, -1)
         if row < 0:
             return

@@ -115,7 +115,9 @@ def _enter(population: dict[PodTemplate, dict[int, int]], template: PodTemplate,
         del population[template]
 
 
-def by_domain(column: Numbers, domains: NDArray[np.int32], rows: Iterable[int] | NDArray[np.bool_] | None = None) -> Numbers:
+def by_domain(
+    column: Numbers, domains: NDArray[np.int32], rows: Iterable[int] | NDArray[np.bool_] | None = None
+) -> Numbers:
     """Sums of a column per domain number, over the rows with a domain (-1 means no domain), limited to `rows` if given."""
     has = domains >= 0
     if rows is not None:

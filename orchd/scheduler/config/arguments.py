@@ -58,9 +58,14 @@ def write(args: Arguments) -> dict[str, Any]:
         case NodeResourcesFitArgs():
             return _write_fit(args)
         case PodTopologySpreadArgs():
-            return _without_empty({"defaultConstraints": list(args.default_constraints), "defaultingType": args.defaulting_type})
+            return _without_empty(
+                {"defaultConstraints": list(args.default_constraints), "defaultingType": args.defaulting_type}
+            )
         case VolumeBindingArgs():
-            return {"bindTimeoutSeconds": args.bind_timeout_seconds, **_without_empty({"shape": _write_shape(args.shape)})}
+            return {
+                "bindTimeoutSeconds": args.bind_timeout_seconds,
+                **_without_empty({"shape": _write_shape(args.shape)}),
+            }
         case UntypedArgs():
             return dict(args.data or {})
 

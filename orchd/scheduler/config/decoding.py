@@ -71,7 +71,9 @@ class _ArgumentsReader:
         self._members = members
         self.problems: list[str] = []
 
-    def __call__(self, profile: int, index: int, plugin: str, given: Any, read: Callable[[Any], Arguments]) -> Arguments:
+    def __call__(
+        self, profile: int, index: int, plugin: str, given: Any, read: Callable[[Any], Arguments]
+    ) -> Arguments:
         if plugin not in types.CONFIGURABLE:
             return UntypedArgs(given)
         place = f"decoding .profiles[{profile}].pluginConfig[{index}]: "
@@ -83,14 +85,14 @@ class _ArgumentsReader:
         version = _api_versions(self._dialect).get(given.get("apiVersion") or "", self._version)
         if version != self._version:
             place = f".Profiles[{profile}].PluginConfig[{index}].Args"
-            raise ConfigError(f"converting {place} into internal type: no kind is registered for the type {version}.{kind}")
+            raise ConfigError(
+                f"converting {place} into internal type: no kind is registered for the type {version}.{kind}"
+            )
         wanted = types.arguments(plugin, self._version, self._dialect)
         members = _descend(self._members, "profiles", profile, "pluginConfig", index, "args")
         wrong = strict.names(_without_head({} if members is None else members), wanted)
         if wrong:
-            self.problems.append(
-                f"{place}{_STRICT}decoding args for plugin {plugin}: {_STRICT}{', '.join(wrong)}"
-            )
+            self.problems.append(f"{place}{_STRICT}decoding args for plugin {plugin}: {_STRICT}{', '.join(wrong)}")
         try:
             return read(shape.canonical(_without_head(given), wanted))
         except ShapeError as error:
@@ -101,12 +103,16 @@ class _ArgumentsReader:
         for name in _HEAD:
             if not isinstance(given.get(name, ""), str):
                 why = f"json: cannot unmarshal {json_name(given[name])} into Go struct field .{name} of type string"
-                raise ConfigError(f"{place}decoding args for plugin {plugin}: couldn't get version/kind; json parse error: {why}")
+                raise ConfigError(
+                    f"{place}decoding args for plugin {plugin}: couldn't get version/kind; json parse error: {why}"
+                )
         group = self._dialect(types.GROUP)
         version = given.get("apiVersion") or types.api_version(self._version, self._dialect)
         found = given.get("kind") or kind
         if version not in _api_versions(self._dialect) or found.removesuffix("Args") not in types.CONFIGURABLE:
-            raise ConfigError(f"{place}decoding args for plugin {plugin}: {_unregistered(found, version, self._dialect)}")
+            raise ConfigError(
+                f"{place}decoding args for plugin {plugin}: {_unregistered(found, version, self._dialect)}"
+            )
         if found != kind:
             raise ConfigError(f"{place}args for plugin {plugin} were not of type {kind}.{group}, got {found}.{group}")
 

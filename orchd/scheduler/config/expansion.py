@@ -52,7 +52,9 @@ def expand_all(config: SchedulerConfiguration, implemented: Implemented) -> tupl
 def _check_same_queue_sort(first: ExpandedProfile, other: ExpandedProfile) -> None:
     ours, theirs = first.points["queueSort"][0], other.points["queueSort"][0]
     if ours != theirs:
-        raise ConfigError(f'different queue sort plugins for profile "{other.scheduler_name}": "{theirs}", first: "{ours}"')
+        raise ConfigError(
+            f'different queue sort plugins for profile "{other.scheduler_name}": "{theirs}", first: "{ours}"'
+        )
     if first.arguments.get(ours) != other.arguments.get(ours):
         raise ConfigError(f'different queue sort plugin args for profile "{other.scheduler_name}"')
 
@@ -66,7 +68,9 @@ def _expand(profile: Profile, implemented: Implemented) -> ExpandedProfile:
     if len(points["queueSort"]) != 1:
         raise ConfigError(f'one queue sort plugin required for profile with scheduler name "{profile.scheduler_name}"')
     if not points["bind"]:
-        raise ConfigError(f'at least one bind plugin is needed for profile with scheduler name "{profile.scheduler_name}"')
+        raise ConfigError(
+            f'at least one bind plugin is needed for profile with scheduler name "{profile.scheduler_name}"'
+        )
     return ExpandedProfile(
         scheduler_name=profile.scheduler_name,
         points=points,

@@ -39,7 +39,7 @@ _DEFAULTS: Final[dict[str, dict[str, str]]] = {
             " VolumeRestrictions EBSLimits GCEPDLimits NodeVolumeLimits AzureDiskLimits VolumeBinding VolumeZone"
             " PodTopologySpread:2 InterPodAffinity:2 DefaultPreemption NodeResourcesBalancedAllocation:1 ImageLocality:1"
             " DefaultBinder"
-        ),
+        )
     },
 }
 

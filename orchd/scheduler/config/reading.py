@@ -31,7 +31,9 @@ DEFAULT_SCHEDULER: Final = "default-scheduler"
 class ReadArguments(Protocol):
     """Reads the arguments in a profile's list of plugin configurations."""
 
-    def __call__(self, profile: int, index: int, plugin: str, given: Any, read: Callable[[Any], Arguments]) -> Arguments:
+    def __call__(
+        self, profile: int, index: int, plugin: str, given: Any, read: Callable[[Any], Arguments]
+    ) -> Arguments:
         """`read` converts data of the arguments' type."""
 
 
@@ -92,7 +94,10 @@ def _profile(
 ) -> Profile:
     plugins = pluginsets.merged(version, given.get("plugins"), features)
     configs = [
-        PluginConfig(each["name"], read_args(at, index, each["name"], each.get("args"), partial(arguments.read, each["name"], features)))
+        PluginConfig(
+            each["name"],
+            read_args(at, index, each["name"], each.get("args"), partial(arguments.read, each["name"], features)),
+        )
         for index, each in enumerate(given.get("pluginConfig") or ())
     ]
     configured = {each.name for each in configs}
@@ -117,7 +122,8 @@ def _extender(given: Json) -> ExtenderConfig:
         http_timeout=_seconds(given["httpTimeout"]),
         node_cache_capable=given.get("nodeCacheCapable", False),
         managed_resources=tuple(
-            ManagedResource(each["name"], each.get("ignoredByScheduler", False)) for each in given.get("managedResources") or ()
+            ManagedResource(each["name"], each.get("ignoredByScheduler", False))
+            for each in given.get("managedResources") or ()
         ),
         ignorable=given.get("ignorable", False),
     )

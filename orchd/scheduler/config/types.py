@@ -26,10 +26,7 @@ POINTS: Final = (
 MULTI_POINT: Final = "multiPoint"
 
 _PARTS: Final = "componentbase/v1alpha1"
-_ADDRESSES: Final = (
-    ("healthzBindAddress", 0, "string", "omit ptr"),
-    ("metricsBindAddress", 0, "string", "omit ptr"),
-)
+_ADDRESSES: Final = (("healthzBindAddress", 0, "string", "omit ptr"), ("metricsBindAddress", 0, "string", "omit ptr"))
 _HEAD: Final = (
     ("parallelism", 0, "int32", "omit ptr"),
     ("leaderElection", 0, f"{_PARTS}.LeaderElectionConfiguration", "required"),
@@ -53,18 +50,9 @@ _COMMON: Final[dict[str, tuple[Line, ...]]] = {
         ("pluginConfig", 0, "[]PluginConfig", "omit"),
     ),
     "Plugins": tuple((name, 0, "PluginSet", "omit") for name in (*POINTS, MULTI_POINT)),
-    "PluginSet": (
-        ("enabled", 0, "[]Plugin", "omit"),
-        ("disabled", 0, "[]Plugin", "omit"),
-    ),
-    "Plugin": (
-        ("name", 0, "string", "required"),
-        ("weight", 0, "int32", "omit ptr"),
-    ),
-    "PluginConfig": (
-        ("name", 0, "string", "required"),
-        ("args", 0, "raw", "omit"),
-    ),
+    "PluginSet": (("enabled", 0, "[]Plugin", "omit"), ("disabled", 0, "[]Plugin", "omit")),
+    "Plugin": (("name", 0, "string", "required"), ("weight", 0, "int32", "omit ptr")),
+    "PluginConfig": (("name", 0, "string", "required"), ("args", 0, "raw", "omit")),
     "Extender": (
         ("urlPrefix", 0, "string", "required"),
         ("filterVerb", 0, "string", "omit"),
@@ -89,10 +77,7 @@ _COMMON: Final[dict[str, tuple[Line, ...]]] = {
         ("keyData", 0, "bytes", "omit"),
         ("caData", 0, "bytes", "omit"),
     ),
-    "ExtenderManagedResource": (
-        ("name", 0, "string", "required"),
-        ("ignoredByScheduler", 0, "bool", "omit"),
-    ),
+    "ExtenderManagedResource": (("name", 0, "string", "required"), ("ignoredByScheduler", 0, "bool", "omit")),
     "DefaultPreemptionArgs": (
         ("minCandidateNodesPercentage", 0, "int32", "omit ptr"),
         ("minCandidateNodesAbsolute", 0, "int32", "omit ptr"),
@@ -119,14 +104,8 @@ _COMMON: Final[dict[str, tuple[Line, ...]]] = {
         ("requestedToCapacityRatio", 0, "RequestedToCapacityRatioParam", "omit ptr"),
     ),
     "RequestedToCapacityRatioParam": (("shape", 0, "[]UtilizationShapePoint", "omit"),),
-    "ResourceSpec": (
-        ("name", 0, "string", "required"),
-        ("weight", 0, "int64", "omit"),
-    ),
-    "UtilizationShapePoint": (
-        ("utilization", 0, "int32", "required"),
-        ("score", 0, "int32", "required"),
-    ),
+    "ResourceSpec": (("name", 0, "string", "required"), ("weight", 0, "int64", "omit")),
+    "UtilizationShapePoint": (("utilization", 0, "int32", "required"), ("score", 0, "int32", "required")),
 }
 _BY_VERSION: Final[dict[str, dict[str, tuple[Line, ...]]]] = {
     "v1beta2": {KIND: (*_HEAD, *_ADDRESSES, *_REST), **_COMMON},
@@ -158,7 +137,9 @@ CONFIGURABLE: Final = tuple(sorted(name.removesuffix("Args") for name in _COMMON
 @cache
 def table(dialect: Dialect) -> TypeTable:
     """The types in a dialect, under names such as ``scheduler/v1beta3.PluginSet``."""
-    packages: dict[str, Any] = {f"scheduler/{version}": _module(lines, dialect) for version, lines in _BY_VERSION.items()}
+    packages: dict[str, Any] = {
+        f"scheduler/{version}": _module(lines, dialect) for version, lines in _BY_VERSION.items()
+    }
     return TypeTable(dialect, {**packages, _PARTS: _module(_SHARED, dialect), "core/v1": core_v1, "meta/v1": meta_v1})
 
 

@@ -132,14 +132,18 @@ class Decider:
         metrics, name = self._metrics, self._profile.name
         started = metrics.now()
         refused = self._pre_filter(state, pod)
-        metrics.observe_extension_point("PreFilter", name, started, "Success" if refused is None else refused.code.label)
+        metrics.observe_extension_point(
+            "PreFilter", name, started, "Success" if refused is None else refused.code.label
+        )
         if refused is not None:
             raise UnfitError(Refusals(at, at.rows(), (), {}, refused))
         started = metrics.now()
         evaluation = self._evaluations.of(state, pod)
         self._check_prepared(evaluation)
         found = _Filtering(self, evaluation, state, pod)
-        metrics.observe_extension_point("Filter", name, started, "Success" if found.mask.any() else Code.UNSCHEDULABLE.label)
+        metrics.observe_extension_point(
+            "Filter", name, started, "Success" if found.mask.any() else Code.UNSCHEDULABLE.label
+        )
         if state.timed:
             found.time_node(metrics, self._sampling.next_row(at))
         rows = await self._nominated_row(found, pod, obj)
@@ -234,7 +238,9 @@ class Decider:
 
     # -- scores
 
-    async def _score(self, evaluation: Evaluation, state: CycleState, pod: Pod, obj: PodObjectSource, decision: Decision) -> None:
+    async def _score(
+        self, evaluation: Evaluation, state: CycleState, pod: Pod, obj: PodObjectSource, decision: Decision
+    ) -> None:
         rows, profile, metrics = decision.rows, self._profile, self._metrics
         point_started = metrics.now()
         by_index: dict[int, tuple[IRowScore | int, Numbers | None]] = {
@@ -307,7 +313,9 @@ class Decider:
             except ExtenderError:
                 # The reference ignores errors of prioritize calls too.
                 continue
-            scores = np.array([given.get(name, 0) for name in names], dtype=np.int64) * extender.weight * _EXTENDER_SCALE
+            scores = (
+                np.array([given.get(name, 0) for name in names], dtype=np.int64) * extender.weight * _EXTENDER_SCALE
+            )
             decision.extenders.append(scores)
             total = total + scores
         return total

@@ -75,7 +75,9 @@ class Evaluation:
 
     __slots__ = ("_snapshot", "_version", "filters", "passing", "scores", "size")
 
-    def __init__(self, snapshot: Snapshot, filters: Sequence[tuple[int, Any]], scores: Sequence[tuple[int, Any]]) -> None:
+    def __init__(
+        self, snapshot: Snapshot, filters: Sequence[tuple[int, Any]], scores: Sequence[tuple[int, Any]]
+    ) -> None:
         self._snapshot = snapshot
         self._version = -1
         self.size = 0
@@ -172,7 +174,9 @@ def _rows(touched: dict[int, int], columns: int, known: dict[int, Rows | None]) 
 class Evaluations:
     """Evaluations of one profile, for the most recently used templates."""
 
-    def __init__(self, snapshot: Snapshot, filters: Sequence[tuple[int, Any]], scores: Sequence[tuple[int, Any]]) -> None:
+    def __init__(
+        self, snapshot: Snapshot, filters: Sequence[tuple[int, Any]], scores: Sequence[tuple[int, Any]]
+    ) -> None:
         self._snapshot = snapshot
         self._filters = filters
         self._scores = scores

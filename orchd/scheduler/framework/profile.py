@@ -36,9 +36,7 @@ class Profile:
         self.name = expanded.scheduler_name
         self.handle = handle
         self.plugins = {name: self._make(name, expanded, factories) for name in self._order(expanded)}
-        points = {
-            point: [self._at(point, name) for name in names] for point, names in expanded.points.items()
-        }
+        points = {point: [self._at(point, name) for name in names] for point, names in expanded.points.items()}
         self.queue_sort: Any = points["queueSort"][0]
         self.pre_filters: Sequence[Any] = points["preFilter"]
         self.filters: Sequence[Any] = points["filter"]
@@ -77,14 +75,18 @@ class Profile:
         if getattr(made, "name", None) != name:
             raise ConfigError(f'initializing plugin "{name}": its factory made one that is named otherwise')
         if not all(isinstance(each, ClusterEvent) for each in getattr(made, "events", ANY_EVENT)):
-            raise ConfigError(f'initializing plugin "{name}": events must be a sequence of ClusterEvent, such as ANY_EVENT')
+            raise ConfigError(
+                f'initializing plugin "{name}": events must be a sequence of ClusterEvent, such as ANY_EVENT'
+            )
         return made
 
     def _at(self, point: str, name: str) -> Any:
         plugin = self.plugins[name]
         contract: Any = CONTRACTS[point]
         if not contract.providedBy(plugin):
-            raise ConfigError(f'plugin "{name}" does not provide {contract.getName()}, although it takes part in {point}')
+            raise ConfigError(
+                f'plugin "{name}" does not provide {contract.getName()}, although it takes part in {point}'
+            )
         verifyObject(contract, plugin)
         return plugin
 

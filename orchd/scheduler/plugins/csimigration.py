@@ -36,10 +36,30 @@ class Migration:
 
 
 MIGRATIONS: Final = (
-    Migration("{long}.io/aws-ebs", "awsElasticBlockStore", "ebs.csi.aws.com", "CSIMigrationAWS", "topology.ebs.csi.aws.com/zone"),
-    Migration("{long}.io/gce-pd", "gcePersistentDisk", "pd.csi.storage.gke.io", "CSIMigrationGCE", "topology.gke.io/zone"),
-    Migration("{long}.io/azure-disk", "azureDisk", "disk.csi.azure.com", "CSIMigrationAzureDisk", "topology.disk.csi.azure.com/zone"),
-    Migration("{long}.io/cinder", "cinder", "cinder.csi.openstack.org", "CSIMigrationOpenStack", "topology.cinder.csi.openstack.org/zone"),
+    Migration(
+        "{long}.io/aws-ebs",
+        "awsElasticBlockStore",
+        "ebs.csi.aws.com",
+        "CSIMigrationAWS",
+        "topology.ebs.csi.aws.com/zone",
+    ),
+    Migration(
+        "{long}.io/gce-pd", "gcePersistentDisk", "pd.csi.storage.gke.io", "CSIMigrationGCE", "topology.gke.io/zone"
+    ),
+    Migration(
+        "{long}.io/azure-disk",
+        "azureDisk",
+        "disk.csi.azure.com",
+        "CSIMigrationAzureDisk",
+        "topology.disk.csi.azure.com/zone",
+    ),
+    Migration(
+        "{long}.io/cinder",
+        "cinder",
+        "cinder.csi.openstack.org",
+        "CSIMigrationOpenStack",
+        "topology.cinder.csi.openstack.org/zone",
+    ),
     Migration("{long}.io/azure-file", "azureFile", "file.csi.azure.com", "CSIMigrationAzureFile"),
     Migration("{long}.io/vsphere-volume", "vsphereVolume", "csi.vsphere.vmware.com", "CSIMigrationvSphere"),
     Migration("{long}.io/portworx-volume", "portworxVolume", "pxd.portworx.com", "CSIMigrationPortworx"),
@@ -101,7 +121,9 @@ def _location(volume: Object, dialect: Dialect) -> str:
 def migrated_terms(volume: Object, migration: Migration, dialect: Dialect) -> Terms | None:
     """The node affinity of an in-tree volume with zones under the driver's topology key."""
     terms, keys = affinity_terms(volume), tuple(map(dialect, _ZONES))
-    if terms is not None and any(each.get("key") in keys for term in terms for each in term.get("matchExpressions") or ()):
+    if terms is not None and any(
+        each.get("key") in keys for term in terms for each in term.get("matchExpressions") or ()
+    ):
         return [_renamed(term, keys, migration.topology) for term in terms]
     labels: Mapping[str, str] = volume["metadata"].get("labels") or {}
     zone = next((labels[key] for key in keys if key in labels), None)

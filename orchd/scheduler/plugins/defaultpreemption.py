@@ -85,7 +85,10 @@ class DefaultPreemption:
 
     def count_candidates(self, nodes: int) -> int:
         """The number of candidates after which the search stops."""
-        return min(nodes, max(nodes * self._args.min_candidate_nodes_percentage // 100, self._args.min_candidate_nodes_absolute))
+        return min(
+            nodes,
+            max(nodes * self._args.min_candidate_nodes_percentage // 100, self._args.min_candidate_nodes_absolute),
+        )
 
     async def candidates(self, state: CycleState, pod: Pod, refused: IRefusals) -> list[Candidate]:
         """Nodes on which removing pods makes room, searched from a random one on, until there are enough. Yields to the reactor."""
@@ -148,9 +151,7 @@ class DefaultPreemption:
         return self._now if pod.started is None else pod.started
 
     def _known_budgets(self) -> list[tuple[Object, LabelSelector]]:
-        return [
-            (each, LabelSelector.from_object(fields.spec(each).get("selector"))) for each in self._budgets.list()
-        ]
+        return [(each, LabelSelector.from_object(fields.spec(each).get("selector"))) for each in self._budgets.list()]
 
     # -- choice of the candidate
 

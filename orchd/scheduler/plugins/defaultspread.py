@@ -57,5 +57,3 @@ class DefaultSelectors:
 
 def _selector(obj: Object | None) -> Mapping[str, Any] | None:
     return None if obj is None else (obj.get("spec") or {}).get("selector")
-
-

@@ -108,7 +108,9 @@ class InterPodAffinity:
         if self.matches_all(template.affinity, other):
             found += [Contribution(AFFINITY, term.topology_key) for term in template.affinity]
         found += [
-            Contribution(ANTI_AFFINITY, term.topology_key) for term in template.anti_affinity if self.matches(term, other)
+            Contribution(ANTI_AFFINITY, term.topology_key)
+            for term in template.anti_affinity
+            if self.matches(term, other)
         ]
         return found
 
@@ -140,7 +142,9 @@ class InterPodAffinity:
 
     def prepare_plain(self, state: CycleState, pod: Pod) -> None:
         first = self.matches_all(pod.template.affinity, pod.template)
-        state.write(_PLAIN, interpodaffinity_plain.Counts(pod.template, self.required, self._snapshot, first_of_group=first))
+        state.write(
+            _PLAIN, interpodaffinity_plain.Counts(pod.template, self.required, self._snapshot, first_of_group=first)
+        )
 
     def add_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeView) -> None:
         counts = state.get(_PLAIN)

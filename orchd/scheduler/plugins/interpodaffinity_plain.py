@@ -84,12 +84,16 @@ class Counts:
         for term in self._template.affinity:
             if term.topology_key not in labels:
                 return AFFINITY
-        if not all(pairs.get((AFFINITY, t.topology_key, labels[t.topology_key]), 0) > 0 for t in self._template.affinity):
+        if not all(
+            pairs.get((AFFINITY, t.topology_key, labels[t.topology_key]), 0) > 0 for t in self._template.affinity
+        ):
             anywhere = any(pods > 0 for (rule, _, _), pods in pairs.items() if rule is AFFINITY)
             if anywhere or not self._first_of_group:
                 return AFFINITY
         for rule in (ANTI_AFFINITY, EXISTING):
-            if any(kind is rule and pods > 0 and labels.get(key) == value for (kind, key, value), pods in pairs.items()):
+            if any(
+                kind is rule and pods > 0 and labels.get(key) == value for (kind, key, value), pods in pairs.items()
+            ):
                 return rule
         return None
 

@@ -96,5 +96,7 @@ def _deviation(parts: NDArray[np.float64], has: NDArray[np.bool_]) -> NDArray[np
     for part, present in zip(parts, has, strict=True):
         squares = squares + np.where(present, (part - mean) * (part - mean), 0.0)
     deviation = np.sqrt(squares / several)
-    spread = np.where(has, parts, -np.inf).max(axis=0, initial=-np.inf) - np.where(has, parts, np.inf).min(axis=0, initial=np.inf)
+    spread = np.where(has, parts, -np.inf).max(axis=0, initial=-np.inf) - np.where(has, parts, np.inf).min(
+        axis=0, initial=np.inf
+    )
     return np.where(count < 2, 0.0, np.where(count == 2, spread / 2, deviation))

@@ -44,10 +44,7 @@ class NodeResourcesFit:
     name = "NodeResourcesFit"
     #: Error of the filter in a profile in which the plugin is not enabled as a pre-filter.
     unprepared = 'error reading "PreFilterNodeResourcesFit" from cycleState: not found'
-    events = (
-        ClusterEvent("pods", Action.DELETE),
-        ClusterEvent("nodes", Action.ADD | Action.UPDATE_ALLOCATABLE),
-    )
+    events = (ClusterEvent("pods", Action.DELETE), ClusterEvent("nodes", Action.ADD | Action.UPDATE_ALLOCATABLE))
     shared = True
     epoch = 0
 
@@ -199,5 +196,3 @@ class _Filled:
 
     def normalize(self, raw: NDArray[np.int64]) -> NDArray[np.int64] | int:
         return raw
-
-

@@ -91,7 +91,9 @@ class NodeVolumeLimits:
         StorageError for a `new` pod with missing or invalid claims."""
         found: set[tuple[str, str]] = set()
         for name, ephemeral in claim_names(pod):
-            claim = self._storage.usable_claim(pod, name, ephemeral) if new else self._storage.claim(pod.namespace, name)
+            claim = (
+                self._storage.usable_claim(pod, name, ephemeral) if new else self._storage.claim(pod.namespace, name)
+            )
             if claim is None:
                 continue
             volume_name = claim["spec"].get("volumeName")

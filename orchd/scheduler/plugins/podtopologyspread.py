@@ -48,10 +48,7 @@ class PodTopologySpread:
     unscored = 'error reading "PreScorePodTopologySpread" from cycleState: not found'
     #: Error of the filter in a profile in which the plugin is not enabled as a pre-filter.
     unprepared = 'reading "PreFilterPodTopologySpread" from cycleState: not found'
-    events = (
-        ClusterEvent("pods", Action.ALL),
-        ClusterEvent("nodes", Action.ADD | Action.DELETE | Action.UPDATE_LABEL),
-    )
+    events = (ClusterEvent("pods", Action.ALL), ClusterEvent("nodes", Action.ADD | Action.DELETE | Action.UPDATE_LABEL))
     shared = True
 
     def __init__(self, handle: IHandle, args: PodTopologySpreadArgs) -> None:
@@ -85,7 +82,9 @@ class PodTopologySpread:
         selector = self._selectors.selector(template)
         if selector is None:
             return ()
-        return tuple(SpreadConstraint(key, skew, is_hard, selector) for key, skew, is_hard in self._defaults if is_hard == hard)
+        return tuple(
+            SpreadConstraint(key, skew, is_hard, selector) for key, skew, is_hard in self._defaults if is_hard == hard
+        )
 
     def all_keys(self, template: PodTemplate) -> bool:
         """True if only nodes with all topology keys are scored."""
@@ -180,12 +179,17 @@ class _Skews:
     columns = Columns.ALL
 
     def __init__(
-        self, plugin: PodTopologySpread, snapshot: Snapshot, template: PodTemplate, constraints: Sequence[SpreadConstraint]
+        self,
+        plugin: PodTopologySpread,
+        snapshot: Snapshot,
+        template: PodTemplate,
+        constraints: Sequence[SpreadConstraint],
     ) -> None:
         self._snapshot = snapshot
         self._template = template
         self._constraints = [
-            (each, plugin.count_pods(template, each), int(each.selector.matches(template.labels))) for each in constraints
+            (each, plugin.count_pods(template, each), int(each.selector.matches(template.labels)))
+            for each in constraints
         ]
 
     def codes(self, rows: NDArray[np.intp] | None) -> Numbers:
@@ -272,5 +276,3 @@ class _Spread:
             return np.where(ignored, 0, MAX_SCORE).astype(np.int64) if ignored.any() else MAX_SCORE
         least = int(raw[~ignored].min())
         return np.where(ignored, 0, MAX_SCORE * (most + least - raw) // most).astype(np.int64)
-
-

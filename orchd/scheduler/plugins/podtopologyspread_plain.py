@@ -20,7 +20,9 @@ IGNORED = -1
 def counts_as(other: Pod, template: PodTemplate, constraint: SpreadConstraint) -> bool:
     """True if a constraint of the template counts the other pod."""
     return (
-        not other.deleting and other.namespace == template.namespace and constraint.selector.matches(other.template.labels)
+        not other.deleting
+        and other.namespace == template.namespace
+        and constraint.selector.matches(other.template.labels)
     )
 
 

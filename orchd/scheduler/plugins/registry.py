@@ -64,7 +64,10 @@ BUILT_IN: Sequence[BuiltIn] = (
     BuiltIn("NodeAffinity", "Honours node selectors and affinity.", ("preFilter", "filter", *_SCORE_TOO), NodeAffinity),
     BuiltIn("NodePorts", "Keeps pods apart that want the same host ports.", ("preFilter", "filter"), NodePorts),
     BuiltIn(
-        "NodeResourcesFit", "Gives pods the resources that they request.", ("preFilter", "filter", "score"), NodeResourcesFit
+        "NodeResourcesFit",
+        "Gives pods the resources that they request.",
+        ("preFilter", "filter", "score"),
+        NodeResourcesFit,
     ),
     BuiltIn(
         "VolumeRestrictions", "Keeps pods apart that cannot share a disk.", ("preFilter", "filter"), VolumeRestrictions
@@ -75,20 +78,30 @@ BUILT_IN: Sequence[BuiltIn] = (
     _disks("AzureDiskLimits", AZURE_DISK),
     _disks("CinderLimits", CINDER),
     BuiltIn(
-        "VolumeBinding", "Finds and binds the volumes of a pod.", ("preFilter", "filter", "score", "reserve", "preBind"),
+        "VolumeBinding",
+        "Finds and binds the volumes of a pod.",
+        ("preFilter", "filter", "score", "reserve", "preBind"),
         VolumeBinding,
     ),
     BuiltIn("VolumeZone", "Keeps pods in the zones of their volumes.", ("filter",), VolumeZone),
     BuiltIn(
-        "PodTopologySpread", "Spreads pods over topology domains.", ("preFilter", "filter", *_SCORE_TOO), PodTopologySpread
+        "PodTopologySpread",
+        "Spreads pods over topology domains.",
+        ("preFilter", "filter", *_SCORE_TOO),
+        PodTopologySpread,
     ),
     BuiltIn(
         "InterPodAffinity", "Places pods together or apart.", ("preFilter", "filter", *_SCORE_TOO), InterPodAffinity
     ),
-    BuiltIn("SelectorSpread", "Spreads the pods of services and sets over nodes and zones.", _SCORE_TOO, SelectorSpread),
+    BuiltIn(
+        "SelectorSpread", "Spreads the pods of services and sets over nodes and zones.", _SCORE_TOO, SelectorSpread
+    ),
     BuiltIn("DefaultPreemption", "Makes room for pods of higher priority.", ("postFilter",), DefaultPreemption),
     BuiltIn(
-        "NodeResourcesBalancedAllocation", "Uses the resources of a node evenly.", ("score",), NodeResourcesBalancedAllocation
+        "NodeResourcesBalancedAllocation",
+        "Uses the resources of a node evenly.",
+        ("score",),
+        NodeResourcesBalancedAllocation,
     ),
     BuiltIn("ImageLocality", "Prefers nodes that have a pod's images.", ("score",), ImageLocality),
     BuiltIn("DefaultBinder", "Binds pods through the API.", ("bind",), DefaultBinder),
@@ -100,6 +113,8 @@ def plugin_factories() -> Mapping[str, IPluginFactory]:
     found: dict[str, IPluginFactory] = {each.name: each for each in BUILT_IN}
     for factory in dropins.drop_ins(IPluginFactory, orchd.plugins):
         if factory.name in found:
-            raise ConfigError(f'scheduler plugin "{factory.name}" of {type(factory).__module__} has a name that is taken')
+            raise ConfigError(
+                f'scheduler plugin "{factory.name}" of {type(factory).__module__} has a name that is taken'
+            )
         found[factory.name] = factory
     return found

@@ -106,7 +106,9 @@ def spread_scores(counts: Sequence[int], zones: Sequence[tuple[str, str] | None]
     for count, zone in zip(counts, zones, strict=True):
         score = float(MAX_SCORE) if not most else MAX_SCORE * ((most - count) / most)
         if zone is not None:
-            by_zone = float(MAX_SCORE) if not most_in_zone else MAX_SCORE * ((most_in_zone - of_zone[zone]) / most_in_zone)
+            by_zone = (
+                float(MAX_SCORE) if not most_in_zone else MAX_SCORE * ((most_in_zone - of_zone[zone]) / most_in_zone)
+            )
             score = score * (1.0 - _OF_ZONE) + _OF_ZONE * by_zone
         out.append(int(score))
     return out

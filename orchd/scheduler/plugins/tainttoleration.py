@@ -29,7 +29,9 @@ Taints = Sequence[Mapping[str, str]]
 
 def refusal(taint: Mapping[str, str]) -> Status:
     """The status for the first taint that is not tolerated."""
-    return unresolvable(f"node(s) had taint {{{taint.get('key', '')}: {taint.get('value') or ''}}}, that the pod didn't tolerate")
+    return unresolvable(
+        f"node(s) had taint {{{taint.get('key', '')}: {taint.get('value') or ''}}}, that the pod didn't tolerate"
+    )
 
 
 @implementer(IColumnFilter, IPreScore, IColumnScore)

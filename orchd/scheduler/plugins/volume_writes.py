@@ -59,7 +59,9 @@ class VolumeWrites:
                 written += 1
             for at, claim in enumerate(reserved.provisions):
                 metadata = claim["metadata"]
-                reserved.provisions[at] = await self._client.update(CLAIMS, metadata["namespace"], metadata["name"], claim)
+                reserved.provisions[at] = await self._client.update(
+                    CLAIMS, metadata["namespace"], metadata["name"], claim
+                )
                 written += 1
         finally:
             self._give_up(reserved, written)
@@ -141,7 +143,9 @@ class VolumeWrites:
         terms = self._binder.terms_on(volume, self._binder.storage.csi_node(node_name))
         if terms is not None and not matches_terms(terms, self._snapshot.node(row).labels):
             name = volume["metadata"]["name"]
-            raise WriteError(f'pv "{name}" node affinity doesn\'t match node "{node_name}": no matching NodeSelectorTerms')
+            raise WriteError(
+                f'pv "{name}" node affinity doesn\'t match node "{node_name}": no matching NodeSelectorTerms'
+            )
 
 
 def _present(objects: AssumedObjects, obj: Object, doing: str, kind: str) -> Object:

@@ -81,7 +81,9 @@ class VolumeBinder:
             claim = self.claims.present(pod.namespace, name)
             if claim is None:
                 if ephemeral:
-                    raise StorageError(f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name}"')
+                    raise StorageError(
+                        f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name}"'
+                    )
                 raise StorageError(missing("persistentvolumeclaim", name))
             if (claim.get("status") or {}).get("phase") == "Lost":
                 volume = claim["spec"].get("volumeName", "")
@@ -98,7 +100,9 @@ class VolumeBinder:
         for name, ephemeral in claim_names(pod):
             claim = self.claims.get(pod.namespace, name)
             if claim is None:
-                raise StorageError(f'error getting PVC "{pod.namespace}/{name}": could not find v1.PersistentVolumeClaim')
+                raise StorageError(
+                    f'error getting PVC "{pod.namespace}/{name}": could not find v1.PersistentVolumeClaim'
+                )
             if ephemeral:
                 check_owner(pod, claim)
             if is_fully_bound(claim, self.dialect):
@@ -125,7 +129,9 @@ class VolumeBinder:
         provisions = [each for each in claims.to_bind if self.selected_node(each) is not None]
         excluded: set[str] = set()
         for claim in by_size(each for each in claims.to_bind if self.selected_node(each) is None):
-            volume = find_volume(claim, self.candidates(claim), self.dialect, node=labels, excluded=excluded, delayed=True)
+            volume = find_volume(
+                claim, self.candidates(claim), self.dialect, node=labels, excluded=excluded, delayed=True
+            )
             if volume is None:
                 provisions.append(claim)
             else:

@@ -112,7 +112,9 @@ class DiskLimits:
         sources = (volume.get(cloud.source) for volume in pod.template.volumes)
         found = {source.get(cloud.member, "") for source in sources if source}
         for name, ephemeral in claim_names(pod):
-            claim = self._storage.usable_claim(pod, name, ephemeral) if new else self._storage.claim(pod.namespace, name)
+            claim = (
+                self._storage.usable_claim(pod, name, ephemeral) if new else self._storage.claim(pod.namespace, name)
+            )
             if claim is None:
                 continue
             volume_name = claim["spec"].get("volumeName")
@@ -130,7 +132,9 @@ class DiskLimits:
         """True if a volume provisioned for the claim would count against this limit."""
         name = claim["spec"].get("storageClassName")
         storage_class = self._storage.storage_class(name) if name else None
-        return storage_class is not None and storage_class.get("provisioner") == self._dialect(self._cloud.migration.plugin)
+        return storage_class is not None and storage_class.get("provisioner") == self._dialect(
+            self._cloud.migration.plugin
+        )
 
 
 @implementer(IRowFilter)

@@ -60,7 +60,8 @@ class VolumeRestrictions:
 
     def _is_used(self, namespace: str, names: set[str]) -> bool:
         return any(
-            other.namespace == namespace and not names.isdisjoint(name for name, ephemeral in claim_names(other) if not ephemeral)
+            other.namespace == namespace
+            and not names.isdisjoint(name for name, ephemeral in claim_names(other) if not ephemeral)
             for row in self._snapshot.rows_with_volumes()
             for other in self._snapshot.pods(row)
         )

@@ -57,14 +57,43 @@ from orchd.txkit import dropins
 
 #: In chain order, the order of `orchd.config.choices.ADMISSION_PLUGINS`.
 _CLASSES: tuple[type[Plugin], ...] = (
-    AlwaysAdmit, NamespaceAutoProvision, NamespaceLifecycle, NamespaceExists, SecurityContextDeny,
-    LimitPodHardAntiAffinityTopology, LimitRanger, ServiceAccount, NodeRestriction, TaintNodesByCondition,
-    AlwaysPullImages, ImagePolicyWebhook, PodSecurity, PodSecurityPolicy, PodNodeSelector, Priority,
-    DefaultTolerationSeconds, PodTolerationRestriction, DenyEscalatingExec, DenyExecOnPrivileged, EventRateLimit,
-    ExtendedResourceToleration, PersistentVolumeLabel, DefaultStorageClass, StorageObjectInUseProtection,
-    OwnerReferencesPermissionEnforcement, PersistentVolumeClaimResize, RuntimeClass, CertificateApproval,
-    CertificateSigning, CertificateSubjectRestriction, DefaultIngressClass, DenyServiceExternalIPs,
-    MutatingAdmissionWebhook, ValidatingAdmissionWebhook, ResourceQuota, AlwaysDeny,
+    AlwaysAdmit,
+    NamespaceAutoProvision,
+    NamespaceLifecycle,
+    NamespaceExists,
+    SecurityContextDeny,
+    LimitPodHardAntiAffinityTopology,
+    LimitRanger,
+    ServiceAccount,
+    NodeRestriction,
+    TaintNodesByCondition,
+    AlwaysPullImages,
+    ImagePolicyWebhook,
+    PodSecurity,
+    PodSecurityPolicy,
+    PodNodeSelector,
+    Priority,
+    DefaultTolerationSeconds,
+    PodTolerationRestriction,
+    DenyEscalatingExec,
+    DenyExecOnPrivileged,
+    EventRateLimit,
+    ExtendedResourceToleration,
+    PersistentVolumeLabel,
+    DefaultStorageClass,
+    StorageObjectInUseProtection,
+    OwnerReferencesPermissionEnforcement,
+    PersistentVolumeClaimResize,
+    RuntimeClass,
+    CertificateApproval,
+    CertificateSigning,
+    CertificateSubjectRestriction,
+    DefaultIngressClass,
+    DenyServiceExternalIPs,
+    MutatingAdmissionWebhook,
+    ValidatingAdmissionWebhook,
+    ResourceQuota,
+    AlwaysDeny,
 )
 
 
@@ -130,7 +159,9 @@ def make_chain(
     plugins: list[IAdmissionPlugin] = []
     for name in names:
         try:
-            plugin = factories[name].make(replace(context, settings=replace(context.settings, configuration=sections.get(name))))
+            plugin = factories[name].make(
+                replace(context, settings=replace(context.settings, configuration=sections.get(name)))
+            )
         except ValueError as error:
             said = str(error)
             raise PluginError(name, said if said.startswith(f"{name}: ") else f"{name}: {said}") from error

@@ -52,6 +52,7 @@ class Review:
     #: State that mutating webhooks keep from one run of the chain to the next.
     rounds: Any = None
 
+
 #: Prefix of the audit annotations that show webhook patches; only for audit levels that include objects.
 PATCH_ANNOTATION = "patch.webhook.admission.{abbr}.io/"
 

@@ -25,7 +25,10 @@ class AdmissionMetrics:
             ("name", *labels),
         )
         self._steps = Distribution(
-            _STEP, "Duration of all mutating or all validating admission plugins in seconds, by operation and result.", _BUCKETS, labels
+            _STEP,
+            "Duration of all mutating or all validating admission plugins in seconds, by operation and result.",
+            _BUCKETS,
+            labels,
         )
         self.instruments = (self._plugins, self._steps, Summary(f"{_STEP}_summary", self._steps))
 

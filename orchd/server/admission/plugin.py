@@ -44,7 +44,9 @@ class Plugin:
             context.api.informers.informer(ResourceRef(context.settings.dialect(group), version, plural))
             for group, version, plural in self.informers
         ]
-        self._about = None if self.resources is None else {_split_name(context.settings.dialect(r)) for r in self.resources}
+        self._about = (
+            None if self.resources is None else {_split_name(context.settings.dialect(r)) for r in self.resources}
+        )
         self.setup()
 
     def setup(self) -> None:

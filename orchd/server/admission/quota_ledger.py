@@ -54,7 +54,9 @@ class Ledger:
             requested, spent, limited = (
                 format_amounts({name: values[name] for name in over}) for values in (asked, used, hard)
             )
-            raise refuse(review, f"exceeded quota: {self.name}, requested: {requested}, used: {spent}, limited: {limited}")
+            raise refuse(
+                review, f"exceeded quota: {self.name}, requested: {requested}, used: {spent}, limited: {limited}"
+            )
         return asked
 
     def check_known(self, review: Review) -> None:

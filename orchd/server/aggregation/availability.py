@@ -96,7 +96,9 @@ class Availability:
         #: (namespace, name) of a service -> names of the APIServices that reference it.
         self._behind: dict[tuple[str, str], set[str]] = {}
         self._unavailable = Counter(
-            "aggregator_unavailable_apiservice_total", "Transitions of APIServices to unavailable, by reason.", ("name", "reason")
+            "aggregator_unavailable_apiservice_total",
+            "Transitions of APIServices to unavailable, by reason.",
+            ("name", "reason"),
         )
         self._work = retrying_worker("APIService", self._reconcile, clock)
         self._polling = LoopingCall(self._add_all)
@@ -118,7 +120,9 @@ class Availability:
     @property
     def instruments(self) -> Sequence[Instrument]:
         """Metrics."""
-        now = Gauge("aggregator_unavailable_apiservice", "1 for each APIService that is unavailable, 0 for others.", ("name",))
+        now = Gauge(
+            "aggregator_unavailable_apiservice", "1 for each APIService that is unavailable, 0 for others.", ("name",)
+        )
         present = set()
         for obj in self._objects.list():
             name = obj["metadata"]["name"]

@@ -48,7 +48,9 @@ class ForeignDiscovery:
         self._registry = servers.registry
         self._download = servers.download
         self._in_thread = servers.in_thread
-        self._polls = ServerPolls(self._poll, _Server, servers.clock, at_once=_AT_ONCE, name="discovery of other servers")
+        self._polls = ServerPolls(
+            self._poll, _Server, servers.clock, at_once=_AT_ONCE, name="discovery of other servers"
+        )
         self._versions: tuple[ForeignVersion, ...] | None = None
         servers.informer.add_listener(self._changed)
 

@@ -102,7 +102,9 @@ class AggregationProxy:
             return unavailable(f"error trying to reach service: {error}")
         except UpgradeError as error:
             return unavailable(str(error))
-        answered = [(n, _absolute(v, server, address) if n.lower() == "location" else v) for n, v in encoded(reply.headers)]
+        answered = [
+            (n, _absolute(v, server, address) if n.lower() == "location" else v) for n, v in encoded(reply.headers)
+        ]
         if not reply.header("cache-control"):
             answered.insert(0, NO_STORE)
         return Response(
@@ -211,5 +213,7 @@ def _plain(headers: Pairs) -> Pairs:
 
 def _identity(user: User) -> Pairs:
     """The user in headers. Keys of extra attributes are percent-encoded where a header name requires it."""
-    extra = [(_EXTRA + quote(name, safe="!#$&'*+-.^_`|~"), value) for name, values in user.extra.items() for value in values]
+    extra = [
+        (_EXTRA + quote(name, safe="!#$&'*+-.^_`|~"), value) for name, values in user.extra.items() for value in values
+    ]
     return [(_USER, user.name), *((_GROUP, group) for group in user.groups), *extra]

@@ -40,7 +40,9 @@ class ForeignSpecifications:
         self._registry = servers.registry
         self._download = servers.download
         self._in_thread = servers.in_thread
-        self._polls = ServerPolls(self._poll, _Server, servers.clock, at_once=_AT_ONCE, name="OpenAPI documents of other servers")
+        self._polls = ServerPolls(
+            self._poll, _Server, servers.clock, at_once=_AT_ONCE, name="OpenAPI documents of other servers"
+        )
         self._all: tuple[ForeignSpecification, ...] | None = None
         #: Called after each change of `all`.
         self.changed: Callable[[], object] = lambda: None
@@ -49,7 +51,10 @@ class ForeignSpecifications:
     def all(self) -> tuple[ForeignSpecification, ...]:
         """The documents by the priority of their APIServices; the same value while nothing changes."""
         if self._all is None:
-            ordered = sorted(self._registry, key=lambda each: (-each.group_priority, each.group, -each.version_priority, each.version))
+            ordered = sorted(
+                self._registry,
+                key=lambda each: (-each.group_priority, each.group, -each.version_priority, each.version),
+            )
             known = [(each, self._polls.get(server_key(each))) for each in ordered]
             self._all = tuple(
                 server.found[each.group, each.version]
@@ -93,7 +98,10 @@ class ForeignSpecifications:
         except (DiscoveryError, SpecificationError, OSError) as error:
             if not known.failures:
                 self._log.warn(
-                    "OpenAPI document of service {namespace}/{name}: {why}", namespace=key[0], name=key[1], why=str(error)
+                    "OpenAPI document of service {namespace}/{name}: {why}",
+                    namespace=key[0],
+                    name=key[1],
+                    why=str(error),
                 )
             known.failures += 1
         else:

@@ -62,7 +62,9 @@ class DistributedClaims:
         except TokenError as error:
             raise TokenError(f"verify distributed claim token: {error}") from error
         if self._claim not in claims:
-            raise TokenError(f"jwt returned by distributed claim endpoint {quoted(url)} did not contain claim: {self._claim}")
+            raise TokenError(
+                f"jwt returned by distributed claim endpoint {quoted(url)} did not contain claim: {self._claim}"
+            )
         return claims[self._claim]
 
     async def _fetch_claims(self, url: str, access_token: str) -> str:

@@ -17,7 +17,9 @@ def drop_ins(flags: Mapping[str, Any]) -> list[IAuthenticator]:
 
     Raises ValueError naming a factory that is invalid or makes an invalid method."""
     made = []
-    for factory in sorted(dropins.drop_ins(IAuthenticatorFactory, orchd.plugins), key=lambda f: str(getattr(f, "name", ""))):
+    for factory in sorted(
+        dropins.drop_ins(IAuthenticatorFactory, orchd.plugins), key=lambda f: str(getattr(f, "name", ""))
+    ):
         try:
             verifyObject(IAuthenticatorFactory, factory)
             method = factory.make(flags)

@@ -13,12 +13,7 @@ from zope.interface import implementer
 from orchd.kinds.identity import User
 from orchd.pki.verify import ClientVerifier, Verified
 from orchd.server.authn.extrakeys import unescaped_key
-from orchd.server.authn.interfaces import (
-    Authenticated,
-    AuthenticationError,
-    Credentials,
-    IAuthenticator,
-)
+from orchd.server.authn.interfaces import Authenticated, AuthenticationError, Credentials, IAuthenticator
 from orchd.server.authn.verified_chains import VerifiedChains
 
 

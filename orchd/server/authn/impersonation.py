@@ -49,7 +49,7 @@ def parse_impersonation(
     groups = tuple(headers.get(GROUP, ()))
     extra: dict[str, tuple[str, ...]] = {}
     for header in sorted(n for n in names if n.startswith(EXTRA)):
-        key = unescaped_key(header[len(EXTRA):])
+        key = unescaped_key(header[len(EXTRA) :])
         extra[key] = extra.get(key, ()) + tuple(headers[header])
     uid = (headers.get(UID) or ("",))[0]
     if not name:
@@ -73,9 +73,7 @@ def parse_impersonation(
             for value in values
         )
     if uid:
-        actions.append(
-            Action(user=requestor, verb="impersonate", group=group, version="v1", resource="uids", name=uid)
-        )
+        actions.append(Action(user=requestor, verb="impersonate", group=group, version="v1", resource="uids", name=uid))
     user = User(name=name, uid=uid, groups=_groups(name, groups), extra=extra)
     return Impersonation(actions=tuple(actions), user=user, consumed=tuple(names))
 
@@ -84,7 +82,7 @@ def split_service_account(name: str) -> tuple[str, str] | None:
     """Namespace and name of a service account's user name, None for any other."""
     if not name.startswith(SERVICE_ACCOUNT_PREFIX):
         return None
-    namespace, colon, account = name[len(SERVICE_ACCOUNT_PREFIX):].partition(":")
+    namespace, colon, account = name[len(SERVICE_ACCOUNT_PREFIX) :].partition(":")
     return (namespace, account) if colon and namespace and account and ":" not in account else None
 
 
@@ -92,9 +90,7 @@ def _user_action(requestor: User, name: str) -> Action:
     account = split_service_account(name)
     if account is None:
         return Action(user=requestor, verb="impersonate", resource="users", name=name)
-    return Action(
-        user=requestor, verb="impersonate", resource="serviceaccounts", namespace=account[0], name=account[1]
-    )
+    return Action(user=requestor, verb="impersonate", resource="serviceaccounts", namespace=account[0], name=account[1])
 
 
 def _groups(name: str, asked: tuple[str, ...]) -> tuple[str, ...]:

@@ -184,6 +184,8 @@ def _key(jwk: dict[str, Any]) -> Key | None:
         return None
     if not isinstance(key, RSAPublicKey | EllipticCurvePublicKey):
         return None
-    if isinstance(key, RSAPublicKey) and (key.key_size > _MOST_MODULUS or key.public_numbers().e.bit_length() > _MOST_EXPONENT):
+    if isinstance(key, RSAPublicKey) and (
+        key.key_size > _MOST_MODULUS or key.public_numbers().e.bit_length() > _MOST_EXPONENT
+    ):
         return None
     return Key(id=str(jwk.get("kid") or ""), key=key)

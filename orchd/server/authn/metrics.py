@@ -13,7 +13,8 @@ from orchd.txkit.metrics.instruments import Counter, Distribution, Gauge, Observ
 _AUTHENTICATION: Final = tuple(0.001 * 2**i for i in range(15))
 _CACHE: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _EXPIRY: Final = tuple(
-    float(hours * 3600) for hours in (0, 0.5, 1, 2, 6, 12, 24, 48, 96, 168, 30 * 24, 3 * 30 * 24, 6 * 30 * 24, 12 * 30 * 24)
+    float(hours * 3600)
+    for hours in (0, 0.5, 1, 2, 6, 12, 24, 48, 96, 168, 30 * 24, 3 * 30 * 24, 6 * 30 * 24, 12 * 30 * 24)
 )
 _ISSUERS: Final = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _RESULTS: Final = {"success": "success", "failure": "error", "unknown": "failure"}
@@ -31,9 +32,14 @@ class AuthenticationMetrics:
         account = f"system:serviceaccount:{dialect.system_namespace}:default"
         self._system_users = frozenset(("admin", "client", dialect("{short}_proxy"), dialect("{short}let"), account))
         self._seconds = Distribution(
-            "authentication_duration_seconds", "Duration of authentication in seconds, by result.", _AUTHENTICATION, ("result",)
+            "authentication_duration_seconds",
+            "Duration of authentication in seconds, by result.",
+            _AUTHENTICATION,
+            ("result",),
         )
-        self._users = Counter("authenticated_user_requests", "Authenticated requests, by user name class.", ("username",))
+        self._users = Counter(
+            "authenticated_user_requests", "Authenticated requests, by user name class.", ("username",)
+        )
         self._certificates = Distribution(
             "apiserver_client_certificate_expiration_seconds",
             "Remaining lifetime of the client certificates of requests in seconds.",
@@ -70,7 +76,9 @@ class TokenCacheMetrics:
         )
         self._lookups = Counter(f"{_TOKEN_CACHE}fetch_total", "Fetches of the token cache, by result.", status)
         self._active = Gauge(
-            f"{_TOKEN_CACHE}active_fetch_count", "Active fetches of the token cache, and requests that wait for one.", status
+            f"{_TOKEN_CACHE}active_fetch_count",
+            "Active fetches of the token cache, and requests that wait for one.",
+            status,
         )
         self._active.values.update({("in_flight",): 0.0, ("blocked",): 0.0})
         requests = ObservedCounter(

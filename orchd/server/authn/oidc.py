@@ -70,9 +70,7 @@ class OpenIdTokens:
 
         self._make_issuer = issuer
         self._issuer: Issuer | None = None
-        self._distributed = (
-            DistributedClaims(options.groups_claim, fetch, issuer) if options.groups_claim else None
-        )
+        self._distributed = DistributedClaims(options.groups_claim, fetch, issuer) if options.groups_claim else None
 
     @property
     def url(self) -> str:

@@ -21,16 +21,7 @@ from twisted.internet.task import deferLater
 
 from orchd.errors import quoted
 from orchd.kinds.gotext.values import json_name
-from orchd.server.authn.jose import (
-    GOOGLE,
-    GOOGLE_ALIAS,
-    Key,
-    Signed,
-    TokenError,
-    json_object,
-    parse_signed,
-    read_keys,
-)
+from orchd.server.authn.jose import GOOGLE, GOOGLE_ALIAS, Key, Signed, TokenError, json_object, parse_signed, read_keys
 from orchd.server.outbound.webhooks import Answer, WebhookClient, WebhookError
 from orchd.txkit.log import Logger
 from orchd.txkit.shared_call import SharedCall
@@ -176,7 +167,9 @@ class RemoteKeys:
         except TokenError as error:
             raise TokenError(f"oidc: get keys failed {error}") from error
         if answer.code != 200:
-            raise TokenError(f"oidc: get keys failed: {status_line(answer.code)} {answer.data[:1024].decode('utf-8', 'replace')}")
+            raise TokenError(
+                f"oidc: get keys failed: {status_line(answer.code)} {answer.data[:1024].decode('utf-8', 'replace')}"
+            )
         try:
             keys = read_keys(json_object(answer.data))
         except TokenError as error:
@@ -334,7 +327,9 @@ def _mandatory_claims(claims: Mapping[str, Any]) -> _Claimed:
     """The mandatory claims, with their types checked. Raises TokenError."""
     for name, value in claims.items():
         if name in _TEXTS and value is not None and not isinstance(value, str):
-            raise TokenError(f"json: cannot unmarshal {json_name(value)} into Go struct field idToken.{name} of type string")
+            raise TokenError(
+                f"json: cannot unmarshal {json_name(value)} into Go struct field idToken.{name} of type string"
+            )
         if name in ("_claim_names", "_claim_sources") and value is not None:
             _check_map(name, value)
         if name == "iat":

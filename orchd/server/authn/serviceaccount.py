@@ -110,9 +110,15 @@ class ServiceAccountTokens:
         self._legacy_issuer = dialect("{long}/serviceaccount")
         self._legacy = dialect("{long}.io/serviceaccount/")
         self._pod_extra = dialect("authentication.{long}.io/pod-name"), dialect("authentication.{long}.io/pod-uid")
-        self._legacy_uses = Counter("serviceaccount_legacy_tokens_total", "Uses of service account tokens from secrets.")
-        self._stale_uses = Counter("serviceaccount_stale_tokens_total", "Uses of projected service account tokens after their renewal time.")
-        self._valid_uses = Counter("serviceaccount_valid_tokens_total", "Uses of projected service account tokens before their renewal time.")
+        self._legacy_uses = Counter(
+            "serviceaccount_legacy_tokens_total", "Uses of service account tokens from secrets."
+        )
+        self._stale_uses = Counter(
+            "serviceaccount_stale_tokens_total", "Uses of projected service account tokens after their renewal time."
+        )
+        self._valid_uses = Counter(
+            "serviceaccount_valid_tokens_total", "Uses of projected service account tokens before their renewal time."
+        )
         #: Metrics.
         self.instruments = (self._legacy_uses, self._stale_uses, self._valid_uses)
         self._stale = dialect("authentication.{abbr}.io/stale-token")
@@ -299,10 +305,7 @@ class TokenIssuer:
         if self._max_seconds:
             seconds = min(seconds, self._max_seconds)
         asked = list(audiences or self._audiences)
-        private: dict[str, Any] = {
-            "namespace": namespace,
-            "serviceaccount": {"name": name, "uid": meta.get("uid", "")},
-        }
+        private: dict[str, Any] = {"namespace": namespace, "serviceaccount": {"name": name, "uid": meta.get("uid", "")}}
         for key, bound in (("pod", pod), ("secret", secret)):
             if bound is not None:
                 private[key] = {"name": bound["metadata"]["name"], "uid": bound["metadata"].get("uid", "")}

@@ -23,7 +23,12 @@ class VerifiedChains(Generic[T]):
     are cached."""
 
     def __init__(
-        self, verifier: ClientVerifier, make: Callable[[Verified], T], *, wall: Callable[[], float], capacity: int = 4096
+        self,
+        verifier: ClientVerifier,
+        make: Callable[[Verified], T],
+        *,
+        wall: Callable[[], float],
+        capacity: int = 4096,
     ) -> None:
         self._verifier = verifier
         self._make = make

@@ -101,7 +101,9 @@ class AttributeBasedAuthorizer:
         own = [p for p in self.policies if p.is_for(user) and p.namespace in ("*", namespace)]
         return Rules(
             resource=tuple(
-                ResourceRule(verbs=p.verbs, api_groups=(p.api_group,), resources=(p.resource,)) for p in own if p.resource
+                ResourceRule(verbs=p.verbs, api_groups=(p.api_group,), resources=(p.resource,))
+                for p in own
+                if p.resource
             ),
             non_resource=tuple(NonResourceRule(verbs=p.verbs, paths=(p.path,)) for p in own if p.path),
         )
@@ -163,7 +165,9 @@ def _current(line: Mapping[str, Any]) -> Policy:
     """Parse a line of version v1beta1, where ``*`` matches every authenticated user."""
     spec = line.get("spec")
     if spec is not None and not isinstance(spec, dict):
-        raise _BadLineError(f"json: cannot unmarshal {json_name(spec)} into Go struct field Policy.spec of type v1beta1.PolicySpec")
+        raise _BadLineError(
+            f"json: cannot unmarshal {json_name(spec)} into Go struct field Policy.spec of type v1beta1.PolicySpec"
+        )
     members = _Members(spec or {}, "PolicySpec.spec.")
     user, user_group = _everybody(members.text("user"), members.text("group"))
     return Policy(
@@ -226,4 +230,6 @@ class _Members:
                 f"couldn't get version/kind; json parse error: json: cannot unmarshal {json_name(value)} into Go struct field "
                 f".{name} of type {wanted}"
             )
-        return _BadLineError(f"json: cannot unmarshal {json_name(value)} into Go struct field {self._where}{name} of type {wanted}")
+        return _BadLineError(
+            f"json: cannot unmarshal {json_name(value)} into Go struct field {self._where}{name} of type {wanted}"
+        )

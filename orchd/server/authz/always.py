@@ -5,15 +5,7 @@ from __future__ import annotations
 from zope.interface import implementer
 
 from orchd.kinds.identity import User
-from orchd.server.authz.interfaces import (
-    Action,
-    Decision,
-    IAuthorizer,
-    NonResourceRule,
-    ResourceRule,
-    Rules,
-    Verdict,
-)
+from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, NonResourceRule, ResourceRule, Rules, Verdict
 
 _ALLOWED = Verdict(Decision.ALLOW)
 _DENIED = Verdict(Decision.NO_OPINION, "Everything is forbidden.")

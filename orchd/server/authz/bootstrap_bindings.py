@@ -17,7 +17,7 @@ ROLES: dict[tuple[str, str], list[dict[str, str]]] = {
             "groups": "core",
             "resources": "configmaps",
             "names": "extension-apiserver-authentication",
-        },
+        }
     ],
     ("{short}-system", "system::leader-locking-{short}-controller-manager"): [
         {"verbs": "watch", "groups": "core", "resources": "configmaps"},
@@ -28,10 +28,10 @@ ROLES: dict[tuple[str, str], list[dict[str, str]]] = {
         {"verbs": "get update", "groups": "core", "resources": "configmaps", "names": "{short}-scheduler"},
     ],
     ("{short}-system", "system:controller:bootstrap-signer"): [
-        {"verbs": "get list watch", "groups": "core", "resources": "secrets"},
+        {"verbs": "get list watch", "groups": "core", "resources": "secrets"}
     ],
     ("{short}-system", "system:controller:cloud-provider"): [
-        {"verbs": "create get list watch", "groups": "core", "resources": "configmaps"},
+        {"verbs": "create get list watch", "groups": "core", "resources": "configmaps"}
     ],
     ("{short}-system", "system:controller:token-cleaner"): [
         {"verbs": "delete get list watch", "groups": "core", "resources": "secrets"},
@@ -44,14 +44,23 @@ CLUSTER_ROLE_BINDINGS: dict[str, tuple[str, tuple[str, ...]]] = {
     "cluster-admin": ("cluster-admin", ("group system:masters",)),
     "system:basic-user": ("system:basic-user", ("group system:authenticated",)),
     "system:discovery": ("system:discovery", ("group system:authenticated",)),
-    "system:{short}-controller-manager": ("system:{short}-controller-manager", ("user system:{short}-controller-manager",)),
+    "system:{short}-controller-manager": (
+        "system:{short}-controller-manager",
+        ("user system:{short}-controller-manager",),
+    ),
     "system:{short}-dns": ("system:{short}-dns", ("sa {short}-system/{short}-dns",)),
     "system:{short}-scheduler": ("system:{short}-scheduler", ("user system:{short}-scheduler",)),
     "system:monitoring": ("system:monitoring", ("group system:monitoring",)),
     "system:node": ("system:node", ()),
     "system:node-proxier": ("system:node-proxier", ("user system:{short}-proxy",)),
-    "system:public-info-viewer": ("system:public-info-viewer", ("group system:authenticated", "group system:unauthenticated")),
-    "system:service-account-issuer-discovery": ("system:service-account-issuer-discovery", ("group system:serviceaccounts",)),
+    "system:public-info-viewer": (
+        "system:public-info-viewer",
+        ("group system:authenticated", "group system:unauthenticated"),
+    ),
+    "system:service-account-issuer-discovery": (
+        "system:service-account-issuer-discovery",
+        ("group system:serviceaccounts",),
+    ),
     "system:volume-scheduler": ("system:volume-scheduler", ("user system:{short}-scheduler",)),
 }
 

@@ -51,7 +51,7 @@ CONTROLLER_ROLES: dict[str, list[dict[str, str]]] = {
             "verbs": "escalate get list patch update watch",
             "groups": "rbac.authorization.{abbr}.io",
             "resources": "clusterroles",
-        },
+        }
     ],
     "cronjob-controller": [
         {"verbs": "get list update watch", "groups": "batch", "resources": "cronjobs"},
@@ -75,11 +75,7 @@ CONTROLLER_ROLES: dict[str, list[dict[str, str]]] = {
         {"verbs": "get list update watch", "groups": "apps extensions", "resources": "deployments"},
         {"verbs": "update", "groups": "apps extensions", "resources": "deployments/status"},
         {"verbs": "update", "groups": "apps extensions", "resources": "deployments/finalizers"},
-        {
-            "verbs": "create delete get list patch update watch",
-            "groups": "apps extensions",
-            "resources": "replicasets",
-        },
+        {"verbs": "create delete get list patch update watch", "groups": "apps extensions", "resources": "replicasets"},
         {"verbs": "get list update watch", "groups": "core", "resources": "pods"},
         {"verbs": "create patch update", "groups": "core events.{abbr}.io", "resources": "events"},
     ],

@@ -41,7 +41,9 @@ def policy_rule(dialect: Dialect, row: dict[str, str]) -> Object:
     return rule
 
 
-def _object(dialect: Dialect, kind: str, name: str, namespace: str = "", labels: dict[str, str] | None = None) -> Object:
+def _object(
+    dialect: Dialect, kind: str, name: str, namespace: str = "", labels: dict[str, str] | None = None
+) -> Object:
     meta: Object = {"name": dialect(name)}
     if namespace:
         meta["namespace"] = dialect(namespace)
@@ -50,9 +52,7 @@ def _object(dialect: Dialect, kind: str, name: str, namespace: str = "", labels:
     return {"apiVersion": dialect(RBAC_GROUP + "/v1"), "kind": kind, "metadata": meta}
 
 
-def _role(
-    dialect: Dialect, kind: str, name: str, rows: Iterable[dict[str, str]], namespace: str = ""
-) -> Object:
+def _role(dialect: Dialect, kind: str, name: str, rows: Iterable[dict[str, str]], namespace: str = "") -> Object:
     to = bootstrap_roles.AGGREGATES_TO.get(name) if kind == "ClusterRole" else None
     labels = {dialect(RBAC_GROUP + "/aggregate-to-") + to: "true"} if to else None
     obj = _object(dialect, kind, name, namespace, labels)

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 CLUSTER_ROLES: dict[str, list[dict[str, str]]] = {
     "admin": [],
-    "cluster-admin": [
-        {"verbs": "*", "groups": "*", "resources": "*"},
-        {"verbs": "*", "paths": "*"},
-    ],
+    "cluster-admin": [{"verbs": "*", "groups": "*", "resources": "*"}, {"verbs": "*", "paths": "*"}],
     "edit": [],
     "system:aggregate-to-admin": [
         {"verbs": "create", "groups": "authorization.{abbr}.io", "resources": "localsubjectaccessreviews"},
@@ -137,17 +134,17 @@ CLUSTER_ROLES: dict[str, list[dict[str, str]]] = {
             "verbs": "create",
             "groups": "authorization.{abbr}.io",
             "resources": "selfsubjectaccessreviews selfsubjectrulesreviews",
-        },
+        }
     ],
     "system:certificates.{abbr}.io:certificatesigningrequests:nodeclient": [
-        {"verbs": "create", "groups": "certificates.{abbr}.io", "resources": "certificatesigningrequests/nodeclient"},
+        {"verbs": "create", "groups": "certificates.{abbr}.io", "resources": "certificatesigningrequests/nodeclient"}
     ],
     "system:certificates.{abbr}.io:certificatesigningrequests:selfnodeclient": [
         {
             "verbs": "create",
             "groups": "certificates.{abbr}.io",
             "resources": "certificatesigningrequests/selfnodeclient",
-        },
+        }
     ],
     "system:certificates.{abbr}.io:{short}-apiserver-client-approver": [
         {
@@ -155,7 +152,7 @@ CLUSTER_ROLES: dict[str, list[dict[str, str]]] = {
             "groups": "certificates.{abbr}.io",
             "resources": "signers",
             "names": "{long}.io/{short}-apiserver-client",
-        },
+        }
     ],
     "system:certificates.{abbr}.io:{short}-apiserver-client-{short}let-approver": [
         {
@@ -163,7 +160,7 @@ CLUSTER_ROLES: dict[str, list[dict[str, str]]] = {
             "groups": "certificates.{abbr}.io",
             "resources": "signers",
             "names": "{long}.io/{short}-apiserver-client-{short}let",
-        },
+        }
     ],
     "system:certificates.{abbr}.io:{short}let-serving-approver": [
         {
@@ -171,7 +168,7 @@ CLUSTER_ROLES: dict[str, list[dict[str, str]]] = {
             "groups": "certificates.{abbr}.io",
             "resources": "signers",
             "names": "{long}.io/{short}let-serving",
-        },
+        }
     ],
     "system:certificates.{abbr}.io:legacy-unknown-approver": [
         {
@@ -179,21 +176,19 @@ CLUSTER_ROLES: dict[str, list[dict[str, str]]] = {
             "groups": "certificates.{abbr}.io",
             "resources": "signers",
             "names": "{long}.io/legacy-unknown",
-        },
+        }
     ],
     "system:discovery": [
         {
             "verbs": "get",
             "paths": "/api /api/* /apis /apis/* /healthz /livez /openapi /openapi/* /readyz /version /version/",
-        },
+        }
     ],
     "system:heapster": [
         {"verbs": "get list watch", "groups": "core", "resources": "events namespaces nodes pods"},
         {"verbs": "get list watch", "groups": "extensions", "resources": "deployments"},
     ],
-    "system:{short}-aggregator": [
-        {"verbs": "get list watch", "groups": "core", "resources": "endpoints services"},
-    ],
+    "system:{short}-aggregator": [{"verbs": "get list watch", "groups": "core", "resources": "endpoints services"}],
     "system:{short}-controller-manager": [
         {"verbs": "create patch update", "groups": "core events.{abbr}.io", "resources": "events"},
         {"verbs": "create", "groups": "coordination.{abbr}.io", "resources": "leases"},
@@ -214,9 +209,7 @@ CLUSTER_ROLES: dict[str, list[dict[str, str]]] = {
         {"verbs": "list watch", "groups": "*", "resources": "*"},
         {"verbs": "create", "groups": "core", "resources": "serviceaccounts/token"},
     ],
-    "system:{short}-dns": [
-        {"verbs": "list watch", "groups": "core", "resources": "endpoints services"},
-    ],
+    "system:{short}-dns": [{"verbs": "list watch", "groups": "core", "resources": "endpoints services"}],
     "system:{short}-scheduler": [
         {"verbs": "create patch update", "groups": "core events.{abbr}.io", "resources": "events"},
         {"verbs": "create", "groups": "coordination.{abbr}.io", "resources": "leases"},
@@ -249,9 +242,7 @@ CLUSTER_ROLES: dict[str, list[dict[str, str]]] = {
         {"verbs": "proxy", "groups": "core", "resources": "nodes"},
         {"verbs": "*", "groups": "core", "resources": "nodes/log nodes/metrics nodes/proxy nodes/spec nodes/stats"},
     ],
-    "system:monitoring": [
-        {"verbs": "get", "paths": "/healthz /healthz/* /livez /livez/* /metrics /readyz /readyz/*"},
-    ],
+    "system:monitoring": [{"verbs": "get", "paths": "/healthz /healthz/* /livez /livez/* /metrics /readyz /readyz/*"}],
     "system:node": [
         {"verbs": "create", "groups": "authentication.{abbr}.io", "resources": "tokenreviews"},
         {
@@ -289,7 +280,7 @@ CLUSTER_ROLES: dict[str, list[dict[str, str]]] = {
             "verbs": "create get list watch",
             "groups": "certificates.{abbr}.io",
             "resources": "certificatesigningrequests",
-        },
+        }
     ],
     "system:node-problem-detector": [
         {"verbs": "get", "groups": "core", "resources": "nodes"},
@@ -309,11 +300,9 @@ CLUSTER_ROLES: dict[str, list[dict[str, str]]] = {
         {"verbs": "watch", "groups": "core", "resources": "events"},
         {"verbs": "create patch update", "groups": "core events.{abbr}.io", "resources": "events"},
     ],
-    "system:public-info-viewer": [
-        {"verbs": "get", "paths": "/healthz /livez /readyz /version /version/"},
-    ],
+    "system:public-info-viewer": [{"verbs": "get", "paths": "/healthz /livez /readyz /version /version/"}],
     "system:service-account-issuer-discovery": [
-        {"verbs": "get", "paths": "/.well-known/openid-configuration /openid/v1/jwks"},
+        {"verbs": "get", "paths": "/.well-known/openid-configuration /openid/v1/jwks"}
     ],
     "system:volume-scheduler": [
         {"verbs": "get list patch update watch", "groups": "core", "resources": "persistentvolumes"},

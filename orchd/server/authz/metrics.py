@@ -29,7 +29,10 @@ class WebhookMetrics:
     def __init__(self) -> None:
         labels = ("name", "result")
         self._seconds = Distribution(
-            f"{_WEBHOOK}duration_seconds", "Duration of calls of authorization webhooks in seconds, by name and result.", _BOUNDS, labels
+            f"{_WEBHOOK}duration_seconds",
+            "Duration of calls of authorization webhooks in seconds, by name and result.",
+            _BOUNDS,
+            labels,
         )
         self._fail_open = Counter(
             f"{_WEBHOOK}evaluations_fail_open_total",
@@ -37,7 +40,10 @@ class WebhookMetrics:
             labels,
         )
         calls = ObservedCounter(
-            f"{_WEBHOOK}evaluations_total", "Calls of authorization webhooks, by name and result.", self._seconds.totals, labels
+            f"{_WEBHOOK}evaluations_total",
+            "Calls of authorization webhooks, by name and result.",
+            self._seconds.totals,
+            labels,
         )
         self.instruments = (calls, self._seconds, self._fail_open)
 

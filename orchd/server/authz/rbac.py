@@ -17,15 +17,7 @@ from orchd.dialect import Dialect
 from orchd.kinds.identity import SERVICE_ACCOUNT_PREFIX, User
 from orchd.kinds.jsonvalues import Object
 from orchd.server.authz.compiled_rules import CompiledRules
-from orchd.server.authz.interfaces import (
-    Action,
-    Decision,
-    IAuthorizer,
-    NonResourceRule,
-    ResourceRule,
-    Rules,
-    Verdict,
-)
+from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, NonResourceRule, ResourceRule, Rules, Verdict
 from orchd.server.authz.messages import join_errors
 
 _PASS = Verdict(Decision.NO_OPINION)

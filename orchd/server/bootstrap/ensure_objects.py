@@ -93,7 +93,9 @@ async def _attempt(client: IClient, wanted: BootstrapObject, existing: Object | 
             existing = await client.update(ref, namespace, name, {**existing, **members})
     if wanted.status is not None and not existing.get("status", {}).get("conditions"):
         conditions = [{**c, "lastTransitionTime": now} for c in wanted.status["conditions"]]
-        await client.update(ref, namespace, name, {**existing, "status": {"conditions": conditions}}, subresource="status")
+        await client.update(
+            ref, namespace, name, {**existing, "status": {"conditions": conditions}}, subresource="status"
+        )
 
 
 def _is_kept(wanted: BootstrapObject, existing: Object) -> bool:

@@ -62,8 +62,7 @@ def namespaces(dialect: Dialect) -> Iterator[BootstrapObject]:
     """The system namespaces."""
     for template in NAMESPACES:
         yield BootstrapObject(
-            ref=ResourceRef("", "v1", "namespaces"),
-            object=_object("v1", "Namespace", {"name": dialect(template)}),
+            ref=ResourceRef("", "v1", "namespaces"), object=_object("v1", "Namespace", {"name": dialect(template)})
         )
 
 
@@ -73,9 +72,7 @@ def priority_classes(dialect: Dialect) -> Iterator[BootstrapObject]:
     for name, value, description in _PRIORITY_CLASSES:
         yield BootstrapObject(
             ref=ResourceRef(group, "v1", "priorityclasses"),
-            object=_object(
-                f"{group}/v1", "PriorityClass", {"name": name}, value=value, description=description
-            ),
+            object=_object(f"{group}/v1", "PriorityClass", {"name": name}, value=value, description=description),
         )
 
 
@@ -93,7 +90,10 @@ def flow_control(
         yield BootstrapObject(
             ref=ResourceRef(group, "v1beta2", "prioritylevelconfigurations"),
             object=_object(
-                api_version, "PriorityLevelConfiguration", {"name": name, "annotations": annotations}, spec=expand(dialect, spec)
+                api_version,
+                "PriorityLevelConfiguration",
+                {"name": name, "annotations": annotations},
+                spec=expand(dialect, spec),
             ),
             restored=("spec",),
             update_annotation=update_annotation,
@@ -104,7 +104,10 @@ def flow_control(
         yield BootstrapObject(
             ref=ResourceRef(group, "v1beta2", "flowschemas"),
             object=_object(
-                api_version, "FlowSchema", {"name": dialect(name), "annotations": annotations}, spec=expand(dialect, spec)
+                api_version,
+                "FlowSchema",
+                {"name": dialect(name), "annotations": annotations},
+                spec=expand(dialect, spec),
             ),
             restored=("spec",),
             update_annotation=update_annotation,

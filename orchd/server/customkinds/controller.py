@@ -95,9 +95,7 @@ class DefinitionController:
 
     async def _write(self, definition: Object, status: Object, **metadata: Any) -> Object:
         changed = {**definition, "metadata": {**definition["metadata"], **metadata}, "status": status}
-        return await self._client.update(
-            self._ref, "", definition["metadata"]["name"], changed, subresource="status"
-        )
+        return await self._client.update(self._ref, "", definition["metadata"]["name"], changed, subresource="status")
 
     # -- deletion
 

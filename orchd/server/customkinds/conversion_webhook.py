@@ -123,7 +123,9 @@ class ConversionWebhook:
                 found = f"{answer.get('apiVersion') or '/'}, Kind={answer.get('kind') or ''}"
                 raise _BadReviewError(f"expected webhook response of {api_version}, Kind=ConversionReview, got {found}")
             if response.get("uid", "") != uid:
-                raise _BadReviewError(f"expected response.uid={quoted(uid)}, got {quoted(str(response.get('uid', '')))}")
+                raise _BadReviewError(
+                    f"expected response.uid={quoted(uid)}, got {quoted(str(response.get('uid', '')))}"
+                )
         result = response.get("result") or {}
         if not isinstance(result, dict):
             raise _BadReviewError(f"response.result is of type {go_type(result)}")

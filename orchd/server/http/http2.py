@@ -215,7 +215,12 @@ class BoundedConnection(H2Connection):
     @property
     def waiting(self) -> int:
         """Bytes of answers that the client has not taken."""
-        return sum(len(piece) for queue in self._outboundStreamQueues.values() for piece in queue if isinstance(piece, bytes | memoryview))
+        return sum(
+            len(piece)
+            for queue in self._outboundStreamQueues.values()
+            for piece in queue
+            if isinstance(piece, bytes | memoryview)
+        )
 
 
 class Http2Factory(Factory):

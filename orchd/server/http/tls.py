@@ -111,7 +111,10 @@ class ServerContexts:
         self._version = min_version(settings.min_version)
         missing = missing_suites(settings.cipher_suites)
         if missing and len(missing) < len(settings.cipher_suites):
-            _log.warn("the TLS library does not have the cipher suites {missing}: they are not offered", missing=", ".join(missing))
+            _log.warn(
+                "the TLS library does not have the cipher suites {missing}: they are not offered",
+                missing=", ".join(missing),
+            )
         self._contexts = FileReloader("certificates", self._load, lambda: self.settings.files())
 
     def serverConnectionForTLS(self, protocol: object) -> SSL.Connection:

@@ -47,7 +47,13 @@ class CachedInformer:
     log = Logger()
 
     def __init__(
-        self, ref: ResourceRef, cache: ICache, decode: Decode, clock: IReactorTime, spawn: Spawn, aside: Aside | None = None
+        self,
+        ref: ResourceRef,
+        cache: ICache,
+        decode: Decode,
+        clock: IReactorTime,
+        spawn: Spawn,
+        aside: Aside | None = None,
     ) -> None:
         self.ref = ref
         self.synced = False

@@ -17,7 +17,10 @@ class ReviewMetrics:
     def __init__(self, sort: str) -> None:
         name = f"apiserver_delegated_{sort}_request"
         self._seconds = Distribution(
-            f"{name}_duration_seconds", "Duration of review webhook requests in seconds, by HTTP status code.", _REVIEWS, ("code",)
+            f"{name}_duration_seconds",
+            "Duration of review webhook requests in seconds, by HTTP status code.",
+            _REVIEWS,
+            ("code",),
         )
         total = ObservedCounter(
             f"{name}_total", "Review webhook requests, by HTTP status code.", self._seconds.totals, ("code",)

@@ -159,7 +159,13 @@ class RemoteReviews:
         code = "<error>"
         try:
             answer = await self._calls.call(
-                "POST", _url(to.server, self._limits.timeout), self._limits.timeout, authority=to.authority, user=to, body=body, limit=_MOST_BODY
+                "POST",
+                _url(to.server, self._limits.timeout),
+                self._limits.timeout,
+                authority=to.authority,
+                user=to,
+                body=body,
+                limit=_MOST_BODY,
             )
             code = str(answer.code)
             return answer
@@ -206,7 +212,9 @@ def _check(found: dict[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
     group = expected[0].partition("/")[0]
     same = kind == expected[1] and version in (f"{group}/v1", f"{group}/v1beta1")
     if same or (version, kind) == ("v1", "Status"):
-        raise WebhookError(f"converting ({_short(version)}.{kind}) to ({_short(expected[0])}.{expected[1]}): unknown conversion")
+        raise WebhookError(
+            f"converting ({_short(version)}.{kind}) to ({_short(expected[0])}.{expected[1]}): unknown conversion"
+        )
     raise WebhookError(f'no kind "{kind}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:100"')
 
 

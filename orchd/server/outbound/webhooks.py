@@ -162,7 +162,9 @@ class _Call:
             host, port = parts.hostname or "", parts.port or (80 if parts.scheme == "http" else 443)
             url.encode("ascii")
             if parts.scheme not in ("http", "https") or not host:
-                raise ValueError(f"unsupported protocol scheme {errors.quoted(parts.scheme)}" if host else "no Host in request URL")
+                raise ValueError(
+                    f"unsupported protocol scheme {errors.quoted(parts.scheme)}" if host else "no Host in request URL"
+                )
         except ValueError as error:
             raise WebhookError(f"{method.capitalize()} {errors.quoted(url)}: {error}") from None
         return cls(method, url, host, port, body, headers, limit)
@@ -245,7 +247,9 @@ class WebhookClient:
         user: ClientConfig | None,
         service: Mapping[str, Any] | None,
     ) -> Answer:
-        with traced(f"HTTP {call.method}", {"net.peer.name": call.host, "net.peer.port": call.port}, outgoing=True) as span:
+        with traced(
+            f"HTTP {call.method}", {"net.peer.name": call.host, "net.peer.port": call.port}, outgoing=True
+        ) as span:
             waiting = Deferred.fromCoroutine(self._send(call, seconds, authority, user, service))
             try:
                 answer = await within(waiting, seconds, self._reactor)

@@ -40,7 +40,9 @@ class Pipeline:
         for stage in reversed(self.stages):
             entrance = partial(_enter, stage, entrance)
             name = (timed or {}).get(stage)
-            measured = partial(_enter, stage, measured) if name is None else partial(self._enter_timed, stage, name, measured)
+            measured = (
+                partial(_enter, stage, measured) if name is None else partial(self._enter_timed, stage, name, measured)
+            )
         self._entrance, self._measured = entrance, measured
         self._handled = 0
         self._filters = Distribution(

@@ -111,11 +111,7 @@ class Presenter:
         table: bool,
     ) -> Representation:
         chosen = mediatype.negotiate(
-            ",".join(accept),
-            dialect=self._dialect,
-            watch=watch,
-            protobuf=not resource.custom,
-            table=table,
+            ",".join(accept), dialect=self._dialect, watch=watch, protobuf=not resource.custom, table=table
         )
         include = ""
         if chosen.as_ == "Table":
@@ -211,9 +207,13 @@ class Presenter:
     def _table(
         self, view: Representation, entries: Sequence[Entry], meta: Mapping[str, Any], *, with_columns: bool = True
     ) -> Object:
-        return self.table_of(view, [self.in_version(view.resource, e) for e in entries], meta, with_columns=with_columns)
+        return self.table_of(
+            view, [self.in_version(view.resource, e) for e in entries], meta, with_columns=with_columns
+        )
 
-    def _table_json(self, view: Representation, entries: Sequence[Entry], meta: Mapping[str, Any]) -> bytes | list[bytes]:
+    def _table_json(
+        self, view: Representation, entries: Sequence[Entry], meta: Mapping[str, Any]
+    ) -> bytes | list[bytes]:
         """A table from cached rows. Raises ApiError 400."""
         self.check_table(view)
         if view.pretty or view.chosen.form is not Form.JSON:
@@ -323,7 +323,9 @@ class Presenter:
 
     def yaml_page(self, view: Representation, page: ListPage, items: Sequence[bytes]) -> Body:
         """A list as YAML, from the results of `yaml_item` for its entries, of which there is at least one."""
-        head, mark, tail = self.encode(view, self._list(view.resource, self._page_meta(view, page), [])).partition(b"items: []\n")
+        head, mark, tail = self.encode(view, self._list(view.resource, self._page_meta(view, page), [])).partition(
+            b"items: []\n"
+        )
         return [head, mark[:6] + b"\n", *items, tail]
 
     @staticmethod
@@ -350,9 +352,7 @@ class Presenter:
             type_ = self._catalog().type("meta/v1.PartialObjectMetadata")
             items = [partial.partial_message(e.json, type_) for e in entries]
             old = view.chosen.version == "v1beta1"
-            return protobuf.encode_list(
-                api_version, partial.LIST_KIND, meta, items, self._list_meta, items_first=old
-            )
+            return protobuf.encode_list(api_version, partial.LIST_KIND, meta, items, self._list_meta, items_first=old)
         if view.chosen.form is Form.JSON and not view.pretty:
             return partial.partial_list(api_version, meta, [partial.partial_json(e.json, api_version) for e in entries])
         shown = [partial.partial(orjson.loads(e.json), api_version) for e in entries]
@@ -442,7 +442,11 @@ class Presenter:
         if resource.custom:
             # Not decoded from anything, it has no creation time.
             del metadata["creationTimestamp"]
-            return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": dict(sorted(metadata.items()))}
+            return {
+                "apiVersion": resource.api_version,
+                "kind": resource.kind,
+                "metadata": dict(sorted(metadata.items())),
+            }
         obj = shape.canonical({"metadata": metadata}, resource.type)
         return {**obj, "kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
 

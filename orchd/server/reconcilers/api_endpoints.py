@@ -35,7 +35,13 @@ class EndpointReconciler:
     """The reconciler of one server. `at` is its advertised address and port."""
 
     def __init__(
-        self, store: IStore, client: IClient, dialect: Dialect, clock: IReactorTime, wall: Callable[[], float], at: objects.ServerEndpoint
+        self,
+        store: IStore,
+        client: IClient,
+        dialect: Dialect,
+        clock: IReactorTime,
+        wall: Callable[[], float],
+        at: objects.ServerEndpoint,
     ) -> None:
         self._store = store
         self._client = client

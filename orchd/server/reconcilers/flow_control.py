@@ -143,8 +143,7 @@ class FlowControlReconciler:
             # Deleted meanwhile, or a server failure: the next change or check retries.
             if error.code != 404:
                 self._log.warn(
-                    "failed to write the condition of flow schema {name}: {error}",
-                    name=name, error=error.message,
+                    "failed to write the condition of flow schema {name}: {error}", name=name, error=error.message
                 )
 
     def _may_write(self, name: str) -> bool:

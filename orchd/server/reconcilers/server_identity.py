@@ -178,7 +178,9 @@ class ServerIdentity:
         """Remove the entries of other servers than these from a StorageVersion, or itself if nothing remains."""
         name = found["metadata"]["name"]
         if any(entry.get("apiServerID") in alive for entry in found["status"]["storageVersions"]):
-            await self._change_versions(name, lambda entries: [each for each in entries if each.get("apiServerID") in alive])
+            await self._change_versions(
+                name, lambda entries: [each for each in entries if each.get("apiServerID") in alive]
+            )
         else:
             options = {"preconditions": {"resourceVersion": found["metadata"]["resourceVersion"]}}
             await self._client.delete(self._versions, "", name, options=options)
@@ -237,4 +239,3 @@ def versions_status(entries: list[Object], before: Object, now: str) -> Object:
     if common:
         status["commonEncodingVersion"] = common
     return {**status, "conditions": conditions}
-

@@ -53,7 +53,11 @@ def decode(meta_group: str, token: str) -> tuple[int, str]:
     for name, kind, type_ in (("v", str, "string"), ("rv", int, "int64"), ("start", str, "string")):
         value = fields.get(name)
         if value is not None and (not isinstance(value, kind) or isinstance(value, bool) or _too_large(value)):
-            shown = f"number {value}" if isinstance(value, int | float) and not isinstance(value, bool) else json_name(value)
+            shown = (
+                f"number {value}"
+                if isinstance(value, int | float) and not isinstance(value, bool)
+                else json_name(value)
+            )
             raise _unreadable(f"{shown} into Go struct field continueToken.{name} of type {type_}")
     version, revision, start = fields.get("v") or "", fields.get("rv") or 0, fields.get("start") or ""
     if version != f"{meta_group}/v1":

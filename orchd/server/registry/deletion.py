@@ -56,7 +56,11 @@ class Deleter:
             await cache.fresh()
             entry = cache.get(path)
             damaged = cache.damaged(path) if entry is None else None
-            if overtaken is not None and damaged is None and (entry is None or not self._is_same(entry, overtaken.object)):
+            if (
+                overtaken is not None
+                and damaged is None
+                and (entry is None or not self._is_same(entry, overtaken.object))
+            ):
                 # A client that removes an object after this request marked it, such as a kubelet, completes this request.
                 return overtaken
             if entry is None and damaged is None:
@@ -156,7 +160,10 @@ def _check_preconditions(
     metadata = old["metadata"]
     uid, version = wanted.get("uid"), wanted.get("resourceVersion")
     if strategy.two_phase_deletion:
-        for what, given, has in (("UID", uid, metadata.get("uid")), ("ResourceVersion", version, metadata.get("resourceVersion"))):
+        for what, given, has in (
+            ("UID", uid, metadata.get("uid")),
+            ("ResourceVersion", version, metadata.get("resourceVersion")),
+        ):
             if given is not None and given != has:
                 why = f"Precondition failed: {what} in precondition: {given}, {what} in object meta: {has}"
                 raise errors.conflict(resource.group, resource.plural, name, why)

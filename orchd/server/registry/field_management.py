@@ -134,7 +134,6 @@ class _ServedVersions:
             return {**obj, "apiVersion": version} if served.custom else self._convert(obj, version)
         return None if self._translations is None else self._translations.find(served, obj)
 
-
     def _convert(self, obj: Object, version: str) -> Object:
         """Raises ApiError 500 for a merged object that does not fit its type."""
         api_version, kind = obj["apiVersion"], self._resource.kind
@@ -145,7 +144,9 @@ class _ServedVersions:
                 obj = obj if type_ is None else shape.canonical(obj, type_)
             return convert.convert(obj, version, self._catalog)
         except shape.ShapeError as error:
-            raise server_error(f"failed to convert new object: {unconvertible(api_version, kind, str(error))}") from None
+            raise server_error(
+                f"failed to convert new object: {unconvertible(api_version, kind, str(error))}"
+            ) from None
 
 
 def _update(context: Context, live: Object | None, obj: Object, target: OwnershipTarget) -> Object:

@@ -102,11 +102,17 @@ class IDeleteStrategy(Interface):
     """What is special about deletions of a kind's objects."""
 
     graceful_deletion: bool = Attribute("True if deletions have a grace period (pods).")
-    two_phase_deletion: bool = Attribute("True if a deletion only marks the object until its content is removed (namespaces, definitions).")
-    waits_for_content: bool = Attribute("True if a deletion changes nothing while `blocks_deletion` is true of a marked object.")
+    two_phase_deletion: bool = Attribute(
+        "True if a deletion only marks the object until its content is removed (namespaces, definitions)."
+    )
+    waits_for_content: bool = Attribute(
+        "True if a deletion changes nothing while `blocks_deletion` is true of a marked object."
+    )
     returns_object: bool = Attribute("True if DELETE returns the object, not a Status.")
     dependents_finalizer: str = Attribute("Finalizer that orphanDependents=false sets, '' for none.")
-    default_propagation: str = Attribute("Default propagation policy: Background, Orphan, or '' where there is no collection.")
+    default_propagation: str = Attribute(
+        "Default propagation policy: Background, Orphan, or '' where there is no collection."
+    )
 
     def deletion_error(name: str) -> str:
         """Why the object called `name` cannot be deleted, "" where it can."""

@@ -144,6 +144,13 @@ class ObjectStore:
         return [
             entry
             if entry.json.startswith(head)
-            else Entry(entry.path, entry.revision, entry.created, sortedjson.encode_escaped(next(made)), entry.labels, entry.fields)
+            else Entry(
+                entry.path,
+                entry.revision,
+                entry.created,
+                sortedjson.encode_escaped(next(made)),
+                entry.labels,
+                entry.fields,
+            )
             for entry in entries
         ]

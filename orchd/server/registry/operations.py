@@ -85,7 +85,9 @@ def check_name(name: str, namespace: str, obj: Object) -> None:
     metadata = obj.get("metadata") or {}
     found, found_namespace = metadata.get("name", ""), metadata.get("namespace", "")
     if not found:
-        raise errors.bad_request(f"the name of the object ({name} based on URL) was undeterminable: name must be provided")
+        raise errors.bad_request(
+            f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
+        )
     if found != name:
         raise errors.bad_request(f"the name of the object ({found}) does not match the name on the URL ({name})")
     if namespace and found_namespace and namespace != found_namespace:

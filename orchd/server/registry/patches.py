@@ -47,7 +47,9 @@ class PatchRules:
         if strategic_:
             make: Callable[[Object], Object] = partial(_strategic, data, resource)
         else:
-            make = partial(_apply_merge if patch.media_type == MERGE_PATCH else _apply_operations, data, patch.strictness)
+            make = partial(
+                _apply_merge if patch.media_type == MERGE_PATCH else _apply_operations, data, patch.strictness
+            )
         listed, located = strategic_ or patch.media_type == MERGE_PATCH, patch.strictness.located
         unknown: Callable[[Object], list[str]] = partial(strict.names, type=type, located=located)
         if custom or strategic_:
@@ -62,7 +64,12 @@ class PatchRules:
 
 
 def apply_patch(
-    patch: Patch, resource: Resource, live: Object, catalog: Catalog, settings: ObjectSettings, earlier: Object | None = None
+    patch: Patch,
+    resource: Resource,
+    live: Object,
+    catalog: Catalog,
+    settings: ObjectSettings,
+    earlier: Object | None = None,
 ) -> Object:
     """`live`, in the version of `resource`, after the patch, with canonical shape and defaults, which parts of `earlier` have.
     Raises ApiError 400 or 422."""
@@ -76,7 +83,9 @@ def apply_patch(
             raise patch_errors.rejection() from None
         bounds.check_json(text, bounds.MAX_OBJECT_VALUES)
     named = _recognize(rules, resource, catalog, raw)
-    changed = canonicalize(named, resource, settings, earlier, refuse=lambda why: patch_errors.unusable_result(rules.shown(raw), why))
+    changed = canonicalize(
+        named, resource, settings, earlier, refuse=lambda why: patch_errors.unusable_result(rules.shown(raw), why)
+    )
     if raw is not live and json_.may_be_out_of_range(patch.data):
         why = nested.out_of_range(changed)
         if why:

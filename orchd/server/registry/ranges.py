@@ -91,9 +91,7 @@ class AddressRange:
 
     `used` returns the addresses of stored objects as integers."""
 
-    def __init__(
-        self, network: IPv4Network | IPv6Network, used: Callable[[], Collection[int]], random: Random
-    ) -> None:
+    def __init__(self, network: IPv4Network | IPv6Network, used: Callable[[], Collection[int]], random: Random) -> None:
         self.network = network
         first = int(network.network_address)
         last = int(network.broadcast_address)

@@ -75,7 +75,9 @@ class Transformer:
 
         def refuse(why: str) -> ApiError:
             reason = unconvertible(resource.api_version, resource.kind, why)
-            return server_error(f"failed to convert new object ({describe(resource.api_version, config)}) to proper version: {reason}")
+            return server_error(
+                f"failed to convert new object ({describe(resource.api_version, config)}) to proper version: {reason}"
+            )
 
         made = partial(canonicalize, refuse=None if resource.custom else refuse)
         return await self._aside(context.size, made, merged, resource, self._access.settings, earlier)

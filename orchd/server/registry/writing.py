@@ -49,7 +49,12 @@ class Writer:
     """Creates and changes objects of every kind."""
 
     def __init__(
-        self, access: ObjectStore, strategies: StrategyOf, naming: objectmeta.Naming, admission: IAdmission, aside: Aside
+        self,
+        access: ObjectStore,
+        strategies: StrategyOf,
+        naming: objectmeta.Naming,
+        admission: IAdmission,
+        aside: Aside,
     ) -> None:
         self._aside = aside
         self._access = access
@@ -121,7 +126,9 @@ class Writer:
         finally:
             release()
 
-    async def _validate(self, validate: Callable[..., Sequence[Cause]], context: Context, *objects: Object) -> Sequence[Cause]:
+    async def _validate(
+        self, validate: Callable[..., Sequence[Cause]], context: Context, *objects: Object
+    ) -> Sequence[Cause]:
         """The causes of a strategy. Small objects with long rules are validated once more, away from the reactor."""
         try:
             return await self._aside(context.size, validate, context, *objects)

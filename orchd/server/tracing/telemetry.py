@@ -212,9 +212,7 @@ class Telemetry:
             else:
                 links = [Link(span.get_span_context()) for span in _spans(remote)]
         kind = SpanKind.INTERNAL if below is not None else SpanKind.SERVER
-        span = self._tracer.start_span(
-            name, context=context, kind=kind, links=links, start_time=_nanoseconds(began)
-        )
+        span = self._tracer.start_span(name, context=context, kind=kind, links=links, start_time=_nanoseconds(began))
         if span.is_recording():
             span.set_attributes(attributes())
         return TelemetrySpan(self._tracer, span)

@@ -326,7 +326,9 @@ class Connection(Protocol):
             self._trailers(stream, headers)
         elif found.get(b":status") != b"200":
             status = found.get(b":status", b"").decode("latin-1")
-            self._ended(stream, CallError(UNAVAILABLE, f"HTTP status {status}: not an etcd server, or a proxy in front of one"))
+            self._ended(
+                stream, CallError(UNAVAILABLE, f"HTTP status {status}: not an etcd server, or a proxy in front of one")
+            )
 
     def _trailers(self, stream: int, headers: list[tuple[bytes, bytes]]) -> None:
         found = dict(headers)
@@ -363,4 +365,3 @@ class Connection(Protocol):
 
 def _nobody(connection: Connection, reason: str) -> None:
     """Does nothing: the connection was reported as lost already."""
-

@@ -155,9 +155,7 @@ async def read_all(reactor: IReactorTime, servers: Sequence[Server], prefix: str
         expires: dict[str, float] = {}
         low, high = space.span("/")
         while True:
-            page = await _range(
-                channel, messages.RangeRequest(key=low, range_end=high, revision=revision, limit=_PAGE)
-            )
+            page = await _range(channel, messages.RangeRequest(key=low, range_end=high, revision=revision, limit=_PAGE))
             for kv in page.kvs:
                 item = space.item(kv)
                 items.append(item)

@@ -53,7 +53,10 @@ _MEANINGS: Final = (
         ("wrong version number", "packet length too long", "record layer failure"),
         "etcd does not speak TLS there: its URL in --etcd-servers should begin with http://",
     ),
-    (("broke HTTP/2", SILENT_CLOSE), "is it an etcd that speaks TLS only? Then its URL in --etcd-servers should begin with https://"),
+    (
+        ("broke HTTP/2", SILENT_CLOSE),
+        "is it an etcd that speaks TLS only? Then its URL in --etcd-servers should begin with https://",
+    ),
 )
 
 

@@ -42,7 +42,9 @@ class Leases:
         self._timeout = timeout
         self._leases: dict[int, _Lease] = {}
         #: Keys of the leases that others have replaced.
-        self.objects = Distribution("etcd_lease_object_counts", "Objects attached to one lease.", (10, 50, 100, 500, 1000, 2500, 5000))
+        self.objects = Distribution(
+            "etcd_lease_object_counts", "Objects attached to one lease.", (10, 50, 100, 500, 1000, 2500, 5000)
+        )
 
     async def lease(self, ttl: int) -> int:
         """The id of a lease that expires in `ttl` seconds or slightly later. Raises CallError."""

@@ -83,7 +83,9 @@ def _options(host: str, tls: TlsFiles) -> Any:
         try:
             client = ssl.PrivateCertificate.fromCertificateAndKeyPair(chain[0], key)
         except VerifyError as error:
-            raise StoreError(f"the key {tls.key} is not that of the client certificate for etcd {tls.certificate}") from error
+            raise StoreError(
+                f"the key {tls.key} is not that of the client certificate for etcd {tls.certificate}"
+            ) from error
         extra["extraCertChain"] = [each.original for each in chain[1:]]
     return ssl.optionsForClientTLS(
         host, trustRoot=trust, clientCertificate=client, acceptableProtocols=[b"h2"], extraCertificateOptions=extra

@@ -139,7 +139,9 @@ class EtcdStore:
             ),
             size_gauge(lambda: self.file_size),
             ObservedCounter("orchd_store_connects_total", "Connections established to etcd.", lambda: self.connects),
-            ObservedCounter("orchd_store_restarts_total", "Watches of etcd that were interrupted.", lambda: self.restarts),
+            ObservedCounter(
+                "orchd_store_restarts_total", "Watches of etcd that were interrupted.", lambda: self.restarts
+            ),
             watchers_gauge(lambda: self.watchers),
             self._leases.objects,
         )
@@ -429,7 +431,9 @@ class EtcdStore:
         result.callback(revision)
 
     async def _txn(self, operation: str, request: Any, timeout: float, *, repeat: bool, key: str = "") -> Any:
-        data = await self._call(operation, messages.TXN, request.SerializeToString(), timeout=timeout, repeat=repeat, key=key)
+        data = await self._call(
+            operation, messages.TXN, request.SerializeToString(), timeout=timeout, repeat=repeat, key=key
+        )
         return messages.TxnResponse.FromString(data)
 
     # Reads.
@@ -539,5 +543,3 @@ class EtcdStore:
 def _pass(result: Any, ended: Deferred[None]) -> Any:
     ended.callback(None)
     return result
-
-

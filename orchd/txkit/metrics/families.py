@@ -59,9 +59,7 @@ def summary(name: str, help: str, labels: _Labels, values: Iterable[tuple[_Label
     return family
 
 
-def _with_values(
-    family: CounterMetricFamily | GaugeMetricFamily, values: Iterable[tuple[_Labels, float]]
-) -> Metric:
+def _with_values(family: CounterMetricFamily | GaugeMetricFamily, values: Iterable[tuple[_Labels, float]]) -> Metric:
     for names, value in values:
         family.add_metric(names, float(value))
     return family

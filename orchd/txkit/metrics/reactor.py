@@ -23,7 +23,9 @@ class ReactorMetrics:
     def __init__(self, reactor: Any) -> None:
         self._reactor = reactor
         self._ticks = Distribution(
-            "orchd_reactor_tick_duration_seconds", "Seconds that a tick of the reactor took, sampled once a second.", BOUNDS
+            "orchd_reactor_tick_duration_seconds",
+            "Seconds that a tick of the reactor took, sampled once a second.",
+            BOUNDS,
         )
         self._delays = Distribution(
             "orchd_reactor_timer_delay_seconds",

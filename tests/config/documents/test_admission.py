@@ -75,28 +75,44 @@ def test_versions_of_sections(dialect: Dialect, name: str, version: str, kind: s
     section = {"apiVersion": dialect(version), "kind": kind}
     whole = {"apiVersion": dialect(outer), "kind": "AdmissionConfiguration"}
     assert name in parse(json.dumps({**whole, "plugins": [plugin(name, **section)]}), dialect)
-    with pytest.raises(DocumentError, match=r'^plugins\[0\].configuration: no kind "\w+" is registered for version "apps/v1"; expected'):
+    with pytest.raises(
+        DocumentError, match=r'^plugins\[0\].configuration: no kind "\w+" is registered for version "apps/v1"; expected'
+    ):
         parse(json.dumps({**whole, "plugins": [plugin(name, **section | {"apiVersion": "apps/v1"})]}), dialect)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "Object 'Kind' is missing; expected AdmissionConfiguration of apiserver.config.orch.io/v1 or apiserver.orch.io/v1alpha1"),
-        (json.dumps({**HEAD, "kind": "Admission"}), 'no kind "Admission" is registered for version "apiserver.config.orch.io/v1"; expected'),
-        (json.dumps({**HEAD, "apiVersion": "v1"}), 'no kind "AdmissionConfiguration" is registered for version "v1"; expected'),
+        (
+            "",
+            "Object 'Kind' is missing; expected AdmissionConfiguration of apiserver.config.orch.io/v1 or apiserver.orch.io/v1alpha1",
+        ),
+        (
+            json.dumps({**HEAD, "kind": "Admission"}),
+            'no kind "Admission" is registered for version "apiserver.config.orch.io/v1"; expected',
+        ),
+        (
+            json.dumps({**HEAD, "apiVersion": "v1"}),
+            'no kind "AdmissionConfiguration" is registered for version "v1"; expected',
+        ),
         (document(plugin=[]), 'strict decoding error: unknown field "plugin"'),
         (document({"name": "PodSecurity", "config": {}}), 'strict decoding error: unknown field "plugins[0].config"'),
         (document({"path": "x"}), "plugins[0].name: Required value"),
         (document({"name": "PodSecurity"}, {"name": "PodSecurity"}), "plugins[1].name: Duplicate value: 'PodSecurity'"),
         (document(plugin("LimitRanger")), "plugins[0].configuration: plugin LimitRanger has no configuration"),
-        (document(plugin("PodSecurity")), "plugins[0].configuration: Object 'Kind' is missing; expected PodSecurityConfiguration of"),
+        (
+            document(plugin("PodSecurity")),
+            "plugins[0].configuration: Object 'Kind' is missing; expected PodSecurityConfiguration of",
+        ),
         (
             document(plugin("PodSecurity", **SECURITY, defaults={"enforc": "baseline"})),
             'plugins[0].configuration: strict decoding error: unknown field "defaults.enforc"',
         ),
         (
-            document(plugin("PodSecurity", **SECURITY)).replace('"kind": "PodS', '"defaults": {"warn": "a", "warn": "b"}, "kind": "PodS'),
+            document(plugin("PodSecurity", **SECURITY)).replace(
+                '"kind": "PodS', '"defaults": {"warn": "a", "warn": "b"}, "kind": "PodS'
+            ),
             'plugins[0].configuration: strict decoding error: duplicate field "defaults.warn"',
         ),
         (
@@ -111,11 +127,20 @@ def test_versions_of_sections(dialect: Dialect, name: str, version: str, kind: s
             document(plugin("PodNodeSelector", kind="X", podNodeSelectorPluginConfig={})),
             'plugins[0].configuration: strict decoding error: unknown field "kind"',
         ),
-        (document(plugin("TeamLabel", a=1)).replace('"a": 1', '"a": 1, "a": 2'), 'plugins[0].configuration: strict decoding error: duplicate field "a"'),
-        (document({"name": "PodSecurity", "configuration": 3}), "plugins[0].configuration: must be an object, not number"),
+        (
+            document(plugin("TeamLabel", a=1)).replace('"a": 1', '"a": 1, "a": 2'),
+            'plugins[0].configuration: strict decoding error: duplicate field "a"',
+        ),
+        (
+            document({"name": "PodSecurity", "configuration": 3}),
+            "plugins[0].configuration: must be an object, not number",
+        ),
         (document({"name": "PodSecurity", "path": "none"}), "plugins[0].path: none: no such file"),
         (document({"name": "TeamLabel", "path": "broken"}), "plugins[0].path: broken: yaml: "),
-        (document({"name": "TeamLabel", "path": "repeated"}), "plugins[0].path: repeated: strict decoding error: yaml: unmarshal errors:"),
+        (
+            document({"name": "TeamLabel", "path": "repeated"}),
+            "plugins[0].path: repeated: strict decoding error: yaml: unmarshal errors:",
+        ),
         (document({"name": "PodSecurity", "path": "repeated"}), "plugins[0].path: repeated: Object 'Kind' is missing"),
     ],
 )

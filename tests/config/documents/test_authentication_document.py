@@ -58,7 +58,9 @@ def test_all_versions_have_the_same_fields(dialect: Dialect, version: str) -> No
         {"username": {"claim": "sub", "prefix": "u:"}, "groups": {"claim": "g", "prefix": "g:"}, "uid": {"claim": "oid"}},
         claimValidationRules=[{"claim": "hd", "requiredValue": "example"}, {"claim": "empty"}],
     )  # fmt: skip
-    text = document(full, dialect=dialect, version=version, anonymous={"enabled": True, "conditions": [{"path": "/livez"}]})
+    text = document(
+        full, dialect=dialect, version=version, anonymous={"enabled": True, "conditions": [{"path": "/livez"}]}
+    )
     assert parse_text(text, dialect) == AuthenticationConfiguration(
         jwt=(
             JwtAuthenticator(

@@ -61,10 +61,20 @@ def test_authorizers_are_in_order_with_defaults(dialect: Dialect, version: str, 
         dialect=dialect, version=version,
     )  # fmt: skip
     usual = WebhookSettings(
-        timeout=3.0, authorized_ttl=300.0, unauthorized_ttl=30.0, version="v1", denies_on_failure=False, config_file=str(file)
+        timeout=3.0,
+        authorized_ttl=300.0,
+        unauthorized_ttl=30.0,
+        version="v1",
+        denies_on_failure=False,
+        config_file=str(file),
     )
     other = WebhookSettings(
-        timeout=0.5, authorized_ttl=60.0, unauthorized_ttl=0.0, version="v1beta1", denies_on_failure=True, config_file=str(file)
+        timeout=0.5,
+        authorized_ttl=60.0,
+        unauthorized_ttl=0.0,
+        version="v1beta1",
+        denies_on_failure=True,
+        config_file=str(file),
     )
     assert parse_authorization(data, dialect, known=KNOWN) == (
         ConfiguredAuthorizer(type="Webhook", name="first", webhook=usual),
@@ -136,5 +146,7 @@ def test_invalid_webhooks(changed: dict[str, Any], why: str, file: Path) -> None
 
 def test_match_conditions_need_their_version(file: Path) -> None:
     """matchConditions require matchConditionSubjectAccessReviewVersion."""
-    version = f"{HOOK}.matchConditionSubjectAccessReviewVersion: Required value: required if match conditions are specified"
+    version = (
+        f"{HOOK}.matchConditionSubjectAccessReviewVersion: Required value: required if match conditions are specified"
+    )
     assert version in problem(document(webhook(file, matchConditions=[{"expression": "true"}])))

@@ -20,9 +20,11 @@ CONTROLLERS_OF_STORAGE = (
 
 def volume(name: str = "v", size: str = "5Gi", policy: str = "Retain", **spec: Any) -> dict[str, Any]:
     """A CSI volume of the class "k", unless `spec` overrides it."""
-    source = {} if {"hostPath", "nfs", "flexVolume", "awsElasticBlockStore", "iscsi", "local"} & spec.keys() else {
-        "csi": {"driver": "d.example.com", "volumeHandle": f"h-{name}"}
-    }
+    source = (
+        {}
+        if {"hostPath", "nfs", "flexVolume", "awsElasticBlockStore", "iscsi", "local"} & spec.keys()
+        else {"csi": {"driver": "d.example.com", "volumeHandle": f"h-{name}"}}
+    )
     base = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": size}, "storageClassName": "k"}
     return {"metadata": {"name": name}, "spec": {**base, "persistentVolumeReclaimPolicy": policy, **source, **spec}}
 

@@ -67,13 +67,30 @@ def test_attachment_names_match_the_kubelets() -> None:
         ({"awsElasticBlockStore": {"volumeID": "vol-1"}}, "", "ebs.csi.aws.com", "vol-1"),
         ({"cinder": {"volumeID": "x"}}, "", "cinder.csi.openstack.org", "x"),
         ({"azureDisk": {"diskURI": "/a/b"}}, "", "disk.csi.azure.com", "/a/b"),
-        ({"gcePersistentDisk": {"pdName": "d"}}, "", "pd.csi.storage.gke.io", "projects/UNSPECIFIED/zones/UNSPECIFIED/disks/d"),
-        ({"gcePersistentDisk": {"pdName": "d"}}, "r-a", "pd.csi.storage.gke.io", "projects/UNSPECIFIED/zones/r-a/disks/d"),
-        ({"gcePersistentDisk": {"pdName": "d"}}, "r-a__r-b", "pd.csi.storage.gke.io", "projects/UNSPECIFIED/regions/r/disks/d"),
+        (
+            {"gcePersistentDisk": {"pdName": "d"}},
+            "",
+            "pd.csi.storage.gke.io",
+            "projects/UNSPECIFIED/zones/UNSPECIFIED/disks/d",
+        ),
+        (
+            {"gcePersistentDisk": {"pdName": "d"}},
+            "r-a",
+            "pd.csi.storage.gke.io",
+            "projects/UNSPECIFIED/zones/r-a/disks/d",
+        ),
+        (
+            {"gcePersistentDisk": {"pdName": "d"}},
+            "r-a__r-b",
+            "pd.csi.storage.gke.io",
+            "projects/UNSPECIFIED/regions/r/disks/d",
+        ),
         ({"hostPath": {"path": "/x"}}, "", None, None),
     ],
 )
-def test_migrated_volumes_have_the_drivers_names(source: Any, zone: str, driver: str | None, handle: str | None) -> None:
+def test_migrated_volumes_have_the_drivers_names(
+    source: Any, zone: str, driver: str | None, handle: str | None
+) -> None:
     """Volumes of migrated in-tree plugins are attached under their CSI driver's name."""
     marks = {"labels": {"topology.orch.io/zone": zone}} if zone else {}
     found = from_persistent_volume({"metadata": {"name": "v", **marks}, "spec": source}, ORCH)
@@ -143,10 +160,14 @@ def test_volumes_of_ended_pods_are_detached(used: Storage) -> None:
     """Volumes of ended pods are detached, unless the node has the keep annotation."""
     used.add_pod(pod(node="n"))
     answer(used, attached=True)
-    used.cluster.patch(NODES, "n", {"metadata": {"annotations": {"volumes.orch.io/keep-terminated-pod-volumes": "true"}}}, "")
+    used.cluster.patch(
+        NODES, "n", {"metadata": {"annotations": {"volumes.orch.io/keep-terminated-pod-volumes": "true"}}}, ""
+    )
     used.cluster.patch(PODS, "p", {"status": {"phase": "Succeeded"}}, "a", "status")
     assert attachments(used) == [("n", "v")]
-    used.cluster.patch(NODES, "n", {"metadata": {"annotations": {"volumes.orch.io/keep-terminated-pod-volumes": None}}}, "")
+    used.cluster.patch(
+        NODES, "n", {"metadata": {"annotations": {"volumes.orch.io/keep-terminated-pod-volumes": None}}}, ""
+    )
     assert attachments(used) == []
 
 
@@ -242,7 +263,9 @@ def test_volumes_without_a_driver_are_reported_as_attached(storage: Storage) -> 
 
 def test_foreign_attached_volumes_stay_in_the_status(used: Storage) -> None:
     """Volumes in the status that another component attached are kept."""
-    used.cluster.patch(NODES, "n", {"status": {"volumesAttached": [{"name": "x/y", "devicePath": "/dev/z"}]}}, "", "status")
+    used.cluster.patch(
+        NODES, "n", {"status": {"volumesAttached": [{"name": "x/y", "devicePath": "/dev/z"}]}}, "", "status"
+    )
     used.add_pod(pod(node="n"))
     answer(used, attached=True)
     assert attached(used) == [UNIQUE, "x/y"]

@@ -74,10 +74,7 @@ def test_volume_message_belongs_to_its_phase() -> None:
 
 @pytest.mark.parametrize(
     ("given", "marks"),
-    [
-        (claim(), {COMPLETED: "yes", BY_CONTROLLER: "yes"}),
-        (claim(volumeName="v"), {COMPLETED: "yes"}),
-    ],
+    [(claim(), {COMPLETED: "yes", BY_CONTROLLER: "yes"}), (claim(volumeName="v"), {COMPLETED: "yes"})],
 )
 def test_claim_with_a_users_volume_is_not_marked_as_bound_by_controller(given: Any, marks: Any) -> None:
     """The bound-by-controller annotation is not set if the user chose the volume."""
@@ -103,7 +100,11 @@ def test_unbinding_keeps_a_users_reservation() -> None:
         (volume(storageClassName="x"), claim(), "storageClassName does not match"),
         (volume(volumeMode="Block"), claim(), "incompatible volumeMode"),
         (volume(), claim("1Gi", "ReadWriteMany"), "incompatible accessMode"),
-        ({**volume(), "metadata": {"name": "v", "deletionTimestamp": "now"}}, claim(), 'the volume is marked for deletion "v"'),
+        (
+            {**volume(), "metadata": {"name": "v", "deletionTimestamp": "now"}},
+            claim(),
+            'the volume is marked for deletion "v"',
+        ),
     ],
 )
 def test_mismatch_between_claim_and_volume_is_named(offered: Any, wanted: Any, expected: str) -> None:
@@ -118,7 +119,10 @@ def test_mismatch_between_claim_and_volume_is_named(offered: Any, wanted: Any, e
         ([volume("both", "2Gi", "ReadWriteOnce", "ReadWriteMany"), volume("one", "9Gi")], "one"),
         ([volume("other", "2Gi", "ReadWriteMany")], None),
         ([volume("used", "2Gi", phase="Released"), volume("free", "3Gi")], "free"),
-        ([volume("free", "2Gi"), volume("mine", "9Gi", phase="Pending", claimRef={"name": "c", "namespace": "a"})], "mine"),
+        (
+            [volume("free", "2Gi"), volume("mine", "9Gi", phase="Pending", claimRef={"name": "c", "namespace": "a"})],
+            "mine",
+        ),
     ],
 )
 def test_best_volume_by_reservation_modes_and_size(volumes: Any, expected: str | None) -> None:
@@ -140,7 +144,10 @@ def test_migration_annotation_follows_the_plugin() -> None:
     found = with_migration(made, ORCH, claim=False)
     assert found["metadata"]["annotations"]["pv.orch.io/migrated-to"] == "ebs.csi.aws.com"
     assert with_migration(found, ORCH, claim=False) is found
-    other = {**found, "metadata": {"annotations": {**found["metadata"]["annotations"], "pv.orch.io/provisioned-by": "x"}}}
+    other = {
+        **found,
+        "metadata": {"annotations": {**found["metadata"]["annotations"], "pv.orch.io/provisioned-by": "x"}},
+    }
     assert with_migration(other, ORCH, claim=False)["metadata"]["annotations"] == {"pv.orch.io/provisioned-by": "x"}
     assert with_migration(claim(), ORCH, claim=True) == claim()
 

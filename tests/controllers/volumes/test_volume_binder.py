@@ -40,7 +40,11 @@ def test_claim_gets_the_smallest_suitable_volume(storage: Storage) -> None:
     assert bound["status"]["capacity"] == {"storage": "5Gi"}
     assert bound["metadata"]["annotations"] == {"pv.orch.io/bind-completed": "yes", BY_CONTROLLER: "yes"}
     reference = storage.volume()["spec"]["claimRef"]
-    assert (reference["kind"], reference["name"], reference["uid"]) == ("PersistentVolumeClaim", "c", bound["metadata"]["uid"])
+    assert (reference["kind"], reference["name"], reference["uid"]) == (
+        "PersistentVolumeClaim",
+        "c",
+        bound["metadata"]["uid"],
+    )
     assert storage.phases("c", "tiny")[1] == "Available"
 
 
@@ -57,7 +61,10 @@ def test_reserved_volume_is_kept_for_its_claim(storage: Storage) -> None:
 @pytest.mark.parametrize(
     ("wanted", "note"),
     [
-        (claim("c", "6Gi", volumeName="v"), ("VolumeMismatch", 'Cannot bind to requested volume "v": requested PV is too small')),
+        (
+            claim("c", "6Gi", volumeName="v"),
+            ("VolumeMismatch", 'Cannot bind to requested volume "v": requested PV is too small'),
+        ),
         (claim("c", volumeName="taken"), ("FailedBinding", 'volume "taken" already bound to a different claim.')),
         (claim("c", volumeName="absent"), None),
     ],
@@ -100,7 +107,10 @@ def test_claim_is_bound_when_its_volume_appears(storage: Storage) -> None:
                 "system administrator",
             ),
         ),
-        ("orch.io/no-provisioner", ("Warning", "ProvisioningFailed", "no volume plugin matched name: orch.io/no-provisioner")),
+        (
+            "orch.io/no-provisioner",
+            ("Warning", "ProvisioningFailed", "no volume plugin matched name: orch.io/no-provisioner"),
+        ),
         ("orch.io/nfs", ("Warning", "ProvisioningFailed", "no provisionable volume plugin matched")),
     ],
 )
@@ -148,7 +158,12 @@ def test_volume_chosen_by_the_scheduler_is_bound(storage: Storage) -> None:
     storage.add_class(storage_class(volumeBindingMode="WaitForFirstConsumer"))
     storage.add_volume(volume())
     storage.add_claim(claim())
-    reference = {"kind": "PersistentVolumeClaim", "namespace": "a", "name": "c", "uid": storage.claim()["metadata"]["uid"]}
+    reference = {
+        "kind": "PersistentVolumeClaim",
+        "namespace": "a",
+        "name": "c",
+        "uid": storage.claim()["metadata"]["uid"],
+    }
     change = {"metadata": {"annotations": {BY_CONTROLLER: "yes"}}, "spec": {"claimRef": reference}}
     storage.cluster.patch(VOLUMES, "v", change, "")
     assert storage.phases() == ("Bound", "Bound")
@@ -317,7 +332,9 @@ def test_recycled_volume_becomes_available(storage: Storage, outcome: str) -> No
 def test_recycler_pod_follows_the_template_flag() -> None:
     """The pod of --pv-recycler-pod-template-filepath-hostpath is used, under the controller's name."""
     found = {
-        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "any", "labels": {"a": "b"}},
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "any", "labels": {"a": "b"}},
         "spec": {"volumes": [{"name": "v"}, {"name": "w"}], "containers": [{"name": "own", "image": "scrubber"}]},
     }
     settings = ControllerSettings(pv_recycler_pod_template_filepath_hostpath=found)
@@ -331,7 +348,10 @@ def test_recycler_pod_follows_the_template_flag() -> None:
     ("text", "problem"),
     [
         ("kind: Pod", "is not a v1 Pod"),
-        ("{apiVersion: v1, kind: Pod, metadata: {namespace: a}, spec: {volumes: [{name: v}]}}", "must be in the namespace default"),
+        (
+            "{apiVersion: v1, kind: Pod, metadata: {namespace: a}, spec: {volumes: [{name: v}]}}",
+            "must be in the namespace default",
+        ),
         ("{apiVersion: v1, kind: Pod, spec: {volumes: []}}", "does not contain any volumes"),
         ("{", "yaml: "),
     ],

@@ -41,7 +41,11 @@ def test_configuration_files_are_merged(tmp_path: Path, dialect: object) -> None
     config = configuration.load(GlobalFlags(), environment)
     assert (config.server, config.namespace, config.token) == ("https://one.example", "ns-one", "secret")
     config = configuration.load(GlobalFlags(context="two", token="other", as_user="u"), environment)
-    assert (config.server, config.token, config.authority_file) == ("https://two.example", "other", str(tmp_path / "x" / "ca.pem"))
+    assert (config.server, config.token, config.authority_file) == (
+        "https://two.example",
+        "other",
+        str(tmp_path / "x" / "ca.pem"),
+    )
     assert config.impersonation is not None
 
 
@@ -79,7 +83,9 @@ def test_config_entries_are_edited(ctl: Ctl, tmp_path: Path) -> None:
     def config(*words: str, **more: Any) -> Any:
         return ctl("config", *words, "--config", str(path), **more)
 
-    assert config("set-cluster", "two", "--server=https://two.example", f"--certificate-authority={authority}").lines == ['Cluster "two" set.']
+    assert config(
+        "set-cluster", "two", "--server=https://two.example", f"--certificate-authority={authority}"
+    ).lines == ['Cluster "two" set.']
     config("set-cluster", "two", f"--certificate-authority={authority}", "--embed-certs")
     config("set-credentials", "bob", "--token=t")
     assert config("set-context", "two", "--cluster=two", "--user=bob", "-n", "x").lines == ['Context "two" created.']
@@ -107,7 +113,11 @@ def test_contexts_are_listed_by_name(ctl: Ctl, tmp_path: Path) -> None:
     path = configuration_file(tmp_path / "config", "one", current="one")
     ctl("config", "set-context", "two", "--cluster=one", "--user=one", "--config", str(path))
     assert ctl("config", "get-contexts", "-o", "name", "--config", str(path)).lines == ["one", "two"]
-    assert ctl("config", "get-contexts", "two", "--no-headers", "--config", str(path)).out.split() == ["two", "one", "one"]
+    assert ctl("config", "get-contexts", "two", "--no-headers", "--config", str(path)).out.split() == [
+        "two",
+        "one",
+        "one",
+    ]
     assert "no context 'no'" in ctl("config", "get-contexts", "no", "--config", str(path), status=1).error
 
 
@@ -125,7 +135,9 @@ def test_properties_are_set_and_unset(ctl: Ctl, tmp_path: Path) -> None:
     config("set", "contexts.c.cluster", "a.b")
     config("set", "current-context", "c")
     document = yaml.safe_load(path.read_text())
-    assert document["clusters"] == [{"name": "a.b", "cluster": {"server": "https://x", "insecure-skip-tls-verify": True}}]
+    assert document["clusters"] == [
+        {"name": "a.b", "cluster": {"server": "https://x", "insecure-skip-tls-verify": True}}
+    ]
     assert document["users"] == [{"name": "u", "user": {"client-key-data": "dGV4dA=="}}]
     config("unset", "clusters.a.b.server")
     config("unset", "users.u")
@@ -177,14 +189,36 @@ def test_exec_plugins_and_flattened_views(ctl: Ctl, tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_text("-----BEGIN CERTIFICATE-----\n")
     ctl("config", "set-cluster", "one", f"--certificate-authority={tmp_path / 'ca.pem'}", "--config", str(path))
     version = "client.authentication.k8s.io/v1"
-    ctl("config", "set-credentials", "e", "--exec-command=p", f"--exec-api-version={version}", "--exec-arg=a", "--exec-env=K=V", "--config", str(path))
+    ctl(
+        "config",
+        "set-credentials",
+        "e",
+        "--exec-command=p",
+        f"--exec-api-version={version}",
+        "--exec-arg=a",
+        "--exec-env=K=V",
+        "--config",
+        str(path),
+    )
     ctl("config", "set-credentials", "e", "--exec-env=L=W", "--exec-env=K-", "--config", str(path))
     user = yaml.safe_load(path.read_text())["users"][-1]["user"]
-    assert user["exec"] == {"command": "p", "apiVersion": version, "args": ["a"], "env": [{"name": "L", "value": "W"}], "interactiveMode": "IfAvailable"}
+    assert user["exec"] == {
+        "command": "p",
+        "apiVersion": version,
+        "args": ["a"],
+        "env": [{"name": "L", "value": "W"}],
+        "interactiveMode": "IfAvailable",
+    }
     flat = yaml.safe_load(ctl("config", "view", "--flatten", "--raw", "--config", str(path)).out)
     assert set(flat["clusters"][0]["cluster"]) == {"server", "certificate-authority-data"}
-    assert "--exec-command" in ctl("config", "set-credentials", "e", "--auth-provider=oidc", "--config", str(path), status=1).error
-    assert "two ways" in ctl("config", "set-credentials", "e", "--token=t", "--username=u", "--config", str(path), status=1).error
+    assert (
+        "--exec-command"
+        in ctl("config", "set-credentials", "e", "--auth-provider=oidc", "--config", str(path), status=1).error
+    )
+    assert (
+        "two ways"
+        in ctl("config", "set-credentials", "e", "--token=t", "--username=u", "--config", str(path), status=1).error
+    )
     (tmp_path / "ca.pem").unlink()
     assert "check the path of cluster one" in ctl("config", "view", "--flatten", "--config", str(path), status=1).error
 
@@ -206,11 +240,16 @@ contexts: [{name: c, context: {cluster: k, user: u}}]
         ({"username": "x", "password": "y"}, {"token": "", "username": "x", "password": "y"}),
         ({"insecure": True}, {"insecure": True, "authority": b"", "authority_file": ""}),
         ({"server": "https://other"}, {"server": "https://other", "token": "told"}),
-        ({"as_user": "v", "as_uid": "1", "as_groups": ("g",)}, {"impersonation": Impersonation(user="v", uid="1", groups=("g",))}),
+        (
+            {"as_user": "v", "as_uid": "1", "as_groups": ("g",)},
+            {"impersonation": Impersonation(user="v", uid="1", groups=("g",))},
+        ),
         ({"server_name": "s"}, {"server_name": "s"}),
     ],
 )
-def test_flags_take_the_place_of_what_the_configuration_says(tmp_path: Path, flags: dict[str, Any], expected: dict[str, Any]) -> None:
+def test_flags_take_the_place_of_what_the_configuration_says(
+    tmp_path: Path, flags: dict[str, Any], expected: dict[str, Any]
+) -> None:
     """A flag for credentials removes those of the configuration; other values stay."""
     basic = CREDENTIALS.replace("token: told", "username: n, password: w")
     (tmp_path / "config").write_text(basic if "token" in flags else CREDENTIALS)
@@ -236,7 +275,9 @@ def test_flags_that_do_not_fit_are_refused(tmp_path: Path, flags: dict[str, Any]
 def test_of_two_entries_with_one_name_the_first_counts(tmp_path: Path) -> None:
     """Entries of a later file are added only under names that no earlier one has."""
     (tmp_path / "a").write_text(CREDENTIALS)
-    (tmp_path / "b").write_text(CREDENTIALS.replace("https://first", "https://second").replace("current-context: c", "current-context: d"))
+    (tmp_path / "b").write_text(
+        CREDENTIALS.replace("https://first", "https://second").replace("current-context: c", "current-context: d")
+    )
     variable = next(iter(DIALECTS.values()))("{SHORT}CONFIG")
     document = configuration.read_document(GlobalFlags(), {variable: f"{tmp_path / 'a'}:{tmp_path / 'b'}"})
     assert [each["cluster"]["server"] for each in document["clusters"]] == ["https://first"]

@@ -70,9 +70,21 @@ DEPLOYMENT = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n"
 @pytest.mark.parametrize(
     ("error", "path", "says"),
     [
-        (UnreachableError("https://s", "refused"), "/", "cannot reach https://s: refused: check --server, or the cluster of the current context (config view)"),
-        (NoAnswerError("https://s", 30), "/", "no answer from https://s within 30 s: give a longer --request-timeout, or check the server's health"),
-        (ApiError(401, "Unauthorized", "Unauthorized"), "/apis/apps", "Unauthorized: check the credentials of the current context (config view)"),
+        (
+            UnreachableError("https://s", "refused"),
+            "/",
+            "cannot reach https://s: refused: check --server, or the cluster of the current context (config view)",
+        ),
+        (
+            NoAnswerError("https://s", 30),
+            "/",
+            "no answer from https://s within 30 s: give a longer --request-timeout, or check the server's health",
+        ),
+        (
+            ApiError(401, "Unauthorized", "Unauthorized"),
+            "/apis/apps",
+            "Unauthorized: check the credentials of the current context (config view)",
+        ),
         (ApiError(503, "ServiceUnavailable", "down"), "/apis/apps", "down"),
     ],
 )
@@ -89,11 +101,14 @@ def test_groups_that_do_not_answer_are_named(ctl: Ctl, monkeypatch: pytest.Monke
     """A type that is not found may be in a group that does not answer, which the error names."""
     failing = Failing(ctl, "/apis/apps", ApiError(503, "ServiceUnavailable", "down"))
     monkeypatch.setattr(ctl.server, "client", lambda *user, **more: failing)
-    assert "api-resources lists those that it has; apps/v1 did not answer: down" in ctl("get", "nothings", status=1).error
+    assert (
+        "api-resources lists those that it has; apps/v1 did not answer: down" in ctl("get", "nothings", status=1).error
+    )
 
 
 def test_resources_are_those_of_the_preferred_version() -> None:
     """A resource that several versions have is that of the preferred one; one that this does not have is that of the first that does."""
+
     def listed(*plurals: str) -> dict[str, Any]:
         return {"resources": [{"name": each, "kind": each.title(), "verbs": ["list"]} for each in plurals]}
 

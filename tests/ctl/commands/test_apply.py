@@ -29,8 +29,11 @@ spec:
 
 def maps(*names: str, data: str = "x") -> str:
     return "".join(
-        f"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {each}, labels: {{set: s}}}}\ndata: {{a: {data}}}\n" for each in names
+        f"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {each}, labels: {{set: s}}}}\ndata: {{a: {data}}}\n"
+        for each in names
     )
+
+
 MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata: {a: b}\n"
 
 
@@ -58,8 +61,15 @@ def test_pruning_deletes_what_the_files_no_longer_have(ctl: Ctl) -> None:
     assert ctl(*prune, "--dry-run=client", send=maps("a", "b")).lines[2:] == ["configmap/c pruned (dry run)"]
     assert ctl(*prune, "--dry-run=server", send=maps("a", "b")).lines[2:] == ["configmap/c pruned (server dry run)"]
     assert ctl(*prune, "--prune-allowlist=core/v1/Secret", send=maps("a", "b")).lines[2:] == []
-    assert ctl(*prune, send=maps("a", "b")).lines == ["configmap/a unchanged", "configmap/b unchanged", "configmap/c pruned"]
-    assert ctl("apply", "-f", "-", "--prune", "--all", "--wait", send=maps("a")).lines == ["configmap/a unchanged", "configmap/b pruned"]
+    assert ctl(*prune, send=maps("a", "b")).lines == [
+        "configmap/a unchanged",
+        "configmap/b unchanged",
+        "configmap/c pruned",
+    ]
+    assert ctl("apply", "-f", "-", "--prune", "--all", "--wait", send=maps("a")).lines == [
+        "configmap/a unchanged",
+        "configmap/b pruned",
+    ]
     assert ctl("get", "cm", "-l", "set=s", "-o", "name").lines == ["configmap/a", "configmap/made", "configmap/theirs"]
 
 
@@ -110,7 +120,9 @@ def test_what_was_applied_last_is_printed(ctl: Ctl) -> None:
     ctl("create", "-f", "-", "--save-config", send=saved)
     assert json.loads(ctl("apply", "view-last-applied", "cm/kept", "-o", "json").out)["data"] == {"a": "x"}
     assert "--create-annotation adds it" in ctl("apply", "set-last-applied", "-f", "-", send=maps("m"), status=1).error
-    assert ctl("apply", "set-last-applied", "-f", "-", "--create-annotation", send=maps("m")).lines == ["configmap/m configured"]
+    assert ctl("apply", "set-last-applied", "-f", "-", "--create-annotation", send=maps("m")).lines == [
+        "configmap/m configured"
+    ]
     assert "no changes required" in ctl("apply", "set-last-applied", "-f", "-", send=maps("m")).out
     assert "view-last-applied" in ctl("apply", "edit-last-applied", "cm/m", status=1).error
 
@@ -138,7 +150,9 @@ def test_an_error_of_one_object_does_not_stop_the_others(ctl: Ctl) -> None:
     done = ctl("create", "-f", "-", send="---\n".join([maps[0], maps[1], wrong, maps[2]]), status=1)
     assert done.lines == ["configmap/m0 created", "configmap/m2 created"]
     first, second = done.error.splitlines()
-    assert first == 'orchctl: configmaps "m1" already exists' and second.startswith('orchctl: ConfigMap in version "v1" cannot be handled')
+    assert first == 'orchctl: configmaps "m1" already exists' and second.startswith(
+        'orchctl: ConfigMap in version "v1" cannot be handled'
+    )
     done = ctl("apply", "-f", "-", send="---\n".join([wrong, maps[3]]), status=1)
     assert done.lines == ["configmap/m3 created"]
     done = ctl("delete", "-f", "-", send="---\n".join([maps[0], MAP, wrong, maps[3]]), status=1)
@@ -170,8 +184,7 @@ def test_invalid_manifest_is_named_with_its_place(ctl: Ctl, text: str, says: str
 
 
 def test_unchanged_objects_are_reported(ctl: Ctl) -> None:
-    """Commands that change nothing say so: an equal label, a patch without effect, a deployment that is already paused.
-    """
+    """Commands that change nothing say so: an equal label, a patch without effect, a deployment that is already paused."""
     ctl("create", "configmap", "m")
     ctl("label", "cm/m", "a=b")
     assert ctl("label", "cm/m", "a=b").lines == ["configmap/m not labeled"]
@@ -181,7 +194,9 @@ def test_unchanged_objects_are_reported(ctl: Ctl) -> None:
     ctl("rollout", "pause", "deploy/d")
     assert "is already paused" in ctl("rollout", "pause", "deploy/d", status=1).error
     assert "unknown field" in ctl("create", "-f", "-", status=1, send=MAP + "frob: 1\n").error
-    assert ctl("create", "-f", "-", "--validate=ignore", send=MAP.replace("name: m", "name: other") + "frob: 1\n").lines == ["configmap/other created"]
+    assert ctl(
+        "create", "-f", "-", "--validate=ignore", send=MAP.replace("name: m", "name: other") + "frob: 1\n"
+    ).lines == ["configmap/other created"]
     assert ctl("auth", "whoami", "-o", "jsonpath={.status.userInfo.username}").out == "admin"
 
 
@@ -202,7 +217,9 @@ def test_a_conflict_with_others_that_arises_meanwhile_is_one(
     async def meddle(call: Call) -> None:
         if call.method == "PATCH" and call.query.get("force") and not meddled:
             meddled.append(call)
-            await other.patch(CONFIG_MAPS, "default", "m", {"data": {field: "theirs"}}, content_type=MERGE, field_manager="other")
+            await other.patch(
+                CONFIG_MAPS, "default", "m", {"data": {field: "theirs"}}, content_type=MERGE, field_manager="other"
+            )
 
     calls = precede(ctl, monkeypatch, meddle)
     ran = ctl("apply", "-f", "-", send=MAP, status=int(conflict))
@@ -220,7 +237,9 @@ def test_pruning_spares_objects_that_changed_meanwhile(ctl: Ctl, monkeypatch: py
     async def replace(call: Call) -> None:
         if call.method == "DELETE":
             await other.delete(CONFIG_MAPS, "default", "b")
-            await other.create(CONFIG_MAPS, "default", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b"}})
+            await other.create(
+                CONFIG_MAPS, "default", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b"}}
+            )
 
     precede(ctl, monkeypatch, replace)
     ran = ctl("apply", "-f", "-", "--prune", "--all", send=maps("a"), status=1)

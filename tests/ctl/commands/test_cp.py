@@ -16,7 +16,14 @@ from orchd.ctl.errors import CommandError
 Fill = Callable[[tarfile.TarFile], object]
 
 
-def _add(archive: tarfile.TarFile, name: str, data: bytes = b"data", type_: bytes = tarfile.REGTYPE, link: str = "", **more: object) -> tarfile.TarInfo:
+def _add(
+    archive: tarfile.TarFile,
+    name: str,
+    data: bytes = b"data",
+    type_: bytes = tarfile.REGTYPE,
+    link: str = "",
+    **more: object,
+) -> tarfile.TarInfo:
     member = tarfile.TarInfo(name)
     member.type, member.linkname = type_, link
     member.size = len(data) if type_ == tarfile.REGTYPE else 0
@@ -56,8 +63,11 @@ def target(tmp_path: Path) -> Path:
         lambda a: _add(a, "elsewhere/outside"), lambda a: _add(a, "logs2/outside"), lambda a: _add(a, "logs/f", pax_headers={"path": "/outside"}),
     ],
 )  # fmt: skip
-def test_nothing_is_written_outside_the_target(tmp_path: Path, target: Path, fill: Fill, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_written_outside_the_target(
+    tmp_path: Path, target: Path, fill: Fill, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Names that lead elsewhere, links and devices are left out with a warning; the rest is copied."""
+
     def both(archive: tarfile.TarFile) -> None:
         fill(archive)
         _add(archive, "logs/good")

@@ -40,7 +40,11 @@ def test_ephemeral_containers_are_added(pod: Ctl) -> None:
     assert "Targeting container 'c'" in ran.error
     pod("debug", "pod/p", "--image=alpine", "-c", "second", "--arguments-only", "-q", "--", "x")
     first, second = sorted(_spec(pod, "p")["ephemeralContainers"], key=lambda each: str(each["name"]))
-    assert (first["targetContainerName"], first["command"], first["env"]) == ("c", ["sh", "-c", "true"], [{"name": "A", "value": "b=c"}])
+    assert (first["targetContainerName"], first["command"], first["env"]) == (
+        "c",
+        ["sh", "-c", "true"],
+        [{"name": "A", "value": "b=c"}],
+    )
     assert (second["name"], second["args"], second.get("command")) == ("second", ["x"], None)
 
 
@@ -49,11 +53,19 @@ def test_pods_are_copied(pod: Ctl) -> None:
     pod("debug", "p", "--copy-to=q", "--image=busybox", "-c", "tool", "--share-processes", "--set-image=d=k", "-q")
     copy = json.loads(pod("get", "pod", "q", "-o", "json").out)
     assert copy["metadata"].get("labels") is None and copy["metadata"]["annotations"] == {"note": "kept"}
-    assert [(each["name"], each["image"]) for each in copy["spec"]["containers"]] == [("c", "i"), ("d", "k"), ("tool", "busybox")]
+    assert [(each["name"], each["image"]) for each in copy["spec"]["containers"]] == [
+        ("c", "i"),
+        ("d", "k"),
+        ("tool", "busybox"),
+    ]
     assert copy["spec"]["shareProcessNamespace"] is True and "nodeName" not in copy["spec"]
     pod("debug", "p", "--copy-to=r", "-c", "c", "--same-node", "--replace", "-q", "--", "sh")
     spec = _spec(pod, "r")
-    assert (spec["nodeName"], spec["containers"][0]["command"], "args" in spec["containers"][0]) == ("n1", ["sh"], False)
+    assert (spec["nodeName"], spec["containers"][0]["command"], "args" in spec["containers"][0]) == (
+        "n1",
+        ["sh"],
+        False,
+    )
     original = json.loads(pod("get", "pod", "p", "-o", "json", "--ignore-not-found").out or "null")
     assert original is None or not original.get("items", True) or "deletionTimestamp" in original["metadata"]
 
@@ -88,15 +100,27 @@ def test_wrong_use_is_explained(pod: Ctl, words: tuple[str, ...], says: str) -> 
 
 def _changes(**given: Any) -> DebugContainer:
     plain: dict[str, Any] = {
-        "image": "", "container": "", "words": (), "variables": (), "image_pull_policy": "", "arguments_only": False, "stdin": False, "tty": False
+        "image": "",
+        "container": "",
+        "words": (),
+        "variables": (),
+        "image_pull_policy": "",
+        "arguments_only": False,
+        "stdin": False,
+        "tty": False,
     }
     return DebugContainer(**(plain | given))
 
 
 def test_a_copy_with_other_images_alone_has_no_container_to_attach_to() -> None:
     """--set-image changes all containers by *, and single ones by their names."""
-    pod = {"metadata": {"name": "p", "namespace": "x"}, "spec": {"containers": [{"name": "a", "image": "1"}, {"name": "b", "image": "2"}]}}
-    copy, container = copied_pod(pod, "q", _changes(), {"*": "9", "b": "8"}, same_node=False, share_processes=None, random=Random(1))
+    pod = {
+        "metadata": {"name": "p", "namespace": "x"},
+        "spec": {"containers": [{"name": "a", "image": "1"}, {"name": "b", "image": "2"}]},
+    }
+    copy, container = copied_pod(
+        pod, "q", _changes(), {"*": "9", "b": "8"}, same_node=False, share_processes=None, random=Random(1)
+    )
     assert ([each["image"] for each in copy["spec"]["containers"]], container) == (["9", "8"], "")
 
 

@@ -14,7 +14,11 @@ def test_describe_shows_related_objects_and_events(cluster: Ctl) -> None:
     assert "default/p1" in cluster("describe", "node/n1").out
     uid = cluster("get", "pod/p1", "-o", "jsonpath={.metadata.uid}").out.strip()
     last = timestamp(cluster.server.clock.seconds() - 90)
-    cluster("create", "-f", "-", send=f"""
+    cluster(
+        "create",
+        "-f",
+        "-",
+        send=f"""
 apiVersion: v1
 kind: Event
 metadata: {{name: e1, namespace: default}}
@@ -23,7 +27,8 @@ type: Warning
 reason: Failed
 message: no image
 lastTimestamp: "{last}"
-""")
+""",
+    )
     line = cluster("describe", "pod", "p1").lines[-1]
     assert line.split()[:3] == ["Warning", "Failed", "1m30s"]
     assert cluster("events", "--for", "pod/p1").lines[1].split()[1:4] == ["Warning", "Failed", "pod/p1"]

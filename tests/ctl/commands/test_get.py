@@ -71,20 +71,24 @@ def test_templates_from_flags_and_files(ctl: Ctl, tmp_path: Path) -> None:
     assert json.loads(ctl("get", "cm", "a", "b", "-o", "jsonpath-as-json={.items[*].data.num}").out) == ["3", "1"]
     assert ctl("create", "ns", "x", "--dry-run=client", "-o", "template={{.metadata.name}}").out == "x"
     assert "} is missing" in ctl("get", "cm/a", "-o", "jsonpath={.a", status=1).error
-    assert "line 1: }} is missing" in ctl("get", "cm/a", "-o", "go-template={{.a", status=1).error.replace("unclosed action: ", "")
+    assert "line 1: }} is missing" in ctl("get", "cm/a", "-o", "go-template={{.a", status=1).error.replace(
+        "unclosed action: ", ""
+    )
     assert "-o go-template needs a template" in ctl("get", "cm/a", "-o", "go-template", status=1).error
     assert f"{tmp_path}: Is a directory" in ctl("get", "cm/a", "-o", f"go-template-file={tmp_path}", status=1).error
 
 
 def test_keys_that_a_template_names_may_have_to_be_there(ctl: Ctl) -> None:
-    """With --allow-missing-template-keys=false a missing key is an error; an index beyond the end of a list always is.
-    """
+    """With --allow-missing-template-keys=false a missing key is an error; an index beyond the end of a list always is."""
     ctl("create", "-f", "-", send=MAPS)
     strict = ("get", "cm/a", "--allow-missing-template-keys=false", "-o")
     assert "is not found" in ctl(*strict, "jsonpath={.data.no}", status=1).error
     assert "no entry for key" in ctl(*strict, "go-template={{.data.no}}", status=1).error
     assert ctl("get", "cm/a", "-o", "jsonpath={.data.no}").out == ""
-    assert "out of bounds: index 0, length 0" in ctl("get", "cm", "-l", "a=b", "-o", "jsonpath={.items[0].kind}", status=1).error
+    assert (
+        "out of bounds: index 0, length 0"
+        in ctl("get", "cm", "-l", "a=b", "-o", "jsonpath={.items[0].kind}", status=1).error
+    )
 
 
 def test_label_columns(ctl: Ctl) -> None:
@@ -161,7 +165,9 @@ def test_output_watch_events(web: Ctl) -> None:
     def change(second: int) -> None:
         if second == 1:
             # Not with a second command, whose output would be mixed with the first one's.
-            run(web.server.client().patch(DEPLOYMENTS, "default", "web", {"spec": {"paused": True}}, content_type=MERGE))
+            run(
+                web.server.client().patch(DEPLOYMENTS, "default", "web", {"spec": {"paused": True}}, content_type=MERGE)
+            )
 
     web.while_waiting, web.patience = change, 5
     lines = web("get", "deploy", "-w", "--output-watch-events").lines

@@ -33,7 +33,10 @@ def test_completion_scripts_for_every_shell(ctl: Ctl) -> None:
     for shell in ("bash", "zsh", "fish"):
         assert "_ORCHCTL_COMPLETE" in ctl("completion", shell).out
     done = CliRunner().invoke(
-        cli, [], prog_name="orchctl", env={"_ORCHCTL_COMPLETE": "bash_complete", "COMP_WORDS": "orchctl roll", "COMP_CWORD": "1"}
+        cli,
+        [],
+        prog_name="orchctl",
+        env={"_ORCHCTL_COMPLETE": "bash_complete", "COMP_WORDS": "orchctl roll", "COMP_CWORD": "1"},
     )
     assert done.output == "plain,rollout\n"
 

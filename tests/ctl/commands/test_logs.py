@@ -84,7 +84,10 @@ def test_logs_of_selectors_workloads_and_containers(ctl: Ctl, node: Node) -> Non
     node.asked.clear()
     ctl("logs", "deploy/web", "--all-containers")
     assert node.asked == ["default/p1/c", "default/p1/d"]
-    assert "--max-log-requests=4" in ctl("logs", "-f", "-l", "app=web", "--all-containers", "--max-log-requests=3", status=1).error
+    assert (
+        "--max-log-requests=4"
+        in ctl("logs", "-f", "-l", "app=web", "--all-containers", "--max-log-requests=3", status=1).error
+    )
     assert "not both" in ctl("logs", "p1", "-l", "app=web", status=1).error
     assert "has no pods" in ctl("logs", "ns/default", status=1).error
 
@@ -93,7 +96,9 @@ def test_prefixed_and_interleaved_logs(ctl: Ctl, node: Node) -> None:
     """--prefix prints the source of each line; lines of logs that are followed together are not split; POD CONTAINER
     selects both."""
     ran = ctl("logs", "-f", "-l", "app=web", "--all-containers", "--prefix", "--tail=-1")
-    lines = [f"[pod/{pod}/{name}] {line}" for pod in ("p1", "p2") for name in ("c", "d") for line in ("one", "", "two\ufffd")]
+    lines = [
+        f"[pod/{pod}/{name}] {line}" for pod in ("p1", "p2") for name in ("c", "d") for line in ("one", "", "two\ufffd")
+    ]
     assert sorted(ran.lines) == sorted(lines)
     assert sorted(node.asked) == [f"default/{pod}/{name}?follow=true" for pod in ("p1", "p2") for name in ("c", "d")]
     assert ctl("logs", "p1", "d", "--prefix").lines == [line for line in lines if line.startswith("[pod/p1/d]")]

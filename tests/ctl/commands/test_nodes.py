@@ -37,14 +37,18 @@ def test_drain_names_the_missing_flag(cluster: Ctl) -> None:
 
 
 def test_drain_retries_refused_evictions(cluster: Ctl) -> None:
-    """An eviction that a disruption budget refuses is repeated until the timeout; --disable-eviction deletes instead.
-    """
-    cluster("create", "-f", "-", send="""
+    """An eviction that a disruption budget refuses is repeated until the timeout; --disable-eviction deletes instead."""
+    cluster(
+        "create",
+        "-f",
+        "-",
+        send="""
 apiVersion: policy/v1
 kind: PodDisruptionBudget
 metadata: {name: b}
 spec: {minAvailable: 1, selector: {matchLabels: {app: a}}}
-""")
+""",
+    )
     phase = {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}
     cluster("patch", "pod", "p1", "--subresource=status", "-p", json.dumps(phase))
     cluster("cordon", "n1")
@@ -56,6 +60,7 @@ spec: {minAvailable: 1, selector: {matchLabels: {app: a}}}
 
 def test_mirror_and_daemon_pods_are_not_evicted() -> None:
     """Mirror pods are skipped, pods of daemon sets with --ignore-daemonsets; pods with emptyDir data need a flag."""
+
     def pod(name: str, owner: str = "", volumes: list[Object] | None = None, **annotations: str) -> Object:
         owners = [{"kind": owner, "controller": True}] if owner else []
         metadata = {"name": name, "namespace": "x", "ownerReferences": owners, "annotations": annotations}
@@ -97,11 +102,15 @@ def test_missing_server_features_are_named(cluster: Ctl) -> None:
     assert "container x is not in pod p1" in cluster("logs", "p1", "-c", "x", status=1).error
 
 
-@pytest.mark.parametrize(("code", "reason", "retried"), [(429, "TooManyRequests", True), (403, "Forbidden", False), (500, "InternalError", False)])
+@pytest.mark.parametrize(
+    ("code", "reason", "retried"),
+    [(429, "TooManyRequests", True), (403, "Forbidden", False), (500, "InternalError", False)],
+)
 def test_only_refused_evictions_are_repeated(
     cluster: Ctl, monkeypatch: pytest.MonkeyPatch, code: int, reason: str, retried: bool
 ) -> None:
     """An eviction is repeated after 429, which a disruption budget answers; another error ends the drain at once."""
+
     async def refuse(call: Call) -> None:
         if call.path.endswith("/eviction") and len([each for each in calls if each.path.endswith("/eviction")]) == 1:
             raise ApiError(code, reason, "no")
@@ -114,7 +123,10 @@ def test_only_refused_evictions_are_repeated(
     assert cluster.waited >= (5 if retried else 0) and cluster.waited < 10
 
 
-@pytest.mark.parametrize(("since", "seconds", "stuck"), [(None, 5, False), (1000, 0, False), (1000, 5, True), (1000, 11, False), (1009, 1, False)])
+@pytest.mark.parametrize(
+    ("since", "seconds", "stuck"),
+    [(None, 5, False), (1000, 0, False), (1000, 5, True), (1000, 11, False), (1009, 1, False)],
+)
 def test_pods_whose_deletion_takes_too_long_are_not_waited_for(since: int | None, seconds: int, stuck: bool) -> None:
     """With --skip-wait-for-delete-timeout a pod counts for so many seconds after the beginning of its deletion; 0 is without limit."""
     pod = {"metadata": {"deletionTimestamp": timestamp(since)} if since else {}}

@@ -49,4 +49,9 @@ def test_conditional_and_contradicting_labels(ctl: Ctl, file: str) -> None:
     assert "both set and removed" in ctl("label", "cm", "a", "n=1", "n-", status=1).error
     assert "--all and a selector" in ctl("label", "cm", "--all", "-l", "a=b", "n=1", status=1).error
     assert "--all and a selector" in ctl("delete", "cm", "--all", "-l", "a=b", status=1).error
-    assert ctl("label", "cm", "a", "b", "--list").lines == ["Listing labels for configmap/a:", " set=x", "Listing labels for configmap/b:", " set=x"]
+    assert ctl("label", "cm", "a", "b", "--list").lines == [
+        "Listing labels for configmap/a:",
+        " set=x",
+        "Listing labels for configmap/b:",
+        " set=x",
+    ]

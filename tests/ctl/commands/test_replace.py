@@ -19,7 +19,9 @@ def test_replace_and_forced_replace(ctl: Ctl, tmp_path: Path) -> None:
     assert ctl("get", "cm/m", "-o", "jsonpath={.metadata.uid}").out == uid
     assert ctl("replace", "--force", "-f", "-", send=MAP).lines == ['configmap "m" deleted', "configmap/m replaced"]
     assert ctl("get", "cm/m", "-o", "jsonpath={.metadata.uid}").out != uid
-    assert "--force deletes objects" in ctl("replace", "--force", "--dry-run=server", "-f", "-", send=MAP, status=1).error
+    assert (
+        "--force deletes objects" in ctl("replace", "--force", "--dry-run=server", "-f", "-", send=MAP, status=1).error
+    )
     ctl("create", "deployment", "web", "--image=i")
     text = ctl("get", "deploy/web", "-o", "yaml").out.replace("image: i", "image: j")
     ctl("replace", "-f", "-", send=text)

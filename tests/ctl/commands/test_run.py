@@ -19,10 +19,27 @@ def spec(ctl: Ctl, what: str = "deploy/web") -> Any:
 def test_run_creates_a_pod_and_service(ctl: Ctl) -> None:
     """Run creates a pod with one container; --expose adds a service; overrides are merged."""
     ctl("create", "serviceaccount", "default")
-    ran = ctl("run", "a", "--image=i:1", "--port=80", "--expose", "--env=A=b", "-l", "x=y", "--restart=Never", "--", "one", "two")
+    ran = ctl(
+        "run",
+        "a",
+        "--image=i:1",
+        "--port=80",
+        "--expose",
+        "--env=A=b",
+        "-l",
+        "x=y",
+        "--restart=Never",
+        "--",
+        "one",
+        "two",
+    )
     assert ran.lines == ["service/a created", "pod/a created"]
     container = spec(ctl, "pod/a")["containers"][0]
-    assert (container["args"], container["env"], container["ports"][0]["containerPort"]) == (["one", "two"], [{"name": "A", "value": "b"}], 80)
+    assert (container["args"], container["env"], container["ports"][0]["containerPort"]) == (
+        ["one", "two"],
+        [{"name": "A", "value": "b"}],
+        80,
+    )
     assert spec(ctl, "svc/a")["selector"] == {"x": "y"}
     overrides = '{"spec":{"nodeName":"n","restartPolicy":"OnFailure"}}'
     ctl("run", "b", "--image=i", "--command", f"--overrides={overrides}", "--", "cmd")
@@ -30,7 +47,11 @@ def test_run_creates_a_pod_and_service(ctl: Ctl) -> None:
     assert (pod["nodeName"], pod["restartPolicy"], pod["containers"][0]["command"]) == ("n", "OnFailure", ["cmd"])
     assert ctl("get", "pod/b", "-o", "jsonpath={.metadata.labels.run}").out == "b"
     assert "kind: Pod" in ctl("run", "c", "--image=i", "--dry-run=client", "-o", "yaml").out
-    for words, says in ((("--rm",), "--rm needs"), (("--expose",), "--expose needs"), (("--env=A",), "--env=KEY=VALUE")):
+    for words, says in (
+        (("--rm",), "--rm needs"),
+        (("--expose",), "--expose needs"),
+        (("--env=A",), "--env=KEY=VALUE"),
+    ):
         assert says in ctl("run", "c", "--image=i", *words, status=1).error
 
 
@@ -46,12 +67,27 @@ def test_run_does_not_wait_for_a_pod_that_has_ended(ctl: Ctl) -> None:
     """A pod or container that has ended before it could be attached to is an error at once."""
     ctl("create", "serviceaccount", "default")
     pods = ResourceRef("", "v1", "pods")
-    terminated = {"containerStatuses": [{"name": "a", "image": "i", "imageID": "", "ready": False, "restartCount": 0, "state": {"terminated": {"exitCode": 1}}}]}
+    terminated = {
+        "containerStatuses": [
+            {
+                "name": "a",
+                "image": "i",
+                "imageID": "",
+                "ready": False,
+                "restartCount": 0,
+                "state": {"terminated": {"exitCode": 1}},
+            }
+        ]
+    }
     for status in ({"phase": "Failed"}, {"phase": "Running", **terminated}):
 
         def end(second: int, status: dict[str, Any] = status) -> None:
             if second == 1:
-                run(ctl.server.client().patch(pods, "default", "a", {"status": status}, content_type=MERGE, subresource="status"))
+                run(
+                    ctl.server.client().patch(
+                        pods, "default", "a", {"status": status}, content_type=MERGE, subresource="status"
+                    )
+                )
 
         ctl.while_waiting = end
         assert "has ended before it could be attached to" in ctl("run", "a", "--image=i", "-i", "--rm", status=1).error
@@ -64,7 +100,10 @@ def test_expose_derives_a_service_from_the_object(web: Ctl) -> None:
     assert web("expose", "deploy/web", "--port=80,443", "--target-port=http", "--name=s").lines == ["service/s exposed"]
     found = spec(web, "svc/s")
     assert found["selector"] == {"app": "web"}
-    assert [(each["name"], each["port"], each["targetPort"]) for each in found["ports"]] == [("port-1", 80, "http"), ("port-2", 443, "http")]
+    assert [(each["name"], each["port"], each["targetPort"]) for each in found["ports"]] == [
+        ("port-1", 80, "http"),
+        ("port-2", 443, "http"),
+    ]
     assert web("expose", "svc/s", "--name=t", "--type=NodePort", "--port=80").lines == ["service/t exposed"]
     web("create", "configmap", "m")
     assert "cannot expose a ConfigMap" in web("expose", "cm/m", "--port=80", status=1).error
@@ -73,8 +112,13 @@ def test_expose_derives_a_service_from_the_object(web: Ctl) -> None:
 
 def test_autoscale_creates_an_autoscaler(web: Ctl) -> None:
     """The autoscaler has the object's name; kinds without a scale subresource are rejected."""
-    assert web("autoscale", "deploy/web", "--min=2", "--max=5", "--cpu-percent=80").lines == ["horizontalpodautoscaler.autoscaling/web autoscaled"]
-    assert web("get", "hpa/web", "-o", "jsonpath={.spec.minReplicas} {.spec.maxReplicas} {.spec.scaleTargetRef.name}").out == "2 5 web"
+    assert web("autoscale", "deploy/web", "--min=2", "--max=5", "--cpu-percent=80").lines == [
+        "horizontalpodautoscaler.autoscaling/web autoscaled"
+    ]
+    assert (
+        web("get", "hpa/web", "-o", "jsonpath={.spec.minReplicas} {.spec.maxReplicas} {.spec.scaleTargetRef.name}").out
+        == "2 5 web"
+    )
     web("create", "configmap", "m")
     assert "cannot be scaled" in web("autoscale", "cm/m", "--max=2", status=1).error
     assert "--min=3 is above --max=2" in web("autoscale", "deploy/web", "--min=3", "--max=2", status=1).error

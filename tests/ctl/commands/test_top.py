@@ -38,7 +38,11 @@ def test_usage_is_printed_in_millicores_and_mebibytes() -> None:
 def test_usage_of_pods_is_sorted_summed_and_split(ctl: Ctl, usage: list[Any]) -> None:
     """Pods are sorted by name, cpu or memory; --containers has a line for each container, --sum one below."""
     usage += [pod_metrics("b", x=("100m", "1Mi"), y=("1", "2Mi")), pod_metrics("a", x=("200m", "9Mi"))]
-    assert [line.split() for line in ctl("top", "pod").lines] == [["NAME", "CPU(cores)", "MEMORY(bytes)"], ["a", "200m", "9Mi"], ["b", "1100m", "3Mi"]]
+    assert [line.split() for line in ctl("top", "pod").lines] == [
+        ["NAME", "CPU(cores)", "MEMORY(bytes)"],
+        ["a", "200m", "9Mi"],
+        ["b", "1100m", "3Mi"],
+    ]
     assert [line.split()[0] for line in ctl("top", "pods", "--sort-by=cpu", "--no-headers").lines] == ["b", "a"]
     assert [line.split()[0] for line in ctl("top", "po", "--sort-by=memory", "--no-headers").lines] == ["a", "b"]
     split = [line.split() for line in ctl("top", "pods", "--containers", "-A").lines]
@@ -55,6 +59,12 @@ def test_usage_of_nodes_has_percentages(ctl: Ctl, usage: list[Any]) -> None:
     ctl("patch", "node/n", "--subresource=status", "-p", json.dumps(status))
     usage += [{"metadata": {"name": "n"}, "usage": {"cpu": "1", "memory": "50Mi"}}]
     assert ctl("top", "node").lines[1].split() == ["n", "1000m", "50%", "50Mi", "50%"]
-    assert ctl("top", "node", "n", "--show-capacity", "--no-headers").lines[0].split() == ["n", "1000m", "25%", "50Mi", "25%"]
+    assert ctl("top", "node", "n", "--show-capacity", "--no-headers").lines[0].split() == [
+        "n",
+        "1000m",
+        "25%",
+        "50Mi",
+        "25%",
+    ]
     with pytest.raises(CommandError, match="is no quantity"):
         top.amount("many")

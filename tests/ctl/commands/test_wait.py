@@ -30,11 +30,14 @@ def test_wait_ends_with_the_condition_or_the_timeout(ctl: Ctl) -> None:
 
 def test_condition_counts_for_its_observed_generation() -> None:
     """A condition of an older observed generation is not counted."""
-    obj: dict[str, Any] = {"metadata": {"generation": 2}, "status": {"conditions": [{"type": "Ready", "status": "True", "observedGeneration": 1}]}}
+    obj: dict[str, Any] = {
+        "metadata": {"generation": 2},
+        "status": {"conditions": [{"type": "Ready", "status": "True", "observedGeneration": 1}]},
+    }
     assert not parse_test("condition=ready")(obj)
     obj["status"]["conditions"][0]["observedGeneration"] = 2
     assert parse_test("condition=Ready")(obj)
     assert not parse_test("condition=Ready=false")(obj)
-    assert parse_test("jsonpath={.status.conditions[?(@.type==\"Ready\")].status}=True")(obj)
+    assert parse_test('jsonpath={.status.conditions[?(@.type=="Ready")].status}=True')(obj)
     with pytest.raises(CommandError):
         parse_test("condition=")

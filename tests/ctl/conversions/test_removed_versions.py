@@ -118,7 +118,9 @@ def _in(dialect: Dialect, value: Any) -> Any:
 
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda dialect: dialect.name)
 @pytest.mark.parametrize("row", TABLE, ids=IDS)
-def test_fields_and_defaults_of_removed_versions(row: tuple[str, str, dict[str, Any], str, dict[str, Any] | None], dialect: Dialect) -> None:
+def test_fields_and_defaults_of_removed_versions(
+    row: tuple[str, str, dict[str, Any], str, dict[str, Any] | None], dialect: Dialect
+) -> None:
     """An object gets the names that fields have now, and says what was the default; the given one is not changed."""
     version, kind, fields, successor, expected = row
     metadata = {"name": "n", "labels": {"own": "label"}}
@@ -210,7 +212,13 @@ def test_signers_of_requests_by_default(request_: str, usages: list[str] | None,
         spec = {"request": request_, **({"usages": usages} if usages else {})}
         version = dialect("certificates.{abbr}.io/v1beta1")
         status = {"conditions": [{"type": "Approved"}]}
-        obj = {"apiVersion": version, "kind": "CertificateSigningRequest", "metadata": {"name": "r"}, "spec": spec, "status": status}
+        obj = {
+            "apiVersion": version,
+            "kind": "CertificateSigningRequest",
+            "metadata": {"name": "r"},
+            "spec": spec,
+            "status": status,
+        }
         done = upgrade(obj, [dialect])
         assert done is not None
         assert done[0]["spec"]["signerName"] == dialect(signer)
@@ -221,9 +229,17 @@ def test_signers_of_requests_by_default(request_: str, usages: list[str] | None,
 def test_fields_that_became_annotations() -> None:
     """The revision of a rollback and the generation of a template are annotations; labels are those of the template without own ones."""
     dialect = next(iter(DIALECTS.values()))
-    deployment = {"apiVersion": "extensions/v1beta1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": {"template": POD, "rollbackTo": {"revision": 3}}}
+    deployment = {
+        "apiVersion": "extensions/v1beta1",
+        "kind": "Deployment",
+        "metadata": {"name": "d"},
+        "spec": {"template": POD, "rollbackTo": {"revision": 3}},
+    }
     daemons = {**deployment, "kind": "DaemonSet", "spec": {"template": POD, "templateGeneration": 7}}
-    for obj, key, value in ((deployment, "deployment.rollback.to", "3"), (daemons, "daemonset.template.generation", "7")):
+    for obj, key, value in (
+        (deployment, "deployment.rollback.to", "3"),
+        (daemons, "daemonset.template.generation", "7"),
+    ):
         done = upgrade(obj, [dialect])
         assert done is not None
         assert done[0]["metadata"] == {"name": "d", "labels": {"app": "a"}, "annotations": {f"deprecated.{key}": value}}
@@ -232,14 +248,24 @@ def test_fields_that_became_annotations() -> None:
 
 def test_objects_of_groups_without_a_dialect_become_those_of_stock_clients(ctl: Ctl) -> None:
     """An Ingress of extensions is of the stock dialect, unless a version of the other one is asked for; a broken one is an error."""
-    obj = {"apiVersion": "extensions/v1beta1", "kind": "Ingress", "metadata": {"name": "i"}, "spec": {"backend": {"serviceName": "a", "servicePort": 80}}}
+    obj = {
+        "apiVersion": "extensions/v1beta1",
+        "kind": "Ingress",
+        "metadata": {"name": "i"},
+        "spec": {"backend": {"serviceName": "a", "servicePort": 80}},
+    }
     text = json.dumps(obj)
     versions = [dialect("networking.{abbr}.io/v1") for dialect in DIALECTS.values()]
     assert yaml.safe_load(ctl("convert", "-f", "-", send=text).out)["apiVersion"] == versions[1]
     for version in versions:
-        assert yaml.safe_load(ctl("convert", "-f", "-", f"--output-version={version}", send=text).out)["apiVersion"] == version
+        assert (
+            yaml.safe_load(ctl("convert", "-f", "-", f"--output-version={version}", send=text).out)["apiVersion"]
+            == version
+        )
     broken = json.dumps({"apiVersion": "apps/v1beta1", "kind": "Deployment", "metadata": {"name": "d"}})
-    assert "Deployment d: cannot be converted from apps/v1beta1" in ctl("convert", "-f", "-", status=1, send=broken).error
+    assert (
+        "Deployment d: cannot be converted from apps/v1beta1" in ctl("convert", "-f", "-", status=1, send=broken).error
+    )
     assert "no built-in kind" in ctl("convert", "-f", "-", status=1, send=text.replace("Ingress", "Egress")).error
 
 

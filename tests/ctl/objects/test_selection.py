@@ -33,7 +33,10 @@ def test_objects_of_files_are_changed(ctl: Ctl, file: str) -> None:
     assert ctl("label", "-f", file, "n=1").lines == ["configmap/a labeled", "configmap/b labeled"]
     assert ctl("label", "-f", file, "n-").lines == ["configmap/a unlabeled", "configmap/b unlabeled"]
     assert ctl("annotate", "-f", file, "n=1").lines == ["configmap/a annotated", "configmap/b annotated"]
-    assert ctl("patch", "-f", file, "-p", '{"data": {"x": "y"}}').lines == ["configmap/a patched", "configmap/b patched"]
+    assert ctl("patch", "-f", file, "-p", '{"data": {"x": "y"}}').lines == [
+        "configmap/a patched",
+        "configmap/b patched",
+    ]
     assert "by -f or by name" in ctl("label", "-f", file, "cm/a", "n=1", status=1).error
     assert "by -f or by name" in ctl("get", "-f", file, "cm/a", status=1).error
 
@@ -51,8 +54,20 @@ def test_local_changes_need_no_server(ctl: Ctl, file: str, tmp_path: Path) -> No
     patched = yaml.safe_load(ctl("patch", "-f", str(web), "--local", "-p", merged, "-o", "yaml").out)
     assert patched["spec"]["template"]["spec"]["containers"] == [{"name": "nginx", "image": "x"}]
     operations = '[{"op": "replace", "path": "/spec/replicas", "value": 7}]'
-    assert ctl("patch", "-f", str(web), "--local", "--type=json", "-p", operations, "-o", "jsonpath={.spec.replicas}").out == "7"
-    bad = ctl("patch", "-f", str(web), "--local", "--type=json", "-p", '[{"op": "test", "path": "/kind", "value": 1}]', status=1)
+    assert (
+        ctl("patch", "-f", str(web), "--local", "--type=json", "-p", operations, "-o", "jsonpath={.spec.replicas}").out
+        == "7"
+    )
+    bad = ctl(
+        "patch",
+        "-f",
+        str(web),
+        "--local",
+        "--type=json",
+        "-p",
+        '[{"op": "test", "path": "/kind", "value": 1}]',
+        status=1,
+    )
     assert "cannot be applied to Deployment web" in bad.error
     assert "name them with -f" in ctl("label", "cm/a", "n=1", "--local", status=1).error
 
@@ -61,7 +76,10 @@ def test_whole_types_and_selectors(ctl: Ctl) -> None:
     """scale and rollout act on all objects of a selector, a type or a file; nothing chosen is said."""
     for name in ("web", "api"):
         ctl("create", "deployment", name, "--image=nginx:1")
-    assert ctl("scale", "deploy", "--all", "--replicas=2").lines == ["deployment.apps/api scaled", "deployment.apps/web scaled"]
+    assert ctl("scale", "deploy", "--all", "--replicas=2").lines == [
+        "deployment.apps/api scaled",
+        "deployment.apps/web scaled",
+    ]
     assert ctl("scale", "deploy", "-l", "app=web", "--replicas=3", "-o", "jsonpath={.spec.replicas}").out == "3"
     assert "check the selector" in ctl("scale", "deploy", "-l", "app=no", "--replicas=1", status=1).error
     assert ctl("rollout", "pause", "deploy").lines == ["deployment.apps/api paused", "deployment.apps/web paused"]
@@ -75,7 +93,11 @@ def test_whole_types_and_selectors(ctl: Ctl) -> None:
 def test_one_failing_object_does_not_stop_the_others(ctl: Ctl, file: str) -> None:
     """replace, label, patch, scale and set go on, and fail at the end with the reason."""
     ctl("delete", "cm", "a")
-    for words in (("replace", "-f", file), ("label", "-f", file, "n=1"), ("patch", "-f", file, "-p", '{"data": {"x": "y"}}')):
+    for words in (
+        ("replace", "-f", file),
+        ("label", "-f", file, "n=1"),
+        ("patch", "-f", file, "-p", '{"data": {"x": "y"}}'),
+    ):
         ran = ctl(*words, status=1)
         assert len(ran.lines) == 1 and ran.lines[0].startswith("configmap/b "), ran.out
         assert ran.error == 'orchctl: configmaps "a" not found\n'
@@ -88,4 +110,6 @@ def test_services_and_autoscalers_of_files(ctl: Ctl, tmp_path: Path) -> None:
     web.write_text(ctl("get", "deploy/web", "-o", "yaml").out)
     assert ctl("expose", "-f", str(web)).lines == ["service/web exposed"]
     assert ctl("autoscale", "-f", str(web), "--max=3").lines == ["horizontalpodautoscaler.autoscaling/web autoscaled"]
-    assert ctl("wait", "-f", str(web), "--for=jsonpath={.spec.replicas}=1", "-o", "name").lines == ["deployment.apps/web"]
+    assert ctl("wait", "-f", str(web), "--for=jsonpath={.spec.replicas}=1", "-o", "name").lines == [
+        "deployment.apps/web"
+    ]

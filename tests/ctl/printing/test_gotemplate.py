@@ -67,7 +67,7 @@ def test_template_output(template: str, text: str) -> None:
     ("template", "says"),
     [
         ("{{.a", "}} is missing"),
-        ("a\n{{\"x}}", "line 2: unterminated"),
+        ('a\n{{"x}}', "line 2: unterminated"),
         ("{{/* x }}", "unclosed comment"),
         ("{{nosuch .a}}", 'function "nosuch" not defined'),
         ("{{$x}}", "undefined variable '$x'"),

@@ -18,7 +18,13 @@ ESCAPED = r"a^[[2Jb^Gc\rd\u009bge^?f\u202eg"
 
 @pytest.mark.parametrize(
     ("text", "shown"),
-    [(HOSTILE, ESCAPED), ("\x00\x08\x0b\x1f", "^@^H^K^_"), ("line\n\tnext", "line\n\tnext"), ("é 日本 \u200f שלום", "é 日本 \u200f שלום"), ("", "")],
+    [
+        (HOSTILE, ESCAPED),
+        ("\x00\x08\x0b\x1f", "^@^H^K^_"),
+        ("line\n\tnext", "line\n\tnext"),
+        ("é 日本 \u200f שלום", "é 日本 \u200f שלום"),
+        ("", ""),
+    ],
 )
 def test_characters_that_terminals_act_upon_are_escaped(text: str, shown: str) -> None:
     """C0 but newline and tab, DEL, C1 and changes of direction are escaped; other texts stay."""
@@ -36,8 +42,17 @@ def test_texts_of_objects_do_not_reach_the_terminal_raw(ctl: Ctl) -> None:
         "apiVersion": "v1", "kind": "Event", "metadata": {"name": "e", "namespace": "default"}, "reason": HOSTILE[:20], "message": HOSTILE,
         "involvedObject": {"kind": "ConfigMap", "name": "m", "namespace": "default"}, "type": "Normal", "lastTimestamp": last,
     }  # fmt: skip
-    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m", "annotations": {"note": HOSTILE}}, "data": {"k": HOSTILE}}
-    role = {"apiVersion": ctl.server.dialect("rbac.authorization.{abbr}.io/v1"), "kind": "ClusterRole", "metadata": {"name": HOSTILE}}
+    config_map = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "m", "annotations": {"note": HOSTILE}},
+        "data": {"k": HOSTILE},
+    }
+    role = {
+        "apiVersion": ctl.server.dialect("rbac.authorization.{abbr}.io/v1"),
+        "kind": "ClusterRole",
+        "metadata": {"name": HOSTILE},
+    }
     for obj in (event, config_map, role):
         ctl("create", "-f", "-", send=json.dumps(obj))
     # A server-side apply is read as YAML, which has no DEL and C1.

@@ -24,8 +24,22 @@ class Sample:
                 out.update(self.struct(member.type, depth))
                 continue
             always = member.type.kind in ("struct", "quantity") and not member.ptr
-            required = not member.omit and not member.ptr and member.type.kind in (
-                "string", "bool", "int32", "int64", "uint32", "uint64", "number", "int64ns", "int-or-string", "quantity"
+            required = (
+                not member.omit
+                and not member.ptr
+                and member.type.kind
+                in (
+                    "string",
+                    "bool",
+                    "int32",
+                    "int64",
+                    "uint32",
+                    "uint64",
+                    "number",
+                    "int64ns",
+                    "int-or-string",
+                    "quantity",
+                )
             )
             if always or required or (depth < 5 and self.random.random() < 0.5):
                 value = self.value(member.type, depth + 1)
@@ -45,7 +59,9 @@ class Sample:
         kind = type_.kind
         if "JSONSchemaPropsOr" in type_.name:
             schema = {"type": "string"}
-            other: Any = {"Array": [schema], "Bool": pick.random() < 0.5, "Array2": []}.get(type_.name.rpartition("Or")[2])
+            other: Any = {"Array": [schema], "Bool": pick.random() < 0.5, "Array2": []}.get(
+                type_.name.rpartition("Or")[2]
+            )
             if type_.name.endswith("OrStringArray"):
                 other = ["a"]
             return schema if pick.random() < 0.5 else other

@@ -38,20 +38,43 @@ def unrecognized(why: str, shown: str) -> str:
     return f"the object provided is unrecognized (must be of type ConfigMap): {why} ({shown})"
 
 
-@pytest.mark.parametrize(("data", "why", "shown"), [
-    (b"", "couldn't get version/kind; json parse error: unexpected end of JSON input", "<empty>"),
-    (b"{", "couldn't get version/kind; json parse error: unexpected end of JSON input", "{"),
-    (b"[]", f"couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type {GO}", "5b5d"),
-    (b"5", f"couldn't get version/kind; json parse error: json: cannot unmarshal number into Go value of type {GO}", "35"),
-    (b"true", f"couldn't get version/kind; json parse error: json: cannot unmarshal bool into Go value of type {GO}", "74727565"),
-    (b'{"apiVersion":"v1","kind":5}',
-     "couldn't get version/kind; json parse error: json: cannot unmarshal number into Go struct field .kind of type string",
-     '{"apiVersion":"v1","kind":5}'),
-    (b'{"apiVersion":"a/b/c","kind":"ConfigMap"}', "unexpected GroupVersion string: a/b/c", '{"apiVersion":"a/b/c","kind":" ...'),
-    (b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c",}}',
-     "couldn't get version/kind; json parse error: invalid character '}' looking for beginning of object key string",
-     '{"apiVersion":"v1","kind":"Con ...'),
-])
+@pytest.mark.parametrize(
+    ("data", "why", "shown"),
+    [
+        (b"", "couldn't get version/kind; json parse error: unexpected end of JSON input", "<empty>"),
+        (b"{", "couldn't get version/kind; json parse error: unexpected end of JSON input", "{"),
+        (
+            b"[]",
+            f"couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type {GO}",
+            "5b5d",
+        ),
+        (
+            b"5",
+            f"couldn't get version/kind; json parse error: json: cannot unmarshal number into Go value of type {GO}",
+            "35",
+        ),
+        (
+            b"true",
+            f"couldn't get version/kind; json parse error: json: cannot unmarshal bool into Go value of type {GO}",
+            "74727565",
+        ),
+        (
+            b'{"apiVersion":"v1","kind":5}',
+            "couldn't get version/kind; json parse error: json: cannot unmarshal number into Go struct field .kind of type string",
+            '{"apiVersion":"v1","kind":5}',
+        ),
+        (
+            b'{"apiVersion":"a/b/c","kind":"ConfigMap"}',
+            "unexpected GroupVersion string: a/b/c",
+            '{"apiVersion":"a/b/c","kind":" ...',
+        ),
+        (
+            b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c",}}',
+            "couldn't get version/kind; json parse error: invalid character '}' looking for beginning of object key string",
+            '{"apiVersion":"v1","kind":"Con ...',
+        ),
+    ],
+)
 def test_body_without_kind_is_400(data: bytes, why: str, shown: str) -> None:
     """A body without a readable apiVersion and kind is 400; the message quotes its first 30 bytes."""
     assert error_of(data) == unrecognized(why, shown)
@@ -64,20 +87,35 @@ def test_invalid_yaml_is_shown_in_hexadecimal() -> None:
     )
 
 
-@pytest.mark.parametrize(("data", "message"), [
-    (b'{"apiVersion":"v1","kind":"Secret"}',
-     'Secret in version "v1" cannot be handled as a ConfigMap: converting (v1.Secret) to (core.ConfigMap): unknown conversion'),
-    (b'{"apiVersion":"v1","kind":"List"}',
-     'List in version "v1" cannot be handled as a ConfigMap: converting (v1.List) to (core.ConfigMap): unknown conversion'),
-    (b'{"apiVersion":"v1","kind":"ConfigMapList"}',
-     'ConfigMapList in version "v1" cannot be handled as a ConfigMap: converting (v1.ConfigMapList) to (core.ConfigMap): unknown conversion'),
-    (b'{"apiVersion":"v1","kind":"Nope"}',
-     f'Nope in version "v1" cannot be handled as a ConfigMap: no kind "Nope" is registered for version "v1" in scheme "{SCHEME}"'),
-    (b'{"apiVersion":"apps/v1","kind":"ConfigMap"}',
-     f'ConfigMap in version "v1" cannot be handled as a ConfigMap: no kind "ConfigMap" is registered for version "apps/v1" in scheme "{SCHEME}"'),
-    (b'{"apiVersion":"v7"}',
-     f'ConfigMap in version "v7" cannot be handled as a ConfigMap: no kind "ConfigMap" is registered for version "v7" in scheme "{SCHEME}"'),
-])
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (
+            b'{"apiVersion":"v1","kind":"Secret"}',
+            'Secret in version "v1" cannot be handled as a ConfigMap: converting (v1.Secret) to (core.ConfigMap): unknown conversion',
+        ),
+        (
+            b'{"apiVersion":"v1","kind":"List"}',
+            'List in version "v1" cannot be handled as a ConfigMap: converting (v1.List) to (core.ConfigMap): unknown conversion',
+        ),
+        (
+            b'{"apiVersion":"v1","kind":"ConfigMapList"}',
+            'ConfigMapList in version "v1" cannot be handled as a ConfigMap: converting (v1.ConfigMapList) to (core.ConfigMap): unknown conversion',
+        ),
+        (
+            b'{"apiVersion":"v1","kind":"Nope"}',
+            f'Nope in version "v1" cannot be handled as a ConfigMap: no kind "Nope" is registered for version "v1" in scheme "{SCHEME}"',
+        ),
+        (
+            b'{"apiVersion":"apps/v1","kind":"ConfigMap"}',
+            f'ConfigMap in version "v1" cannot be handled as a ConfigMap: no kind "ConfigMap" is registered for version "apps/v1" in scheme "{SCHEME}"',
+        ),
+        (
+            b'{"apiVersion":"v7"}',
+            f'ConfigMap in version "v7" cannot be handled as a ConfigMap: no kind "ConfigMap" is registered for version "v7" in scheme "{SCHEME}"',
+        ),
+    ],
+)
 def test_object_of_another_kind_is_400(data: bytes, message: str) -> None:
     """An object of another kind is 400; the message says whether the API knows that kind."""
     assert error_of(data) == message
@@ -85,12 +123,19 @@ def test_object_of_another_kind_is_400(data: bytes, message: str) -> None:
 
 def test_object_of_another_version_is_refused() -> None:
     """An object in another version of its group is rejected."""
-    assert error_of(
-        b'{"apiVersion":"autoscaling/v1","kind":"HorizontalPodAutoscaler"}', api_version="autoscaling/v2", kind="HorizontalPodAutoscaler"
-    ) == "the API version in the data (autoscaling/v1) does not match the expected API version (autoscaling/v2)"
+    assert (
+        error_of(
+            b'{"apiVersion":"autoscaling/v1","kind":"HorizontalPodAutoscaler"}',
+            api_version="autoscaling/v2",
+            kind="HorizontalPodAutoscaler",
+        )
+        == "the API version in the data (autoscaling/v1) does not match the expected API version (autoscaling/v2)"
+    )
 
 
-@pytest.mark.parametrize("data", [b"null", b"{}", b'{"kind":"ConfigMap"}', b'{"apiVersion":"v1"}', b'{"kind":null,"apiVersion":""}'])
+@pytest.mark.parametrize(
+    "data", [b"null", b"{}", b'{"kind":"ConfigMap"}', b'{"apiVersion":"v1"}', b'{"kind":null,"apiVersion":""}']
+)
 def test_api_version_and_kind_have_defaults(data: bytes) -> None:
     """Endpoints of built-in kinds default apiVersion and kind."""
     assert decode(data) == {"kind": "ConfigMap", "apiVersion": "v1"}
@@ -100,7 +145,10 @@ def test_custom_kinds_must_name_version_and_kind() -> None:
     """Endpoints of custom kinds require both and the right apiVersion; the kind is checked later."""
     more: dict[str, Any] = {"api_version": "v1", "kind": "ConfigMap", "custom": True}
     data = b'{"metadata": {"name": "a"}}'
-    assert error_of(data, **more) == f"""ConfigMap in version "v1" cannot be handled as a ConfigMap: Object 'Kind' is missing in '{data.decode()}'"""
+    assert (
+        error_of(data, **more)
+        == f"""ConfigMap in version "v1" cannot be handled as a ConfigMap: Object 'Kind' is missing in '{data.decode()}'"""
+    )
     assert error_of(b'{"kind":"W","apiVersion":"wx.com/v2"}', **more) == (
         "the API version in the data (wx.com/v2) does not match the expected API version (v1)"
     )
@@ -113,11 +161,19 @@ def test_options_are_accepted_in_any_version() -> None:
     assert found["kind"] == "DeleteOptions"
 
 
-@pytest.mark.parametrize(("data", "why", "shown"), [
-    (b"", "empty data", "<empty>"), (PROTOBUF_MAGIC, "empty body", "6b387300"),
-    (b"hello", "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]", "68656c6c6f"),
-    (PROTOBUF_MAGIC + b"\x0a\x7f", "unexpected EOF", "6b3873000a7f"),
-])
+@pytest.mark.parametrize(
+    ("data", "why", "shown"),
+    [
+        (b"", "empty data", "<empty>"),
+        (PROTOBUF_MAGIC, "empty body", "6b387300"),
+        (
+            b"hello",
+            "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]",
+            "68656c6c6f",
+        ),
+        (PROTOBUF_MAGIC + b"\x0a\x7f", "unexpected EOF", "6b3873000a7f"),
+    ],
+)
 def test_bytes_without_an_envelope_are_400(data: bytes, why: str, shown: str) -> None:
     """Bytes without a valid protobuf envelope are 400."""
     assert error_of(data, Form.PROTOBUF) == unrecognized(why, shown)

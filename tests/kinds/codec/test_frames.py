@@ -21,7 +21,9 @@ def test_json_watch_frame() -> None:
 def test_bookmark_has_kind_and_revision_only() -> None:
     """A bookmark has its kind and revision only."""
     assert json.loads(frames.bookmark("v1", "Pod", 7)) == {
-        "kind": "Pod", "apiVersion": "v1", "metadata": {"resourceVersion": "7", "creationTimestamp": None}
+        "kind": "Pod",
+        "apiVersion": "v1",
+        "metadata": {"resourceVersion": "7", "creationTimestamp": None},
     }
 
 
@@ -30,7 +32,10 @@ def test_list_bytes_are_joined_from_items() -> None:
     data = b"".join(frames.list_pieces("v1", "PodList", {"resourceVersion": "3"}, [POD, POD]))
     assert data.endswith(b"\n")
     assert json.loads(data) == {
-        "kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": "3"}, "items": [json.loads(POD)] * 2
+        "kind": "PodList",
+        "apiVersion": "v1",
+        "metadata": {"resourceVersion": "3"},
+        "items": [json.loads(POD)] * 2,
     }
     assert b"".join(frames.list_pieces("v1", "PodList", {}, [])).endswith(b'"items":[]}\n')
 
@@ -39,7 +44,9 @@ def test_partial_metadata_keeps_only_metadata() -> None:
     """Partial metadata has the metadata only; its empty list has null items."""
     data = partial.partial_json(POD, "m/v1")
     assert json.loads(data) == {
-        "kind": "PartialObjectMetadata", "apiVersion": "m/v1", "metadata": {"name": "a", "labels": {"x": "<"}}
+        "kind": "PartialObjectMetadata",
+        "apiVersion": "m/v1",
+        "metadata": {"name": "a", "labels": {"x": "<"}},
     }
     whole = json.loads(b"".join(partial.partial_list("m/v1", {"resourceVersion": "1"}, [data])))
     assert whole["kind"] == "PartialObjectMetadataList" and len(whole["items"]) == 1

@@ -14,36 +14,47 @@ from orchd.kinds.gotext.json_syntax import syntax_error
 from orchd.kinds.objects.strict import Members
 
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text() | st.floats(allow_nan=False, allow_infinity=False),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.text()
+    | st.floats(allow_nan=False, allow_infinity=False),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     max_leaves=20,
 )
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    (b"", "unexpected end of JSON input"), (b"{", "unexpected end of JSON input"),
-    (b'{"a":{"b":"c"', "unexpected end of JSON input"),
-    (b'{"a":1} garbage', "invalid character 'g' after top-level value"),
-    (b"{}{}", "invalid character '{' after top-level value"),
-    (b"{'a':1}", "invalid character '\\'' looking for beginning of object key string"),
-    (b'{"a":1,}', "invalid character '}' looking for beginning of object key string"),
-    (b'{/*x*/"a":1}', "invalid character '/' looking for beginning of object key string"),
-    (b'{"a":NaN}', "invalid character 'N' looking for beginning of value"),
-    (b'"a\\x"', "invalid character 'x' in string escape code"),
-    (b'"a\tb"', "invalid character '\\t' in string literal"),
-    (b'\xef\xbb\xbf{"a":1}', "invalid character '\u00ef' looking for beginning of value"),
-    (b"\x00\x00", "invalid character '\\x00' looking for beginning of value"),
-    (b"a: b", "invalid character 'a' looking for beginning of value"),
-    (b"[1 2]", "invalid character '2' after array element"),
-    (b'{"a" 1}', "invalid character '1' after object key"),
-    (b'{"a":1 "b"}', "invalid character '\"' after object key:value pair"),
-    (b"nul", "unexpected end of JSON input"), (b"nulx", "invalid character 'x' in literal null (expecting 'l')"),
-    (b"-x", "invalid character 'x' in numeric literal"), (b"1.x", "invalid character 'x' after decimal point in numeric literal"),
-    (b"1ex", "invalid character 'x' in exponent of numeric literal"), (b"01", "invalid character '1' after top-level value"),
-    (b'"\\u12g4"', "invalid character 'g' in \\u hexadecimal character escape"),
-    (b"[" * 20000, "invalid character '[' exceeded max depth"),
-    (b'{"a":' * 10_001 + b"1" + b"}" * 10_001, "invalid character '{' exceeded max depth"),
-])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"", "unexpected end of JSON input"),
+        (b"{", "unexpected end of JSON input"),
+        (b'{"a":{"b":"c"', "unexpected end of JSON input"),
+        (b'{"a":1} garbage', "invalid character 'g' after top-level value"),
+        (b"{}{}", "invalid character '{' after top-level value"),
+        (b"{'a':1}", "invalid character '\\'' looking for beginning of object key string"),
+        (b'{"a":1,}', "invalid character '}' looking for beginning of object key string"),
+        (b'{/*x*/"a":1}', "invalid character '/' looking for beginning of object key string"),
+        (b'{"a":NaN}', "invalid character 'N' looking for beginning of value"),
+        (b'"a\\x"', "invalid character 'x' in string escape code"),
+        (b'"a\tb"', "invalid character '\\t' in string literal"),
+        (b'\xef\xbb\xbf{"a":1}', "invalid character '\u00ef' looking for beginning of value"),
+        (b"\x00\x00", "invalid character '\\x00' looking for beginning of value"),
+        (b"a: b", "invalid character 'a' looking for beginning of value"),
+        (b"[1 2]", "invalid character '2' after array element"),
+        (b'{"a" 1}', "invalid character '1' after object key"),
+        (b'{"a":1 "b"}', "invalid character '\"' after object key:value pair"),
+        (b"nul", "unexpected end of JSON input"),
+        (b"nulx", "invalid character 'x' in literal null (expecting 'l')"),
+        (b"-x", "invalid character 'x' in numeric literal"),
+        (b"1.x", "invalid character 'x' after decimal point in numeric literal"),
+        (b"1ex", "invalid character 'x' in exponent of numeric literal"),
+        (b"01", "invalid character '1' after top-level value"),
+        (b'"\\u12g4"', "invalid character 'g' in \\u hexadecimal character escape"),
+        (b"[" * 20000, "invalid character '[' exceeded max depth"),
+        (b'{"a":' * 10_001 + b"1" + b"}" * 10_001, "invalid character '{' exceeded max depth"),
+    ],
+)
 def test_malformed_json_errors(text: bytes, message: str) -> None:
     """Malformed JSON is rejected with the reference's messages."""
     with pytest.raises(json_.JSONError) as caught:
@@ -51,10 +62,17 @@ def test_malformed_json_errors(text: bytes, message: str) -> None:
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize(("text", "value"), [
-    (b'{"a":1,"a":2}', {"a": 2}), (b' {"\\u006bind":1} ', {"kind": 1}), (b'"\xff\xfe\xc3"', "\ufffd" * 3),
-    (b'"\\ud800x"', "\ufffdx"), (b"99999999999999999999", 1e20), (b"null", None),
-])
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (b'{"a":1,"a":2}', {"a": 2}),
+        (b' {"\\u006bind":1} ', {"kind": 1}),
+        (b'"\xff\xfe\xc3"', "\ufffd" * 3),
+        (b'"\\ud800x"', "\ufffdx"),
+        (b"99999999999999999999", 1e20),
+        (b"null", None),
+    ],
+)
 def test_repeated_keys_and_invalid_unicode_are_accepted(text: bytes, value: object) -> None:
     """The last of repeated keys counts; invalid Unicode becomes replacement characters."""
     assert json_.decode(text) == value

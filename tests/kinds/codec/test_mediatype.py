@@ -25,35 +25,47 @@ ALL = "only the following media types are accepted: application/json, applicatio
 EARLY = "406: Not Acceptable"
 
 
-@pytest.mark.parametrize(("accept", "form", "content_type"), [
-    ("", Form.JSON, "application/json"),
-    ("*/*", Form.JSON, "application/json"),
-    ("application/json; charset=utf-8", Form.JSON, "application/json"),
-    ("application/yaml", Form.YAML, "application/yaml"),
-    (PROTO, Form.PROTOBUF, PROTO),
-    ("text/html, application/json", Form.JSON, "application/json"),
-    ("text/html, */*", Form.JSON, "application/json"),
-    ("application/json;q=0.2, application/yaml;q=0.9", Form.YAML, "application/yaml"),
-    ("application/yaml;q=0", Form.YAML, "application/yaml"),
-    (PROTO + ", application/json", Form.PROTOBUF, PROTO),
-    ("*/*, application/yaml", Form.YAML, "application/yaml"),
-    ("application/unknown, application/json", Form.JSON, "application/json"),
-    ("application/json;stream=watch", Form.JSON, "application/json"),
-    (PROTO + ";stream=watch", Form.PROTOBUF, PROTO),
-    ("application/json;as=Nonsense;g=" + META + ";v=v1, application/json", Form.JSON, "application/json"),
-])
+@pytest.mark.parametrize(
+    ("accept", "form", "content_type"),
+    [
+        ("", Form.JSON, "application/json"),
+        ("*/*", Form.JSON, "application/json"),
+        ("application/json; charset=utf-8", Form.JSON, "application/json"),
+        ("application/yaml", Form.YAML, "application/yaml"),
+        (PROTO, Form.PROTOBUF, PROTO),
+        ("text/html, application/json", Form.JSON, "application/json"),
+        ("text/html, */*", Form.JSON, "application/json"),
+        ("application/json;q=0.2, application/yaml;q=0.9", Form.YAML, "application/yaml"),
+        ("application/yaml;q=0", Form.YAML, "application/yaml"),
+        (PROTO + ", application/json", Form.PROTOBUF, PROTO),
+        ("*/*, application/yaml", Form.YAML, "application/yaml"),
+        ("application/unknown, application/json", Form.JSON, "application/json"),
+        ("application/json;stream=watch", Form.JSON, "application/json"),
+        (PROTO + ";stream=watch", Form.PROTOBUF, PROTO),
+        ("application/json;as=Nonsense;g=" + META + ";v=v1, application/json", Form.JSON, "application/json"),
+    ],
+)
 def test_accept_clause_selection(accept: str, form: Form, content_type: str) -> None:
     """The best clause that can be served is selected; the order breaks ties; more specific types come first."""
     found = negotiate(accept, dialect=ORCH)
     assert (found.form, found.content_type, found.as_) == (form, content_type, "")
 
 
-@pytest.mark.parametrize(("accept", "message"), [
-    ("application/*", EARLY), ("text/html", EARLY), ("///", EARLY), ("APPLICATION/JSON", EARLY),
-    (f"application/json;as=Nonsense;g={META};v=v1", ALL), (f"application/json;as=Table;g={META};v=v9", ALL),
-    ("application/json;as=Table;g=other.io;v=v1", ALL), (f"{PROTO};as=Table;g={META};v=v1", ALL),
-    ("application/json;stream=other", ALL), ("application/yaml;stream=watch", ALL),
-])
+@pytest.mark.parametrize(
+    ("accept", "message"),
+    [
+        ("application/*", EARLY),
+        ("text/html", EARLY),
+        ("///", EARLY),
+        ("APPLICATION/JSON", EARLY),
+        (f"application/json;as=Nonsense;g={META};v=v1", ALL),
+        (f"application/json;as=Table;g={META};v=v9", ALL),
+        ("application/json;as=Table;g=other.io;v=v1", ALL),
+        (f"{PROTO};as=Table;g={META};v=v1", ALL),
+        ("application/json;stream=other", ALL),
+        ("application/yaml;stream=watch", ALL),
+    ],
+)
 def test_unacceptable_media_types_are_406(accept: str, message: str) -> None:
     """Types that cannot be served are 406 with one of the reference's two messages."""
     with pytest.raises(ApiError) as caught:
@@ -89,7 +101,10 @@ def test_watch_media_types() -> None:
     )
     with pytest.raises(ApiError) as caught:
         negotiate(f"{PROTO};as=Table;g={ORCH.meta_group};v=v1", dialect=ORCH, watch=True)
-    assert caught.value.message == f"only the following media types are accepted: application/json, application/yaml, {PROTO}"
+    assert (
+        caught.value.message
+        == f"only the following media types are accepted: application/json, application/yaml, {PROTO}"
+    )
 
 
 def test_status_falls_back_to_json() -> None:
@@ -101,24 +116,34 @@ def test_status_falls_back_to_json() -> None:
         assert found.form is Form.JSON and found.pretty
 
 
-@pytest.mark.parametrize(("header", "form"), [
-    ("", Form.JSON), ("application/json; charset=utf-8", Form.JSON), ("Application/JSON", Form.JSON),
-    ("application/yaml", Form.YAML), (PROTO, Form.PROTOBUF), ("application/json;", Form.JSON),
-    (KUBERNETES.protobuf, Form.PROTOBUF),
-])
+@pytest.mark.parametrize(
+    ("header", "form"),
+    [
+        ("", Form.JSON),
+        ("application/json; charset=utf-8", Form.JSON),
+        ("Application/JSON", Form.JSON),
+        ("application/yaml", Form.YAML),
+        (PROTO, Form.PROTOBUF),
+        ("application/json;", Form.JSON),
+        (KUBERNETES.protobuf, Form.PROTOBUF),
+    ],
+)
 def test_content_type_of_bodies(header: str, form: Form) -> None:
     """Content-Type selects the format of a body; the default is JSON."""
     assert body_form(header, dialect=ORCH) is form
 
 
-@pytest.mark.parametrize("header", ["application/xml", "text/plain", ";;;", "application/merge-patch+json", "application/json; x"])
+@pytest.mark.parametrize(
+    "header", ["application/xml", "text/plain", ";;;", "application/merge-patch+json", "application/json; x"]
+)
 def test_unsupported_content_type_is_415(header: str) -> None:
     """Any other type is 415; the message lists the accepted types."""
     with pytest.raises(ApiError) as caught:
         body_form(header, dialect=ORCH)
     assert caught.value.code == 415
     assert caught.value.message == (
-        "the body of the request was in an unknown format - accepted media types include: " + ", ".join(media_types(ORCH))
+        "the body of the request was in an unknown format - accepted media types include: "
+        + ", ".join(media_types(ORCH))
     )
 
 
@@ -126,10 +151,14 @@ def test_patch_content_types() -> None:
     """A patch has one of four types; strategic merge is not accepted for custom kinds."""
     assert patch_type("application/merge-patch+json; charset=utf-8") == "application/merge-patch+json"
     for header, custom, message in (
-        ("application/json", False, "415: Unsupported Media Type"), ("", False, "415: Unsupported Media Type"),
-        ("application/strategic-merge-patch+json", True,
-         "the body of the request was in an unknown format - accepted media types include: "
-         "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"),
+        ("application/json", False, "415: Unsupported Media Type"),
+        ("", False, "415: Unsupported Media Type"),
+        (
+            "application/strategic-merge-patch+json",
+            True,
+            "the body of the request was in an unknown format - accepted media types include: "
+            "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
+        ),
     ):
         with pytest.raises(ApiError) as caught:
             patch_type(header, custom=custom)
@@ -143,12 +172,15 @@ def test_pretty_printing_default() -> None:
     assert wants_pretty("", "curl/7.80") and wants_pretty("", "Mozilla/5.0 (X11)") and not wants_pretty("", "x/1")
 
 
-@given(st.text(alphabet="application/json*;,=q0.1 asgv \"\\", max_size=60) | st.text(max_size=30))
+@given(st.text(alphabet='application/json*;,=q0.1 asgv "\\', max_size=60) | st.text(max_size=30))
 def test_any_accept_header_is_served_or_refused(text: str) -> None:
     """Any Accept header is served or raises ApiError."""
     for call in (
-        lambda: negotiate(text, dialect=ORCH), lambda: negotiate_error(text, dialect=ORCH),
-        lambda: body_form(text, dialect=ORCH), lambda: patch_type(text), lambda: check_route(text, ("a/b",)),
+        lambda: negotiate(text, dialect=ORCH),
+        lambda: negotiate_error(text, dialect=ORCH),
+        lambda: body_form(text, dialect=ORCH),
+        lambda: patch_type(text),
+        lambda: check_route(text, ("a/b",)),
     ):
         try:
             call()

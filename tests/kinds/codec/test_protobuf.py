@@ -21,7 +21,16 @@ from tests.kinds.codec.protobuf_samples import Sample
 
 CATALOG: Catalog = builtin_catalog(ORCH, enabled=lambda group, version, default: not group.startswith("internal."))
 NAMES = sorted({r.type.name for r in CATALOG.resources})
-META = ["APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "DeleteOptions", "ListMeta", "Status", "WatchEvent"]
+META = [
+    "APIGroup",
+    "APIGroupList",
+    "APIResourceList",
+    "APIVersions",
+    "DeleteOptions",
+    "ListMeta",
+    "Status",
+    "WatchEvent",
+]
 
 
 @settings(max_examples=20, deadline=None)
@@ -39,17 +48,23 @@ def test_bytes_match_the_references_encoding() -> None:
     maps sorted."""
     type_ = CATALOG.type("core/v1.ConfigMap")
     obj = {"metadata": {"name": "x"}, "data": {"b": "2", "a": ""}, "immutable": False}
-    metadata = (
-        b"\x0a\x01x" b"\x12\x00" b"\x1a\x00" b"\x22\x00" b"\x2a\x00" b"\x32\x00" b"\x38\x00" b"\x42\x00" b"\x7a\x00"
-    )
+    metadata = b"\x0a\x01x\x12\x00\x1a\x00\x22\x00\x2a\x00\x32\x00\x38\x00\x42\x00\x7a\x00"
     # clusterName, field 15, was a plain string in this release.
     expected = (
-        b"\x0a" + bytes([len(metadata)]) + metadata
-        + b"\x12\x05\x0a\x01a\x12\x00" + b"\x12\x06\x0a\x01b\x12\x012" + b"\x20\x00"
+        b"\x0a"
+        + bytes([len(metadata)])
+        + metadata
+        + b"\x12\x05\x0a\x01a\x12\x00"
+        + b"\x12\x06\x0a\x01b\x12\x012"
+        + b"\x20\x00"
     )
     assert protobuf.encode_message(obj, type_) == expected
     assert protobuf.encode({**obj, "apiVersion": "v1", "kind": "ConfigMap"}, type_) == (
-        PROTOBUF_MAGIC + b"\x0a\x0f\x0a\x02v1\x12\x09ConfigMap\x12" + bytes([len(expected)]) + expected + b"\x1a\x00\x22\x00"
+        PROTOBUF_MAGIC
+        + b"\x0a\x0f\x0a\x02v1\x12\x09ConfigMap\x12"
+        + bytes([len(expected)])
+        + expected
+        + b"\x1a\x00\x22\x00"
     )
 
 
@@ -62,14 +77,18 @@ def test_inlined_structs_int_or_string_and_times() -> None:
     assert protobuf.encode_message({"port": 80}, action) == b"\x0a\x06\x08\x00\x10\x50\x1a\x00\x12\x00"
     assert protobuf.encode_message({"port": "a"}, action) == b"\x0a\x07\x08\x01\x10\x00\x1a\x01a\x12\x00"
     entry = CATALOG.type("meta/v1.ManagedFieldsEntry")
-    assert b"\x22\x08\x08\x80\xc2\xaf\xf0\x05\x10\x00" in protobuf.encode_message({"time": "2020-01-01T00:00:00Z"}, entry)
+    assert b"\x22\x08\x08\x80\xc2\xaf\xf0\x05\x10\x00" in protobuf.encode_message(
+        {"time": "2020-01-01T00:00:00Z"}, entry
+    )
 
 
 def test_lists_and_frames_are_joined_from_messages() -> None:
     """Lists and events are assembled from messages that are already encoded."""
     type_, list_meta = CATALOG.type("core/v1.ConfigMap"), CATALOG.type("meta/v1.ListMeta")
     item = protobuf.encode_message({"metadata": {"name": "a"}}, type_)
-    body = protobuf.encode_list("v1", "ConfigMapList", {"resourceVersion": "5", "remainingItemCount": 2}, [item, item], list_meta)
+    body = protobuf.encode_list(
+        "v1", "ConfigMapList", {"resourceVersion": "5", "remainingItemCount": 2}, [item, item], list_meta
+    )
     found = protobuf.open_envelope(body)
     assert found.kind == "ConfigMapList" and found.raw.count(item) == 2
     full = protobuf.envelope("v1", "ConfigMap", item)
@@ -88,12 +107,19 @@ def test_kinds_without_a_protobuf_form() -> None:
     assert isinstance(protobuf.no_form(), ApiError) and protobuf.no_form().code == 406
 
 
-@pytest.mark.parametrize(("data", "message"), [
-    (b"\x0a\x05", "unexpected EOF"), (b"\x0a", "unexpected EOF"), (b"\x08\x01", "proto: wrong wireType = 0 for field Metadata"),
-    (b"\x0c", "proto: ConfigMap: wiretype end group for non-group"), (b"\x00\x00", "proto: ConfigMap: illegal tag 0 (wire type 0)"),
-    (b"\xff" * 11, "proto: integer overflow"), (b"\x7e\x00", "proto: illegal wireType 6"),
-    (b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "proto: negative length found during unmarshaling"),
-])
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"\x0a\x05", "unexpected EOF"),
+        (b"\x0a", "unexpected EOF"),
+        (b"\x08\x01", "proto: wrong wireType = 0 for field Metadata"),
+        (b"\x0c", "proto: ConfigMap: wiretype end group for non-group"),
+        (b"\x00\x00", "proto: ConfigMap: illegal tag 0 (wire type 0)"),
+        (b"\xff" * 11, "proto: integer overflow"),
+        (b"\x7e\x00", "proto: illegal wireType 6"),
+        (b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "proto: negative length found during unmarshaling"),
+    ],
+)
 def test_malformed_message_errors(data: bytes, message: str) -> None:
     """Malformed messages are rejected with the reference's messages."""
     with pytest.raises(protobuf.ProtobufError) as caught:
@@ -103,7 +129,7 @@ def test_malformed_message_errors(data: bytes, message: str) -> None:
 
 def test_unknown_fields_are_skipped() -> None:
     """Fields of later releases are skipped, groups included."""
-    data = b"\xf8\x07\x01" b"\xf9\x07" + bytes(8) + b"\xfa\x07\x02ab" b"\xfd\x07" + bytes(4) + b"\xfb\x07\x08\x01\xfc\x07"
+    data = b"\xf8\x07\x01\xf9\x07" + bytes(8) + b"\xfa\x07\x02ab\xfd\x07" + bytes(4) + b"\xfb\x07\x08\x01\xfc\x07"
     assert protobuf.decode_message(data, CATALOG.type("core/v1.ConfigMap")) == {}
 
 
@@ -124,8 +150,12 @@ def _length(data: bytes) -> bytes:
     return bytes([*out, size])
 
 
-@given(st.sampled_from(["core/v1.Pod", "apiextensions/v1.CustomResourceDefinition", "meta/v1.Status"]), st.binary(max_size=80),
-       st.integers(0, 2**32), st.integers(0, 200))
+@given(
+    st.sampled_from(["core/v1.Pod", "apiextensions/v1.CustomResourceDefinition", "meta/v1.Status"]),
+    st.binary(max_size=80),
+    st.integers(0, 2**32),
+    st.integers(0, 200),
+)
 def test_any_bytes_are_an_object_or_a_protobuf_error(name: str, noise: bytes, seed: int, at: int) -> None:
     """Any bytes, also damaged messages, decode to an object or raise ProtobufError."""
     type_ = CATALOG.type(name)
@@ -139,6 +169,7 @@ def test_any_bytes_are_an_object_or_a_protobuf_error(name: str, noise: bytes, se
 
 def test_recorded_objects(reference: Callable[[str], Any]) -> None:
     """Every object that the reference stored is encoded and decoded without a change, except for empty members."""
+
     def clean(value: Any) -> Any:
         if isinstance(value, dict):
             kept = {k: clean(v) for k, v in value.items()}

@@ -11,37 +11,59 @@ from hypothesis import strategies as st
 from orchd.kinds.codec import yaml_
 
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "Zs"]) | st.just("\n")),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(st.characters(codec="ascii", categories=["L", "N", "P"])), inner),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63)
+    | st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "Zs"]) | st.just("\n")),
+    lambda inner: (
+        st.lists(inner) | st.dictionaries(st.text(st.characters(codec="ascii", categories=["L", "N", "P"])), inner)
+    ),
     max_leaves=20,
 )
 
 
-@pytest.mark.parametrize(("text", "value"), [
-    (b"", None), (b"a: yes\nb: No\nc: on\nd: y\ne: 'y'", {"a": True, "b": False, "c": True, "d": True, "e": "y"}),
-    (b"[0x1F, 010, 0o10, 0b11, 1_000, -5, 1e3, .5, 1.]", [31, 8, 8, 3, 1000, -5, 1000.0, 0.5, 1.0]),
-    (b"[2020-01-01, 2020-01-01T00:00:00Z, 1.2.3, 1:30, ~, null, '', !!str 5, !!int 5]",
-     ["2020-01-01", "2020-01-01T00:00:00Z", "1.2.3", "1:30", None, None, "", "5", 5]),
-    (b"a: 1\n---\nb: 2\n", {"a": 1}), (b"1: a\ntrue: b\n1.5: c", {"1": "a", "true": "b", "1.5": "c"}),
-    (b"a: &x {b: 1, c: 2}\nd: {<<: *x, b: 3}\ne: *x", {"a": {"b": 1, "c": 2}, "d": {"b": 3, "c": 2}, "e": {"b": 1, "c": 2}}),
-    (b"a: 1\na: 2", {"a": 2}), (b'{"a": [1, "b"]}', {"a": [1, "b"]}), (b"a: |\n  x\n  y\n", {"a": "x\ny\n"}),
-])
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (b"", None),
+        (b"a: yes\nb: No\nc: on\nd: y\ne: 'y'", {"a": True, "b": False, "c": True, "d": True, "e": "y"}),
+        (b"[0x1F, 010, 0o10, 0b11, 1_000, -5, 1e3, .5, 1.]", [31, 8, 8, 3, 1000, -5, 1000.0, 0.5, 1.0]),
+        (
+            b"[2020-01-01, 2020-01-01T00:00:00Z, 1.2.3, 1:30, ~, null, '', !!str 5, !!int 5]",
+            ["2020-01-01", "2020-01-01T00:00:00Z", "1.2.3", "1:30", None, None, "", "5", 5],
+        ),
+        (b"a: 1\n---\nb: 2\n", {"a": 1}),
+        (b"1: a\ntrue: b\n1.5: c", {"1": "a", "true": "b", "1.5": "c"}),
+        (
+            b"a: &x {b: 1, c: 2}\nd: {<<: *x, b: 3}\ne: *x",
+            {"a": {"b": 1, "c": 2}, "d": {"b": 3, "c": 2}, "e": {"b": 1, "c": 2}},
+        ),
+        (b"a: 1\na: 2", {"a": 2}),
+        (b'{"a": [1, "b"]}', {"a": [1, "b"]}),
+        (b"a: |\n  x\n  y\n", {"a": "x\ny\n"}),
+    ],
+)
 def test_yaml_1_1_decoding(text: bytes, value: object) -> None:
     """YAML 1.1 scalars, timestamps as text, the first document only, keys as text, merge keys; the last of repeated
     keys counts."""
     assert yaml_.decode(text) == value
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    (b"a: b: c\n  - x", "yaml: mapping values are not allowed in this context"),
-    (b"apiVersion: v1\nkind: [", "yaml: line 2: did not find expected node content"),
-    (b"a: [", "yaml: line 1: did not find expected node content"),
-    (b"a: *n", "yaml: unknown anchor 'n' referenced"), (b"a: &a [*a]", "yaml: anchor 'a' value contains itself"),
-    (b"x: .nan", "json: unsupported value: NaN"), (b"- " * 30000, "yaml: exceeded max depth of 10000"),
-    (b"[" * 30000, "yaml: exceeded max depth of 10000"),
-    (b"x: 1\ny:\n " + b"[\n" * 10_002, "yaml: line 10003: exceeded max depth of 10000"),
-    (b"? [a]\n: b", 'yaml: invalid map key: []interface {}{"a"}'),
-])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"a: b: c\n  - x", "yaml: mapping values are not allowed in this context"),
+        (b"apiVersion: v1\nkind: [", "yaml: line 2: did not find expected node content"),
+        (b"a: [", "yaml: line 1: did not find expected node content"),
+        (b"a: *n", "yaml: unknown anchor 'n' referenced"),
+        (b"a: &a [*a]", "yaml: anchor 'a' value contains itself"),
+        (b"x: .nan", "json: unsupported value: NaN"),
+        (b"- " * 30000, "yaml: exceeded max depth of 10000"),
+        (b"[" * 30000, "yaml: exceeded max depth of 10000"),
+        (b"x: 1\ny:\n " + b"[\n" * 10_002, "yaml: line 10003: exceeded max depth of 10000"),
+        (b"? [a]\n: b", 'yaml: invalid map key: []interface {}{"a"}'),
+    ],
+)
 def test_malformed_yaml_errors(text: bytes, message: str) -> None:
     """Malformed YAML is rejected with the reference's messages."""
     with pytest.raises(yaml_.YAMLError) as caught:
@@ -90,7 +112,9 @@ def test_any_bytes_are_a_value_or_a_yaml_error(data: bytes) -> None:
 def test_strict_decoding_names_repeated_keys(text: str, lines: list[str]) -> None:
     """Strict decoding reports repeated keys with the line of the later value; keys are compared before their conversion
     to text."""
-    expected = "\n  ".join(["yaml: unmarshal errors:", *(f"{line} already set in map" for line in lines)]) if lines else ""
+    expected = (
+        "\n  ".join(["yaml: unmarshal errors:", *(f"{line} already set in map" for line in lines)]) if lines else ""
+    )
     assert yaml_.duplicates(text.encode()) == expected
 
 
@@ -104,9 +128,18 @@ def test_edited_yaml_round_trips(value: object) -> None:
 
 def test_edited_yaml_style() -> None:
     """Keys keep their order, no line is continued, and characters that are not seen are escapes, in pieces as well."""
-    value = {"b": "word " * 40 + "x", "a": "role-\u202enimda\u200b", "k\u2066": "\u200bx\ny\n", "é": {"z": 1, "w": [{"d": 2, "c": 3}]}}
+    value = {
+        "b": "word " * 40 + "x",
+        "a": "role-\u202enimda\u200b",
+        "k\u2066": "\u200bx\ny\n",
+        "é": {"z": 1, "w": [{"d": 2, "c": 3}]},
+    }
     wanted = (
-        f"b: {'word ' * 40}x\n" r'a: "role-\u202enimda\u200b"' "\n" r'"k\u2066": "\u200bx\ny\n"' "\né:\n  z: 1\n  w:\n  - d: 2\n    c: 3\n"
+        f"b: {'word ' * 40}x\n"
+        r'a: "role-\u202enimda\u200b"'
+        "\n"
+        r'"k\u2066": "\u200bx\ny\n"'
+        "\né:\n  z: 1\n  w:\n  - d: 2\n    c: 3\n"
     )
     with pytest.MonkeyPatch.context() as patch:
         for size in (1 << 30, 8):

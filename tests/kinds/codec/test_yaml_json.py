@@ -33,8 +33,14 @@ def _typed(value: object) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-@given(st.dictionaries(st.text(), _VALUES, max_size=5), st.booleans(), st.sampled_from([(",", ":"), (", ", ": "), (", ", " : ")]))
-def test_fast_path_equals_the_yaml_parser(value: dict[str, object], ascii_only: bool, separators: tuple[str, str]) -> None:
+@given(
+    st.dictionaries(st.text(), _VALUES, max_size=5),
+    st.booleans(),
+    st.sampled_from([(",", ":"), (", ", ": "), (", ", " : ")]),
+)
+def test_fast_path_equals_the_yaml_parser(
+    value: dict[str, object], ascii_only: bool, separators: tuple[str, str]
+) -> None:
     """An object that the fast path decodes equals that of the YAML parser."""
     data = json.dumps(value, ensure_ascii=ascii_only, separators=separators).encode("utf-8", "surrogatepass")
     found = yaml_json.decode_object(data)

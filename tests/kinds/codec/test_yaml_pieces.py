@@ -11,7 +11,24 @@ from hypothesis import strategies as st
 from orchd.kinds.codec import yaml_
 
 _TEXTS = st.sampled_from(
-    ["a", "b c", "1", "true", "multi\nline\n\n x", "- a", "#", ":", "", "key: v", "\ttab", "'q'", '"', "a\n", "\n\na", "x" * 90 + " y"]
+    [
+        "a",
+        "b c",
+        "1",
+        "true",
+        "multi\nline\n\n x",
+        "- a",
+        "#",
+        ":",
+        "",
+        "key: v",
+        "\ttab",
+        "'q'",
+        '"',
+        "a\n",
+        "\n\na",
+        "x" * 90 + " y",
+    ]
 )
 _VALUES: Any = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | _TEXTS,

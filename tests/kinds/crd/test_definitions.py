@@ -92,7 +92,9 @@ def test_unknown_members_are_pruned() -> None:
     kind = make_resource(
         obj(
             {
-                "spec": obj({"a": {"type": "integer"}, "l": {"type": "array", "items": obj({"b": {"type": "string"}})}}),
+                "spec": obj(
+                    {"a": {"type": "integer"}, "l": {"type": "array", "items": obj({"b": {"type": "string"}})}}
+                ),
                 "free": {"type": "object", "x-orch-preserve-unknown-fields": True, "properties": {"n": obj({})}},
                 "m": {"type": "object", "additionalProperties": obj({"c": {"type": "string"}})},
             }
@@ -137,7 +139,9 @@ def test_invalid_embedded_objects_are_reported(value: dict[str, Any], why: str) 
     """Invalid apiVersion, kind or metadata is reported with its path."""
     inner = {"type": "object", "x-orch-embedded-resource": True, "x-orch-preserve-unknown-fields": True}
     kind = make_resource(
-        obj({"e": inner, "l": {"type": "array", "items": inner}, "m": {"type": "object", "additionalProperties": inner}})
+        obj(
+            {"e": inner, "l": {"type": "array", "items": inner}, "m": {"type": "object", "additionalProperties": inner}}
+        )
     )
     with pytest.raises(shape.ShapeError) as caught:
         settle(kind, value)
@@ -189,11 +193,17 @@ NULLS: list[tuple[dict[str, Any], Any, Any]] = [
     ({"type": "object", "additionalProperties": True}, {"a": None, "b": {"c": 1}}, {"a": None, "b": {}}),
     (
         {"type": "array", "items": {"type": "object", "properties": {"a": {"type": "string", "default": "A"}}}},
-        ["x", {}, 1], ["x", {"a": "A"}, 1],
+        ["x", {}, 1],
+        ["x", {"a": "A"}, 1],
     ),
     (
-        {"type": "array", "x-orch-preserve-unknown-fields": True, "items": {"type": "object", "properties": {"a": {"type": "object"}}}},
-        [{"a": {"b": 1}, "c": {"d": 1}}], [{"a": {}, "c": {"d": 1}}],
+        {
+            "type": "array",
+            "x-orch-preserve-unknown-fields": True,
+            "items": {"type": "object", "properties": {"a": {"type": "object"}}},
+        },
+        [{"a": {"b": 1}, "c": {"d": 1}}],
+        [{"a": {}, "c": {"d": 1}}],
     ),
 ]
 

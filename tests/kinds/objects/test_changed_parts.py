@@ -27,7 +27,11 @@ TYPE = PODS.type
 SENT: Object = {
     "kind": "Pod",
     "apiVersion": "v1",
-    "metadata": {"name": "a", "labels": {"b": "1", "a": "2"}, "ownerReferences": [{"kind": "X", "name": "x", "uid": "u", "apiVersion": "v1"}]},
+    "metadata": {
+        "name": "a",
+        "labels": {"b": "1", "a": "2"},
+        "ownerReferences": [{"kind": "X", "name": "x", "uid": "u", "apiVersion": "v1"}],
+    },
     "spec": {
         "volumes": [{"name": "v", "configMap": {"name": "c"}}, {"name": "w", "secret": {"secretName": "s"}}],
         "containers": [
@@ -73,7 +77,11 @@ PATCHES: tuple[Object, ...] = (
     {"spec": {"containers": [FIRST, "x"]}},
     {"spec": {"containers": {"name": "c"}}},
     {"spec": {"volumes": [*EARLIER["spec"]["volumes"], {"emptyDir": {}, "name": "x"}]}},
-    {"spec": {"volumes": [{"name": "v", "configMap": {"defaultMode": None, "name": "d"}}, EARLIER["spec"]["volumes"][1]]}},
+    {
+        "spec": {
+            "volumes": [{"name": "v", "configMap": {"defaultMode": None, "name": "d"}}, EARLIER["spec"]["volumes"][1]]
+        }
+    },
     {"spec": {"securityContext": {"runAsUser": 1.5}}},
     {"spec": {"securityContext": {"sysctls": [{"value": "1", "name": "x"}]}}},
     {"status": {"podIPs": [{"ip": "1.2.3.4"}], "phase": "Running"}},

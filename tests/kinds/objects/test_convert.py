@@ -80,7 +80,9 @@ def test_v1_keeps_other_metrics_in_annotations() -> None:
     }  # fmt: skip
     assert old["metadata"]["annotations"] == {
         "mine": "x",
-        ORCH("autoscaling.alpha.{long}.io/metrics"): '[{"type":"Pods","pods":{"metricName":"m","targetAverageValue":"10"}}]',
+        ORCH(
+            "autoscaling.alpha.{long}.io/metrics"
+        ): '[{"type":"Pods","pods":{"metricName":"m","targetAverageValue":"10"}}]',
         ORCH("autoscaling.alpha.{long}.io/behavior"): (
             '{"ScaleUp":{"StabilizationWindowSeconds":0,"SelectPolicy":"Max",'
             '"Policies":[{"Type":"Pods","Value":2,"PeriodSeconds":30}]},'
@@ -106,8 +108,16 @@ def test_unreadable_annotations_are_ignored() -> None:
 
 def test_empty_selectors_keep_their_meaning() -> None:
     """An empty selector matches everything in v1 and nothing in v1beta1; conversion distinguishes them."""
+
     def budget(version: str, selector: Any) -> dict[str, Any]:
-        return shaped({"apiVersion": f"policy/{version}", "kind": "PodDisruptionBudget", "metadata": {}, "spec": {"selector": selector}})
+        return shaped(
+            {
+                "apiVersion": f"policy/{version}",
+                "kind": "PodDisruptionBudget",
+                "metadata": {},
+                "spec": {"selector": selector},
+            }
+        )
 
     key = ORCH("pdb.{long}.io/deprecated-v1beta1-empty-selector-match")
     everything, nothing = budget("v1", {}), budget("v1beta1", {})
@@ -132,7 +142,10 @@ def test_events_fields_are_renamed_between_groups() -> None:
     assert core["involvedObject"] == {"name": "p"}
     assert core["reportingComponent"] == "c"
     assert core["source"] == {}
-    assert convert(core, ORCH("events.{abbr}.io/v1beta1"), CATALOG) == {**event, "apiVersion": ORCH("events.{abbr}.io/v1beta1")}
+    assert convert(core, ORCH("events.{abbr}.io/v1beta1"), CATALOG) == {
+        **event,
+        "apiVersion": ORCH("events.{abbr}.io/v1beta1"),
+    }
 
 
 def test_topology_labels_become_zone_and_node_name() -> None:
@@ -182,11 +195,39 @@ values = st.builds(lambda v: {"type": "Value", "value": v}, amounts)
 averages = st.builds(lambda v: {"type": "AverageValue", "averageValue": v}, amounts)
 shares = st.builds(lambda v: {"type": "Utilization", "averageUtilization": v}, st.integers(1, 100))
 metrics = st.one_of(
-    st.fixed_dictionaries({"type": st.just("Resource"), "resource": st.fixed_dictionaries({"name": st.sampled_from(["cpu", "memory"]), "target": averages | shares})}),
-    st.fixed_dictionaries({"type": st.just("ContainerResource"), "containerResource": st.fixed_dictionaries({"name": names, "container": names, "target": averages | shares})}),
-    st.fixed_dictionaries({"type": st.just("Pods"), "pods": st.fixed_dictionaries({"metric": identifiers, "target": averages})}),
-    st.fixed_dictionaries({"type": st.just("Object"), "object": st.fixed_dictionaries({"metric": identifiers, "describedObject": references, "target": values | averages})}),
-    st.fixed_dictionaries({"type": st.just("External"), "external": st.fixed_dictionaries({"metric": identifiers, "target": values | averages})}),
+    st.fixed_dictionaries(
+        {
+            "type": st.just("Resource"),
+            "resource": st.fixed_dictionaries(
+                {"name": st.sampled_from(["cpu", "memory"]), "target": averages | shares}
+            ),
+        }
+    ),
+    st.fixed_dictionaries(
+        {
+            "type": st.just("ContainerResource"),
+            "containerResource": st.fixed_dictionaries(
+                {"name": names, "container": names, "target": averages | shares}
+            ),
+        }
+    ),
+    st.fixed_dictionaries(
+        {"type": st.just("Pods"), "pods": st.fixed_dictionaries({"metric": identifiers, "target": averages})}
+    ),
+    st.fixed_dictionaries(
+        {
+            "type": st.just("Object"),
+            "object": st.fixed_dictionaries(
+                {"metric": identifiers, "describedObject": references, "target": values | averages}
+            ),
+        }
+    ),
+    st.fixed_dictionaries(
+        {
+            "type": st.just("External"),
+            "external": st.fixed_dictionaries({"metric": identifiers, "target": values | averages}),
+        }
+    ),
 )
 rules = st.fixed_dictionaries({}, optional={"stabilizationWindowSeconds": st.integers(0, 9), "selectPolicy": names})
 scalers = st.fixed_dictionaries(
@@ -198,7 +239,11 @@ scalers = st.fixed_dictionaries(
 def _cpu_last(scaler: dict[str, Any]) -> dict[str, Any]:
     spec = dict(scaler["spec"])
     found = list(spec["metrics"])
-    shared = [m for m in found if m.get("resource", {}).get("name") == "cpu" and m["resource"]["target"]["type"] == "Utilization"]
+    shared = [
+        m
+        for m in found
+        if m.get("resource", {}).get("name") == "cpu" and m["resource"]["target"]["type"] == "Utilization"
+    ]
     if shared:
         found.remove(shared[0])
         found.append(shared[0])
@@ -207,9 +252,10 @@ def _cpu_last(scaler: dict[str, Any]) -> dict[str, Any]:
 
 @given(scalers, st.sampled_from(["v1", "v2beta1", "v2beta2"]))
 def test_autoscaler_conversion_is_lossless(spec: dict[str, Any], version: str) -> None:
-    """Any autoscaler is unchanged after conversion to any version and back, except for the position of the CPU target.
-    """
-    scaler = shaped({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "a"}, "spec": spec})
+    """Any autoscaler is unchanged after conversion to any version and back, except for the position of the CPU target."""
+    scaler = shaped(
+        {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "a"}, "spec": spec}
+    )
     expected = _cpu_last(scaler) if version == "v1" else scaler
     assert there_and_back(scaler, f"autoscaling/{version}") == expected
 
@@ -223,5 +269,13 @@ endpoints = st.fixed_dictionaries(
 @given(st.lists(endpoints, min_size=1, max_size=3))
 def test_endpoint_slice_conversion_is_lossless(found: list[dict[str, Any]]) -> None:
     """Zones, node names and topology survive conversion to the old version."""
-    slice_ = shaped({"apiVersion": ORCH("discovery.{abbr}.io/v1"), "kind": "EndpointSlice", "metadata": {}, "addressType": "IPv4", "endpoints": found})
+    slice_ = shaped(
+        {
+            "apiVersion": ORCH("discovery.{abbr}.io/v1"),
+            "kind": "EndpointSlice",
+            "metadata": {},
+            "addressType": "IPv4",
+            "endpoints": found,
+        }
+    )
     assert there_and_back(slice_, ORCH("discovery.{abbr}.io/v1beta1")) == slice_

@@ -92,7 +92,9 @@ def test_ambiguous_definitions_are_refused(spec: dict[str, Any], message: str) -
 
 
 SCHEMAS = st.sampled_from([SCHEMA, OTHER])
-SUBRESOURCES = st.sampled_from([{"status": {}}, {"scale": {"specReplicasPath": ".spec.n", "statusReplicasPath": ".status.n"}}])
+SUBRESOURCES = st.sampled_from(
+    [{"status": {}}, {"scale": {"specReplicasPath": ".spec.n", "statusReplicasPath": ".status.n"}}]
+)
 COLUMNS = st.lists(
     st.fixed_dictionaries({"name": st.sampled_from("AB"), "type": st.just("string"), "jsonPath": st.just(".a")}),
     min_size=1,
@@ -109,7 +111,9 @@ CONVERSION = st.sampled_from([
 
 
 @given(st.lists(VERSION, min_size=1, max_size=3), CONVERSION, st.booleans())
-def test_definition_conversion_is_lossless(versions: list[dict[str, Any]], conversion: dict[str, Any], preserve: bool) -> None:
+def test_definition_conversion_is_lossless(
+    versions: list[dict[str, Any]], conversion: dict[str, Any], preserve: bool
+) -> None:
     """Definitions of v1 and of v1beta1 are unchanged after conversion to the other version and back."""
     listed = [version(f"v{i + 1}", **each) for i, each in enumerate(versions)]
     obj = whole(V1, {"versions": listed, "conversion": conversion, "preserveUnknownFields": preserve})

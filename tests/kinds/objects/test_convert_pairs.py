@@ -31,14 +31,25 @@ _TIME = "2020-01-01T00:00:00Z"
 
 words = st.text("abc", min_size=1, max_size=3)
 SCALARS: dict[str, st.SearchStrategy[Any]] = {
-    "string": words, "bool": st.booleans(), "int32": st.integers(0, 99), "int64": st.integers(0, 99),
-    "uint32": st.integers(0, 99), "uint64": st.integers(0, 99), "int64ns": st.integers(0, 99), "number": st.just(0.5),
-    "quantity": st.sampled_from(["1", "500m", "2Gi"]), "int-or-string": st.integers(0, 99) | st.just("25%"),
-    "time": st.just(_TIME), "microtime": st.just("2020-01-01T00:00:00.000001Z"), "bytes": st.just("YWJj"),
+    "string": words,
+    "bool": st.booleans(),
+    "int32": st.integers(0, 99),
+    "int64": st.integers(0, 99),
+    "uint32": st.integers(0, 99),
+    "uint64": st.integers(0, 99),
+    "int64ns": st.integers(0, 99),
+    "number": st.just(0.5),
+    "quantity": st.sampled_from(["1", "500m", "2Gi"]),
+    "int-or-string": st.integers(0, 99) | st.just("25%"),
+    "time": st.just(_TIME),
+    "microtime": st.just("2020-01-01T00:00:00.000001Z"),
+    "bytes": st.just("YWJj"),
     "duration": st.just("1m0s"),
 }
 #: Labels that are fields in later versions.
-TOPOLOGY = st.dictionaries(words | st.sampled_from([ORCH("topology.{long}.io/zone"), ORCH("{long}.io/hostname")]), words, max_size=3)
+TOPOLOGY = st.dictionaries(
+    words | st.sampled_from([ORCH("topology.{long}.io/zone"), ORCH("{long}.io/hostname")]), words, max_size=3
+)
 
 
 def _values(type: Type, depth: int) -> st.SearchStrategy[Any]:
@@ -75,7 +86,11 @@ def exchanges(draw: st.DrawFn) -> tuple[dict[str, Any], Resource, Resource]:
     """An object of one version, that version, and another."""
     one, other = draw(st.sampled_from(PAIRS))
     labels = draw(st.dictionaries(words, words, max_size=1))
-    head = {"apiVersion": one.api_version, "kind": one.kind, "metadata": {"name": "a", **({"labels": labels} if labels else {})}}
+    head = {
+        "apiVersion": one.api_version,
+        "kind": one.kind,
+        "metadata": {"name": "a", **({"labels": labels} if labels else {})},
+    }
     body = draw(_values(one.type, 0))
     return apply(canonical({**body, **head}, one.type), one, SETTINGS), one, other
 
@@ -94,7 +109,13 @@ def test_conversion_between_versions_is_lossless(exchange: tuple[dict[str, Any],
 def test_convertible_version_pairs() -> None:
     """Events are in two groups; budgets, slices, flow schemas and cron jobs have two versions."""
     assert {pair[0].kind for pair in PAIRS} >= {
-        "CronJob", "EndpointSlice", "Event", "FlowSchema", "PodDisruptionBudget", "PriorityLevelConfiguration", "RuntimeClass",
+        "CronJob",
+        "EndpointSlice",
+        "Event",
+        "FlowSchema",
+        "PodDisruptionBudget",
+        "PriorityLevelConfiguration",
+        "RuntimeClass",
     }
 
 
@@ -102,7 +123,8 @@ def test_storage_versions_are_the_references(reference: Any) -> None:
     """Every kind is stored in the version in which the reference stores it."""
     wanted = {
         (r["group"], r["version"], r["kind"]): r["storage_version"]
-        for r in reference("resources")["resources"] if r.get("storage_version")
+        for r in reference("resources")["resources"]
+        if r.get("storage_version")
     }
     have = {
         (r.group, r.version, r.kind): r.announced_version or r.storage_version for r in CATALOG.resources if r.stored

@@ -63,17 +63,30 @@ def test_service_defaults_follow_its_type() -> None:
 
 def test_amounts_are_rounded_up_to_thousandths() -> None:
     """Resource amounts are rounded up to three decimal places."""
-    sent = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {}, "spec": {"hard": {"cpu": "1500u", "pods": "3"}}}
+    sent = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {},
+        "spec": {"hard": {"cpu": "1500u", "pods": "3"}},
+    }
     assert defaulted(sent)["spec"]["hard"] == {"cpu": "2m", "pods": "3"}
 
 
 def test_old_init_container_annotations_are_dropped() -> None:
     """Pods and pod templates of all kinds drop the annotations that preceded the initContainers field."""
-    old = {f"pod.{stage}.orch.io/init-container{what}": "[]" for stage in ("alpha", "beta") for what in ("s", "-statuses")}
-    pod: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "annotations": {**old, "k": "v"}}}
+    old = {
+        f"pod.{stage}.orch.io/init-container{what}": "[]" for stage in ("alpha", "beta") for what in ("s", "-statuses")
+    }
+    pod: dict[str, Any] = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p", "annotations": {**old, "k": "v"}},
+    }
     assert defaulted(pod)["metadata"]["annotations"] == {"k": "v"}
     template = {"metadata": {"annotations": old}, "spec": {}}
-    found = defaulted({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": {"template": template}})
+    found = defaulted(
+        {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": {"template": template}}
+    )
     assert "annotations" not in found["spec"]["template"]["metadata"]
 
 
@@ -81,7 +94,13 @@ def test_singular_and_plural_members_agree() -> None:
     """Fields that exist in singular and plural form are kept consistent."""
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {}, "spec": {"podCIDR": "10.0.0.0/24"}}
     assert defaulted(node)["spec"]["podCIDRs"] == ["10.0.0.0/24"]
-    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {}, "spec": {"serviceAccount": "x"}, "status": {"podIP": "1.2.3.4"}}
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {},
+        "spec": {"serviceAccount": "x"},
+        "status": {"podIP": "1.2.3.4"},
+    }
     assert defaulted(pod)["spec"]["serviceAccountName"] == "x"
     assert defaulted(pod)["status"]["podIPs"] == [{"ip": "1.2.3.4"}]
 
@@ -95,7 +114,10 @@ def test_subjects_get_their_group() -> None:
     }  # fmt: skip
     out = defaulted(sent)
     assert out["roleRef"]["apiGroup"] == group
-    assert out["subjects"] == [{"kind": "User", "name": "u", "apiGroup": group}, {"kind": "ServiceAccount", "name": "s"}]
+    assert out["subjects"] == [
+        {"kind": "User", "name": "u", "apiGroup": group},
+        {"kind": "ServiceAccount", "name": "s"},
+    ]
 
 
 def test_defaulting_does_not_mutate() -> None:

@@ -40,7 +40,9 @@ def test_stored_fields_of_disabled_features_are_kept() -> None:
 def test_disabled_values_are_replaced() -> None:
     """procMount falls back to its default; a claim's data source is dropped unless it is a claim or a snapshot."""
     spec = {"containers": [{"securityContext": {"procMount": "Unmasked"}}]}
-    assert dropped("core/v1.Pod", {"spec": spec}) == {"spec": {"containers": [{"securityContext": {"procMount": "Default"}}]}}
+    assert dropped("core/v1.Pod", {"spec": spec}) == {
+        "spec": {"containers": [{"securityContext": {"procMount": "Default"}}]}
+    }
     claim = {"spec": {"dataSource": {"kind": "PersistentVolumeClaim", "name": "a"}}}
     assert dropped("core/v1.PersistentVolumeClaim", claim) is claim
     reference = {"spec": {"dataSourceRef": {"kind": "PersistentVolumeClaim", "name": "a"}}}

@@ -90,7 +90,14 @@ def test_unknown_members_come_last() -> None:
     """Unknown members come last, in their own order; a value of the wrong type is unchanged."""
     obj = {"spec": ["x"], "z": 1, "metadata": "m", "b": 2, "apiVersion": "v1", "kind": "Pod"}
     ordered = order_members(obj, type_of(POD))
-    assert list(ordered.items()) == [("kind", "Pod"), ("apiVersion", "v1"), ("metadata", "m"), ("spec", ["x"]), ("z", 1), ("b", 2)]
+    assert list(ordered.items()) == [
+        ("kind", "Pod"),
+        ("apiVersion", "v1"),
+        ("metadata", "m"),
+        ("spec", ["x"]),
+        ("z", 1),
+        ("b", 2),
+    ]
 
 
 @given(st.permutations(sorted(POD["spec"]["containers"][0])))  # type: ignore[index]  # a literal above

@@ -35,7 +35,8 @@ def test_toleration_matching(toleration: dict[str, str], fits: bool) -> None:
 
 
 _TAINTS = st.fixed_dictionaries(
-    {"key": st.sampled_from("ab"), "effect": st.sampled_from(["NoSchedule", "NoExecute"])}, optional={"value": st.sampled_from(["", "x", "y"])}
+    {"key": st.sampled_from("ab"), "effect": st.sampled_from(["NoSchedule", "NoExecute"])},
+    optional={"value": st.sampled_from(["", "x", "y"])},
 )
 _TOLERATIONS = st.fixed_dictionaries(
     {},
@@ -62,7 +63,11 @@ def test_only_relevant_effects_are_checked() -> None:
 
 
 def required(*terms: dict[str, Any]) -> dict[str, Any]:
-    return {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": list(terms)}}}}
+    return {
+        "affinity": {
+            "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": list(terms)}}
+        }
+    }
 
 
 def expression(key: str, operator: str, *values: str) -> dict[str, Any]:

@@ -9,7 +9,15 @@ from orchd.kinds.objects.quota.usage import concerned_names, concerns
 _NAMES = frozenset(
     (
         *("pods", "cpu", "requests.cpu", "limits.memory", "requests.example.com/gpu", "hugepages-2Mi", "count/pods"),
-        *("services", "services.nodeports", "count/services", "configmaps", "count/configmaps", "secrets", "count/deployments.apps"),
+        *(
+            "services",
+            "services.nodeports",
+            "count/services",
+            "configmaps",
+            "count/configmaps",
+            "secrets",
+            "count/deployments.apps",
+        ),
         *("persistentvolumeclaims", "requests.storage", "other", "count/other.example.com"),
         ORCH("gold.storageclass.storage.{abbr}.io/requests.storage"),
     )
@@ -19,7 +27,9 @@ _NAMES = frozenset(
 def test_concerned_names_are_those_that_concern_a_resource() -> None:
     """For every resource, the names found at once are those found one by one."""
     catalog = builtin_catalog(ORCH)
-    resources = [r for group in catalog.groups for version in group.versions for r in catalog.in_version(group.name, version)]
+    resources = [
+        r for group in catalog.groups for version in group.versions for r in catalog.in_version(group.name, version)
+    ]
     assert len(resources) > 40
     for resource in resources:
         assert concerned_names(resource, _NAMES, ORCH) == {name for name in _NAMES if concerns(resource, name, ORCH)}

@@ -61,7 +61,10 @@ def test_label_selector_matching(text: str, names: str) -> None:
 NAME = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
 OPERATORS = "expected: in, notin, =, ==, !=, gt, lt"
 WRONG = [
-    ("n>x", """unable to parse requirement: values[0]: Invalid value: "x": for 'Gt', 'Lt' operators, the value must be an integer"""),
+    (
+        "n>x",
+        """unable to parse requirement: values[0]: Invalid value: "x": for 'Gt', 'Lt' operators, the value must be an integer""",
+    ),
     (",", "found ',', expected: !, identifier, or 'end of string'"),
     ("env=prod,", "found '', expected: identifier after ','"),
     ("a=b=c", "found '=', expected: ',' or 'end of string'"),
@@ -69,7 +72,10 @@ WRONG = [
     ("!", "unable to parse requirement: found '', expected: identifier"),
     ("bad key=x", f"unable to parse requirement: found 'key', {OPERATORS}"),
     ("-x=1", f'unable to parse requirement: <nil>: Invalid value: "-x": name part {NAME}'),
-    ("env=" + "a" * 64, f'unable to parse requirement: values[0][env]: Invalid value: "{"a" * 64}": must be no more than 63 characters'),
+    (
+        "env=" + "a" * 64,
+        f'unable to parse requirement: values[0][env]: Invalid value: "{"a" * 64}": must be no more than 63 characters',
+    ),
     ("env in (a", "unable to parse requirement: found '', expected: ',' or ')'"),
     ("env in (a,", "unable to parse requirement: found '', expected: ',', or identifier"),
     ("env in (=", "unable to parse requirement: found '=', expected: ',', ')' or identifier"),
@@ -216,13 +222,28 @@ def test_field_values_of_kinds() -> None:
     cases: list[tuple[str, str, dict[str, Any], str]] = [
         ("v1", "Node", {}, "spec.unschedulable=false"),
         ("v1", "Secret", {"type": "Opaque"}, "type=Opaque"),
-        ("v1", "Service", {"spec": {"type": "ClusterIP", "clusterIP": "None"}}, "spec.clusterIP=None,spec.type!=NodePort"),
+        (
+            "v1",
+            "Service",
+            {"spec": {"type": "ClusterIP", "clusterIP": "None"}},
+            "spec.clusterIP=None,spec.type!=NodePort",
+        ),
         ("v1", "Namespace", {"status": {"phase": "Active"}}, "status.phase=Active"),
         ("v1", "ReplicationController", {"status": {"replicas": 2}}, "status.replicas=2"),
         ("batch/v1", "Job", {"status": {"succeeded": 1}}, "status.successful=1"),
-        ("v1", "Event", {"involvedObject": {"kind": "Pod"}, "reportingComponent": "c"}, "involvedObject.kind=Pod,source=c"),
+        (
+            "v1",
+            "Event",
+            {"involvedObject": {"kind": "Pod"}, "reportingComponent": "c"},
+            "involvedObject.kind=Pod,source=c",
+        ),
         (ORCH("events.{abbr}.io/v1"), "Event", {"involvedObject": {"name": "p"}}, "regarding.name=p"),
-        (ORCH("certificates.{abbr}.io/v1"), "CertificateSigningRequest", {"spec": {"signerName": "s/x"}}, "spec.signerName=s/x"),
+        (
+            ORCH("certificates.{abbr}.io/v1"),
+            "CertificateSigningRequest",
+            {"spec": {"signerName": "s/x"}},
+            "spec.signerName=s/x",
+        ),
     ]
     for api_version, kind, obj, text in cases:
         of = resource(api_version, kind)
@@ -245,7 +266,12 @@ requirements = st.one_of(
     keys,
     keys.map("!{}".format),
     st.builds("{}{}{}".format, keys, st.sampled_from(["=", "!="]), values),
-    st.builds(lambda k, o, v: f"{k} {o} ({','.join(sorted(v))})", keys, st.sampled_from(["in", "notin"]), st.sets(values, min_size=1)),
+    st.builds(
+        lambda k, o, v: f"{k} {o} ({','.join(sorted(v))})",
+        keys,
+        st.sampled_from(["in", "notin"]),
+        st.sets(values, min_size=1),
+    ),
 )
 
 

@@ -39,15 +39,30 @@ def pod(**spec: Any) -> dict[str, Any]:
 
 MISMATCHES = [
     (config_map(metadata="x"), "string into Go struct field ConfigMap.metadata of type v1.ObjectMeta"),
-    (config_map(metadata={"labels": {"a": 1}}), "number into Go struct field ObjectMeta.metadata.labels of type string"),
+    (
+        config_map(metadata={"labels": {"a": 1}}),
+        "number into Go struct field ObjectMeta.metadata.labels of type string",
+    ),
     (config_map(metadata={"uid": 1}), "number into Go struct field ObjectMeta.metadata.uid of type types.UID"),
     (config_map(data=["a"]), "array into Go struct field ConfigMap.data of type map[string]string"),
     (config_map(immutable="yes"), "string into Go struct field ConfigMap.immutable of type bool"),
-    (config_map(metadata={"generation": 1.5}), "number 1.5 into Go struct field ObjectMeta.metadata.generation of type int64"),
-    (config_map(metadata={"generation": NumberText("1e2")}), "number 1e2 into Go struct field ObjectMeta.metadata.generation of type int64"),
-    (config_map(metadata={"creationTimestamp": 5}), "number into Go struct field ObjectMeta.metadata.creationTimestamp of type string"),
+    (
+        config_map(metadata={"generation": 1.5}),
+        "number 1.5 into Go struct field ObjectMeta.metadata.generation of type int64",
+    ),
+    (
+        config_map(metadata={"generation": NumberText("1e2")}),
+        "number 1e2 into Go struct field ObjectMeta.metadata.generation of type int64",
+    ),
+    (
+        config_map(metadata={"creationTimestamp": 5}),
+        "number into Go struct field ObjectMeta.metadata.creationTimestamp of type string",
+    ),
     (pod(containers={}), "object into Go struct field PodSpec.spec.containers of type []v1.Container"),
-    (pod(containers=[{"imagePullPolicy": 1}]), "number into Go struct field Container.spec.containers.imagePullPolicy of type v1.PullPolicy"),
+    (
+        pod(containers=[{"imagePullPolicy": 1}]),
+        "number into Go struct field Container.spec.containers.imagePullPolicy of type v1.PullPolicy",
+    ),
     (pod(priority=3000000000), "number 3000000000 into Go struct field PodSpec.spec.priority of type int32"),
     (pod(overhead="x"), "string into Go struct field PodSpec.spec.overhead of type v1.ResourceList"),
 ]
@@ -104,7 +119,12 @@ def test_scalars_are_canonical(catalog: Catalog) -> None:
     assert shaped(catalog, sent)["spec"]["containers"][0]["resources"] == {"limits": {"cpu": "1", "memory": "1024"}}
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {}, "data": {"a": "YWJj\nZA=="}}
     assert shaped(catalog, secret)["data"] == {"a": "YWJjZA=="}
-    role: dict[str, Any] = {"apiVersion": ORCH("rbac.authorization.{abbr}.io/v1"), "kind": "Role", "metadata": {}, "rules": []}
+    role: dict[str, Any] = {
+        "apiVersion": ORCH("rbac.authorization.{abbr}.io/v1"),
+        "kind": "Role",
+        "metadata": {},
+        "rules": [],
+    }
     assert shaped(catalog, role)["rules"] == []
     resource = catalog.kind(role["apiVersion"], "Role")
     assert resource is not None

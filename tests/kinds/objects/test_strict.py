@@ -91,14 +91,21 @@ def test_pruned_fields_of_custom_objects() -> None:
         "spec": {"l": [{"x": {"any": 1}, "y": 1}], "m": {"k": {"z": 1}}, "free": {"a": 1, "known": {"b": 1}}, "open": [{"c": 1}]},
     }  # fmt: skip
     type = custom(spec=spec)
-    assert strict.paths(obj, type) == texts("unknown", "spec.free.known.b", "spec.l[0].y", "spec.m.k.z", "spec.open[0].c", "zz")
+    assert strict.paths(obj, type) == texts(
+        "unknown", "spec.free.known.b", "spec.l[0].y", "spec.m.k.z", "spec.open[0].c", "zz"
+    )
     assert strict.paths(canonical(obj, type), type) == []
 
 
-@pytest.mark.parametrize(("text", "found"), [
-    (b'{"a":1,"s":{"p":1,"p":2,"p":3},"l":[{"x":1,"x":1}],"a":0}', ["p", "x", "a"]), (b"[[{}]]", []), (b"1", []),
-    (b'{"a":{"b":1,"b":2},"a":3}', ["b", "a"]),
-])
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (b'{"a":1,"s":{"p":1,"p":2,"p":3},"l":[{"x":1,"x":1}],"a":0}', ["p", "x", "a"]),
+        (b"[[{}]]", []),
+        (b"1", []),
+        (b'{"a":{"b":1,"b":2},"a":3}', ["b", "a"]),
+    ],
+)
 def test_repeated_members_at_any_depth(text: bytes, found: list[str]) -> None:
     """Without a schema, repeated members are found at any depth."""
     assert strict.duplicates(json_.decode_members(text)) == texts("duplicate", *found)

@@ -72,7 +72,10 @@ def test_entries_of_builtin_resources(catalog: Catalog) -> None:
 def test_entries_of_custom_resources(catalog: Catalog) -> None:
     """Custom kinds have their group and version, and subresources in the order of the definition."""
     (entry,) = map(resource_discovery, custom(catalog, "example.com", "v1"))
-    assert entry["responseKind"] == {"group": "example.com", "version": "v1", "kind": "Foo"} and entry["scope"] == "Cluster"
+    assert (
+        entry["responseKind"] == {"group": "example.com", "version": "v1", "kind": "Foo"}
+        and entry["scope"] == "Cluster"
+    )
     assert [sub["subresource"] for sub in entry["subresources"]] == ["status", "scale"]
     assert entry["subresources"][0]["responseKind"] == {"group": "example.com", "version": "v1", "kind": "Foo"}
 

@@ -217,7 +217,11 @@ SPEC = Type(
 
 def test_custom_kind_has_paths_and_definitions(catalog: Catalog) -> None:
     """A custom kind has paths and definitions; what v2 cannot represent is omitted there but present in v3."""
-    type_ = Type("struct", members=(Field("spec", SPEC, required=True),), constraints={"description": "A Foo.", "required": ["spec"]})
+    type_ = Type(
+        "struct",
+        members=(Field("spec", SPEC, required=True),),
+        constraints={"description": "A Foo.", "required": ["spec"]},
+    )
     more = catalog.adding([_custom(type_)])
     both = document(more)
     definition = both["definitions"]["com.example.stable.v1.Foo"]
@@ -402,8 +406,7 @@ def test_every_type_and_member_is_described(dialect: Any) -> None:
 
 
 def test_descriptions_are_found() -> None:
-    """A type's own description takes precedence over the default of the member name; all versions of a type share it.
-    """
+    """A type's own description takes precedence over the default of the member name; all versions of a type share it."""
     known = Descriptions(ORCH)
     assert known.of_member("apps/v1.DeploymentSpec", "replicas") == "Desired number of pods. Default: 1."
     assert known.of_member("x/v1.Nobody", "apiGroups") == known.of_member("rbac/v1.PolicyRule", "apiGroups") != ""

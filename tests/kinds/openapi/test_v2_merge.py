@@ -33,7 +33,12 @@ def no_definition(name: str) -> None:
 
 def test_group_version_part_is_complete() -> None:
     """The part has its paths, all definitions that they reach, cycles included; shared parameters are inlined."""
-    definitions = {"Foo": {"properties": {"a": ref("Bar")}}, "Bar": {"items": ref("Foo")}, "Other": {}, "Unused": ref("Foo")}
+    definitions = {
+        "Foo": {"properties": {"a": ref("Bar")}},
+        "Bar": {"items": ref("Foo")},
+        "Other": {},
+        "Unused": ref("Foo"),
+    }
     item = {**get(ref("Foo")), "parameters": [{"$ref": "#/parameters/p"}, {"name": "q"}]}
     document = {
         "paths": {"/apis/g/v1/foos": item, "/apis/g/v10/foos": get(ref("Other")), "/apis/h/v1/": {}},
@@ -58,13 +63,26 @@ def test_invalid_documents_are_refused(document: Any) -> None:
 def test_conflicting_definitions_are_renamed() -> None:
     """A different definition of the same name is renamed with all references to it; an equal one is shared."""
     own = {"Meta": {"type": "object"}, "Same": {"type": "string"}}
-    first = source({"Foo": {"properties": {"m": ref("Meta"), "s": ref("Same")}}, "Meta": {"type": "string"}, "Same": {"type": "string"}})
+    first = source(
+        {
+            "Foo": {"properties": {"m": ref("Meta"), "s": ref("Same")}},
+            "Meta": {"type": "string"},
+            "Same": {"type": "string"},
+        }
+    )
     added = union([first], frozenset(), own.get)
-    assert added.definitions == {"Foo": {"properties": {"m": ref("Meta_v2"), "s": ref("Same")}}, "Meta_v2": {"type": "string"}}
+    assert added.definitions == {
+        "Foo": {"properties": {"m": ref("Meta_v2"), "s": ref("Same")}},
+        "Meta_v2": {"type": "string"},
+    }
     # An equal definition that was renamed before is reused, a third one gets the next number; names in the source are
     # unchanged.
     again = source({"Foo2": ref("Meta"), "Meta": {"type": "string"}}, path="/apis/h/v1/a", of="Foo2")
-    third = source({"Foo3": ref("Meta"), "Meta": {"type": "integer"}, "Meta_v3": {"type": "number"}}, path="/apis/i/v1/a", of="Foo3")
+    third = source(
+        {"Foo3": ref("Meta"), "Meta": {"type": "integer"}, "Meta_v3": {"type": "number"}},
+        path="/apis/i/v1/a",
+        of="Foo3",
+    )
     added = union([first, again, third], frozenset(), own.get)
     assert added.definitions["Foo2"] == ref("Meta_v2")
     assert added.definitions["Foo3"] == ref("Meta_v4")
@@ -73,7 +91,10 @@ def test_conflicting_definitions_are_renamed() -> None:
 
 def test_definitions_with_different_kinds_are_merged() -> None:
     """Definitions that differ only in their group-version-kinds are merged."""
-    one, two = {"group": "", "kind": "DeleteOptions", "version": "v1"}, {"group": "g", "kind": "DeleteOptions", "version": "v1"}
+    one, two = (
+        {"group": "", "kind": "DeleteOptions", "version": "v1"},
+        {"group": "g", "kind": "DeleteOptions", "version": "v1"},
+    )
     own = {"Options": {"type": "object", KIND: [one]}}
     added = union([source({"Options": {"type": "object", KIND: [two, one]}}, of="Options")], frozenset(), own.get)
     assert added.definitions == {"Options": {"type": "object", KIND: [one, two]}}
@@ -103,7 +124,10 @@ def test_in_the_document_of_a_server() -> None:
     after = orjson.loads(made[JSON])
     assert after["paths"]["/apis/g/v1/foos"] == get(ref("Foo"))
     assert after["definitions"]["Foo"]["properties"] == {"o": ref(options), "m": ref("io.k8s.api.core.v1.Pod_v2")}
-    assert after["definitions"][options][KIND] == [*before["definitions"][options][KIND], {"group": "g", "version": "v1", "kind": "DeleteOptions"}]
+    assert after["definitions"][options][KIND] == [
+        *before["definitions"][options][KIND],
+        {"group": "g", "version": "v1", "kind": "DeleteOptions"},
+    ]
     assert after["definitions"]["io.k8s.api.core.v1.Pod"] == before["definitions"]["io.k8s.api.core.v1.Pod"]
     assert b"io.k8s.api.core.v1.Pod_v2" in made[PROTOBUF] and b"/apis/g/v1/foos" in made[PROTOBUF]
     assert orjson.loads(b"".join(pieces.assemble(catalog)[JSON])) == before

@@ -94,7 +94,10 @@ def test_phrases_that_conformance_tests_look_for() -> None:
     parameters = {each["name"]: each["description"] for each in whole["paths"]["/api/v1/services"]["parameters"]}
     assert "list of returned" in parameters["fieldSelector"]
     assert "Watch for changes to the described resources" in parameters["watch"]
-    assert "List of services" in whole["definitions"]["io.k8s.api.core.v1.ServiceList"]["properties"]["items"]["description"]
+    assert (
+        "List of services"
+        in whole["definitions"]["io.k8s.api.core.v1.ServiceList"]["properties"]["items"]["description"]
+    )
     ants = whole["definitions"]["com.example.v1.Ants"]["properties"]
     assert ants["apiVersion"]["description"].startswith("APIVersion defines")
     metadata = whole["definitions"]["io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"]

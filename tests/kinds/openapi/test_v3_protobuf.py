@@ -101,21 +101,27 @@ def test_v3_operations_in_protobuf(both: Any) -> None:
     assert set(members(dict(fields(patch))[8], 2)) == {"200", "201", "401"}
 
 
-@pytest.mark.parametrize(("schema", "expected"), [
-    ({"default": 1}, {33: {1: 1.0}}),
-    ({"default": True}, {33: {2: 1}}),
-    ({"default": False}, {33: {2: 0}}),
-    ({"default": "a"}, {33: {3: b"a"}}),
-    ({"default": {}}, {33: {}}),
-    ({"default": [1]}, {33: {}}),
-    ({"additionalProperties": False}, {32: {2: 0}}),
-    ({"additionalProperties": {"type": "string"}}, {32: {1: b"\x0a\x09\xca\x01\x06string"}}),
-    ({"nullable": True, "maximum": 2.5, "minLength": 3}, {1: 1, 11: 2.5, 16: 3}),
-    ({"not": {"type": "string"}}, {29: {25: b"string"}}),
-    ({"minimum": 0, "nullable": False}, {}),
-])
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({"default": 1}, {33: {1: 1.0}}),
+        ({"default": True}, {33: {2: 1}}),
+        ({"default": False}, {33: {2: 0}}),
+        ({"default": "a"}, {33: {3: b"a"}}),
+        ({"default": {}}, {33: {}}),
+        ({"default": [1]}, {33: {}}),
+        ({"additionalProperties": False}, {32: {2: 0}}),
+        ({"additionalProperties": {"type": "string"}}, {32: {1: b"\x0a\x09\xca\x01\x06string"}}),
+        ({"nullable": True, "maximum": 2.5, "minLength": 3}, {1: 1, 11: 2.5, 16: 3}),
+        ({"not": {"type": "string"}}, {29: {25: b"string"}}),
+        ({"minimum": 0, "nullable": False}, {}),
+    ],
+)
 def test_v3_values_in_protobuf(schema: Any, expected: Any) -> None:
     """Defaults by type, booleans that are sent when false, and zero values that are omitted."""
     raw = v3_protobuf.encode({"components": {"schemas": {"a": schema}}})
     read = dict(fields(dict(fields(members(dict(fields(dict(fields(raw))[5]))[1])["a"]))[1]))
-    assert {number: dict(fields(value)) if isinstance(expected.get(number), dict) else value for number, value in read.items()} == expected
+    assert {
+        number: dict(fields(value)) if isinstance(expected.get(number), dict) else value
+        for number, value in read.items()
+    } == expected

@@ -48,7 +48,9 @@ def test_json_patch_operations(operations: Any, change: Any) -> None:
 
 def test_replacing_the_whole_document() -> None:
     """The root may be replaced by an object; a scalar is ignored; a list cannot become an object."""
-    assert json_patch.apply(_DOC, [{"op": "replace", "path": "", "value": {"a": 1}}, {"op": "remove", "path": "/a"}]) == {}
+    assert (
+        json_patch.apply(_DOC, [{"op": "replace", "path": "", "value": {"a": 1}}, {"op": "remove", "path": "/a"}]) == {}
+    )
     assert json_patch.apply(_DOC, [{"op": "replace", "path": "", "value": 5}]) == _DOC
     with pytest.raises(ApiError) as caught:
         json_patch.apply(_DOC, [{"op": "replace", "path": "", "value": [1]}])

@@ -134,7 +134,12 @@ def test_managed_fields_sent_by_clients() -> None:
     assert _owned_fields(_write(one, {**one, "metadata": {**one["metadata"], "managedFields": [entry]}}, "m1")) == {
         "me/Update": {"f:a": {}}
     }
-    changes: list[dict[str, Any]] = [{"operation": "No"}, {"apiVersion": ""}, {"fieldsType": "V9"}, {"fieldsV1": {"x": {}}}]
+    changes: list[dict[str, Any]] = [
+        {"operation": "No"},
+        {"apiVersion": ""},
+        {"fieldsType": "V9"},
+        {"fieldsV1": {"x": {}}},
+    ]
     for change in changes:
         sent = {**one, "metadata": {**one["metadata"], "managedFields": [{**entry, **change}]}}
         assert _owned_fields(_write(one, sent, "m1")) == {"m1/Update": {".": {}, "f:a": {}}}
@@ -270,12 +275,14 @@ def test_duplicate_list_keys_fail_apply() -> None:
     live = _write(None, _thing({"a": "1"}), "m1")
     broken = {**live, "spec": {"a": "1", "set": ["x", "x"]}}
     assert on_write(TARGET, live, broken, manager="m2", now=1.0) == []
-    where = r'\(/t; x/v1, Kind=Thing\)'
+    where = r"\(/t; x/v1, Kind=Thing\)"
     why = r'.spec.set: duplicate entries for key \[="x"\]$'
     with pytest.raises(ApiError, match=f"failed to create typed live object {where}: {why}"):
         _apply(broken, {"set": ["y"]}, "m3")
     forgotten = {**broken, "metadata": {"name": "t", "uid": "u"}}
-    with pytest.raises(ApiError, match=f"^failed to create manager for existing fields: .* {where} to smd typed: {why}"):
+    with pytest.raises(
+        ApiError, match=f"^failed to create manager for existing fields: .* {where} to smd typed: {why}"
+    ):
         _apply(forgotten, {"set": ["y"]}, "m3")
 
 
@@ -494,6 +501,11 @@ def test_ownership_of_required_empty_lists() -> None:
     assert resource is not None
     target = OwnershipTarget(dialect=KUBERNETES, type=resource.type, kind="Role", api_version=resource.api_version)
     for rules, owned in (([], {"f:rules": {}}), (None, None)):
-        sent: dict[str, Any] = {"apiVersion": resource.api_version, "kind": "Role", "metadata": {"name": "a"}, "rules": rules}
+        sent: dict[str, Any] = {
+            "apiVersion": resource.api_version,
+            "kind": "Role",
+            "metadata": {"name": "a"},
+            "rules": rules,
+        }
         entries = on_write(target, None, canonical(sent, resource.type), manager="m", now=0.0)
         assert (entries[0]["fieldsV1"] if entries else None) == owned

@@ -47,20 +47,13 @@ TARGET = OwnershipTarget(
 SEQUENCES: list[tuple[str, list[tuple[str, Any]], Any, Any]] = [
     (
         "One who leaves out what he applied removes it, with what is in it.",
-        [
-            ("m1", {"mapl": [{"k": "a", "v": "1"}], "gran": {"x": "1"}}),
-            ("m1", {"gran": {"y": "1"}}),
-        ],
+        [("m1", {"mapl": [{"k": "a", "v": "1"}], "gran": {"x": "1"}}), ("m1", {"gran": {"y": "1"}})],
         {"gran": {"y": "1"}},
         {"m1": {"f:gran": {"f:y": {}}}},
     ),
     (
         "An item that two applied stays as long as one does.",
-        [
-            ("m1", {"mapl": [{"k": "a"}, {"k": "b"}]}),
-            ("m2", {"mapl": [{"k": "b"}]}),
-            ("m1", {"mapl": [{"k": "a"}]}),
-        ],
+        [("m1", {"mapl": [{"k": "a"}, {"k": "b"}]}), ("m2", {"mapl": [{"k": "b"}]}), ("m1", {"mapl": [{"k": "a"}]})],
         {"mapl": [{"k": "a"}, {"k": "b"}]},
         {
             "m1": {"f:mapl": {'k:{"k":"a","p":1}': {".": {}, "f:k": {}}}},
@@ -89,31 +82,19 @@ SEQUENCES: list[tuple[str, list[tuple[str, Any]], Any, Any]] = [
     ),
     (
         "Shared scalars stay when one owner leaves; the last takes them along.",
-        [
-            ("m1", {"text": "t", "num": 1}),
-            ("m2", {"text": "t"}),
-            ("m1", {"num": 1}),
-            ("m2", {"boo": True}),
-        ],
+        [("m1", {"text": "t", "num": 1}), ("m2", {"text": "t"}), ("m1", {"num": 1}), ("m2", {"boo": True})],
         {"num": 1, "boo": True},
         {"m1": {"f:num": {}}, "m2": {"f:boo": {}}},
     ),
     (
         "What an updater changed is his: the applier who leaves it out leaves it there.",
-        [
-            ("m1", {"text": "t", "num": 1}),
-            ("u*", {"text": "changed", "num": 1}),
-            ("m1", {"num": 1}),
-        ],
+        [("m1", {"text": "t", "num": 1}), ("u*", {"text": "changed", "num": 1}), ("m1", {"num": 1})],
         {"text": "changed", "num": 1},
         {"m1": {"f:num": {}}, "u*": {"f:text": {}}},
     ),
     (
         "Items without the defaulted key are those with its default.",
-        [
-            ("m1", {"mapl": [{"k": "a", "v": "1"}]}),
-            ("m2", {"mapl": [{"k": "a", "p": 1, "w": "2"}]}),
-        ],
+        [("m1", {"mapl": [{"k": "a", "v": "1"}]}), ("m2", {"mapl": [{"k": "a", "p": 1, "w": "2"}]})],
         {"mapl": [{"k": "a", "v": "1", "p": 1, "w": "2"}]},
         {
             "m1": {"f:mapl": {'k:{"k":"a","p":1}': {".": {}, "f:k": {}, "f:v": {}}}},
@@ -122,9 +103,7 @@ SEQUENCES: list[tuple[str, list[tuple[str, Any]], Any, Any]] = [
     ),
     (
         "Both spellings of a key in one list are one item twice.",
-        [
-            ("m1", {"mapl": [{"k": "a", "v": "1"}, {"k": "a", "p": 1}]}),
-        ],
+        [("m1", {"mapl": [{"k": "a", "v": "1"}, {"k": "a", "p": 1}]})],
         (
             'failed to create typed patch object (/n; x.io/v1, Kind=Foo): .spec.mapl: duplicate entries for key [k="a",p=1]'
         ),
@@ -132,40 +111,27 @@ SEQUENCES: list[tuple[str, list[tuple[str, Any]], Any, Any]] = [
     ),
     (
         "A key without a default must be there.",
-        [
-            ("m1", {"mapl": [{"p": 1}]}),
-        ],
+        [("m1", {"mapl": [{"p": 1}]})],
         (
-            "failed to create typed patch object (/n; x.io/v1, Kind=Foo): .spec.mapl: element 0: associative list with keys has an element that omits key field \"k\" (and doesn't have default value)"
+            'failed to create typed patch object (/n; x.io/v1, Kind=Foo): .spec.mapl: element 0: associative list with keys has an element that omits key field "k" (and doesn\'t have default value)'
         ),
         None,
     ),
     (
         "Another value of an item's field is a conflict about that field.",
-        [
-            ("m1", {"mapl": [{"k": "a", "v": "1", "w": "1"}]}),
-            ("m2", {"mapl": [{"k": "a", "v": "2"}]}),
-        ],
+        [("m1", {"mapl": [{"k": "a", "v": "1", "w": "1"}]}), ("m2", {"mapl": [{"k": "a", "v": "2"}]})],
         'Apply failed with 1 conflict: conflict with "m1": .spec.mapl[k="a",p=1].v',
         None,
     ),
     (
         "Items of sets are owned each; sharing is no conflict.",
-        [
-            ("m1", {"set": ["a", "b"]}),
-            ("m2", {"set": ["b", "c"]}),
-            ("m1", {"set": ["a"]}),
-            ("m2", {"set": ["c"]}),
-        ],
+        [("m1", {"set": ["a", "b"]}), ("m2", {"set": ["b", "c"]}), ("m1", {"set": ["a"]}), ("m2", {"set": ["c"]})],
         {"set": ["a", "c"]},
         {"m1": {"f:set": {'v:"a"': {}}}, "m2": {"f:set": {'v:"c"': {}}}},
     ),
     (
         "New items of a set come in the order of who applies them.",
-        [
-            ("m1", {"set": ["a", "b"]}),
-            ("m2", {"set": ["c", "a", "d"]}),
-        ],
+        [("m1", {"set": ["a", "b"]}), ("m2", {"set": ["c", "a", "d"]})],
         {"set": ["c", "a", "b", "d"]},
         {"m1": {"f:set": {'v:"a"': {}, 'v:"b"': {}}}, "m2": {"f:set": {'v:"a"': {}, 'v:"c"': {}, 'v:"d"': {}}}},
     ),
@@ -184,29 +150,19 @@ SEQUENCES: list[tuple[str, list[tuple[str, Any]], Any, Any]] = [
     ),
     (
         "A list as one is replaced as one, and needs force.",
-        [
-            ("m1", {"plain": ["a"]}),
-            ("m2", {"plain": ["a", "b"]}),
-        ],
+        [("m1", {"plain": ["a"]}), ("m2", {"plain": ["a", "b"]})],
         'Apply failed with 1 conflict: conflict with "m1": .spec.plain',
         None,
     ),
     (
         "With force the list as one changes hands.",
-        [
-            ("m1", {"plain": ["a"], "text": "t"}),
-            ("m2!", {"plain": ["a", "b"]}),
-            ("m1", {"text": "t"}),
-        ],
+        [("m1", {"plain": ["a"], "text": "t"}), ("m2!", {"plain": ["a", "b"]}), ("m1", {"text": "t"})],
         {"plain": ["a", "b"], "text": "t"},
         {"m1": {"f:text": {}}, "m2": {"f:plain": {}}},
     ),
     (
         "Maps and structs as one are owned as one, and taken whole.",
-        [
-            ("m1", {"atom": {"a": "1"}, "aobj": {"a": "1", "b": "1"}}),
-            ("m2!", {"atom": {"b": "1"}, "aobj": {"a": "2"}}),
-        ],
+        [("m1", {"atom": {"a": "1"}, "aobj": {"a": "1", "b": "1"}}), ("m2!", {"atom": {"b": "1"}, "aobj": {"a": "2"}})],
         {"atom": {"b": "1"}, "aobj": {"a": "2"}},
         {"m2": {"f:aobj": {}, "f:atom": {}}},
     ),
@@ -222,19 +178,13 @@ SEQUENCES: list[tuple[str, list[tuple[str, Any]], Any, Any]] = [
     ),
     (
         "An object in the place of something else takes the place from its owner.",
-        [
-            ("m1", {"free": {"x": 1}}),
-            ("m2!", {"free": {"x": {"y": 1}}}),
-        ],
+        [("m1", {"free": {"x": 1}}), ("m2!", {"free": {"x": {"y": 1}}})],
         {"free": {"x": {"y": 1}}},
         {"m2": {"f:free": {"f:x": {".": {}, "f:y": {}}}}},
     ),
     (
         "Structs that an update omitted are removed and have no owner.",
-        [
-            ("m1", {"obj": {"a": "1", "deep": {"x": "1"}}}),
-            ("u*", {"obj": {"b": "1"}}),
-        ],
+        [("m1", {"obj": {"a": "1", "deep": {"x": "1"}}}), ("u*", {"obj": {"b": "1"}})],
         {"obj": {"b": "1"}},
         {"u*": {"f:obj": {"f:b": {}}}},
     ),
@@ -263,29 +213,19 @@ SEQUENCES: list[tuple[str, list[tuple[str, Any]], Any, Any]] = [
     ),
     (
         "A null that somebody applied is a value of his.",
-        [
-            ("m1", {"text": None, "num": 1}),
-            ("m2", {"text": "x"}),
-        ],
+        [("m1", {"text": None, "num": 1}), ("m2", {"text": "x"})],
         'Apply failed with 1 conflict: conflict with "m1": .spec.text',
         None,
     ),
     (
         "An empty list that merges by item has no owner, and may be removed with its last item.",
-        [
-            ("m1", {"set": [], "text": "t"}),
-            ("m2", {"set": ["a"]}),
-            ("m2", {"num": 1}),
-        ],
+        [("m1", {"set": [], "text": "t"}), ("m2", {"set": ["a"]}), ("m2", {"num": 1})],
         {"text": "t", "num": 1},
         {"m1": {"f:text": {}}, "m2": {"f:num": {}}},
     ),
     (
         "Applying an order without changing an item changes nothing.",
-        [
-            ("m1", {"mapl": [{"k": "a"}, {"k": "b"}]}),
-            ("m2", {"mapl": [{"k": "b"}, {"k": "a"}]}),
-        ],
+        [("m1", {"mapl": [{"k": "a"}, {"k": "b"}]}), ("m2", {"mapl": [{"k": "b"}, {"k": "a"}]})],
         {"mapl": [{"k": "a"}, {"k": "b"}]},
         {
             "m1": {"f:mapl": {'k:{"k":"a","p":1}': {".": {}, "f:k": {}}, 'k:{"k":"b","p":1}': {".": {}, "f:k": {}}}},
@@ -294,11 +234,7 @@ SEQUENCES: list[tuple[str, list[tuple[str, Any]], Any, Any]] = [
     ),
     (
         "Who creates by update owns all, and keeps what an applier agrees to.",
-        [
-            ("u*", {"text": "t", "gran": {"a": "1"}}),
-            ("m1", {"text": "t", "gran": {"b": "2"}}),
-            ("m1", {}),
-        ],
+        [("u*", {"text": "t", "gran": {"a": "1"}}), ("m1", {"text": "t", "gran": {"b": "2"}}), ("m1", {})],
         {"text": "t", "gran": {"a": "1"}},
         {"m1": {}, "u*": {".": {}, "f:gran": {".": {}, "f:a": {}}, "f:text": {}}},
     ),
@@ -313,24 +249,21 @@ SEQUENCES: list[tuple[str, list[tuple[str, Any]], Any, Any]] = [
         {
             "m1": {
                 "f:mapl": {
-                    'k:{"k":"a","p":1}': {".": {}, "f:k": {}, "f:v": {}}, 'k:{"k":"b","p":1}': {".": {}, "f:k": {}},
-                },
-            },
+                    'k:{"k":"a","p":1}': {".": {}, "f:k": {}, "f:v": {}},
+                    'k:{"k":"b","p":1}': {".": {}, "f:k": {}},
+                }
+            }
         },
     ),
     (
         "Unknown fields are refused where the schema knows its fields.",
-        [
-            ("m1", {"zz": 1}),
-        ],
+        [("m1", {"zz": 1})],
         "failed to create typed patch object (/n; x.io/v1, Kind=Foo): .spec.zz: field not declared in schema",
         None,
     ),
     (
         "Wrong types are refused with their path.",
-        [
-            ("m1", {"mapl": [{"k": "a", "v": 1}], "set": "x"}),
-        ],
+        [("m1", {"mapl": [{"k": "a", "v": 1}], "set": "x"})],
         (
             "failed to create typed patch object (/n; x.io/v1, Kind=Foo): errors:\n"
             '  .spec.mapl[k="a",p=1].v: expected string, got &value.valueUnstructured{Value:1}\n'
@@ -370,7 +303,9 @@ def test_recorded_sequences(fact: str, steps: list[tuple[str, Any]], left: Any, 
     # A value that has lost all its members is null until the object is normalized.
     assert _without_nulls(live["spec"]) == _without_nulls(left)
     entries = live["metadata"].get("managedFields", [])
-    assert {e["manager"] + "*" * (e["operation"] == "Update"): e["fieldsV1"].get("f:spec", {}) for e in entries} == owned
+    assert {
+        e["manager"] + "*" * (e["operation"] == "Update"): e["fieldsV1"].get("f:spec", {}) for e in entries
+    } == owned
 
 
 def _step(live: Any, who: str, obj: Any) -> Any:

@@ -193,7 +193,9 @@ def test_restore_names_built_in_types(field: str, given: Any, result: Any, catal
 
 def test_restore_refuses_times_that_are_no_text(catalog: Catalog) -> None:
     """A time must be a string."""
-    with pytest.raises(decode_result.RestoreError, match=r"^json: cannot unmarshal number into Go value of type string$"):
+    with pytest.raises(
+        decode_result.RestoreError, match=r"^json: cannot unmarshal number into Go value of type string$"
+    ):
         decode_result.restore({"creationTimestamp": 5}, catalog.type("meta/v1.ObjectMeta"))
 
 

@@ -12,13 +12,7 @@ from orchd.dialect import DIALECTS, KUBERNETES, ORCH, Dialect
 from orchd.scheduler.config import types
 from orchd.scheduler.config.decoding import decode_configuration, default_configuration
 from orchd.scheduler.config.encoding import as_json, as_yaml
-from orchd.scheduler.config.model import (
-    ConfigError,
-    NodeResourcesFitArgs,
-    ResourceSpec,
-    ShapePoint,
-    UntypedArgs,
-)
+from orchd.scheduler.config.model import ConfigError, NodeResourcesFitArgs, ResourceSpec, ShapePoint, UntypedArgs
 from tests.scheduler.config.config_support import document, read
 
 
@@ -36,7 +30,10 @@ HEAD = "apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: KubeSchedulerConf
 def test_printed_configuration_round_trips(version: str, dialect: Dialect) -> None:
     """A printed configuration decodes to the same configuration, in both versions and dialects."""
     extender = {
-        "urlPrefix": "https://x", "filterVerb": "f", "httpTimeout": "1.5s", "managedResources": [{"name": "a/b", "ignoredByScheduler": True}],
+        "urlPrefix": "https://x",
+        "filterVerb": "f",
+        "httpTimeout": "1.5s",
+        "managedResources": [{"name": "a/b", "ignoredByScheduler": True}],
         "tlsConfig": {"insecure": True, "caData": "YWJj"},
     }
     config = read(document(version, dialect, extenders=[extender], leaderElection={"leaseDuration": "100ms"}), dialect)
@@ -88,7 +85,13 @@ def test_kubeconfig_field_in_both_dialects_is_refused() -> None:
 
 def test_arguments_get_defaults() -> None:
     """Given arguments are kept and get defaults for the rest; a weight of 0 becomes 1."""
-    args = {"scoringStrategy": {"type": "RequestedToCapacityRatio", "resources": [{"name": "x/y"}], "requestedToCapacityRatio": {"shape": [{"utilization": 0, "score": 3}]}}}
+    args = {
+        "scoringStrategy": {
+            "type": "RequestedToCapacityRatio",
+            "resources": [{"name": "x/y"}],
+            "requestedToCapacityRatio": {"shape": [{"utilization": 0, "score": 3}]},
+        }
+    }
     profile = read(document(profiles=[{"pluginConfig": [{"name": "NodeResourcesFit", "args": args}]}])).profiles[0]
     found = profile.plugin_config[0].args
     assert isinstance(found, NodeResourcesFitArgs)
@@ -101,7 +104,9 @@ def test_arguments_get_defaults() -> None:
 
 def test_scoring_strategy_type_default() -> None:
     """The type has a default only if the whole strategy is missing."""
-    profile = read(document(profiles=[{"pluginConfig": [{"name": "NodeResourcesFit", "args": {"scoringStrategy": {}}}]}])).profiles[0]
+    profile = read(
+        document(profiles=[{"pluginConfig": [{"name": "NodeResourcesFit", "args": {"scoringStrategy": {}}}]}])
+    ).profiles[0]
     args = profile.plugin_config[0].args
     assert isinstance(args, NodeResourcesFitArgs)
     assert args.scoring_strategy.type == ""

@@ -46,7 +46,9 @@ def enabled(*names: str) -> dict[str, Any]:
     out: dict[str, Any] = {"enabled": [], "disabled": []}
     for each in names:
         name, _, weight = each.lstrip("-").partition(":")
-        out["disabled" if each.startswith("-") else "enabled"].append({"name": name, **({"weight": int(weight)} if weight else {})})
+        out["disabled" if each.startswith("-") else "enabled"].append(
+            {"name": name, **({"weight": int(weight)} if weight else {})}
+        )
     return out
 
 
@@ -127,5 +129,7 @@ def test_profiles_must_share_the_queue_sort() -> None:
     """Two profiles whose queue sort plugins differ through multiPoint are rejected."""
     other = {"schedulerName": "b", "plugins": {"multiPoint": enabled("-PrioritySort", "OtherSort")}}
     config = read(document(profiles=[{"schedulerName": "a"}, other]))
-    with pytest.raises(ConfigError, match='different queue sort plugins for profile "b": "OtherSort", first: "PrioritySort"'):
+    with pytest.raises(
+        ConfigError, match='different queue sort plugins for profile "b": "OtherSort", first: "PrioritySort"'
+    ):
         expand_all(config, IMPLEMENTED)

@@ -186,7 +186,10 @@ def test_invalid_fields_are_named(case: str) -> None:
         ("", ""),
         (":0", ""),
         ("127.0.0.1", ""),
-        ("0.0.0.0:10251", 'healthzBindAddress: Invalid value: "0.0.0.0:10251": must be empty or with an explicit 0 port'),
+        (
+            "0.0.0.0:10251",
+            'healthzBindAddress: Invalid value: "0.0.0.0:10251": must be empty or with an explicit 0 port',
+        ),
         ("0.0.0.0:x", 'healthzBindAddress: Invalid value: "0.0.0.0:x": strconv.Atoi: parsing "x": invalid syntax'),
         ("here", 'healthzBindAddress: Invalid value: "here": address here: missing port in address'),
         (

@@ -105,7 +105,11 @@ class World:
         self.namespace("ns")
 
     def namespace(
-        self, name: str, labels: dict[str, str] | None = None, annotations: dict[str, str] | None = None, phase: str = "Active"
+        self,
+        name: str,
+        labels: dict[str, str] | None = None,
+        annotations: dict[str, str] | None = None,
+        phase: str = "Active",
     ) -> None:
         meta: dict[str, Any] = {"name": name}
         if labels:

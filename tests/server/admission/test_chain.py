@@ -55,12 +55,9 @@ def counts(chain: AdmissionChain) -> dict[tuple[str, ...], float]:
 
 
 def test_plugins_run_in_order_for_their_operations(world: type[World]) -> None:
-    """Mutating plugins run in order, then validating ones; a plugin that does not handle the operation is not called.
-    """
+    """Mutating plugins run in order, then validating ones; a plugin that does not handle the operation is not called."""
     log: list[tuple[Any, ...]] = []
-    chain = AdmissionChain(
-        [Noting("a", log), Noting("d", log, (DELETE,)), Noting("b", log)],
-    )
+    chain = AdmissionChain([Noting("a", log), Noting("d", log, (DELETE,)), Noting("b", log)])
     write = context(world)
     review = chain.review(write, CREATE, None)
     obj = result_of(review.mutate({"metadata": {"name": "x"}}))
@@ -94,7 +91,9 @@ def test_order_and_defaults_are_the_recorded_ones(reference: Callable[[str], Any
     assert set(DEFAULT_ADMISSION_PLUGINS) == set(facts["default_enabled"])
 
 
-def test_the_phases_of_the_default_plugins_are_the_recorded_ones(reference: Callable[[str], Any], world: type[World]) -> None:
+def test_the_phases_of_the_default_plugins_are_the_recorded_ones(
+    reference: Callable[[str], Any], world: type[World]
+) -> None:
     """The mutating and the validating plugins, in order, are the reference's."""
     facts = reference("bootstrap")["admission"]
     plugins = world().chain.plugins

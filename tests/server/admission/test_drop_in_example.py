@@ -57,7 +57,10 @@ def test_example_follows_the_documented_configuration(tmp_path: Path) -> None:
     assert create(server, "a")["metadata"]["labels"] == {"team": "platform"}
     server.stop()
     file.write_text(found[1].replace("default:", "defualt:"))
-    with pytest.raises(ValueError, match=rf"^--admission-control-config-file: {file}: plugins\[0\].configuration: TeamLabel: unknown field defualt"):
+    with pytest.raises(
+        ValueError,
+        match=rf"^--admission-control-config-file: {file}: plugins\[0\].configuration: TeamLabel: unknown field defualt",
+    ):
         make_server(tmp_path / "other", *FLAGS, flag)
 
 

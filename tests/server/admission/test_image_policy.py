@@ -72,7 +72,10 @@ def test_review_holds_images_and_annotations(world: Any) -> None:
 @pytest.mark.parametrize(
     ("status", "why"),
     [
-        ({"allowed": False, "reason": "not trusted"}, "image policy webhook backend denied one or more images: not trusted"),
+        (
+            {"allowed": False, "reason": "not trusted"},
+            "image policy webhook backend denied one or more images: not trusted",
+        ),
         ({"allowed": False}, "one or more images rejected by webhook backend"),
         (None, "one or more images rejected by webhook backend"),
     ],

@@ -54,7 +54,8 @@ def test_provisioner_labels_become_node_affinity(keys: Any, chain: Any) -> None:
     labels = dict(zip(keys, ("b__a", "r"), strict=True))
     made = chain.run("persistentvolumes", volume(labels, MADE, awsElasticBlockStore={"volumeID": "a"}))
     wanted = [
-        {"key": keys[0], "operator": "In", "values": ["a", "b"]}, {"key": keys[1], "operator": "In", "values": ["r"]},
+        {"key": keys[0], "operator": "In", "values": ["a", "b"]},
+        {"key": keys[1], "operator": "In", "values": ["r"]},
     ]
     assert made["spec"]["nodeAffinity"] == {"required": {"nodeSelectorTerms": [{"matchExpressions": wanted}]}}
 

@@ -111,8 +111,7 @@ def test_pods_get_a_service_account_and_token(world: type[World], pod: Callable[
     stay."""
     w = world(only=["ServiceAccount"])
     w.put(
-        "serviceaccounts",
-        {"metadata": {"name": "default", "namespace": "ns"}, "imagePullSecrets": [{"name": "pull"}]},
+        "serviceaccounts", {"metadata": {"name": "default", "namespace": "ns"}, "imagePullSecrets": [{"name": "pull"}]}
     )
     given = pod(initContainers=[{"name": "i", "image": "i"}])
     made = w.run("pods", given)["spec"]
@@ -120,13 +119,11 @@ def test_pods_get_a_service_account_and_token(world: type[World], pod: Callable[
     (volume,) = made["volumes"]
     assert volume["name"] == ORCH("{short}-api-access-xxxxx")
     assert [next(iter(s)) for s in volume["projected"]["sources"]] == [
-        "serviceAccountToken", "configMap", "downwardAPI"
+        "serviceAccountToken",
+        "configMap",
+        "downwardAPI",
     ]
-    mount = {
-        "name": volume["name"],
-        "readOnly": True,
-        "mountPath": ORCH("/var/run/secrets/{long}.io/serviceaccount"),
-    }
+    mount = {"name": volume["name"], "readOnly": True, "mountPath": ORCH("/var/run/secrets/{long}.io/serviceaccount")}
     for key in ("containers", "initContainers"):
         assert made[key][0]["volumeMounts"] == [mount]
     assert "volumeMounts" not in given["spec"]["containers"][0]
@@ -159,11 +156,7 @@ def test_token_automount_settings(world: type[World], pod: Callable[..., Object]
             "that imagePullSecret",
         ),
         (
-            {
-                "initContainers": [
-                    {"name": "i", "env": [{"name": "A", "valueFrom": {"secretKeyRef": {"name": "s2"}}}]}
-                ]
-            },
+            {"initContainers": [{"name": "i", "env": [{"name": "A", "valueFrom": {"secretKeyRef": {"name": "s2"}}}]}]},
             'init container i with envVar A referencing secret.secretName="s2" is not allowed because service account '
             "strict does not reference that secret",
         ),
@@ -173,11 +166,7 @@ def test_token_automount_settings(world: type[World], pod: Callable[..., Object]
 def test_mountable_secrets_can_be_limited(world: type[World], pod: Callable[..., Object], spec: Any, text: str) -> None:
     """With the annotation, pods may use only the account's own secrets."""
     w = world(only=["ServiceAccount"])
-    meta = {
-        "name": "strict",
-        "namespace": "ns",
-        "annotations": {ORCH("{long}.io/enforce-mountable-secrets"): "true"},
-    }
+    meta = {"name": "strict", "namespace": "ns", "annotations": {ORCH("{long}.io/enforce-mountable-secrets"): "true"}}
     w.put("serviceaccounts", {"metadata": meta, "secrets": [{"name": "s1"}], "automountServiceAccountToken": False})
     given = pod(serviceAccountName="strict", **spec)
     if text is None:
@@ -260,7 +249,8 @@ def test_covered_tolerations_are_merged() -> None:
     assert merge([narrow], [wide]) == [wide]
     assert merge([wide], [wide]) == [wide]
     assert merge([{"key": "a", "value": "x"}], [{"key": "a", "value": "y"}]) == [
-        {"key": "a", "value": "x"}, {"key": "a", "value": "y"}
+        {"key": "a", "value": "x"},
+        {"key": "a", "value": "y"},
     ]
 
 
@@ -334,8 +324,7 @@ def test_event_rate_limit(world: type[World]) -> None:
 
 
 def test_owner_changes_need_permission(world: type[World]) -> None:
-    """Changing owners requires permission to delete; blockOwnerDeletion requires permission for the owner's finalizers.
-    """
+    """Changing owners requires permission to delete; blockOwnerDeletion requires permission for the owner's finalizers."""
     owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u"}
     owned = {"metadata": {"name": "a", "ownerReferences": [owner]}}
     w = world(only=["OwnerReferencesPermissionEnforcement"], allowed=lambda action: False)
@@ -356,11 +345,7 @@ def node(name: str = "n1", labels: dict[str, str] | None = None, **spec: Any) ->
         (node(taints=[{"key": "a"}]), node(), 'node "n1" is not allowed to modify taints'),
         (node(labels={"a/b": "c"}), node(), None),
         (node(labels={ORCH("{long}.io/hostname"): "c"}), node(), None),
-        (
-            node(labels={ORCH("{long}.io/foo"): "c"}),
-            node(),
-            ORCH("is not allowed to modify labels: {long}.io/foo"),
-        ),
+        (node(labels={ORCH("{long}.io/foo"): "c"}), node(), ORCH("is not allowed to modify labels: {long}.io/foo")),
         (node("n2"), node("n2"), 'node "n1" is not allowed to modify node "n2"'),
     ],
 )
@@ -377,7 +362,7 @@ def test_node_name_is_checked_before_labels(world: type[World]) -> None:
     """The name of another node is rejected before its labels; a new node may have only its own labels."""
     w = world(only=["NodeRestriction"])
     label = {ORCH("node-restriction.{long}.io/x"): "y"}
-    assert w.refusal("nodes", node("n2", label), user=NODE).message.endswith("is not allowed to modify node \"n2\"")
+    assert w.refusal("nodes", node("n2", label), user=NODE).message.endswith('is not allowed to modify node "n2"')
     assert "is not allowed to set the following labels" in w.refusal("nodes", node("n1", label), user=NODE).message
 
 
@@ -437,9 +422,7 @@ def test_storage_plugins_on_claims(world: type[World]) -> None:
     assert made["spec"]["storageClassName"] == "std"
     bound = {**made, "status": {"phase": "Bound"}}
     grown = {**bound, "spec": {**made["spec"], "resources": {"requests": {"storage": "2Gi"}}}}
-    assert "only dynamically provisioned" in w.refusal(
-        "persistentvolumeclaims", grown, bound, operation=UPDATE
-    ).message
+    assert "only dynamically provisioned" in w.refusal("persistentvolumeclaims", grown, bound, operation=UPDATE).message
     w.put("storageclasses", {"metadata": {"name": "std"}, "allowVolumeExpansion": True}, group)
     w.run("persistentvolumeclaims", grown, bound, operation=UPDATE)
 
@@ -518,7 +501,9 @@ def test_quota_scopes_select_pods(world: type[World], pod: Callable[..., Object]
         ({"containers": [{"securityContext": {"privileged": False}}]}, "", ""),
     ],
 )
-def test_exec_into_pods_with_access_to_the_host(world: type[World], host: Object, escalating: str, privileged: str) -> None:
+def test_exec_into_pods_with_access_to_the_host(
+    world: type[World], host: Object, escalating: str, privileged: str
+) -> None:
     """Exec and attach are rejected for the pods that each plugin names; other subresources are not reviewed."""
     for plugin, word in (("DenyEscalatingExec", escalating), ("DenyExecOnPrivileged", privileged)):
         w = world(only=[plugin])
@@ -526,7 +511,9 @@ def test_exec_into_pods_with_access_to_the_host(world: type[World], host: Object
         for sub in ("exec", "attach"):
             if word:
                 error = w.refusal("pods", None, operation=CONNECT, sub=sub, name="p")
-                assert error.code == 403 and error.message.startswith('pods "p" is forbidden: cannot exec into or attach to a ')
+                assert error.code == 403 and error.message.startswith(
+                    'pods "p" is forbidden: cannot exec into or attach to a '
+                )
                 assert word in error.message
             else:
                 w.run("pods", None, operation=CONNECT, sub=sub, name="p")
@@ -548,7 +535,10 @@ def test_limited_resources_need_a_quota(world: type[World], pod: Callable[..., O
     w.run("pods", pod())
     w.run("secrets", {"metadata": {"name": "a"}})
     assert w.refusal("pods", busy).message == 'pods "p" is forbidden: insufficient quota to consume: cpu,requests.cpu'
-    assert w.refusal("configmaps", configmap()).message == 'configmaps "a" is forbidden: insufficient quota to consume: count/configmaps'
+    assert (
+        w.refusal("configmaps", configmap()).message
+        == 'configmaps "a" is forbidden: insufficient quota to consume: count/configmaps'
+    )
     w.put("resourcequotas", quota(cpu="2"))
     assert w.refusal("pods", busy).message == 'pods "p" is forbidden: insufficient quota to consume: requests.cpu'
     w.put("resourcequotas", quota(cpu="2", requests_cpu="2", count__configmaps="1"))
@@ -563,7 +553,10 @@ def test_limited_scopes_need_a_quota(world: type[World], pod: Callable[..., Obje
     important = pod(priorityClassName="high")
     w.run("pods", pod(priorityClassName="low"))
     error = w.refusal("pods", important)
-    assert (error.code, error.message) == (500, "insufficient quota to match these scopes: [{PriorityClass In [high top]}]")
+    assert (error.code, error.message) == (
+        500,
+        "insufficient quota to match these scopes: [{PriorityClass In [high top]}]",
+    )
     limits = quota(pods="1")
     w.put("resourcequotas", {**limits, "spec": {**limits["spec"], "scopes": ["BestEffort"]}})
     assert w.refusal("pods", important).code == 500
@@ -613,12 +606,18 @@ def test_stricter_pod_security_level_warns_of_existing_pods(world: type[World], 
 @pytest.mark.parametrize(
     ("spec", "named"),
     [
-        ({"volumes": [{"name": "v", "hostPath": {"path": "/"}}]}, ['hostPath volumes (volume "v")', 'restricted volume type "hostPath"']),
+        (
+            {"volumes": [{"name": "v", "hostPath": {"path": "/"}}]},
+            ['hostPath volumes (volume "v")', 'restricted volume type "hostPath"'],
+        ),
         (
             {"containers": [{"name": "c", "image": "i", "securityContext": {"capabilities": {"add": ["SYS_ADMIN"]}}}]},
             ["non-default capabilities", "unrestricted capabilities"],
         ),
-        ({"securityContext": {"seLinuxOptions": {"user": "u"}}}, ["seLinuxOptions (pod set forbidden securityContext.seLinuxOptions: )"]),
+        (
+            {"securityContext": {"seLinuxOptions": {"user": "u"}}},
+            ["seLinuxOptions (pod set forbidden securityContext.seLinuxOptions: )"],
+        ),
         (
             {"securityContext": {"seLinuxOptions": {"user": "u", "type": "t"}}},
             ['securityContext.seLinuxOptions: type "t"; user may not be set)'],

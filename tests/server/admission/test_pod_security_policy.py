@@ -38,26 +38,42 @@ def with_volume(**source: Any) -> Object:
 
 NOTHING_ALLOWED: Object = {"volumes": []}
 RULES = [
-    ({}, {"hostNetwork": True}, "spec.securityContext.hostNetwork: Invalid value: true: Host network is not allowed to be used"),
+    (
+        {},
+        {"hostNetwork": True},
+        "spec.securityContext.hostNetwork: Invalid value: true: Host network is not allowed to be used",
+    ),
     ({}, {"hostPID": True}, "spec.securityContext.hostPID: Invalid value: true: Host PID is not allowed to be used"),
     ({"hostIPC": True}, {"hostIPC": True}, None),
     ({}, with_context(privileged=True), f"{SC}.privileged: Invalid value: true: Privileged containers are not allowed"),
-    ({}, with_context(procMount="Unmasked"), f'{SC}.procMount: Invalid value: "Unmasked": ProcMountType is not allowed'),
-    ({"runAsUser": MUST}, with_context(runAsUser=1), f"{SC}.runAsUser: Invalid value: 1: must be in the ranges: [{{5 9}}]"),
     (
-        {"runAsUser": {"rule": "MustRunAsNonRoot"}}, with_context(runAsUser=0),
+        {},
+        with_context(procMount="Unmasked"),
+        f'{SC}.procMount: Invalid value: "Unmasked": ProcMountType is not allowed',
+    ),
+    (
+        {"runAsUser": MUST},
+        with_context(runAsUser=1),
+        f"{SC}.runAsUser: Invalid value: 1: must be in the ranges: [{{5 9}}]",
+    ),
+    (
+        {"runAsUser": {"rule": "MustRunAsNonRoot"}},
+        with_context(runAsUser=0),
         f"{SC}.runAsUser: Invalid value: 0: running with the root UID is forbidden",
     ),
     (
-        {"runAsUser": {"rule": "MustRunAsNonRoot"}}, with_context(runAsNonRoot=False),
+        {"runAsUser": {"rule": "MustRunAsNonRoot"}},
+        with_context(runAsNonRoot=False),
         f"{SC}.runAsNonRoot: Invalid value: false: must be true",
     ),
     (
-        {"runAsGroup": MUST}, with_context(runAsGroup=4),
+        {"runAsGroup": MUST},
+        with_context(runAsGroup=4),
         f"{SC}: Invalid value: []int64{{4}}: group 4 must be in the ranges: [{{5 9}}]",
     ),
     (
-        {"fsGroup": {"rule": "MayRunAs", "ranges": RANGE}}, {"securityContext": {"fsGroup": 4}},
+        {"fsGroup": {"rule": "MayRunAs", "ranges": RANGE}},
+        {"securityContext": {"fsGroup": 4}},
         "spec.securityContext.fsGroup: Invalid value: []int64{4}: group 4 must be in the ranges: [{5 9}]",
     ),
     ({"fsGroup": {"rule": "MayRunAs", "ranges": RANGE}}, {}, None),
@@ -69,20 +85,24 @@ RULES = [
     ),
     (
         {"seLinux": {"rule": "MustRunAs", "seLinuxOptions": {"level": "s0:c1,c2"}}},
-        {"securityContext": {"seLinuxOptions": {"level": "s0-s0:c2,c1"}}}, None,
+        {"securityContext": {"seLinuxOptions": {"level": "s0-s0:c2,c1"}}},
+        None,
     ),
     (
-        {}, with_context(capabilities={"add": ["KILL"]}),
+        {},
+        with_context(capabilities={"add": ["KILL"]}),
         f'{SC}.capabilities.add: Invalid value: "KILL": capability may not be added',
     ),
     ({"allowedCapabilities": ["*"]}, with_context(capabilities={"add": ["KILL"]}), None),
     ({"defaultAddCapabilities": ["KILL"]}, with_context(capabilities={"add": ["KILL"]}), None),
     (
-        {"readOnlyRootFilesystem": True}, with_context(readOnlyRootFilesystem=False),
+        {"readOnlyRootFilesystem": True},
+        with_context(readOnlyRootFilesystem=False),
         f"{SC}.readOnlyRootFilesystem: Invalid value: false: ReadOnlyRootFilesystem must be set to true",
     ),
     (
-        {"allowPrivilegeEscalation": False}, with_context(allowPrivilegeEscalation=True),
+        {"allowPrivilegeEscalation": False},
+        with_context(allowPrivilegeEscalation=True),
         f"{SC}.allowPrivilegeEscalation: Invalid value: true: Allowing privilege escalation for containers is not allowed",
     ),
     (
@@ -91,28 +111,30 @@ RULES = [
         "spec.containers[0].hostPort: Invalid value: 2: Host port 2 is not allowed to be used. Allowed ports: [1,3-4]",
     ),
     (
-        {}, {"securityContext": {"sysctls": [{"name": "net.ipv4.tcp_syncookies"}, {"name": "kernel.msgmax"}]}},
+        {},
+        {"securityContext": {"sysctls": [{"name": "net.ipv4.tcp_syncookies"}, {"name": "kernel.msgmax"}]}},
         'pod.spec.securityContext.sysctls[1]: Forbidden: unsafe sysctl "kernel.msgmax" is not allowed',
     ),
     (
-        {"forbiddenSysctls": ["net.*"]}, {"securityContext": {"sysctls": [{"name": "net.ipv4.tcp_syncookies"}]}},
+        {"forbiddenSysctls": ["net.*"]},
+        {"securityContext": {"sysctls": [{"name": "net.ipv4.tcp_syncookies"}]}},
         'pod.spec.securityContext.sysctls[0]: Forbidden: sysctl "net.ipv4.tcp_syncookies" is not allowed',
     ),
     ({"allowedUnsafeSysctls": ["kernel.*"]}, {"securityContext": {"sysctls": [{"name": "kernel.msgmax"}]}}, None),
     (
-        NOTHING_ALLOWED, with_volume(cephfs={}),
+        NOTHING_ALLOWED,
+        with_volume(cephfs={}),
         'spec.volumes[0]: Invalid value: "cephFS": cephFS volumes are not allowed to be used',
     ),
+    ({"volumes": ["secret"]}, with_volume(projected={"sources": [{"serviceAccountToken": {"path": "token"}}]}), None),
     (
         {"volumes": ["secret"]},
-        with_volume(projected={"sources": [{"serviceAccountToken": {"path": "token"}}]}), None,
-    ),
-    (
-        {"volumes": ["secret"]}, with_volume(projected={"sources": [{"secret": {"name": "s"}}]}),
+        with_volume(projected={"sources": [{"secret": {"name": "s"}}]}),
         'spec.volumes[0]: Invalid value: "projected": projected volumes are not allowed to be used',
     ),
     (
-        {"allowedHostPaths": [{"pathPrefix": "/a/"}]}, with_volume(hostPath={"path": "/ab"}),
+        {"allowedHostPaths": [{"pathPrefix": "/a/"}]},
+        with_volume(hostPath={"path": "/ab"}),
         'spec.volumes[0].hostPath.pathPrefix: Invalid value: "/ab": is not allowed to be used',
     ),
     (
@@ -124,23 +146,30 @@ RULES = [
         "spec.containers[0].volumeMounts[1].readOnly: Invalid value: false: must be read-only",
     ),
     (
-        {"allowedFlexVolumes": [{"driver": "a"}]}, with_volume(flexVolume={"driver": "b"}),
+        {"allowedFlexVolumes": [{"driver": "a"}]},
+        with_volume(flexVolume={"driver": "b"}),
         'spec.volumes[0].driver: Invalid value: "b": Flexvolume driver is not allowed to be used',
     ),
     (
-        {"allowedCSIDrivers": [{"name": "a"}]}, with_volume(csi={"driver": "b"}),
+        {"allowedCSIDrivers": [{"name": "a"}]},
+        with_volume(csi={"driver": "b"}),
         'spec.volumes[0].csi.driver: Invalid value: "b": Inline CSI driver is not allowed to be used',
     ),
     (
-        {"runtimeClass": {"allowedRuntimeClassNames": ["a"]}}, {"runtimeClassName": "b"},
+        {"runtimeClass": {"allowedRuntimeClassNames": ["a"]}},
+        {"runtimeClassName": "b"},
         'spec.runtimeClassName: Invalid value: "b"',
     ),
     (
-        {"annotations": {APPARMOR + "allowedProfileNames": "runtime/default"}}, {},
-        ORCH("pod.metadata.annotations[container.apparmor.security.beta.{long}.io/c]: Forbidden: AppArmor profile must be set"),
+        {"annotations": {APPARMOR + "allowedProfileNames": "runtime/default"}},
+        {},
+        ORCH(
+            "pod.metadata.annotations[container.apparmor.security.beta.{long}.io/c]: Forbidden: AppArmor profile must be set"
+        ),
     ),
     (
-        {}, {"securityContext": {"seccompProfile": {"type": "Unconfined"}}},
+        {},
+        {"securityContext": {"seccompProfile": {"type": "Unconfined"}}},
         ORCH(
             "pod.metadata.annotations[seccomp.security.alpha.{long}.io/pod]: Forbidden: seccomp may not be set "
             "pod.metadata.annotations[container.seccomp.security.alpha.{long}.io/c]: Forbidden: seccomp may not be set"
@@ -148,10 +177,12 @@ RULES = [
     ),
     (
         {"annotations": {SECCOMP + "allowedProfileNames": "docker/default"}},
-        {"securityContext": {"seccompProfile": {"type": "RuntimeDefault"}}}, None,
+        {"securityContext": {"seccompProfile": {"type": "RuntimeDefault"}}},
+        None,
     ),
     (
-        {"annotations": {SECCOMP + "allowedProfileNames": "localhost/a"}}, {},
+        {"annotations": {SECCOMP + "allowedProfileNames": "localhost/a"}},
+        {},
         ORCH(
             "pod.metadata.annotations[seccomp.security.alpha.{long}.io/pod]: Forbidden: "
             " is not an allowed seccomp profile. Valid values are localhost/a "
@@ -163,7 +194,9 @@ RULES = [
 
 
 @pytest.mark.parametrize(("rules", "spec", "text"), RULES)
-def test_policy_violations_are_named_with_path_and_value(rules: Any, spec: Any, text: str, pod: Callable[..., Object]) -> None:
+def test_policy_violations_are_named_with_path_and_value(
+    rules: Any, spec: Any, text: str, pod: Callable[..., Object]
+) -> None:
     """A violation has the path, the value and the reason."""
     provider = Provider(policy(**rules), ORCH)
     assert " ".join(provider.findings(provider.with_defaults(pod(**spec)))) == (text or "")
@@ -176,13 +209,18 @@ DEFAULTS = [
     ({"readOnlyRootFilesystem": True}, {}, {"readOnlyRootFilesystem": True}),
     ({"allowPrivilegeEscalation": False}, {}, {"allowPrivilegeEscalation": False}),
     ({"defaultAllowPrivilegeEscalation": True}, {}, {"allowPrivilegeEscalation": True}),
-    ({"defaultAddCapabilities": ["B", "A"], "requiredDropCapabilities": ["C"]}, {"drop": ["B"]},
-     {"capabilities": {"add": ["A"], "drop": ["B", "C"]}}),
+    (
+        {"defaultAddCapabilities": ["B", "A"], "requiredDropCapabilities": ["C"]},
+        {"drop": ["B"]},
+        {"capabilities": {"add": ["A"], "drop": ["B", "C"]}},
+    ),
 ]
 
 
 @pytest.mark.parametrize(("rules", "capabilities", "context"), DEFAULTS)
-def test_container_defaults_of_a_policy(rules: Any, capabilities: Any, context: Any, pod: Callable[..., Object]) -> None:
+def test_container_defaults_of_a_policy(
+    rules: Any, capabilities: Any, context: Any, pod: Callable[..., Object]
+) -> None:
     """A container without settings gets the policy's defaults, and then satisfies the policy."""
     given = with_context(capabilities=capabilities) if capabilities else {}
     provider = Provider(policy(**rules), ORCH)
@@ -196,14 +234,18 @@ def test_pod_defaults_of_a_policy(pod: Callable[..., Object]) -> None:
     options = {"level": "s0"}
     made = Provider(
         policy(
-            fsGroup=MUST, supplementalGroups=MUST, seLinux={"rule": "MustRunAs", "seLinuxOptions": options},
+            fsGroup=MUST,
+            supplementalGroups=MUST,
+            seLinux={"rule": "MustRunAs", "seLinuxOptions": options},
             runtimeClass={"defaultRuntimeClassName": "r", "allowedRuntimeClassNames": ["*"]},
             annotations={SECCOMP + "defaultProfileName": "localhost/x", APPARMOR + "defaultProfileName": "unconfined"},
         ),
         ORCH,
     ).with_defaults(pod())
     assert made["spec"]["securityContext"] == {
-        "supplementalGroups": [5], "fsGroup": 5, "seLinuxOptions": options,
+        "supplementalGroups": [5],
+        "fsGroup": 5,
+        "seLinuxOptions": options,
         "seccompProfile": {"type": "Localhost", "localhostProfile": "x"},
     }
     assert made["spec"]["runtimeClassName"] == "r"
@@ -215,7 +257,12 @@ def test_pod_defaults_of_a_policy(pod: Callable[..., Object]) -> None:
 
 @pytest.mark.parametrize(
     "rules",
-    [{"runAsUser": {}}, {"runAsUser": {"rule": "MustRunAs"}}, {"fsGroup": {"rule": "MayRunAs"}}, {"seLinux": {"rule": "MustRunAs"}}],
+    [
+        {"runAsUser": {}},
+        {"runAsUser": {"rule": "MustRunAs"}},
+        {"fsGroup": {"rule": "MayRunAs"}},
+        {"seLinux": {"rule": "MustRunAs"}},
+    ],
 )
 def test_invalid_policies_are_not_applied(rules: Any) -> None:
     """A policy with an unknown rule, or one without its ranges or options, is not used."""
@@ -241,9 +288,7 @@ def test_without_policies_pods_are_refused(chain: Any, pod: Callable[..., Object
     """Without any policy, pods of all users are rejected."""
     error = chain().refusal("pods", pod())
     assert error.code == 403
-    assert error.message == (
-        'pods "p" is forbidden: PodSecurityPolicy: no providers available to validate pod request'
-    )
+    assert error.message == ('pods "p" is forbidden: PodSecurityPolicy: no providers available to validate pod request')
 
 
 def test_non_mutating_policies_are_preferred(chain: Any, pod: Callable[..., Object]) -> None:

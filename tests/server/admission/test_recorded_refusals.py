@@ -23,8 +23,14 @@ _LABELS = {
     "psa-w": {"warn": "restricted"},
 }
 _PLUGINS = (
-    "PodSecurity", "ResourceQuota", "LimitRange", "plugin:SecurityContextDeny", "plugin:NodeRestriction",
-    "plugin:LimitPodHardAntiAffinityTopology", "plugin:DenyServiceExternalIPs", "Pod",
+    "PodSecurity",
+    "ResourceQuota",
+    "LimitRange",
+    "plugin:SecurityContextDeny",
+    "plugin:NodeRestriction",
+    "plugin:LimitPodHardAntiAffinityTopology",
+    "plugin:DenyServiceExternalIPs",
+    "Pod",
 )
 # The registry's pod strategy converts the annotation of this case to a field before admission.
 _ELSEWHERE = ("PodSecurity/baseline-seccomp-annotation",)

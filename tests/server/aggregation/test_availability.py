@@ -11,23 +11,39 @@ from orchd.server.aggregation.api_services import registered_of
 from orchd.server.aggregation.availability import finding, with_availability
 from orchd.testing.server import run
 
-SPEC: dict[str, Any] = {"group": "g.example.com", "version": "v1", "service": {"namespace": "n", "name": "s", "port": 443}}
+SPEC: dict[str, Any] = {
+    "group": "g.example.com",
+    "version": "v1",
+    "service": {"namespace": "n", "name": "s", "port": 443},
+}
 SERVER = registered_of({"metadata": {"name": "v1.g.example.com"}, "spec": SPEC})
 SERVICE: dict[str, Any] = {"spec": {"type": "ClusterIP", "ports": [{"name": "a", "port": 443}]}}
 HERE = 'service/s in "n"'
 
 
-@pytest.mark.parametrize(("service", "endpoints", "reason", "message"), [
-    (None, None, "ServiceNotFound", f"{HERE} is not present"),
-    ({"spec": {"type": "ClusterIP", "ports": [{"port": 80}]}}, None, "ServicePortError", f"{HERE} is not listening on port 443"),
-    (SERVICE, None, "EndpointsNotFound", f"cannot find endpoints for {HERE}"),
-    (SERVICE, {}, "MissingEndpoints", f'endpoints for {HERE} have no addresses with port name "a"'),
-    (
-        SERVICE, {"subsets": [{"addresses": [{"ip": "1.1.1.1"}], "ports": [{"name": "b"}]}]}, "MissingEndpoints",
-        f'endpoints for {HERE} have no addresses with port name "a"',
-    ),
-])
-def test_missing_service_port_or_endpoints_are_reported(service: Any, endpoints: Any, reason: str, message: str) -> None:
+@pytest.mark.parametrize(
+    ("service", "endpoints", "reason", "message"),
+    [
+        (None, None, "ServiceNotFound", f"{HERE} is not present"),
+        (
+            {"spec": {"type": "ClusterIP", "ports": [{"port": 80}]}},
+            None,
+            "ServicePortError",
+            f"{HERE} is not listening on port 443",
+        ),
+        (SERVICE, None, "EndpointsNotFound", f"cannot find endpoints for {HERE}"),
+        (SERVICE, {}, "MissingEndpoints", f'endpoints for {HERE} have no addresses with port name "a"'),
+        (
+            SERVICE,
+            {"subsets": [{"addresses": [{"ip": "1.1.1.1"}], "ports": [{"name": "b"}]}]},
+            "MissingEndpoints",
+            f'endpoints for {HERE} have no addresses with port name "a"',
+        ),
+    ],
+)
+def test_missing_service_port_or_endpoints_are_reported(
+    service: Any, endpoints: Any, reason: str, message: str
+) -> None:
     """They are checked in the reference's order: the service, its port, its endpoints."""
     assert finding(SERVER, service, endpoints) == ("False", reason, message)
 
@@ -59,8 +75,12 @@ def test_requests_to_an_unavailable_server_are_503(space: Any) -> None:
     server = space.server
     url = f"/apis/{ORCH('apiregistration.{abbr}.io/v1')}/apiservices"
     spec = {
-        "group": "g.example.com", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1,
-        "insecureSkipTLSVerify": True, "service": {"namespace": space.name, "name": "s"},
+        "group": "g.example.com",
+        "version": "v1",
+        "groupPriorityMinimum": 1,
+        "versionPriority": 1,
+        "insecureSkipTLSVerify": True,
+        "service": {"namespace": space.name, "name": "s"},
     }
     name = "v1.g.example.com"
     assert run(server.request("POST", url, body={"metadata": {"name": name}, "spec": spec})).code == 201

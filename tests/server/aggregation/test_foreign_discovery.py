@@ -133,11 +133,19 @@ def test_discovery_is_refreshed_every_minute_with_its_tag(bench: DiscoveryBench)
     assert bench.asked[-1] == ("/apis", "u")
 
 
-@pytest.mark.parametrize("failure", [
-    OSError("unreachable"), answer(503, b""), answer(200, b"{", AGGREGATED), answer(200, [1], AGGREGATED),
-    answer(200, {"items": [{"versions": [{}]}]}, AGGREGATED), aggregated({**FOO, "verbs": [1]}),
-    aggregated({**FOO, "responseKind": "x"}), answer(200, {"items": 5}, AGGREGATED),
-])
+@pytest.mark.parametrize(
+    "failure",
+    [
+        OSError("unreachable"),
+        answer(503, b""),
+        answer(200, b"{", AGGREGATED),
+        answer(200, [1], AGGREGATED),
+        answer(200, {"items": [{"versions": [{}]}]}, AGGREGATED),
+        aggregated({**FOO, "verbs": [1]}),
+        aggregated({**FOO, "responseKind": "x"}),
+        answer(200, {"items": 5}, AGGREGATED),
+    ],
+)
 def test_failed_discovery_is_listed_as_stale_and_retried(bench: DiscoveryBench, failure: Any) -> None:
     """After a failure the last document is listed as stale, and retries back off."""
     bench.answers = [aggregated(FOO), failure, failure, aggregated(FOO)]

@@ -28,7 +28,10 @@ def test_groups_are_sorted_by_priority_and_cached() -> None:
     for each in (low, first, second):
         informer.tell("ADDED", None, each)
     groups = registry.groups()
-    assert [(g["name"], [v["version"] for v in g["versions"]]) for g in groups] == [("high", ["v2", "v1"]), ("low", ["v1"])]
+    assert [(g["name"], [v["version"] for v in g["versions"]]) for g in groups] == [
+        ("high", ["v2", "v1"]),
+        ("low", ["v1"]),
+    ]
     assert registry.groups() is groups and registry.find("high", "v2") == registered_of(second)
     informer.tell("DELETED", second, None)
     assert registry.groups()[0]["preferredVersion"]["version"] == "v1" and registry.find("high", "v2") is None
@@ -40,7 +43,12 @@ def test_registration_defaults() -> None:
     """The default port is 443; CA bundles are PEM; availability follows from the condition alone."""
     obj = registered("v1.g", caBundle=base64.b64encode(b"pem").decode(), insecureSkipTLSVerify=True)
     found = registered_of(obj)
-    assert found is not None and (found.port, found.authority, found.unchecked, found.available) == (443, b"pem", True, False)
+    assert found is not None and (found.port, found.authority, found.unchecked, found.available) == (
+        443,
+        b"pem",
+        True,
+        False,
+    )
     assert found.location.origin == "https://s.n.svc:443"
     there = registered_of({**obj, "status": {"conditions": [{"type": "Available", "status": "True"}]}})
     assert there is not None and there.available

@@ -16,11 +16,19 @@ from orchd.server.aggregation.specifications import ForeignSpecifications
 from orchd.testing.server import run
 from tests.server.aggregation.test_foreign_discovery import Informer, service
 
-DOCUMENT: Any = {"swagger": "2.0", "paths": {"/apis/g.com/v1/foos": {"get": {"responses": {}}}, "/apis/g.com/v2/foos": {}}}
+DOCUMENT: Any = {
+    "swagger": "2.0",
+    "paths": {"/apis/g.com/v1/foos": {"get": {"responses": {}}}, "/apis/g.com/v2/foos": {}},
+}
 
 
 def answer(code: int, body: Any = DOCUMENT, tag: str = "t") -> Downloaded:
-    return Downloaded(code=code, content_type="application/json", tag=tag, body=body if isinstance(body, bytes) else orjson.dumps(body))
+    return Downloaded(
+        code=code,
+        content_type="application/json",
+        tag=tag,
+        body=body if isinstance(body, bytes) else orjson.dumps(body),
+    )
 
 
 class World:
@@ -67,7 +75,12 @@ def world() -> Iterator[World]:
 
 def test_specifications_are_refreshed_every_minute(world: World) -> None:
     """A refresh sends the known Etag; an unchanged document keeps the same value, and listeners are not called."""
-    world.answers = [answer(200), answer(304), answer(200, {**DOCUMENT, "paths": {"/apis/g.com/v1/bars": {}}}, "u"), answer(404)]
+    world.answers = [
+        answer(200),
+        answer(304),
+        answer(200, {**DOCUMENT, "paths": {"/apis/g.com/v1/bars": {}}}, "u"),
+        answer(404),
+    ]
     world.informer.put(service())
     assert world.paths() == [["/apis/g.com/v1/foos"]]
     found, changes = world.found.all(), world.changes

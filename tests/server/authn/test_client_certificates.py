@@ -30,9 +30,7 @@ def credentials_of(pair: Any) -> Any:
 
 
 def client(authority: Any, name: str = "alice", groups: Any = ("dev",), hours: int = 1) -> Any:
-    return issue_pair(
-        authority, subject(name, groups), usages=(CLIENT,), now=NOW, lifetime=timedelta(hours=hours)
-    )
+    return issue_pair(authority, subject(name, groups), usages=(CLIENT,), now=NOW, lifetime=timedelta(hours=hours))
 
 
 def test_the_subject_is_the_user() -> None:

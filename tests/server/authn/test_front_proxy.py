@@ -61,17 +61,26 @@ def test_user_comes_from_headers() -> None:
     )
     assert found is not None
     assert found.user == User(name="alice", groups=("a", "b", "c"), extra={"scopes": ("one", "two"), "groups": ("c",)})
-    assert set(found.consumed) == {"x-remote-user", "x-alt-user", "x-remote-group", "x-more-groups", "x-remote-extra-scopes"}
+    assert set(found.consumed) == {
+        "x-remote-user",
+        "x-alt-user",
+        "x-remote-group",
+        "x-more-groups",
+        "x-remote-extra-scopes",
+    }
 
 
-@pytest.mark.parametrize(("header", "key"), [
-    ("example.com%2fkey", "example.com/key"),
-    ("a%2Fb%20c", "a/b c"),
-    ("bad%zz", "bad%zz"),
-    ("half%2fbad%", "half%2fbad%"),
-    ("%e4%bd%a0", "你"),
-    ("", ""),
-])
+@pytest.mark.parametrize(
+    ("header", "key"),
+    [
+        ("example.com%2fkey", "example.com/key"),
+        ("a%2Fb%20c", "a/b c"),
+        ("bad%zz", "bad%zz"),
+        ("half%2fbad%", "half%2fbad%"),
+        ("%e4%bd%a0", "你"),
+        ("", ""),
+    ],
+)
 def test_extra_header_names_are_unescaped(header: str, key: str) -> None:
     """Extra keys are percent-decoded; invalid escapes are kept literally."""
     headers = {"x-remote-user": ("alice",), f"x-remote-extra-{header}": ("v",)}
@@ -122,8 +131,15 @@ def protocol(token: str) -> str:
 
 
 def upgrade(*protocols: str, **headers: tuple[str, ...]) -> Authenticated | None:
-    bearer = BearerTokens([TokenFile(parse_token_file("f", ["tokén,alice,1\n"]), audiences=("api",))], audiences=("api",))
-    shown = {"upgrade": ("WebSocket",), "connection": ("keep-alive, Upgrade",), **headers, "sec-websocket-protocol": protocols}
+    bearer = BearerTokens(
+        [TokenFile(parse_token_file("f", ["tokén,alice,1\n"]), audiences=("api",))], audiences=("api",)
+    )
+    shown = {
+        "upgrade": ("WebSocket",),
+        "connection": ("keep-alive, Upgrade",),
+        **headers,
+        "sec-websocket-protocol": protocols,
+    }
     return result_of(WebSocketTokens(ORCH, bearer, audiences=("api",)).authenticate(Credentials(headers=shown)))
 
 
@@ -138,14 +154,17 @@ def test_websocket_protocol_token() -> None:
     assert upgrade("a", protocol("tokén"), connection=("close",)) is None
 
 
-@pytest.mark.parametrize(("protocols", "why"), [
-    ((protocol("tokén"),), "missing additional subprotocol"),
-    (("a", protocol("x"), protocol("y")), "multiple base64.bearer.authorization tokens specified"),
-    (("a", PREFIX + "%%"), "invalid base64.bearer.authorization token encoding"),
-    (("a", PREFIX + "_w"), "invalid base64.bearer.authorization token"),
-    (("a", protocol("wrong")), "invalid bearer token"),
-    (("a," * 2000, protocol("token")), "too many subprotocols"),
-])
+@pytest.mark.parametrize(
+    ("protocols", "why"),
+    [
+        ((protocol("tokén"),), "missing additional subprotocol"),
+        (("a", protocol("x"), protocol("y")), "multiple base64.bearer.authorization tokens specified"),
+        (("a", PREFIX + "%%"), "invalid base64.bearer.authorization token encoding"),
+        (("a", PREFIX + "_w"), "invalid base64.bearer.authorization token"),
+        (("a", protocol("wrong")), "invalid bearer token"),
+        (("a," * 2000, protocol("token")), "too many subprotocols"),
+    ],
+)
 def test_invalid_websocket_protocol_tokens(protocols: tuple[str, ...], why: str) -> None:
     """The request needs exactly one decodable and valid token, and another subprotocol."""
     with pytest.raises(AuthenticationError) as caught:

@@ -76,10 +76,7 @@ def test_service_accounts_are_authorized_by_namespace() -> None:
     ("headers", "text"),
     [
         ({"impersonate_group": ("g",)}, "requested [{Group  g    }] without impersonating a user"),
-        (
-            {"impersonate_extra_a": ("g",)},
-            f"requested [{{UserExtra  g  {GROUP}/v1  a}}] without impersonating a user",
-        ),
+        ({"impersonate_extra_a": ("g",)}, f"requested [{{UserExtra  g  {GROUP}/v1  a}}] without impersonating a user"),
         ({"impersonate_uid": ("g",)}, f"requested [{{UID  g  {GROUP}/v1  }}] without impersonating a user"),
     ],
 )
@@ -102,7 +99,10 @@ def test_extra_header_names_are_unescaped(header: str, key: Any) -> None:
 def test_api_versions_of_authorization_attributes() -> None:
     """Users, groups and accounts are authorized without an API version, extra values and uids with one."""
     asked = parse(
-        impersonate_user=("system:serviceaccount:n:a",), impersonate_group=("g",), impersonate_uid=("u",), impersonate_extra_k=("v",)
+        impersonate_user=("system:serviceaccount:n:a",),
+        impersonate_group=("g",),
+        impersonate_uid=("u",),
+        impersonate_extra_k=("v",),
     )
     assert [(action.resource, action.version) for action in asked.actions] == [
         ("serviceaccounts", ""), ("groups", ""), ("userextras", "v1"), ("uids", "v1"),

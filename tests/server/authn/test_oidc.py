@@ -109,7 +109,12 @@ def test_valid_token_names_the_user() -> None:
 @pytest.mark.parametrize("text", [b'"a\\ud800"', b'"a\xff"', b'"a\\uDFFF"'])
 def test_user_names_are_valid_unicode(text: bytes) -> None:
     """A claim with a lone surrogate or invalid UTF-8 gives a user name that audit events and reviews can encode."""
-    payload = b'{"iss": "%b", "aud": "client", "exp": %d, "sub": %b, "groups": [%b]}' % (ISSUER.encode(), NOW + 600, text, text)
+    payload = b'{"iss": "%b", "aud": "client", "exp": %d, "sub": %b, "groups": [%b]}' % (
+        ISSUER.encode(),
+        NOW + 600,
+        text,
+        text,
+    )
     token = jwt.PyJWS().encode(payload, RSA, "RS256", {"kid": "one"})
     found = OidcBench(groups_claim="groups").ask(token)
     assert found is not None and found.user == User(name="a\ufffd", groups=("a\ufffd",))
@@ -173,7 +178,9 @@ def test_discovery_url_override() -> None:
     web.pages["https://inside/doc"] = {"issuer": "https://inside", "jwks_uri": ISSUER + "/keys"}
     other = OidcBench(web, discovery="https://inside/doc")
     assert other.error_of(sign(CLAIMS)) == "oidc: authenticator not initialized"
-    assert other.tokens.problem.startswith(f'oidc: authenticator for issuer "{ISSUER}" is not healthy: oidc: issuer did not match')
+    assert other.tokens.problem.startswith(
+        f'oidc: authenticator for issuer "{ISSUER}" is not healthy: oidc: issuer did not match'
+    )
 
 
 @pytest.mark.parametrize("text", ["1_9000000000", " 1900009999 ", "+1900009999", "inf", "\u0661900009999", ""])
@@ -331,7 +338,9 @@ def test_keys_are_fetched_again_for_an_unknown_key() -> None:
 def test_keys_are_cached_for_their_max_age(headers: dict[str, str], fetched: int) -> None:
     """The keys of an issuer that sends max-age are not fetched again before that."""
     web = Web()
-    web.pages[ISSUER + "/keys"] = Answer(code=200, data=json.dumps({"keys": [jwk(RSA, kid="one")]}).encode(), headers=headers)
+    web.pages[ISSUER + "/keys"] = Answer(
+        code=200, data=json.dumps({"keys": [jwk(RSA, kid="one")]}).encode(), headers=headers
+    )
     played = OidcBench(web)
     played.ask(sign(CLAIMS))
     assert played.error_of(sign(CLAIMS, OTHER))
@@ -410,7 +419,9 @@ def options(**given: Any) -> OidcOptions:
     ({"sub": "a", "groups": ["x"]}, {"groups_claim": ""}, "a", ()),
     ({"sub": "a", "hd": "x,y"}, {"required": {"hd": "x,y"}}, "a", ()),
 ])  # fmt: skip
-def test_user_name_and_groups_from_claims(claims: dict[str, Any], given: dict[str, Any], name: str, groups: tuple[str, ...]) -> None:
+def test_user_name_and_groups_from_claims(
+    claims: dict[str, Any], given: dict[str, Any], name: str, groups: tuple[str, ...]
+) -> None:
     """The user name and groups are claims with prefixes."""
     assert user_of(claims, options(**given)) == User(name=name, groups=groups)
 
@@ -419,7 +430,9 @@ def test_uid_and_extra_from_claims() -> None:
     """The uid is a claim; the token's id becomes an extra value if a key is configured."""
     claims = {"sub": "a", "oid": "7", "jti": "t1"}
     assert user_of(claims, options()) == User(name="a")
-    assert user_of(claims, options(uid_claim="oid", credential_key="id")) == User(name="a", uid="7", extra={"id": ("JTI=t1",)})
+    assert user_of(claims, options(uid_claim="oid", credential_key="id")) == User(
+        name="a", uid="7", extra={"id": ("JTI=t1",)}
+    )
     assert user_of({"sub": "a", "jti": 3}, options(credential_key="id")) == User(name="a")
 
 
@@ -459,7 +472,10 @@ def distributed(endpoint: Any = f"{CLAIMS_ISSUER}/groups", **more: Any) -> dict[
 def elsewhere(**more: Any) -> Web:
     web = Web()
     web.pages |= {
-        f"{CLAIMS_ISSUER}/.well-known/openid-configuration": {"issuer": CLAIMS_ISSUER, "jwks_uri": f"{CLAIMS_ISSUER}/keys"},
+        f"{CLAIMS_ISSUER}/.well-known/openid-configuration": {
+            "issuer": CLAIMS_ISSUER,
+            "jwks_uri": f"{CLAIMS_ISSUER}/keys",
+        },
         f"{CLAIMS_ISSUER}/keys": {"keys": [jwk(OTHER, kid="one")]},
         f"{CLAIMS_ISSUER}/groups": sign({**CLAIMS, "iss": CLAIMS_ISSUER, "groups": ["far"], **more}, OTHER),
     }
@@ -525,7 +541,10 @@ def test_failed_distributed_claims_are_errors(page: Any, why: str) -> None:
     """A failing endpoint, and an invalid token from it, are errors."""
     web = elsewhere()
     web.pages[f"{CLAIMS_ISSUER}/groups"] = page
-    assert OidcBench(web, groups_claim="groups").error_of(sign(distributed())) == f"oidc: could not expand distributed claims: {why}"
+    assert (
+        OidcBench(web, groups_claim="groups").error_of(sign(distributed()))
+        == f"oidc: could not expand distributed claims: {why}"
+    )
 
 
 def test_number_of_claims_issuers_is_bounded() -> None:
@@ -542,7 +561,10 @@ def _number(value: int) -> str:
     return base64.urlsafe_b64encode(value.to_bytes((value.bit_length() + 7) // 8, "big")).rstrip(b"=").decode()
 
 
-@pytest.mark.parametrize(("modulus", "exponent", "usable"), [(2048, 17, True), (8192, 32, True), (8200, 17, False), (3072, 33, False), (3072, 3000, False)])
+@pytest.mark.parametrize(
+    ("modulus", "exponent", "usable"),
+    [(2048, 17, True), (8192, 32, True), (8200, 17, False), (3072, 33, False), (3072, 3000, False)],
+)
 def test_slow_keys_are_not_used(modulus: int, exponent: int, usable: bool) -> None:
     """Verification with a large modulus or exponent takes milliseconds for each key, with tokens of anybody."""
     n, e = 1 << (modulus - 1) | 1, 1 << (exponent - 1) | 1

@@ -43,9 +43,7 @@ class World:
         self.informers.put(ACCOUNTS, ACCOUNT)
         self.informers.put(PODS, POD)
         self.informers.put(SECRETS, SECRET)
-        self.issuer = TokenIssuer(
-            dialect, Signer(key), issuer="https://me", audiences=("api",), wall=lambda: self.now
-        )
+        self.issuer = TokenIssuer(dialect, Signer(key), issuer="https://me", audiences=("api",), wall=lambda: self.now)
         self.tokens = ServiceAccountTokens(
             dialect,
             Verifier([RSA.public_key(), EC.public_key()]),
@@ -91,8 +89,7 @@ def test_claims_and_header_of_a_token() -> None:
 
 
 def test_projected_token_lifetime_is_extended() -> None:
-    """The lifetime of a projected token becomes a year; use after the requested lifetime is annotated in the audit log.
-    """
+    """The lifetime of a projected token becomes a year; use after the requested lifetime is annotated in the audit log."""
     world = World()
     issued = world.issuer.issue(ACCOUNT, pod=POD, seconds=3607)
     assert issued.expires == 1_003_607
@@ -108,9 +105,7 @@ def test_token_audiences() -> None:
     world = World()
     token = world.issuer.issue(ACCOUNT, audiences=("vault", "other")).token
     assert world.ask(token, ("other", "vault", "x")).audiences == ("other", "vault")
-    assert world.problem(token) == (
-        'token audiences ["vault" "other"] is invalid for the target audiences ["api"]'
-    )
+    assert world.problem(token) == ('token audiences ["vault" "other"] is invalid for the target audiences ["api"]')
 
 
 def test_validity_has_a_minute_of_leeway() -> None:
@@ -222,4 +217,6 @@ def test_deeply_nested_token_is_refused(deep: Any) -> None:
 
 
 def _compact(parts: Any) -> Any:
-    return ".".join(base64.urlsafe_b64encode(part).rstrip(b"=").decode() for part in (parts["header"], parts["claims"], b"x"))
+    return ".".join(
+        base64.urlsafe_b64encode(part).rstrip(b"=").decode() for part in (parts["header"], parts["claims"], b"x")
+    )

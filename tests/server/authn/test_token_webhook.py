@@ -88,7 +88,9 @@ def test_failed_reviews_are_errors(status: Any, why: str) -> None:
     (None, ("x",), None),
     (["y"], (), ()),
 ])  # fmt: skip
-def test_audiences_of_the_review_count(named: list[str] | None, wanted: tuple[str, ...], good: tuple[str, ...] | None) -> None:
+def test_audiences_of_the_review_count(
+    named: list[str] | None, wanted: tuple[str, ...], good: tuple[str, ...] | None
+) -> None:
     """The token is valid for the audiences in the response, or for this server's if there are none."""
     found = ask(known(audiences=named), wanted)
     assert (found.audiences if found else None) == good
@@ -117,7 +119,9 @@ _VALUES = st.recursive(
     max_leaves=8,
 )
 _USERS = st.dictionaries(st.sampled_from(["username", "uid", "groups", "extra"]), _VALUES)
-_STATUSES = st.fixed_dictionaries({}, optional={"authenticated": st.just(True) | _VALUES, "user": _USERS | _VALUES, "audiences": _VALUES})
+_STATUSES = st.fixed_dictionaries(
+    {}, optional={"authenticated": st.just(True) | _VALUES, "user": _USERS | _VALUES, "audiences": _VALUES}
+)
 
 
 @given(_STATUSES | _VALUES)

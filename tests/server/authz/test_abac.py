@@ -150,7 +150,11 @@ _VALUES = st.recursive(
     st.sampled_from(["apiVersion", "kind", "user", "group", "readonly", "resource", "namespace", "spec"]), _VALUES))  # fmt: skip
 def test_any_file_is_policies_or_an_error(lines: list[bytes], policy: dict[str, Any]) -> None:
     """Any file content gives a list of policies, or an error that names the file."""
-    for text in (b"\n".join(lines), json.dumps(policy).encode(), line(**{k: v for k, v in policy.items() if k != "kind"}).encode()):
+    for text in (
+        b"\n".join(lines),
+        json.dumps(policy).encode(),
+        line(**{k: v for k, v in policy.items() if k != "kind"}).encode(),
+    ):
         try:
             found = parse_policies(ORCH, "p.jsonl", text)
         except PolicyFileError as error:

@@ -48,11 +48,11 @@ def authorizer() -> Any:
     return informers, node
 
 
-def act(verb: str, resource: str, name: str = "", namespace: str = "ns", group: str = "", sub: str = "", node: str = "n1") -> Action:
+def act(
+    verb: str, resource: str, name: str = "", namespace: str = "ns", group: str = "", sub: str = "", node: str = "n1"
+) -> Action:
     user = User(name=f"system:node:{node}", groups=("system:nodes",))
-    return Action(
-        user=user, verb=verb, group=group, resource=resource, subresource=sub, name=name, namespace=namespace
-    )
+    return Action(user=user, verb=verb, group=group, resource=resource, subresource=sub, name=name, namespace=namespace)
 
 
 ALONE = "no relationship found between node 'n1' and this object"

@@ -45,7 +45,9 @@ def pod(name: str, node: str, secret: str) -> dict[str, Any]:
     [lambda server: None, lambda server: ask(server, f"{HERE}/secrets/used")],
     ids=["first question", "later question"],
 )
-def test_a_node_reads_what_its_pods_need(server: InProcessServer, asked_before: Callable[[InProcessServer], Any]) -> None:
+def test_a_node_reads_what_its_pods_need(
+    server: InProcessServer, asked_before: Callable[[InProcessServer], Any]
+) -> None:
     """It does not matter whether pods come before or after the first request; objects of other nodes' pods, and of
     deleted pods, are forbidden."""
     asked_before(server)

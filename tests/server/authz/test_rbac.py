@@ -31,7 +31,7 @@ def role(name: str, *rules: Any, namespace: str = "") -> Object:
 def rule(verbs: str = "get", groups: str = "", resources: str = "", names: str = "", paths: str = "") -> Object:
     if paths:
         return {"verbs": verbs.split(), "nonResourceURLs": paths.split()}
-    out = {"verbs": verbs.split(), "apiGroups": groups.split(",") , "resources": resources.split()}
+    out = {"verbs": verbs.split(), "apiGroups": groups.split(","), "resources": resources.split()}
     if names:
         out["resourceNames"] = names.split()
     return out
@@ -56,7 +56,15 @@ def setup() -> Any:
 
 
 def act(
-    verb: str = "get", resource: str = "pods", name: str = "", namespace: str = "ns", group: str = "", sub: str = "", path: str = "", who: str = "u", groups: Any = ()
+    verb: str = "get",
+    resource: str = "pods",
+    name: str = "",
+    namespace: str = "ns",
+    group: str = "",
+    sub: str = "",
+    path: str = "",
+    who: str = "u",
+    groups: Any = (),
 ) -> Any:
     return Action(
         user=User(name=who, groups=groups),
@@ -96,8 +104,7 @@ def act(
     ],
 )
 def test_a_rule_allows_what_it_names(given: Any, action: Action, allowed: bool) -> None:
-    """Verbs, groups, resources, names and paths must all match; stars match any, subresources are named with a slash.
-    """
+    """Verbs, groups, resources, names and paths must all match; stars match any, subresources are named with a slash."""
     assert CompiledRules([given]).allow(action) is allowed
 
 
@@ -124,13 +131,9 @@ def test_subjects_are_users_groups_and_accounts() -> None:
     """A ServiceAccount subject without a namespace is in the binding's; it is matched by its user name."""
     informers, rbac = setup()
     informers.put(ref("clusterroles"), role("r", rule("get", "", "pods")))
+    informers.put(ref("clusterrolebindings"), binding("c", "ClusterRole", "r", {"kind": "Group", "name": "g"}))
     informers.put(
-        ref("clusterrolebindings"),
-        binding("c", "ClusterRole", "r", {"kind": "Group", "name": "g"}),
-    )
-    informers.put(
-        ref("rolebindings"),
-        binding("b", "ClusterRole", "r", {"kind": "ServiceAccount", "name": "sa"}, namespace="ns"),
+        ref("rolebindings"), binding("b", "ClusterRole", "r", {"kind": "ServiceAccount", "name": "sa"}, namespace="ns")
     )
     assert result_of(rbac.authorize(act(groups=("g",)))).reason.endswith('to Group "g"')
     account = act(who="system:serviceaccount:ns:sa")

@@ -141,7 +141,9 @@ def test_covered_rule_allows_no_more_actions(held: Any, granted: Any) -> None:
 @given(st.lists(_rules, max_size=3), st.lists(_rules, max_size=3))
 def test_uncovered_parts_are_reported(held: Any, granted: Any) -> None:
     """The reported parts are those that no held rule covers, also if a rule is held as it is."""
-    expected = [part for rule in granted for part in breakdown(rule) if not any(rule_covers(each, part) for each in held)]
+    expected = [
+        part for rule in granted for part in breakdown(rule) if not any(rule_covers(each, part) for each in held)
+    ]
     assert uncovered(held, granted) == expected
     assert uncovered([*held, *granted], granted) == []
 

@@ -105,12 +105,21 @@ def test_aggregation_rule_needs_all_permissions() -> None:
     [
         ({"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}, SECRETS, 0),
         ({"verbs": ["get"], "apiGroups": [""], "resources": ["secrets"]}, SECRETS, 1),
-        ({"verbs": ["*"], "apiGroups": [""], "resources": ["*/log"]},
-         {"verbs": ["get"], "apiGroups": [""], "resources": ["pods/log"]}, 0),
-        ({"verbs": ["get"], "apiGroups": [""], "resources": ["secrets"], "resourceNames": ["a"]},
-         {"verbs": ["get"], "apiGroups": [""], "resources": ["secrets"]}, 1),
-        ({"verbs": ["get"], "apiGroups": [""], "resources": ["secrets"]},
-         {"verbs": ["get"], "apiGroups": [""], "resources": ["secrets"], "resourceNames": ["a"]}, 0),
+        (
+            {"verbs": ["*"], "apiGroups": [""], "resources": ["*/log"]},
+            {"verbs": ["get"], "apiGroups": [""], "resources": ["pods/log"]},
+            0,
+        ),
+        (
+            {"verbs": ["get"], "apiGroups": [""], "resources": ["secrets"], "resourceNames": ["a"]},
+            {"verbs": ["get"], "apiGroups": [""], "resources": ["secrets"]},
+            1,
+        ),
+        (
+            {"verbs": ["get"], "apiGroups": [""], "resources": ["secrets"]},
+            {"verbs": ["get"], "apiGroups": [""], "resources": ["secrets"], "resourceNames": ["a"]},
+            0,
+        ),
         ({"verbs": ["get"], "nonResourceURLs": ["/a/*"]}, {"verbs": ["get"], "nonResourceURLs": ["/a/b", "/c"]}, 1),
     ],
 )

@@ -19,7 +19,9 @@ ENDPOINTS = ResourceRef("", "v1", "endpoints")
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[InProcessServer]:
-    made = make_server(tmp_path, "--endpoint-reconciler-type=none", "--advertise-address=192.0.2.9", "--dialect=kubernetes")
+    made = make_server(
+        tmp_path, "--endpoint-reconciler-type=none", "--advertise-address=192.0.2.9", "--dialect=kubernetes"
+    )
     yield made
     made.stop()
 

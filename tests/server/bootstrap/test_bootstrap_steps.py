@@ -49,10 +49,14 @@ def test_a_second_start_writes_nothing(tmp_path: Path) -> None:
     """Complete objects are not written again, also if the server has added defaults."""
     server = make_server(tmp_path)
     before, asked = server.server.storage.store.revision, server.server.api.request_metrics.series
-    writes = {labels: dict(series.codes) for labels, series in asked.items() if labels.verb not in ("GET", "LIST", "WATCH")}
+    writes = {
+        labels: dict(series.codes) for labels, series in asked.items() if labels.verb not in ("GET", "LIST", "WATCH")
+    }
     run(server.server.bootstrap.run())
     assert server.server.storage.store.revision == before
-    after = {labels: dict(series.codes) for labels, series in asked.items() if labels.verb not in ("GET", "LIST", "WATCH")}
+    after = {
+        labels: dict(series.codes) for labels, series in asked.items() if labels.verb not in ("GET", "LIST", "WATCH")
+    }
     assert after == writes
     server.stop()
 
@@ -64,7 +68,11 @@ def test_reconciled_fields_are_restored(tmp_path: Path) -> None:
     level = ResourceRef(dialect("flowcontrol.apiserver.{abbr}.io"), "v1beta2", "prioritylevelconfigurations")
     found = run(client.get(level, "", "workload-low"))
     spec = {**found["spec"], "limited": {**found["spec"]["limited"], "assuredConcurrencyShares": 7}}
-    run(client.update(level, "", "workload-low", {**found, "spec": spec, "metadata": {**found["metadata"], "labels": {"a": "b"}}}))
+    run(
+        client.update(
+            level, "", "workload-low", {**found, "spec": spec, "metadata": {**found["metadata"], "labels": {"a": "b"}}}
+        )
+    )
     run(server.server.bootstrap.run())
     again = run(client.get(level, "", "workload-low"))
     assert again["spec"] == found["spec"] and again["metadata"]["labels"] == {"a": "b"}

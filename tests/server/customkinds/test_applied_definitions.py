@@ -77,7 +77,9 @@ def version_of(server: InProcessServer) -> str:
 
 
 @pytest.mark.parametrize(("member", "changed"), SHAPES)
-def test_definitions_of_all_shapes_are_applied(server: InProcessServer, member: dict[str, Any], changed: dict[str, Any]) -> None:
+def test_definitions_of_all_shapes_are_applied(
+    server: InProcessServer, member: dict[str, Any], changed: dict[str, Any]
+) -> None:
     """Schemas of every form are created by apply, again without a change, changed by their manager, and refused to another, who
     may take them by force."""
     first = apply(server, definition(member))
@@ -100,7 +102,9 @@ def test_definitions_of_all_shapes_are_applied(server: InProcessServer, member: 
 
 def test_large_definitions_are_applied(server: InProcessServer) -> None:
     """A schema of 40,000 values, far beyond what an annotation with the last applied configuration holds, is applied."""
-    members = {f"m{number}": {"type": "array", "items": {"type": "string", "description": "d"}} for number in range(8_000)}
+    members = {
+        f"m{number}": {"type": "array", "items": {"type": "string", "description": "d"}} for number in range(8_000)
+    }
     large = definition({"type": "object", "properties": members})
     assert apply(server, large).code == 201
     before = version_of(server)

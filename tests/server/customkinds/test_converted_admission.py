@@ -31,12 +31,17 @@ class Webhooks:
         if document["kind"] == "AdmissionReview":
             self.seen.append((request["object"]["apiVersion"], request["object"]["spec"]))
             patch = [{"op": "replace", "path": "/spec/new", "value": "patched"}]
-            response |= {"allowed": True, "patchType": "JSONPatch", "patch": base64.b64encode(json.dumps(patch).encode()).decode()}
+            response |= {
+                "allowed": True,
+                "patchType": "JSONPatch",
+                "patch": base64.b64encode(json.dumps(patch).encode()).decode(),
+            }
         else:
             to = request["desiredAPIVersion"]
             response["result"] = {"status": "Success"}
             response["convertedObjects"] = [
-                {**obj, "apiVersion": to, "spec": {MEMBERS[to]: next(iter(obj["spec"].values()))}} for obj in request["objects"]
+                {**obj, "apiVersion": to, "spec": {MEMBERS[to]: next(iter(obj["spec"].values()))}}
+                for obj in request["objects"]
             ]
         return {"apiVersion": document["apiVersion"], "kind": document["kind"], "response": response}
 
@@ -55,7 +60,9 @@ def version(name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("sent", ["v1", "v2"])
-def test_webhook_sees_every_version_converted(server: InProcessServer, monkeypatch: pytest.MonkeyPatch, sent: str) -> None:
+def test_webhook_sees_every_version_converted(
+    server: InProcessServer, monkeypatch: pytest.MonkeyPatch, sent: str
+) -> None:
     """A webhook whose rules name one version gets writes through all versions in that one, and its patch is converted
     back."""
     played = Webhooks()

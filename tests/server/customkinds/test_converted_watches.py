@@ -211,7 +211,9 @@ def test_failed_conversion_ends_the_watch(server: InProcessServer, webhook: Webh
         assert run(stream.next()) is None
 
 
-def test_slow_conversion_ends_the_watch(server: InProcessServer, webhook: Webhook, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_conversion_ends_the_watch(
+    server: InProcessServer, webhook: Webhook, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A watch with too many changes queued for a slow webhook ends, and must be opened again."""
     monkeypatch.setattr(conversion, "MOST_WAITING", 2)
     admin = server.client()

@@ -44,12 +44,18 @@ def create_thing(server: InProcessServer, **more: Any) -> bytes:
 def test_object_members_are_sorted(server: InProcessServer) -> None:
     """The members of every object are sorted, in every version and in a dry run."""
     created = create_thing(server)
-    assert created.startswith(b'{"alpha":2,"apiVersion":"example.com/v1","kind":"Thing","metadata":{"creationTimestamp":"')
+    assert created.startswith(
+        b'{"alpha":2,"apiVersion":"example.com/v1","kind":"Thing","metadata":{"creationTimestamp":"'
+    )
     assert SPEC + b',"zed":1}\n' in created
     assert b'"labels":{"b":"2","z":"1"}' in created
-    assert created == orjson.dumps(orjson.loads(created), option=orjson.OPT_SORT_KEYS).replace(
-        b"<a&b>", b"\\u003ca\\u0026b\\u003e"
-    ) + b"\n"
+    assert (
+        created
+        == orjson.dumps(orjson.loads(created), option=orjson.OPT_SORT_KEYS).replace(
+            b"<a&b>", b"\\u003ca\\u0026b\\u003e"
+        )
+        + b"\n"
+    )
     shown = run(server.request("GET", PATH.format("v1") + "/one")).body
     assert shown == created
     other = run(server.request("GET", PATH.format("v2") + "/one")).body
@@ -73,9 +79,9 @@ def test_list_members_are_sorted(server: InProcessServer) -> None:
     tail = b'],"kind":"ThingList","metadata":{"continue":"","resourceVersion":"%b"}}\n' % version
     assert listed == b'{"apiVersion":"example.com/v1","items":[' + one + tail
     other = run(server.request("GET", PATH.format("v2"))).body
-    assert other == listed.replace(b'"apiVersion":"example.com/v1","kind"', b'"apiVersion":"example.com/v2","kind"').replace(
-        b'{"apiVersion":"example.com/v1","items"', b'{"apiVersion":"example.com/v2","items"'
-    )
+    assert other == listed.replace(
+        b'"apiVersion":"example.com/v1","kind"', b'"apiVersion":"example.com/v2","kind"'
+    ).replace(b'{"apiVersion":"example.com/v1","items"', b'{"apiVersion":"example.com/v2","items"')
 
 
 def test_partial_metadata_is_in_declared_order(server: InProcessServer) -> None:

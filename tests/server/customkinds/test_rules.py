@@ -41,7 +41,11 @@ def member_of(obj: dict[str, Any]) -> Any:
 def enforced(obj: dict[str, Any]) -> list[str]:
     """The messages of the condition about rules."""
     conditions = obj["status"].get("conditions") or ()
-    return [each["message"] for each in conditions if each["type"] == "ValidationRulesEnforced" and each["status"] == "False"]
+    return [
+        each["message"]
+        for each in conditions
+        if each["type"] == "ValidationRulesEnforced" and each["status"] == "False"
+    ]
 
 
 @pytest.fixture
@@ -56,9 +60,37 @@ def server(tmp_path: Path) -> Iterator[InProcessServer]:
     [
         (WHOLE, 1),
         ({"type": "array", "items": WHOLE}, 1),
-        ({**WHOLE, RULES: [{**RULE, "reason": "FieldValueForbidden", "fieldPath": ".a", "messageExpression": "'x'", "optionalOldSelf": True}]}, 1),
-        ({"type": "object", "additionalProperties": {"type": "array", "items": {**WHOLE, RULES: [RULE, RULE]}}, RULES: [RULE]}, 3),
-        ({"type": "integer", "not": {"minimum": 3, RULES: [RULE]}, "anyOf": [{"minimum": 1}, {"maximum": 9, RULES: [RULE]}]}, 2),
+        (
+            {
+                **WHOLE,
+                RULES: [
+                    {
+                        **RULE,
+                        "reason": "FieldValueForbidden",
+                        "fieldPath": ".a",
+                        "messageExpression": "'x'",
+                        "optionalOldSelf": True,
+                    }
+                ],
+            },
+            1,
+        ),
+        (
+            {
+                "type": "object",
+                "additionalProperties": {"type": "array", "items": {**WHOLE, RULES: [RULE, RULE]}},
+                RULES: [RULE],
+            },
+            3,
+        ),
+        (
+            {
+                "type": "integer",
+                "not": {"minimum": 3, RULES: [RULE]},
+                "anyOf": [{"minimum": 1}, {"maximum": 9, RULES: [RULE]}],
+            },
+            2,
+        ),
         ({"type": "object", "properties": {RULES: {"type": "string"}}, "default": {RULES: "kept"}}, 0),
     ],
 )
@@ -66,7 +98,9 @@ def test_rules_are_dropped_at_all_depths(server: InProcessServer, member: dict[s
     """Rules are dropped wherever a schema may hold them; a Warning header and a condition say how many. Members of objects
     with the name of the keyword are none."""
     apply = {"content-type": "application/apply-patch+yaml"}
-    answer = run(server.request("PATCH", f"{URL}/things.example.com?fieldManager=m", body=definition(member), headers=apply))
+    answer = run(
+        server.request("PATCH", f"{URL}/things.example.com?fieldManager=m", body=definition(member), headers=apply)
+    )
     assert answer.code == 201
     made, warning = answer.json, answer.headers.get("Warning", "")
     if not number:
@@ -143,7 +177,14 @@ def test_new_rules_spare_unchanged_values(judging: InProcessServer) -> None:
     serve(judging, {"type": "integer"})
     assert run(judging.request("POST", THINGS, body=thing("old", 0))).code == 201
     spec = {"versions": definition()["spec"]["versions"]}
-    patched = run(judging.request("PATCH", f"{URL}/things.example.com", body={"spec": spec}, headers={"content-type": "application/merge-patch+json"}))
+    patched = run(
+        judging.request(
+            "PATCH",
+            f"{URL}/things.example.com",
+            body={"spec": spec},
+            headers={"content-type": "application/merge-patch+json"},
+        )
+    )
     assert patched.code == 200
     judging.clock.pump([1] * 5)
     labelled = {"metadata": {"labels": {"a": "b"}}}
@@ -156,6 +197,14 @@ def test_new_rules_spare_unchanged_values(judging: InProcessServer) -> None:
 def test_long_rules_of_small_objects(judging: InProcessServer) -> None:
     """An object whose rules cost much is validated all the same, away from the reactor; the result is that of all rules."""
     rule = "self.all(x, self.all(y, x == y || x != y)) && self.size() < 150"
-    serve(judging, {"type": "array", "items": {"type": "integer"}, "maxItems": 200, RULES: [{"rule": rule, "message": "long"}]})
+    serve(
+        judging,
+        {"type": "array", "items": {"type": "integer"}, "maxItems": 200, RULES: [{"rule": rule, "message": "long"}]},
+    )
     assert run(judging.request("POST", THINGS, body=thing("good", list(range(140))))).code == 201
-    assert run(judging.request("POST", THINGS, body=thing("bad", list(range(160))))).json["details"]["causes"][0]["message"] == "Invalid value: long"
+    assert (
+        run(judging.request("POST", THINGS, body=thing("bad", list(range(160))))).json["details"]["causes"][0][
+            "message"
+        ]
+        == "Invalid value: long"
+    )

@@ -115,7 +115,10 @@ def test_selectable_fields_are_documented(space: Any) -> None:
     define(space, "documents.example.com", ".spec.color")
     kept = run(space.server.request("GET", f"{DEFINITIONS}/shirts.documents.example.com")).json
     assert kept["spec"]["versions"][0]["selectableFields"] == [{"jsonPath": ".spec.color"}]
-    for path, member in (("/openapi/v2", ("definitions",)), ("/openapi/v3/apis/documents.example.com/v1", ("components", "schemas"))):
+    for path, member in (
+        ("/openapi/v2", ("definitions",)),
+        ("/openapi/v3/apis/documents.example.com/v1", ("components", "schemas")),
+    ):
         found = run(space.server.request("GET", path)).json
         for name in member:
             found = found[name]
@@ -151,4 +154,6 @@ def test_metadata_fields_cannot_be_declared(space: Any) -> None:
     other = {**several["spec"]["versions"][0], "name": "v2", "storage": False, "selectableFields": [{"jsonPath": ".x"}]}
     several["spec"]["versions"].append(other)
     answer = run(space.server.request("POST", DEFINITIONS, body=several))
-    assert [cause["field"] for cause in answer.json["details"]["causes"]] == ["spec.versions[1].selectableFields[0].jsonPath"]
+    assert [cause["field"] for cause in answer.json["details"]["causes"]] == [
+        "spec.versions[1].selectableFields[0].jsonPath"
+    ]

@@ -29,7 +29,9 @@ def server(tmp_path: Path) -> Iterator[InProcessServer]:
     made.stop()
 
 
-def definition(spec: dict[str, Any] | None = None, *, name: str = "things", kind: str = "Thing", **more: Any) -> dict[str, Any]:
+def definition(
+    spec: dict[str, Any] | None = None, *, name: str = "things", kind: str = "Thing", **more: Any
+) -> dict[str, Any]:
     """A definition whose objects have `spec`."""
     properties = {"spec": {"type": "object", "properties": spec or {"a": {"type": "string"}}}}
     schema = {"type": "object", "properties": properties}
@@ -74,13 +76,12 @@ def test_defined_kind_is_served_at_once(server: InProcessServer) -> None:
 
 
 def test_schema_is_enforced_and_changes_raise_the_generation(server: InProcessServer) -> None:
-    """Invalid objects are rejected; every change outside metadata raises the generation; PUT needs a resourceVersion.
-    """
+    """Invalid objects are rejected; every change outside metadata raises the generation; PUT needs a resourceVersion."""
     admin = server.client()
     run(admin.create(DEFINITIONS, "", definition()))
     with pytest.raises(ApiError, match="must be of type string"):
         run(admin.create(THINGS, "default", thing(spec={"a": 1})))
-    with pytest.raises(ApiError, match="kind: Invalid value: \"Other\": must be Thing"):
+    with pytest.raises(ApiError, match='kind: Invalid value: "Other": must be Thing'):
         run(admin.create(THINGS, "default", {**thing(), "kind": "Other"}))
     stored = run(admin.create(THINGS, "default", thing(spec={"a": "x"})))
     labelled = {**stored, "metadata": {**stored["metadata"], "labels": {"l": "m"}}}
@@ -190,8 +191,7 @@ def test_conflicting_definition_waits_for_the_name(server: InProcessServer) -> N
 
 
 def test_deleting_a_definition_deletes_its_objects(server: InProcessServer) -> None:
-    """Deleting a definition deletes its objects first; an object with a finalizer keeps both, and creates are rejected.
-    """
+    """Deleting a definition deletes its objects first; an object with a finalizer keeps both, and creates are rejected."""
     admin = server.client()
     run(admin.create(DEFINITIONS, "", definition()))
     run(admin.create(THINGS, "default", thing("free")))
@@ -256,6 +256,7 @@ def test_foreign_finalizers_keep_a_definition(server: InProcessServer) -> None:
 
 def test_webhook_conversion_is_never_skipped(server: InProcessServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without its webhook an object is never shown in another version unconverted."""
+
     async def nobody(*arguments: Any, **more: Any) -> dict[str, Any]:
         raise WebhookError("nobody there")
 

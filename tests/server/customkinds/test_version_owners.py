@@ -27,8 +27,16 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer
         }
         for name, members in VERSIONS.items()
     ]  # fmt: skip
-    spec = {"group": "example.com", "scope": "Cluster", "names": {"plural": "things", "kind": "Thing"}, "versions": versions}
-    assert run(made.request("POST", DEFINITIONS, body={"metadata": {"name": "things.example.com"}, "spec": spec})).code == 201
+    spec = {
+        "group": "example.com",
+        "scope": "Cluster",
+        "names": {"plural": "things", "kind": "Thing"},
+        "versions": versions,
+    }
+    assert (
+        run(made.request("POST", DEFINITIONS, body={"metadata": {"name": "things.example.com"}, "spec": spec})).code
+        == 201
+    )
     made.clock.pump([1, 1, 1])
     yield made
     made.stop()
@@ -48,7 +56,10 @@ class Things:
     def managers(self) -> list[str]:
         url = f"/apis/example.com/v1/things/{self._name}"
         entries = run(self._server.request("GET", url)).json["metadata"].get("managedFields") or ()
-        return [f"{entry['manager']} {entry['apiVersion'].split('/')[1]} {sorted(entry['fieldsV1']['f:spec'])}" for entry in entries]
+        return [
+            f"{entry['manager']} {entry['apiVersion'].split('/')[1]} {sorted(entry['fieldsV1']['f:spec'])}"
+            for entry in entries
+        ]
 
 
 def test_version_without_a_field_ends_ownership(server: InProcessServer) -> None:
@@ -75,7 +86,9 @@ def test_version_without_a_field_ends_ownership(server: InProcessServer) -> None
         ),
     ],
 )  # fmt: skip
-def test_apply_of_a_field_that_another_version_lacks(server: InProcessServer, first: Any, second: Any, why: str) -> None:
+def test_apply_of_a_field_that_another_version_lacks(
+    server: InProcessServer, first: Any, second: Any, why: str
+) -> None:
     """An apply is refused if the object does not fit the version in which a manager owns fields."""
     things = Things(server, f"b-{second[1]}")
     assert things.write(first[0], first[1], APPLY, **first[2]).code == 201

@@ -94,9 +94,7 @@ def test_writes_are_stored_in_the_storage_version(server: InProcessServer, webho
     assert run(admin.get(V1, "default", "a"))["spec"] == {"old": "x"}
     made = run(admin.update(V2, "default", "a", {**made, "spec": {"new": "y"}}))
     assert (made["spec"], made["metadata"]["generation"]) == ({"new": "y"}, 2)
-    patched = run(
-        admin.patch(V2, "default", "a", {"spec": {"new": "z"}}, content_type="application/merge-patch+json")
-    )
+    patched = run(admin.patch(V2, "default", "a", {"spec": {"new": "z"}}, content_type="application/merge-patch+json"))
     assert patched["spec"] == {"new": "z"}
     assert run(admin.get(V1, "default", "a"))["spec"] == {"old": "z"}
     with pytest.raises(ApiError) as caught:
@@ -111,7 +109,9 @@ def test_writes_are_stored_in_the_storage_version(server: InProcessServer, webho
 
 def created_object(**members: Any) -> dict[str, Any]:
     """A response with one object."""
-    return {"convertedObjects": [{"apiVersion": "example.com/v2", "kind": "Thing", "metadata": {"name": "a"}, **members}]}
+    return {
+        "convertedObjects": [{"apiVersion": "example.com/v2", "kind": "Thing", "metadata": {"name": "a"}, **members}]
+    }
 
 
 @pytest.mark.parametrize(
@@ -122,10 +122,19 @@ def created_object(**members: Any) -> dict[str, Any]:
         ({"uid": "zz"}, "failed: expected response.uid="),
         ({"result": {"status": "Failure", "message": "cannot"}}, "failed: cannot"),
         ({"result": {}}, "failed: response.result.status was '', not 'Success'"),
-        (created_object(apiVersion="example.com/v9"), "returned invalid object at index 0: invalid groupVersion (expected example.com/v2, received example.com/v9)"),
-        (created_object(kind="Other"), "returned invalid object at index 0: invalid kind (expected Thing, received Other)"),
+        (
+            created_object(apiVersion="example.com/v9"),
+            "returned invalid object at index 0: invalid groupVersion (expected example.com/v2, received example.com/v9)",
+        ),
+        (
+            created_object(kind="Other"),
+            "returned invalid object at index 0: invalid kind (expected Thing, received Other)",
+        ),
         (created_object(metadata={"name": "z"}), "returned invalid object: must have the same name: a != z"),
-        (created_object(metadata={"name": "a", "namespace": "default", "labels": {"a": 1}}), "returned invalid object: must have the same UID: "),
+        (
+            created_object(metadata={"name": "a", "namespace": "default", "labels": {"a": 1}}),
+            "returned invalid object: must have the same UID: ",
+        ),
     ],
 )
 def test_invalid_conversion_responses_are_500(
@@ -183,7 +192,9 @@ def owners(obj: dict[str, Any]) -> dict[tuple[str, str], Any]:
     return found
 
 
-def patched(server: InProcessServer, version: str, manager: str, content: str, *, force: bool = False, **spec: str) -> Any:
+def patched(
+    server: InProcessServer, version: str, manager: str, content: str, *, force: bool = False, **spec: str
+) -> Any:
     query = f"fieldManager={manager}" + ("&force=true" if force else "")
     path = f"/apis/example.com/{version}/namespaces/default/things/a?{query}"
     headers = {"Content-Type": f"application/{content}"}

@@ -65,7 +65,10 @@ class Bench:
         self.store = MemoryStore(self.clock, compaction_interval=0)
         self.store.start()
         self.caches = Caches(self.store, clock=self.clock, **more)
-        self.cache = self.caches.cache("pods", lambda value: ((value if isinstance(value, dict) else orjson.loads(value))["metadata"]["labels"], {}))
+        self.cache = self.caches.cache(
+            "pods",
+            lambda value: ((value if isinstance(value, dict) else orjson.loads(value))["metadata"]["labels"], {}),
+        )
         self.decoded = 0
         self.revisions: dict[str, int] = {}
         self.others = _Others()
@@ -244,8 +247,7 @@ def test_lists_by_label_decode_matches_only() -> None:
 
 
 def test_index_is_built_on_first_use() -> None:
-    """An index costs nothing before its first use; afterwards it follows every change. An unknown one raises KeyError.
-    """
+    """An index costs nothing before its first use; afterwards it follows every change. An unknown one raises KeyError."""
     bench = Bench()
     bench.put("n/a", "red")
     bench.put("n/b", "red")

@@ -96,7 +96,13 @@ def test_attempts_are_observed() -> None:
     """Each attempt is observed with its result, and sends its own timeout to the service."""
     told: list[str] = []
     late = WebhookError("late", timed_out=True)
-    play = Play(answer(500, "broken"), answer(504), GOOD, evaluated=lambda result, _: told.append(result), limits=Limits(timeout=3.0))
+    play = Play(
+        answer(500, "broken"),
+        answer(504),
+        GOOD,
+        evaluated=lambda result, _: told.append(result),
+        limits=Limits(timeout=3.0),
+    )
     assert play.result()["status"] == {"ok": True}
     assert told == ["error", "timeout", "success"] and play.service.calls[0][1].endswith("?timeout=3s")
     for failing, results in ((late, ["timeout"]), (WebhookError("x"), ["error"]), (answer(200, "{"), ["error"])):
@@ -185,7 +191,9 @@ def test_invalid_responses_are_errors(given: Answer, why: str) -> None:
     assert isinstance(error, WebhookError) and str(error) == why
 
 
-@pytest.mark.parametrize("data", [{"status": {}}, {"kind": "Review", "status": {}}, {"apiVersion": GROUP, "status": {}}])
+@pytest.mark.parametrize(
+    "data", [{"status": {}}, {"kind": "Review", "status": {}}, {"apiVersion": GROUP, "status": {}}]
+)
 def test_response_may_omit_kind_and_version(data: Any) -> None:
     """A response without kind and apiVersion is taken for the requested review."""
     assert Play(answer(200, data=data)).result()["status"] == {}
@@ -247,7 +255,9 @@ def test_configuration_files_are_reread(tmp_path: Path) -> None:
     assert configuration().token == "second"
 
 
-@pytest.mark.parametrize("text", ["", "a: b: c", TEXT.replace("https:", "ftp:"), TEXT.replace("c, cluster", "d, cluster")])
+@pytest.mark.parametrize(
+    "text", ["", "a: b: c", TEXT.replace("https:", "ftp:"), TEXT.replace("c, cluster", "d, cluster")]
+)
 def test_invalid_file_is_named(tmp_path: Path, text: str) -> None:
     """An invalid file is an error at the start that names the file."""
     for name in ("ca.pem", "token"):
@@ -262,10 +272,17 @@ def test_invalid_file_is_named(tmp_path: Path, text: str) -> None:
 def test_status_type_errors_name_the_path() -> None:
     """Errors about fields of the wrong type have their paths."""
     status = ReviewStatus({"status": {"f": True, "t": "x", "l": ["a"], "o": {"p": 1}, "bad": 3}}, "ReviewStatus")
-    assert (status.flag("f"), status.text("t"), status.texts("l"), status.inner("o", "O")) == (True, "x", ("a",), {"p": 1})
+    assert (status.flag("f"), status.text("t"), status.texts("l"), status.inner("o", "O")) == (
+        True,
+        "x",
+        ("a",),
+        {"p": 1},
+    )
     assert (status.flag("no"), status.text("no"), status.texts("no"), status.inner("no", "O")) == (False, "", (), {})
     for read in (status.flag, status.text, status.texts):
-        with pytest.raises(WebhookError, match=r"^json: cannot unmarshal number into Go struct field ReviewStatus.status.bad of type"):
+        with pytest.raises(
+            WebhookError, match=r"^json: cannot unmarshal number into Go struct field ReviewStatus.status.bad of type"
+        ):
             read("bad")
     with pytest.raises(WebhookError, match=r"struct field Review.status of type v1.ReviewStatus"):
         ReviewStatus({"status": "x"}, "ReviewStatus")

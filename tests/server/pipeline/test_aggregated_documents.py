@@ -25,15 +25,18 @@ def get_document(server: Any, path: str, accept: str, **headers: str) -> Any:
     return run(server.request("GET", path, headers={"Accept": accept, **headers}))
 
 
-@pytest.mark.parametrize(("accept", "api_version"), [
-    (ACCEPT, "apidiscovery.k8s.io/v2"),
-    (BETA, "apidiscovery.k8s.io/v2beta1"),
-    (OWN, "apidiscovery.orch.io/v2"),
-    (f"{ACCEPT},{BETA},application/json", "apidiscovery.k8s.io/v2"),
-    (f"application/json,{BETA}", "apidiscovery.k8s.io/v2beta1"),
-    (f"{ACCEPT};q=0.5,{BETA}", "apidiscovery.k8s.io/v2beta1"),
-    (ACCEPT.replace("application/json", "*/*"), "apidiscovery.k8s.io/v2"),
-])
+@pytest.mark.parametrize(
+    ("accept", "api_version"),
+    [
+        (ACCEPT, "apidiscovery.k8s.io/v2"),
+        (BETA, "apidiscovery.k8s.io/v2beta1"),
+        (OWN, "apidiscovery.orch.io/v2"),
+        (f"{ACCEPT},{BETA},application/json", "apidiscovery.k8s.io/v2"),
+        (f"application/json,{BETA}", "apidiscovery.k8s.io/v2beta1"),
+        (f"{ACCEPT};q=0.5,{BETA}", "apidiscovery.k8s.io/v2beta1"),
+        (ACCEPT.replace("application/json", "*/*"), "apidiscovery.k8s.io/v2"),
+    ],
+)
 def test_aggregated_discovery_by_accept_header(server: Any, accept: str, api_version: str) -> None:
     """The aggregated form that the client prefers is returned, even after a plain one; Content-Type names it."""
     for path in ("/api", "/apis", "/apis/"):
@@ -45,7 +48,9 @@ def test_aggregated_discovery_by_accept_header(server: Any, accept: str, api_ver
     assert [item["metadata"]["name"] for item in answer.json["items"]][:2] == ["apiregistration.orch.io", "apps"]
 
 
-@pytest.mark.parametrize("accept", ["", "application/json", ACCEPT.replace("v=v2", "v=v3") + ",application/json", "*/*"])
+@pytest.mark.parametrize(
+    "accept", ["", "application/json", ACCEPT.replace("v=v2", "v=v3") + ",application/json", "*/*"]
+)
 def test_unaggregated_discovery_by_default(server: Any, accept: str) -> None:
     """Other clients get the documents of release 1.23."""
     assert get_document(server, "/api", accept).json["kind"] == "APIVersions"

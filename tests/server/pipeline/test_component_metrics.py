@@ -96,7 +96,9 @@ def test_list_results_are_counted(call: Any, scrape: Scrape) -> None:
     where = {"resource_prefix": "/configmaps"}
 
     def numbers() -> list[float]:
-        return [scrape(f"apiserver_cache_list_{what}_total", **where) for what in ("fetched_objects", "returned_objects")]
+        return [
+            scrape(f"apiserver_cache_list_{what}_total", **where) for what in ("fetched_objects", "returned_objects")
+        ]
 
     before = numbers()
     call("GET", "/api/v1/namespaces/a/configmaps?labelSelector=n%20in%20(1,2)")
@@ -112,7 +114,12 @@ def test_signed_requests_with_durations_are_counted() -> None:
     strategy = SigningRequestStrategy(resource, catalog, ObjectSettings(dialect=KUBERNETES))
     signed = self_signed("x", names=("x",), now=datetime.now(UTC), lifetime=timedelta(hours=1))
     after = {"status": {"certificate": b64encode(chain_pem(signed.certificate)).decode()}}
-    for signer, seconds in (("kubernetes.io/kubelet-serving", 3600), ("a.example/b", 86400), ("a.example/c", 3600), ("a.example/d", None)):
+    for signer, seconds in (
+        ("kubernetes.io/kubelet-serving", 3600),
+        ("a.example/b", 86400),
+        ("a.example/c", 3600),
+        ("a.example/d", None),
+    ):
         before = {"spec": {"signerName": signer, "expirationSeconds": seconds}}
         strategy.observe_update(after, before)
         strategy.observe_update(after, {**before, **after})

@@ -12,7 +12,9 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
 def codes(space: Any, path: str) -> dict[str, int]:
-    answers = {m: run(space.server.request(m, path, body={} if m in ("POST", "PUT", "PATCH") else None)) for m in METHODS}
+    answers = {
+        m: run(space.server.request(m, path, body={} if m in ("POST", "PUT", "PATCH") else None)) for m in METHODS
+    }
     return {method: answer.code for method, answer in answers.items()}
 
 
@@ -59,7 +61,10 @@ def test_wrong_method_is_405(space: Any, path: str) -> None:
 def test_watch_of_an_unstored_kind_is_refused(space: Any) -> None:
     """The error for a list that cannot be watched names the kind."""
     answer = run(space.server.request("GET", "/api/v1/componentstatuses?watch=1"))
-    assert (answer.code, answer.json["message"]) == (405, 'watch is not supported on resources of kind "componentstatuses"')
+    assert (answer.code, answer.json["message"]) == (
+        405,
+        'watch is not supported on resources of kind "componentstatuses"',
+    )
 
 
 class TestCustomKinds:
@@ -79,7 +84,9 @@ class TestCustomKinds:
         """An unsupported verb of a status endpoint is 405 with its name; an unknown subresource is 404."""
         url = f"{foos}/namespaces/{space.name}/foos/x"
         refused = run(space.server.request("DELETE", f"{url}/status"))
-        assert refused.code == 405 and refused.json["message"].startswith("delete is not supported on resources of kind")
+        assert refused.code == 405 and refused.json["message"].startswith(
+            "delete is not supported on resources of kind"
+        )
         watched = run(space.server.request("GET", f"{foos}/watch/namespaces/{space.name}/foos/x/status"))
         assert watched.code == 405 and watched.json["message"].startswith("watch is not supported")
         assert run(space.server.request("POST", f"{url}/scale", body={})).code == 404

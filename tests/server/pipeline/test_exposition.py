@@ -22,7 +22,9 @@ from orchd.server.pipeline.endpoints.metrics import metrics_endpoint
 from orchd.server.pipeline.interfaces import whole
 from orchd.testing.server import run
 
-_TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.sampled_from(['a"b', "a\\b", "a\nb", "", "GET"])
+_TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.sampled_from(
+    ['a"b', "a\\b", "a\nb", "", "GET"]
+)
 _NUMBERS = st.floats() | st.integers(-(10**12), 10**12)
 
 
@@ -51,7 +53,9 @@ def _families(help: str, labels: list[str], number: float, stamp: float | None) 
 
 
 @given(_TEXTS, st.lists(_TEXTS, max_size=3), _NUMBERS, st.none() | st.integers(0, 10**9))
-def test_exposition_equals_that_of_prometheus_client(help: str, labels: list[str], number: float, stamp: float | None) -> None:
+def test_exposition_equals_that_of_prometheus_client(
+    help: str, labels: list[str], number: float, stamp: float | None
+) -> None:
     """For any texts and numbers the page equals the output of prometheus_client."""
     families = _families(help, labels, number, stamp)
     registry = CollectorRegistry()

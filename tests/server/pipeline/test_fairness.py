@@ -39,9 +39,13 @@ def info(method: str, path: str) -> Any:
     return requestinfo.parse(method, raw, {k: [v] for k, _, v in (p.partition("=") for p in query.split("&") if p)})
 
 
-def schema(name: str, rule: dict[str, Any], *, precedence: int = 500, level: str = "small", by: str = "") -> dict[str, Any]:
+def schema(
+    name: str, rule: dict[str, Any], *, precedence: int = 500, level: str = "small", by: str = ""
+) -> dict[str, Any]:
     spec: dict[str, Any] = {
-        "priorityLevelConfiguration": {"name": level}, "matchingPrecedence": precedence, "rules": [rule]
+        "priorityLevelConfiguration": {"name": level},
+        "matchingPrecedence": precedence,
+        "rules": [rule],
     }
     if by:
         spec["distinguisherMethod"] = {"type": by}
@@ -120,7 +124,10 @@ class TestSchemas:
     )  # fmt: skip
     def test_non_resource_path_matching(self, urls: list[str], path: str, expected: bool) -> None:
         """A path matches as a whole, or up to the star."""
-        rule = {"subjects": [subject("Group", name="*")], "nonResourceRules": [{"verbs": ["get"], "nonResourceURLs": urls}]}
+        rule = {
+            "subjects": [subject("Group", name="*")],
+            "nonResourceRules": [{"verbs": ["get"], "nonResourceURLs": urls}],
+        }
         assert schema_of(schema("s", rule)).matches(ALICE, info("GET", path)) is expected
 
     @pytest.mark.parametrize(("by", "expected"), [("ByUser", "alice"), ("ByNamespace", "a"), ("", "")])

@@ -93,7 +93,9 @@ def send(server: InProcessServer, method: str, path: str, body: str | dict[str, 
 
 def warnings(answer: Answer) -> list[str]:
     """The texts of the Warning headers."""
-    return [text[len('299 - "'):-1].replace('\\"', '"') for name, text in answer.response.headers if name == "Warning"]
+    return [
+        text[len('299 - "') : -1].replace('\\"', '"') for name, text in answer.response.headers if name == "Warning"
+    ]
 
 
 def message(answer: Answer, code: int) -> str:
@@ -102,9 +104,13 @@ def message(answer: Answer, code: int) -> str:
     return text
 
 
-@pytest.mark.parametrize(("query", "name"), [("?fieldValidation=Warn", "warned"), ("", "unsaid"), ("?fieldValidation=", "empty")])
+@pytest.mark.parametrize(
+    ("query", "name"), [("?fieldValidation=Warn", "warned"), ("", "unsaid"), ("?fieldValidation=", "empty")]
+)
 @pytest.mark.parametrize(("form", "body", "expected"), [("json", JSON, OF_JSON), ("yaml", YAML, [*LINES, *OF_YAML])])
-def test_warn_reports_every_problem(server: InProcessServer, query: str, name: str, form: str, body: str, expected: list[str]) -> None:
+def test_warn_reports_every_problem(
+    server: InProcessServer, query: str, name: str, form: str, body: str, expected: list[str]
+) -> None:
     """With the gate on, every problem of a body is a warning, also by default. The last of duplicate fields counts,
     unknown ones are dropped."""
     name = f"{name}-{form}"
@@ -120,7 +126,9 @@ def test_warn_reports_every_problem(server: InProcessServer, query: str, name: s
     ("yaml", YAML, ", ".join(["yaml: unmarshal errors:\n  " + "\n  ".join(LINES), *OF_YAML])),
 ])  # fmt: skip
 @pytest.mark.parametrize("method", ["POST", "PUT"])
-def test_strict_refuses_with_every_problem(server: InProcessServer, method: str, form: str, body: str, why: str) -> None:
+def test_strict_refuses_with_every_problem(
+    server: InProcessServer, method: str, form: str, body: str, why: str
+) -> None:
     """Strict responds with 400 and all problems."""
     path = DEPLOYMENTS + ("/x" if method == "PUT" else "") + "?fieldValidation=Strict"
     answer = send(server, method, path, body.replace("NAME", "x"), form)
@@ -150,7 +158,9 @@ def test_options_are_checked_before_the_body(server: InProcessServer) -> None:
     """Invalid options are reported before the body; a body of the wrong type is rejected for that alone."""
     answer = send(server, "POST", DEPLOYMENTS + "?dryRun=some", "{")
     assert "dryRun" in message(answer, 422)
-    answer = send(server, "POST", DEPLOYMENTS + "?fieldValidation=Strict", JSON.replace('"twice": 1', '"replicas": "x"'))
+    answer = send(
+        server, "POST", DEPLOYMENTS + "?fieldValidation=Strict", JSON.replace('"twice": 1', '"replicas": "x"')
+    )
     assert "strict" not in message(answer, 400) and "json: cannot unmarshal string" in message(answer, 400)
 
 
@@ -192,7 +202,9 @@ def deployment(server: InProcessServer) -> str:
 
 
 @pytest.mark.parametrize(("form", "patch", "expected"), PATCHES)
-def test_problems_of_patches(server: InProcessServer, deployment: str, form: str, patch: str, expected: list[str]) -> None:
+def test_problems_of_patches(
+    server: InProcessServer, deployment: str, form: str, patch: str, expected: list[str]
+) -> None:
     """Duplicate fields of a patch and unknown fields of the result are reported: 422 if strict, else warnings."""
     answer = send(server, "PATCH", deployment, patch, form)
     assert (answer.code, warnings(answer)) == (200, expected)
@@ -234,10 +246,17 @@ def test_problems_of_applies(server: InProcessServer) -> None:
 
 def test_problems_of_subresource_bodies(server: InProcessServer, deployment: str) -> None:
     """Bodies of subresources are validated by their own kinds."""
-    scale = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "patched", "x": 1}, "spec": {"replicas": 2, "y": 1}}
+    scale = {
+        "apiVersion": "autoscaling/v1",
+        "kind": "Scale",
+        "metadata": {"name": "patched", "x": 1},
+        "spec": {"replicas": 2, "y": 1},
+    }
     answer = send(server, "PUT", deployment + "/scale", scale)
     assert (answer.code, warnings(answer)) == (200, ['unknown field "x"', 'unknown field "y"'])
-    answer = send(server, "PATCH", deployment + "/scale?fieldValidation=Strict", '{"spec": {"y": 1}}', "merge-patch+json")
+    answer = send(
+        server, "PATCH", deployment + "/scale?fieldValidation=Strict", '{"spec": {"y": 1}}', "merge-patch+json"
+    )
     assert message(answer, 422).endswith('strict decoding error: unknown field "y"')
     answer = send(server, "PATCH", deployment + "/status", '{"status": {"y": 1}}', "merge-patch+json")
     assert (answer.code, warnings(answer)) == (200, ['unknown field "y"'])
@@ -251,7 +270,11 @@ def later(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer]
     run(admin.create(ResourceRef("", "v1", "namespaces"), "", {"metadata": {"name": "a"}}))
     definitions = ResourceRef(ORCH("apiextensions.{abbr}.io"), "v1", "customresourcedefinitions")
     ports = {"type": "array", "items": objects(port={"type": "integer"})}
-    run(admin.create(definitions, "", definition("Widget", objects(spec=objects(known={"type": "string"}, ports=ports)))))
+    run(
+        admin.create(
+            definitions, "", definition("Widget", objects(spec=objects(known={"type": "string"}, ports=ports)))
+        )
+    )
     for _ in range(20):
         made.clock.advance(1)
     yield made
@@ -283,7 +306,13 @@ def test_explicit_parameter_works_without_the_gate(
     refused = send(later, "POST", DEPLOYMENTS + "?fieldValidation=Strict", body.replace("NAME", "x"), form)
     head = 'Deployment in version "v1" cannot be handled as a Deployment: strict decoding error: '
     assert message(refused, 400) == head + ", ".join(why)
-    ignored = send(later, "PUT", f"{DEPLOYMENTS}/silent-{form}?fieldValidation=Ignore", body.replace("NAME", f"silent-{form}"), form)
+    ignored = send(
+        later,
+        "PUT",
+        f"{DEPLOYMENTS}/silent-{form}?fieldValidation=Ignore",
+        body.replace("NAME", f"silent-{form}"),
+        form,
+    )
     assert (ignored.code, warnings(ignored)) == (200, [])
 
 

@@ -73,11 +73,35 @@ BARS = {
 
 TEXTS = st.one_of(
     st.text(max_size=12),
-    st.sampled_from(["", "a", "A", "-1", "0", "1Gi", "*", "a/b", "..", "a=b", "true", "null", "2020-01-01T00:00:00Z", "{}", "\0", "é" * 70]),
+    st.sampled_from(
+        [
+            "",
+            "a",
+            "A",
+            "-1",
+            "0",
+            "1Gi",
+            "*",
+            "a/b",
+            "..",
+            "a=b",
+            "true",
+            "null",
+            "2020-01-01T00:00:00Z",
+            "{}",
+            "\0",
+            "é" * 70,
+        ]
+    ),
 )
 VALUES = st.recursive(
     st.one_of(
-        st.none(), st.booleans(), st.integers(), st.integers(-2, 2), st.floats(allow_nan=False, allow_infinity=False), TEXTS
+        st.none(),
+        st.booleans(),
+        st.integers(),
+        st.integers(-2, 2),
+        st.floats(allow_nan=False, allow_infinity=False),
+        TEXTS,
     ),
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(TEXTS, inner, max_size=3)),
     max_leaves=6,
@@ -117,7 +141,9 @@ def spoiled(draw: st.DrawFn) -> tuple[str, Any]:
 def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer]:
     made = make_server(tmp_path_factory.mktemp("fuzzed"), "--allow-privileged=true")
     definitions = "/apis/apiextensions.orch.io/v1/customresourcedefinitions"
-    assert send_and_check(made, "POST", "/api/v1/namespaces", json.dumps({"metadata": {"name": "f"}}).encode()).code == 201
+    assert (
+        send_and_check(made, "POST", "/api/v1/namespaces", json.dumps({"metadata": {"name": "f"}}).encode()).code == 201
+    )
     send_and_check(made, "POST", "/api/v1/namespaces/f/serviceaccounts", b'{"metadata": {"name": "default"}}')
     assert send_and_check(made, "POST", definitions, json.dumps(BARS).encode()).code == 201
     made.clock.pump([1] * 3)
@@ -169,7 +195,9 @@ def test_fuzzed_patches(fuzzed: InProcessServer, request_: tuple[str, Any], form
     path, sample = request_
     name = dict(SAMPLES)[path]["metadata"]["name"] if "selfsubject" not in path else "x"
     query = "?dryRun=All&fieldManager=m" + ("&force=true" if "apply" in form else "")
-    send_and_check(fuzzed, "PATCH", f"{path}/{name}{query}", json.dumps(sample).encode(), content_type=f"application/{form}")
+    send_and_check(
+        fuzzed, "PATCH", f"{path}/{name}{query}", json.dumps(sample).encode(), content_type=f"application/{form}"
+    )
 
 
 OPERATIONS = st.lists(
@@ -190,7 +218,10 @@ def test_fuzzed_json_patches(fuzzed: InProcessServer, operations: Any) -> None:
         send_and_check(fuzzed, "PATCH", f"{path}?dryRun=All", body, content_type="application/json-patch+json")
 
 
-@given(st.one_of(st.binary(max_size=60), TEXTS.map(lambda t: t.encode("utf-8", "surrogatepass"))), st.sampled_from(["json", "yaml", "vnd.orch.protobuf"]))
+@given(
+    st.one_of(st.binary(max_size=60), TEXTS.map(lambda t: t.encode("utf-8", "surrogatepass"))),
+    st.sampled_from(["json", "yaml", "vnd.orch.protobuf"]),
+)
 @example(b"&a [*a, *a]", "yaml")
 @example(b"a: &a\n  <<: *a", "yaml")
 @example(b"\xff\xfe", "yaml")
@@ -200,7 +231,13 @@ def test_fuzzed_bytes(fuzzed: InProcessServer, data: bytes, form: str) -> None:
     for path in ("/api/v1/namespaces/f/configmaps", "/apis/bars.example/v1/namespaces/f/bars"):
         send_and_check(fuzzed, "POST", path, data, content_type=f"application/{form}")
     send_and_check(fuzzed, "DELETE", "/api/v1/namespaces/f/configmaps/none", data, content_type=f"application/{form}")
-    send_and_check(fuzzed, "PATCH", "/api/v1/namespaces/f/configmaps/c?fieldManager=m", data, content_type="application/apply-patch+yaml")
+    send_and_check(
+        fuzzed,
+        "PATCH",
+        "/api/v1/namespaces/f/configmaps/c?fieldManager=m",
+        data,
+        content_type="application/apply-patch+yaml",
+    )
 
 
 @given(st.data())
@@ -212,7 +249,9 @@ def test_fuzzed_protobuf(fuzzed: InProcessServer, data: st.DataObject) -> None:
     at = data.draw(st.integers(4, len(whole) - 1))
     to = data.draw(st.integers(at, min(at + 4, len(whole))))
     body = whole[:at] + data.draw(st.binary(max_size=4)) + whole[to:]
-    send_and_check(fuzzed, "POST", "/api/v1/namespaces/f/pods?dryRun=All", body, content_type="application/vnd.orch.protobuf")
+    send_and_check(
+        fuzzed, "POST", "/api/v1/namespaces/f/pods?dryRun=All", body, content_type="application/vnd.orch.protobuf"
+    )
 
 
 NAMES = ("limit", "continue", "resourceVersion", "resourceVersionMatch", "labelSelector", "fieldSelector", "timeoutSeconds",
@@ -220,14 +259,31 @@ NAMES = ("limit", "continue", "resourceVersion", "resourceVersionMatch", "labelS
          "orphanDependents", "pretty", "includeObject", "fieldValidation", "export", "uid")  # fmt: skip
 WORDS = st.one_of(
     TEXTS,
-    st.sampled_from(["1", "All", "Exact", "a in (b,c)", "!a", "a,b", "metadata.name=c", "spec.nodeName!=", "((", "a\\,b=c", "Orphan", "x>1"]),
+    st.sampled_from(
+        [
+            "1",
+            "All",
+            "Exact",
+            "a in (b,c)",
+            "!a",
+            "a,b",
+            "metadata.name=c",
+            "spec.nodeName!=",
+            "((",
+            "a\\,b=c",
+            "Orphan",
+            "x>1",
+        ]
+    ),
     st.text("ain(),=!<>\\ -", max_size=10),
 )
 PARAMETERS = st.dictionaries(st.sampled_from(NAMES), WORDS, max_size=4)
 
 
 def query(parameters: dict[str, str]) -> str:
-    return "&".join(f"{name}={quote(value.encode('utf-8', 'surrogatepass'), safe='')}" for name, value in parameters.items())
+    return "&".join(
+        f"{name}={quote(value.encode('utf-8', 'surrogatepass'), safe='')}" for name, value in parameters.items()
+    )
 
 
 @given(PARAMETERS, st.sampled_from([path for path, _ in SAMPLES if "selfsubject" not in path]))
@@ -239,7 +295,9 @@ def test_fuzzed_parameters(fuzzed: InProcessServer, parameters: dict[str, str], 
     send_and_check(fuzzed, "GET", f"{path}/{name}?{asked}")
     send_and_check(fuzzed, "DELETE", f"{path}/{name}?{asked}&dryRun=All")
     send_and_check(fuzzed, "DELETE", f"{path}?{asked}&dryRun=All")
-    send_and_check(fuzzed, "PATCH", f"{path}/{name}?{asked}&dryRun=All", b"{}", content_type="application/merge-patch+json")
+    send_and_check(
+        fuzzed, "PATCH", f"{path}/{name}?{asked}&dryRun=All", b"{}", content_type="application/merge-patch+json"
+    )
 
 
 ACCEPTS = st.lists(
@@ -261,7 +319,16 @@ ACCEPTS = st.lists(
 def test_fuzzed_media_types(fuzzed: InProcessServer, accept: str, path: str, content_type: str) -> None:
     """Any Accept and Content-Type, for objects, lists, watches, documents and errors."""
     name = dict(SAMPLES)[path]["metadata"]["name"]
-    for asked in (path, f"{path}/{name}", f"{path}/none", f"{path}?watch=1", "/api", "/apis/apps", "/openapi/v2", "/version"):
+    for asked in (
+        path,
+        f"{path}/{name}",
+        f"{path}/none",
+        f"{path}?watch=1",
+        "/api",
+        "/apis/apps",
+        "/openapi/v2",
+        "/version",
+    ):
         send_and_check(fuzzed, "GET", asked, accept=accept)
     send_and_check(fuzzed, "POST", f"{path}?dryRun=All", b"{}", accept=accept, content_type=content_type)
 

@@ -72,7 +72,9 @@ class TestLeaving:
         response, headers = send(DrainingStage(ORCH, lambda: True), ask(path="/api/v1/pods"))
         assert response.code == 429 and headers["Retry-After"] == "5" and headers["Connection"] == "close"
 
-    @pytest.mark.parametrize("request_", [ask(path="/readyz"), ask(path="/metrics"), ask(user_agent="orch-apiserver-1.23/v1")])
+    @pytest.mark.parametrize(
+        "request_", [ask(path="/readyz"), ask(path="/metrics"), ask(user_agent="orch-apiserver-1.23/v1")]
+    )
     def test_stopping_server_still_serves_probes_and_itself(self, request_: Request) -> None:
         """Probes, metrics and the server's own clients are served until the end."""
         assert send(DrainingStage(ORCH, lambda: True), request_)[0].code == 200

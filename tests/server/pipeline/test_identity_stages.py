@@ -66,6 +66,7 @@ def test_large_bodies_are_those_of_the_user() -> None:
 ])  # fmt: skip
 def test_credentials_are_removed_after_authentication(found: Authenticated, left: dict[str, tuple[str, ...]]) -> None:
     """Headers with credentials are removed from the request."""
+
     class Chain:
         async def authenticate(self, credentials: Credentials) -> Authenticated:
             return found

@@ -65,16 +65,30 @@ def test_all_steps_of_a_large_write_use_another_thread(space: Any, noted: Noted)
     """Conversion, preparation, validation, encoding and the answers of dry runs and deletions of a large object are computed in
     another thread; so is an applied configuration with the check of its size."""
     group = "autoscaling/v2"
-    metric = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 1}}}
+    metric = {
+        "type": "Resource",
+        "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 1}},
+    }
     target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}
-    scaler = {"metadata": {"name": "h"}, "spec": {"maxReplicas": 2, "scaleTargetRef": target, "metrics": [metric] * 300}}
+    scaler = {
+        "metadata": {"name": "h"},
+        "spec": {"maxReplicas": 2, "scaleTargetRef": target, "metrics": [metric] * 300},
+    }
     assert space("POST", "horizontalpodautoscalers", scaler, group=group).code == 201
     assert noted.names[:6] == ["_decode", "_update", "convert", "prepare_create", "validate_create", "encode"]
     noted.names.clear()
     assert space("POST", "configmaps?dryRun=All", large("a")).code == 201
     assert noted.names[-1] == "transient_entry"
     noted.names.clear()
-    assert space("PATCH", "configmaps/a?fieldManager=m", json.dumps({"apiVersion": "v1", "kind": "ConfigMap", **large("a")}).encode(), content_type=APPLY).code == 201
+    assert (
+        space(
+            "PATCH",
+            "configmaps/a?fieldManager=m",
+            json.dumps({"apiVersion": "v1", "kind": "ConfigMap", **large("a")}).encode(),
+            content_type=APPLY,
+        ).code
+        == 201
+    )
     assert {"merge", "check_object", "prepare_create"} <= set(noted.names)
     noted.names.clear()
     space("PATCH", "configmaps/a", {"metadata": {"finalizers": ["example.com/f"]}}, content_type=MERGE)
@@ -120,7 +134,9 @@ FORMS = [
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_large_lists_are_encoded_in_another_thread(space: Any, noted: Noted, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_lists_are_encoded_in_another_thread(
+    space: Any, noted: Noted, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A large list in another format is encoded in another thread, to the same bytes as a small one."""
     for name in ("a", "b"):
         space("POST", "configmaps", large(name))
@@ -141,7 +157,12 @@ def test_tables_of_many_columns_are_computed_in_another_thread(space: Any, noted
     schema = {"type": "object", "properties": {"spec": {"type": "object", PRESERVE: True}}}
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
     names = {"plural": "wides", "singular": "wide", "kind": "Wide", "listKind": "WideList"}
-    spec = {"group": group, "scope": "Namespaced", "names": names, "versions": [{**version, "additionalPrinterColumns": columns}]}
+    spec = {
+        "group": group,
+        "scope": "Namespaced",
+        "names": names,
+        "versions": [{**version, "additionalPrinterColumns": columns}],
+    }
     definition = {"metadata": {"name": f"wides.{group}"}, "spec": spec}
     assert run(space.server.request("POST", DEFINITIONS, body=definition)).code == 201
     for number in range(10):

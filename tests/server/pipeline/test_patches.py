@@ -211,7 +211,9 @@ KEPT = [
 @pytest.mark.parametrize(("method", "form", "body", "left"), [
     *((*case, []) for case in CLEARED), *((*case, ["m"]) for case in KEPT),
 ])  # fmt: skip
-def test_patch_can_reset_managed_fields(server: InProcessServer, method: str, form: str, body: Any, left: list[str]) -> None:
+def test_patch_can_reset_managed_fields(
+    server: InProcessServer, method: str, form: str, body: Any, left: list[str]
+) -> None:
     """An empty list or entry removes all managers; omitted or invalid entries do not. A later applier shares ownership
     with earlier ones."""
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "owned"}, "data": {"k": "v"}}

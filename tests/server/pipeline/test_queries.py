@@ -79,7 +79,9 @@ def test_authorization_uses_the_verbs_field_selector(server: InProcessServer, qu
     assert ask(server, "GET", f"{HERE}/configmaps?{query}{watch}", READER).code == 403
 
 
-@pytest.mark.parametrize("query", [ALLOWED, f"{ALLOWED}&fieldSelector=", f"{ALLOWED}&fieldSelector=metadata.name%3Dother"])
+@pytest.mark.parametrize(
+    "query", [ALLOWED, f"{ALLOWED}&fieldSelector=", f"{ALLOWED}&fieldSelector=metadata.name%3Dother"]
+)
 def test_first_repeated_parameter_counts(server: InProcessServer, query: str) -> None:
     """Repetitions are ignored by authorization and by the list."""
     answer = ask(server, "GET", f"{HERE}/configmaps?{query}", READER)
@@ -126,13 +128,32 @@ def test_queries_are_immutable() -> None:
     assert query.list_options() is query.list_options()
 
 
-@pytest.mark.parametrize(("text", "number"), [("0" * 5000 + "1", 1), ("-" + "0" * 5000 + "7", -7), ("+5", 5), ("9223372036854775807", 2**63 - 1)])
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("0" * 5000 + "1", 1), ("-" + "0" * 5000 + "7", -7), ("+5", 5), ("9223372036854775807", 2**63 - 1)],
+)
 def test_numbers_have_any_length(text: str, number: int) -> None:
     """Leading zeros do not count, however many there are."""
     assert Query({"n": [text]}).number("n") == number
 
 
-@pytest.mark.parametrize("text", ["", " 1", "1 ", "1_0", "\u0661", "\u00b2", "0x1", "1e3", "--1", "9223372036854775808", "9" * 5000, "-" + "9" * 5000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " 1",
+        "1 ",
+        "1_0",
+        "\u0661",
+        "\u00b2",
+        "0x1",
+        "1e3",
+        "--1",
+        "9223372036854775808",
+        "9" * 5000,
+        "-" + "9" * 5000,
+    ],
+)
 def test_other_numbers_are_400(text: str) -> None:
     """A text that is no number, or one beyond 64 bits, is 400."""
     with pytest.raises(ApiError) as caught:

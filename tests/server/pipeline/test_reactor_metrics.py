@@ -26,7 +26,9 @@ def began(clock: Clock) -> ReactorMetrics:
 def samples(metrics: ReactorMetrics) -> dict[str, float]:
     """The values by name, buckets with their bound."""
     return {
-        sample.name + sample.labels.get("le", ""): sample.value for each in metrics.instruments for sample in each.family().samples
+        sample.name + sample.labels.get("le", ""): sample.value
+        for each in metrics.instruments
+        for sample in each.family().samples
     }
 
 
@@ -41,7 +43,10 @@ def test_tick_and_timer_delay_are_measured() -> None:
     assert found["orchd_reactor_timer_delay_seconds_count"] == found["orchd_reactor_tick_duration_seconds_count"] == 1
     assert round(found["orchd_reactor_timer_delay_seconds_sum"], 6) == 0.25
     assert round(found["orchd_reactor_tick_duration_seconds_sum"], 6) == 0.02
-    assert (found["orchd_reactor_tick_duration_seconds_bucket0.01"], found["orchd_reactor_tick_duration_seconds_bucket0.025"]) == (0, 1)
+    assert (
+        found["orchd_reactor_tick_duration_seconds_bucket0.01"],
+        found["orchd_reactor_tick_duration_seconds_bucket0.025"],
+    ) == (0, 1)
 
 
 def test_one_sample_per_period() -> None:

@@ -57,10 +57,11 @@ def test_list_items_have_no_kind(space: Any) -> None:
     assert empty["items"] == []
 
 
-@pytest.mark.parametrize("damage", [b'{"kind":"Other","apiVersion":"v1",', b'{"kind":"ConfigMap","apiVersion":"v10",', b"{"])
+@pytest.mark.parametrize(
+    "damage", [b'{"kind":"Other","apiVersion":"v1",', b'{"kind":"ConfigMap","apiVersion":"v10",', b"{"]
+)
 def test_unexpected_stored_bytes_are_shown_whole(space: Any, damage: bytes) -> None:
-    """Stored bytes that do not begin with kind and apiVersion, of an older release for example, are decoded as a whole.
-    """
+    """Stored bytes that do not begin with kind and apiVersion, of an older release for example, are decoded as a whole."""
     space.config("a")
     value = damage + b'"metadata":{"name":"b","namespace":"%b","uid":"u","resourceVersion":""},"data":{"k":"v"}}'
     run(space.server.server.storage.store.create(f"/configmaps/{space.name}/b", value % space.name.encode()))
@@ -89,7 +90,10 @@ def test_rows_do_not_depend_on_the_version_of_the_request(space: Any) -> None:
     object has the requested version."""
     meta = space.server.dialect.meta_group
     accept = f"application/json;as=Table;g={meta};v=v1"
-    metric = {"type": "Pods", "pods": {"metric": {"name": "m"}, "target": {"type": "AverageValue", "averageValue": "10"}}}
+    metric = {
+        "type": "Pods",
+        "pods": {"metric": {"name": "m"}, "target": {"type": "AverageValue", "averageValue": "10"}},
+    }
     spec = {"scaleTargetRef": {"kind": "Deployment", "name": "d"}, "maxReplicas": 3, "metrics": [metric]}
     space.make("horizontalpodautoscalers", {"metadata": {"name": "h"}, "spec": spec}, group="autoscaling/v2")
     for version in ("v1", "v2", "v2beta1"):
@@ -97,14 +101,18 @@ def test_rows_do_not_depend_on_the_version_of_the_request(space: Any) -> None:
         row = space("GET", "horizontalpodautoscalers", group=group, accept=accept).json["rows"][0]
         assert row["cells"][2] == "<unknown>/10"
         assert "annotations" not in row["object"]["metadata"]
-        whole = space("GET", "horizontalpodautoscalers?includeObject=Object", group=group, accept=accept).json["rows"][0]
+        whole = space("GET", "horizontalpodautoscalers?includeObject=Object", group=group, accept=accept).json["rows"][
+            0
+        ]
         assert (whole["object"]["apiVersion"], "metrics" in whole["object"]["spec"]) == (group, version != "v1")
 
 
 def test_partial_metadata_of_objects_and_lists(space: Any) -> None:
     """PartialObjectMetadata is for objects, PartialObjectMetadataList for lists; otherwise it is 406."""
     meta = space.server.dialect.meta_group
-    one, many = (f"application/json;as={k};g={meta};v=v1" for k in ("PartialObjectMetadata", "PartialObjectMetadataList"))
+    one, many = (
+        f"application/json;as={k};g={meta};v=v1" for k in ("PartialObjectMetadata", "PartialObjectMetadataList")
+    )
     space.config("a")
     assert "data" not in space("GET", "configmaps/a", accept=one).json
     assert space("GET", "configmaps", accept=many).json["items"][0]["metadata"]["name"] == "a"
@@ -116,7 +124,11 @@ def test_partial_metadata_of_objects_and_lists(space: Any) -> None:
 
 def test_objects_are_shown_in_the_requested_version(space: Any) -> None:
     """An object is converted to the requested version."""
-    spec = {"scaleTargetRef": {"kind": "Deployment", "name": "d"}, "maxReplicas": 3, "targetCPUUtilizationPercentage": 70}
+    spec = {
+        "scaleTargetRef": {"kind": "Deployment", "name": "d"},
+        "maxReplicas": 3,
+        "targetCPUUtilizationPercentage": 70,
+    }
     body = {"metadata": {"name": "h"}, "spec": spec}
     group = "autoscaling/v1"
     assert space.make("horizontalpodautoscalers", body, group=group)["spec"]["targetCPUUtilizationPercentage"] == 70
@@ -178,16 +190,25 @@ def test_metadata_in_protobuf(space: Any) -> None:
             {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}]},
     }))  # fmt: skip
     space.server.clock.pump([1] * 3)
-    space.make("ants", {"apiVersion": "example.com/v1", "kind": "Ant", "metadata": {"name": "a"}}, group="example.com/v1")
+    space.make(
+        "ants", {"apiVersion": "example.com/v1", "kind": "Ant", "metadata": {"name": "a"}}, group="example.com/v1"
+    )
     refused = space("GET", "ants/a", group="example.com/v1", accept=PROTOBUF)
     assert refused.code == 406 and PROTOBUF.encode() in refused.body
     types = space.server.server.catalog.types
     for version in ("v1", "v1beta1"):
-        one = space("GET", "ants/a", group="example.com/v1", accept=f"{PROTOBUF};as=PartialObjectMetadata;g={meta};v={version}")
+        one = space(
+            "GET", "ants/a", group="example.com/v1", accept=f"{PROTOBUF};as=PartialObjectMetadata;g={meta};v={version}"
+        )
         found = protobuf.open_envelope(one.body)
         assert (found.api_version, found.kind) == (f"{meta}/{version}", "PartialObjectMetadata")
         assert protobuf.decode_message(found.raw, types.get("meta/v1.PartialObjectMetadata"))["metadata"]["name"] == "a"
-        many = space("GET", "ants", group="example.com/v1", accept=f"{PROTOBUF};as=PartialObjectMetadataList;g={meta};v={version}")
+        many = space(
+            "GET",
+            "ants",
+            group="example.com/v1",
+            accept=f"{PROTOBUF};as=PartialObjectMetadataList;g={meta};v={version}",
+        )
         found = protobuf.open_envelope(many.body)
         listed = protobuf.decode_message(found.raw, types.get(f"meta/{version}.PartialObjectMetadataList"))
         assert [item["metadata"]["name"] for item in listed["items"]] == ["a"] and listed["metadata"]["resourceVersion"]
@@ -199,7 +220,9 @@ def test_delete_status_has_no_other_form(space: Any, as_: str) -> None:
     accept = f"application/json;as={as_};g={space.server.dialect.meta_group};v=v1"
     made = space("POST", "configmaps", {"metadata": {"name": "a"}}, accept=accept)
     assert (made.code, made.json["kind"]) == (201, as_)
-    changed = space("PATCH", "configmaps/a", {"data": {"a": "b"}}, accept=accept, content_type="application/merge-patch+json")
+    changed = space(
+        "PATCH", "configmaps/a", {"data": {"a": "b"}}, accept=accept, content_type="application/merge-patch+json"
+    )
     assert (changed.code, changed.json["kind"]) == (200, as_)
     gone = space("DELETE", "configmaps/a", accept=accept)
     assert (gone.code, gone.json["kind"], gone.json["status"]) == (200, "Status", "Success")
@@ -216,7 +239,9 @@ def test_kinds_without_tables_fall_back_to_json(space: Any) -> None:
     shown = space("GET", "deployments/d/scale", group="apps/v1", accept=f"{table},application/json")
     assert (shown.code, shown.json["kind"]) == (200, "Scale")
     assert space("GET", "deployments/d/scale", group="apps/v1", accept=table).code == 406
-    metadata = space("GET", "deployments/d/scale", group="apps/v1", accept=table.replace("Table", "PartialObjectMetadata"))
+    metadata = space(
+        "GET", "deployments/d/scale", group="apps/v1", accept=table.replace("Table", "PartialObjectMetadata")
+    )
     assert metadata.json["kind"] == "PartialObjectMetadata"
     change = {"metadata": {"name": "d"}, "spec": {"replicas": 5}}
     assert space("PUT", "deployments/d/scale", change, group="apps/v1", accept=table).code == 406
@@ -229,7 +254,10 @@ def test_kinds_without_tables_fall_back_to_json(space: Any) -> None:
 
 def test_members_are_served_in_the_order_of_the_types(space: Any) -> None:
     """The order is the same for any order in the request, in the stored and other versions, and in a dry run."""
-    metric = {"resource": {"target": {"averageUtilization": 5, "type": "Utilization"}, "name": "cpu"}, "type": "Resource"}
+    metric = {
+        "resource": {"target": {"averageUtilization": 5, "type": "Utilization"}, "name": "cpu"},
+        "type": "Resource",
+    }
     spec = {"metrics": [metric], "maxReplicas": 2, "scaleTargetRef": {"name": "a", "kind": "Deployment"}}
     wanted = b'"spec":{"scaleTargetRef":{"kind":"Deployment","name":"a"},"minReplicas":1,"maxReplicas":2,"metrics":['
     of_metric = b'{"type":"Resource","resource":{"name":"cpu","target":{"type":"Utilization","averageUtilization":5}}}'
@@ -249,6 +277,8 @@ def test_members_are_served_in_the_order_of_the_types(space: Any) -> None:
 def test_reviews_are_answered_in_the_order_of_their_type(space: Any) -> None:
     """A posted review is returned in the order of its type, before the status."""
     spec = {"user": "a", "resourceAttributes": {"verb": "get", "resource": "pods", "namespace": "n"}}
-    answer = run(space.server.request("POST", "/apis/authorization.orch.io/v1/subjectaccessreviews", body={"spec": spec}))
+    answer = run(
+        space.server.request("POST", "/apis/authorization.orch.io/v1/subjectaccessreviews", body={"spec": spec})
+    )
     wanted = b'"spec":{"resourceAttributes":{"namespace":"n","verb":"get","resource":"pods"},"user":"a"},"status":{'
     assert answer.code == 201 and wanted in answer.body

@@ -83,7 +83,9 @@ def test_deprecated_api_requests_are_named(call: Any, scrape: Scrape) -> None:
     assert scrape("apiserver_requested_deprecated_apis", version="v1", resource="poddisruptionbudgets") == 0
 
 
-def test_internal_errors_count_as_terminations(server: InProcessServer, call: Any, scrape: Scrape, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_internal_errors_count_as_terminations(
+    server: InProcessServer, call: Any, scrape: Scrape, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Requests that end with an internal error are counted; client errors are not."""
     assert call("GET", "/api/v1/namespaces/a/configmaps/missing").code == 404
 

@@ -81,7 +81,10 @@ def test_document_hashes_and_redirects(shared: InProcessServer) -> None:
     one."""
     url = index(shared)["apis/apps/v1"]
     kept = get(shared, url)
-    assert kept.headers["Cache-Control"] == "public, immutable" and kept.headers["Expires"] == "Sat, 15 Jan 2028 08:00:00 GMT"
+    assert (
+        kept.headers["Cache-Control"] == "public, immutable"
+        and kept.headers["Expires"] == "Sat, 15 Jan 2028 08:00:00 GMT"
+    )
     asked = get(shared, "/openapi/v3/apis/apps/v1")
     assert asked.headers["Cache-Control"] == "no-cache, private" and "Expires" not in asked.headers
     assert asked.body == kept.body and asked.headers["Etag"] == kept.headers["Etag"]
@@ -93,14 +96,17 @@ def test_document_hashes_and_redirects(shared: InProcessServer) -> None:
     assert packed.headers["Content-Encoding"] == "gzip" and len(packed.body) < len(kept.body) / 4
 
 
-@pytest.mark.parametrize(("accept", "media_type"), [
-    ("application/json", "application/json"),
-    ("*/*", "application/json"),
-    ("application/com.github.proto-openapi.spec.v3@v1.0+protobuf", v3_protobuf.MEDIA_TYPE),
-    ("application/com.github.proto-openapi.spec.v3.v1.0+protobuf,application/json;q=0.5", v3_protobuf.MEDIA_TYPE),
-    ("application/json;q=0.1, application/com.github.proto-openapi.spec.v3@v1.0+protobuf", v3_protobuf.MEDIA_TYPE),
-    ("text/html", ""),
-])
+@pytest.mark.parametrize(
+    ("accept", "media_type"),
+    [
+        ("application/json", "application/json"),
+        ("*/*", "application/json"),
+        ("application/com.github.proto-openapi.spec.v3@v1.0+protobuf", v3_protobuf.MEDIA_TYPE),
+        ("application/com.github.proto-openapi.spec.v3.v1.0+protobuf,application/json;q=0.5", v3_protobuf.MEDIA_TYPE),
+        ("application/json;q=0.1, application/com.github.proto-openapi.spec.v3@v1.0+protobuf", v3_protobuf.MEDIA_TYPE),
+        ("text/html", ""),
+    ],
+)
 def test_document_encodings_share_the_etag(shared: InProcessServer, accept: str, media_type: str) -> None:
     """All encodings have one Etag; the index is JSON only, whatever is accepted."""
     answer = get(shared, "/openapi/v3/apis/apps/v1", Accept=accept)
@@ -144,7 +150,9 @@ def test_definitions_add_and_change_documents(server: Any) -> None:
     assert {name: url for name, url in first.items() if name != path} == before
     schemas = get(server, first[path]).json["components"]["schemas"]
     assert schemas["com.example.v1.Foo"]["properties"]["spec"] == {"type": "string"}
-    change = [{"op": "replace", "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec/type", "value": "integer"}]
+    change = [
+        {"op": "replace", "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec/type", "value": "integer"}
+    ]
     headers = {"content-type": "application/json-patch+json"}
     url = f"{URL}/foos.{GROUP}"
     assert run(server.request("PATCH", url, body=change, headers=headers)).code == 200
@@ -189,7 +197,9 @@ def test_aggregated_documents_are_listed_without_a_hash(server: Any) -> None:
         "insecureSkipTLSVerify": True, "service": {"namespace": "a", "name": "s"},
     }  # fmt: skip
     before = index(server)
-    assert run(server.request("POST", services, body={"metadata": {"name": "v1.g.example.com"}, "spec": spec})).code == 201
+    assert (
+        run(server.request("POST", services, body={"metadata": {"name": "v1.g.example.com"}, "spec": spec})).code == 201
+    )
     after = index(server)
     assert after == {**before, "apis/g.example.com/v1": "/openapi/v3/apis/g.example.com/v1"}
     assert get(server, after["apis/g.example.com/v1"]).code == 503

@@ -223,6 +223,7 @@ class TestFailure:
     @pytest.mark.parametrize("inner", [errors.bad_request("x"), CancelledError()])
     def test_first_error_is_unwrapped(self, inner: Exception) -> None:
         """FirstError is replaced by the error that it wraps."""
+
         async def then(request: Request) -> Response:
             failing: Deferred[None] = Deferred()
             both = gatherResults([failing], consumeErrors=True)
@@ -262,12 +263,17 @@ class TestIdentity:
     @pytest.mark.parametrize("decision", list(Decision))
     def test_only_allow_passes(self, decision: Decision) -> None:
         """Deny and no opinion are both 403."""
+
         class Authorizer:
             async def authorize(self, action: Action) -> Verdict:
                 assert (action.verb, action.resource) == ("list", "pods")
                 return Verdict(decision, "because")
 
-        stage = identity.Authorization(Authorizer(), lambda action, why: errors.forbidden("", action.resource, "", why), ORCH)  # type: ignore[arg-type]  # an IAuthorizer by shape
+        stage = identity.Authorization(
+            Authorizer(),  # type: ignore[arg-type]  # an IAuthorizer by shape
+            lambda action, why: errors.forbidden("", action.resource, "", why),
+            ORCH,
+        )
         request = ask(user=User(name="me"))
         if decision is Decision.ALLOW:
             assert run(stage(request, at_once)).code == 200

@@ -29,7 +29,9 @@ def example(name: str) -> ModuleType:
 
 def extended(resources: tuple[Row, ...], kind: str, row: Subresource) -> tuple[Row, ...]:
     """The table with the row of step 1."""
-    return tuple(replace(each, subresources=(*each.subresources, row)) if each.kind == kind else each for each in resources)
+    return tuple(
+        replace(each, subresources=(*each.subresources, row)) if each.kind == kind else each for each in resources
+    )
 
 
 @pytest.fixture

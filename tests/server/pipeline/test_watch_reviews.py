@@ -118,7 +118,9 @@ def test_watch_ends_when_its_permission_is_withdrawn(server: InProcessServer) ->
     assert run(server.request("POST", f"{group}/roles", body={"metadata": {"name": "r"}, "rules": [rule]})).code == 201
     assert run(server.request("POST", f"{group}/rolebindings", body=binding)).code == 201
     answers: list[Any] = []
-    watch = server.request("GET", "/api/v1/namespaces/default/configmaps?watch=1&resourceVersion=0", user=user("alice", "people"))
+    watch = server.request(
+        "GET", "/api/v1/namespaces/default/configmaps?watch=1&resourceVersion=0", user=user("alice", "people")
+    )
     start(watch).addCallback(answers.append)
     reader = Reader()
     answers[0].response.stream.start(reader)

@@ -125,7 +125,11 @@ def test_watch_of_one_object(space: Any, query: str) -> None:
     if query == "watch":
         space.url = lambda rest, group="": f"/api/v1/watch/namespaces/{space.name}/configmaps/a"
     for name in ("a", "ab"):
-        run(space.server.request("POST", f"/api/v1/namespaces/{space.name}/configmaps", body={"metadata": {"name": name}}))
+        run(
+            space.server.request(
+                "POST", f"/api/v1/namespaces/{space.name}/configmaps", body={"metadata": {"name": name}}
+            )
+        )
     with Watch(space, rest) as reader:
         assert reader.seen() == ["ADDED a"]
         run(space.server.request("DELETE", f"/api/v1/namespaces/{space.name}/configmaps/ab"))
@@ -274,7 +278,9 @@ def test_table_and_metadata_events(space: Any) -> None:
         assert last["object"]["rows"][0]["cells"][0] == "b"
     accept = f"application/json;as=PartialObjectMetadata;g={meta};v=v1"
     with Watch(space, "configmaps?watch=1", accept=accept) as reader:
-        assert all(e["object"]["kind"] == "PartialObjectMetadata" and "data" not in e["object"] for e in reader.events())
+        assert all(
+            e["object"]["kind"] == "PartialObjectMetadata" and "data" not in e["object"] for e in reader.events()
+        )
 
 
 @pytest.mark.parametrize("accept", ["application/json", "application/vnd.orch.protobuf;stream=watch"])

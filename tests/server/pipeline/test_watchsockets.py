@@ -122,7 +122,9 @@ def test_invalid_handshakes_are_refused_over_http(space: Any, header: str, value
     taken: list[Taken] = []
     running = len(space.server.server.api.watches.running)
     answer = run(
-        space.server.request("GET", space.url("configmaps?watch=1"), headers=headers, hijack=lambda: taken.append(Taken()))
+        space.server.request(
+            "GET", space.url("configmaps?watch=1"), headers=headers, hijack=lambda: taken.append(Taken())
+        )
     )
     assert (answer.code, answer.body, taken) == (400, why, [])
     assert len(space.server.server.api.watches.running) == running
@@ -170,7 +172,13 @@ class TestClients:
 
     @pytest.mark.parametrize(
         ("data", "code"),
-        [(b"\x81\x01x", 1002), (b"\xc1\x81" + MASK + b"x", 1002), (sent(0, b"x"), 1002), (sent(3), 1002), (sent(1, b"\xff"), 1007)],
+        [
+            (b"\x81\x01x", 1002),
+            (b"\xc1\x81" + MASK + b"x", 1002),
+            (sent(0, b"x"), 1002),
+            (sent(3), 1002),
+            (sent(1, b"\xff"), 1007),
+        ],
     )
     def test_malformed_frames_end_the_watch(self, space: Any, data: bytes, code: int) -> None:
         """A frame that RFC 6455 does not allow of clients is answered with the close code for it."""

@@ -47,7 +47,10 @@ class TestPlain:
         assert space("DELETE", "configmaps/a?propagationPolicy=Never").code == 422
         assert space("DELETE", "configmaps/a?propagationPolicy=Orphan&orphanDependents=true").code == 422
         both = space("DELETE", "configmaps/a?propagationPolicy=Never&orphanDependents=true").json
-        assert [cause["reason"] for cause in both["details"]["causes"]] == ["FieldValueInvalid", "FieldValueNotSupported"]
+        assert [cause["reason"] for cause in both["details"]["causes"]] == [
+            "FieldValueInvalid",
+            "FieldValueNotSupported",
+        ]
         assert space("DELETE", f"configmaps/a?uid={uid}").code == 200
 
     def test_undecodable_entry_is_removed_at_once(self, space: Any) -> None:
@@ -143,7 +146,9 @@ class TestFinalizers:
             (["foregroundDeletion"], {"propagationPolicy": "Background"}, None),
         ],
     )
-    def test_propagation_policy_becomes_a_finalizer(self, space: Any, before: list[str], options: Any, after: list[str] | None) -> None:
+    def test_propagation_policy_becomes_a_finalizer(
+        self, space: Any, before: list[str], options: Any, after: list[str] | None
+    ) -> None:
         """The policy sets at most one of the finalizers orphan and foregroundDeletion; others stay."""
         space.config("a", finalizers=before)
         space("DELETE", "configmaps/a", options)
@@ -269,7 +274,9 @@ class TestNamespaces:
         assert run(space.server.request("PUT", f"{url}/finalize", body={**active, "spec": {}})).code == 200
         marked = run(space.server.request("DELETE", url)).json
         assert marked["status"]["phase"] == "Terminating" and "deletionGracePeriodSeconds" not in marked["metadata"]
-        assert run(space.server.request("DELETE", url)).code == 200 and run(space.server.request("GET", url)).code == 404
+        assert (
+            run(space.server.request("DELETE", url)).code == 200 and run(space.server.request("GET", url)).code == 404
+        )
 
     def test_update_of_a_missing_namespace_checks_the_uid_first(self, space: Any) -> None:
         """The uid of an update is checked before the existence of the namespace."""
@@ -312,7 +319,9 @@ class TestDefinitions:
 
 
 class TestWarnings:
-    @pytest.mark.parametrize(("query", "warned"), [("", True), ("?propagationPolicy=Orphan", False), ("?orphanDependents=false", False)])
+    @pytest.mark.parametrize(
+        ("query", "warned"), [("", True), ("?propagationPolicy=Orphan", False), ("?orphanDependents=false", False)]
+    )
     def test_deleting_jobs_without_a_policy_warns(self, space: Any, query: str, warned: bool) -> None:
         """A delete of jobs without a propagation policy has a warning, whether there are jobs or not."""
         for rest in ("jobs/none", "jobs"):

@@ -39,7 +39,9 @@ TABLE: list[tuple[str, str, int, Any, bool]] = [
 
 
 @pytest.mark.parametrize(("version", "match", "limit", "wanted", "more"), TABLE)
-def test_every_combination_of_version_match_and_limit(space: Any, version: str, match: str, limit: int, wanted: Any, more: bool) -> None:
+def test_every_combination_of_version_match_and_limit(
+    space: Any, version: str, match: str, limit: int, wanted: Any, more: bool
+) -> None:
     """Unset is consistent, 0 is any version (never a page), N is not older than N, Exact (or a limit with N) is exactly
     N."""
     space.config("a")
@@ -176,14 +178,26 @@ ONE = "&fieldSelector=metadata.name%3Da"
 @pytest.mark.parametrize(
     ("query", "code", "message"),
     [
-        ("limit=1&resourceVersion=x", 400, "invalid resource version: resourceVersion: Invalid value: \"x\": "),
+        ("limit=1&resourceVersion=x", 400, 'invalid resource version: resourceVersion: Invalid value: "x": '),
         ("resourceVersion=x&resourceVersionMatch=Exact", 400, "invalid resource version: "),
-        ("resourceVersion=x&resourceVersionMatch=NotOlderThan", 500, "resourceVersion: Invalid value: \"x\": "),
-        ("limit=1&resourceVersion=999999&resourceVersionMatch=NotOlderThan", 504, "Timeout: Too large resource version: "),
+        ("resourceVersion=x&resourceVersionMatch=NotOlderThan", 500, 'resourceVersion: Invalid value: "x": '),
+        (
+            "limit=1&resourceVersion=999999&resourceVersionMatch=NotOlderThan",
+            504,
+            "Timeout: Too large resource version: ",
+        ),
         ("limit=1&resourceVersion=999999" + ONE, 504, "Timeout: Too large resource version: "),
-        ("resourceVersion=999999&resourceVersionMatch=Exact" + ONE, 500, "etcdserver: mvcc: required revision is a future"),
+        (
+            "resourceVersion=999999&resourceVersionMatch=Exact" + ONE,
+            500,
+            "etcdserver: mvcc: required revision is a future",
+        ),
         ("resourceVersion=1&resourceVersionMatch=Exact", 410, "The resourceVersion for the provided list is too old."),
-        ("resourceVersion=1&resourceVersionMatch=Exact" + ONE, 500, "etcdserver: mvcc: required revision has been comp"),
+        (
+            "resourceVersion=1&resourceVersionMatch=Exact" + ONE,
+            500,
+            "etcdserver: mvcc: required revision has been comp",
+        ),
         ("resourceVersion=1&limit=1" + ONE, 200, ""),
         ("limit=1&continue=abc" + ONE, 400, "invalid continue token: "),
         ("limit=", 400, 'strconv.ParseInt: parsing "": invalid syntax'),

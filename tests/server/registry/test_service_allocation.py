@@ -63,45 +63,67 @@ def test_pretended_ports_follow_the_highest() -> None:
     assert low.take_any() == 30001
 
 
-@pytest.mark.parametrize(("new", "old", "wanted"), [
-    # On creation clusterIPs follows clusterIP, never the other way round.
-    ({"clusterIP": "a"}, None, ["a"]),
-    ({"clusterIPs": ["a"]}, None, ["a"]),
-    ({"clusterIP": "a", "clusterIPs": ["b"]}, None, ["b"]),
-    # A client that knows one of the fields changed only that one.
-    ({"clusterIP": "a"}, spec("a", "b"), ["a", "b"]),
-    ({"clusterIP": "c", "clusterIPs": ["a", "b"]}, spec("a", "b"), ["c"]),
-    ({"clusterIPs": ["a", "b"]}, spec("a", "b"), []),
-    # A client that changed both is taken literally.
-    ({"clusterIP": "c", "clusterIPs": ["c", "d"]}, spec("a", "b"), ["c", "d"]),
-])
+@pytest.mark.parametrize(
+    ("new", "old", "wanted"),
+    [
+        # On creation clusterIPs follows clusterIP, never the other way round.
+        ({"clusterIP": "a"}, None, ["a"]),
+        ({"clusterIPs": ["a"]}, None, ["a"]),
+        ({"clusterIP": "a", "clusterIPs": ["b"]}, None, ["b"]),
+        # A client that knows one of the fields changed only that one.
+        ({"clusterIP": "a"}, spec("a", "b"), ["a", "b"]),
+        ({"clusterIP": "c", "clusterIPs": ["a", "b"]}, spec("a", "b"), ["c"]),
+        ({"clusterIPs": ["a", "b"]}, spec("a", "b"), []),
+        # A client that changed both is taken literally.
+        ({"clusterIP": "c", "clusterIPs": ["c", "d"]}, spec("a", "b"), ["c", "d"]),
+    ],
+)
 def test_cluster_ip_and_cluster_ips_agree(new: Spec, old: Spec | None, wanted: list[str]) -> None:
     assert fields.normalize(new, old).get("clusterIPs", []) == wanted
 
 
-@pytest.mark.parametrize(("new", "old", "configured", "families"), [
-    (spec(**SINGLE), {}, ["IPv4"], ["IPv4"]),
-    (spec(**PREFER), {}, ["IPv4"], ["IPv4"]),
-    (spec(**PREFER), {}, ["IPv6", "IPv4"], ["IPv6", "IPv4"]),
-    (spec("fd00::1", **REQUIRE), {}, BOTH, ["IPv6", "IPv4"]),
-    (spec("None", **REQUIRE), {}, ["IPv4"], BOTH),
-    (spec("None", selector={"a": "b"}, **SINGLE), {}, ["IPv4"], ["IPv4"]),
-    (spec("10.0.0.1", "fd00::1", ipFamilies=BOTH, **SINGLE), spec("10.0.0.1", "fd00::1", ipFamilies=BOTH), BOTH, ["IPv4"]),
-])
+@pytest.mark.parametrize(
+    ("new", "old", "configured", "families"),
+    [
+        (spec(**SINGLE), {}, ["IPv4"], ["IPv4"]),
+        (spec(**PREFER), {}, ["IPv4"], ["IPv4"]),
+        (spec(**PREFER), {}, ["IPv6", "IPv4"], ["IPv6", "IPv4"]),
+        (spec("fd00::1", **REQUIRE), {}, BOTH, ["IPv6", "IPv4"]),
+        (spec("None", **REQUIRE), {}, ["IPv4"], BOTH),
+        (spec("None", selector={"a": "b"}, **SINGLE), {}, ["IPv4"], ["IPv4"]),
+        (
+            spec("10.0.0.1", "fd00::1", ipFamilies=BOTH, **SINGLE),
+            spec("10.0.0.1", "fd00::1", ipFamilies=BOTH),
+            BOTH,
+            ["IPv4"],
+        ),
+    ],
+)
 def test_ip_family_defaults(new: Spec, old: Spec, configured: list[str], families: list[str]) -> None:
     out, causes = fields.with_families(new, old, configured)
     assert (out.get("ipFamilies"), causes) == (families, [])
 
 
-@pytest.mark.parametrize(("new", "old", "configured", "wanted"), [
-    (spec(**REQUIRE), {}, ["IPv4"], "spec.ipFamilyPolicy: this cluster is not configured for dual-stack services"),
-    (spec(ipFamilies=["IPv6"], **SINGLE), {}, ["IPv4"], "spec.ipFamilies[0]: not configured on this cluster"),
-    (spec("fd00::1", **SINGLE), {}, ["IPv4"], "spec.clusterIPs[0]: IPv6 is not configured on this cluster"),
-    (spec(ipFamilies=BOTH, **SINGLE), {}, BOTH,
-     "spec.ipFamilyPolicy: must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified"),
-    (spec("10.0.0.1", **PREFER), spec("10.0.0.1", "fd00::1"), BOTH,
-     "spec.ipFamilyPolicy: must be 'SingleStack' to release the secondary cluster IP"),
-])
+@pytest.mark.parametrize(
+    ("new", "old", "configured", "wanted"),
+    [
+        (spec(**REQUIRE), {}, ["IPv4"], "spec.ipFamilyPolicy: this cluster is not configured for dual-stack services"),
+        (spec(ipFamilies=["IPv6"], **SINGLE), {}, ["IPv4"], "spec.ipFamilies[0]: not configured on this cluster"),
+        (spec("fd00::1", **SINGLE), {}, ["IPv4"], "spec.clusterIPs[0]: IPv6 is not configured on this cluster"),
+        (
+            spec(ipFamilies=BOTH, **SINGLE),
+            {},
+            BOTH,
+            "spec.ipFamilyPolicy: must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified",
+        ),
+        (
+            spec("10.0.0.1", **PREFER),
+            spec("10.0.0.1", "fd00::1"),
+            BOTH,
+            "spec.ipFamilyPolicy: must be 'SingleStack' to release the secondary cluster IP",
+        ),
+    ],
+)
 def test_invalid_ip_families_are_refused(new: Spec, old: Spec, configured: list[str], wanted: str) -> None:
     _, causes = fields.with_families(new, old, configured)
     assert [f"{c.field}: {c.message.split(': ', 2)[2]}" for c in causes] == [wanted]
@@ -131,8 +153,13 @@ def test_node_ports_are_kept_by_name() -> None:
 
 
 BALANCED: Spec = {
-    **spec("10.0.0.1", ipFamilies=["IPv4"], **SINGLE), "type": "LoadBalancer", "externalTrafficPolicy": "Local",
-    "healthCheckNodePort": 30003, "allocateLoadBalancerNodePorts": True, "loadBalancerClass": "x", "ports": ports(("a", 30001)),
+    **spec("10.0.0.1", ipFamilies=["IPv4"], **SINGLE),
+    "type": "LoadBalancer",
+    "externalTrafficPolicy": "Local",
+    "healthCheckNodePort": 30003,
+    "allocateLoadBalancerNodePorts": True,
+    "loadBalancerClass": "x",
+    "ports": ports(("a", 30001)),
 }
 
 
@@ -149,7 +176,10 @@ def test_type_change_clears_fields_of_the_old_type() -> None:
     other = {**BALANCED, "type": "ClusterIP", "ports": ports(("a", 30009))}
     assert fields.without_foreign(other, BALANCED)["ports"] == other["ports"]
     # A client that requests no new values keeps the old ones.
-    assert fields.without_foreign({**BALANCED, "allocateLoadBalancerNodePorts": False}, BALANCED)["ports"] == BALANCED["ports"]
+    assert (
+        fields.without_foreign({**BALANCED, "allocateLoadBalancerNodePorts": False}, BALANCED)["ports"]
+        == BALANCED["ports"]
+    )
 
 
 def test_cluster_ips_default_to_the_old_list() -> None:
@@ -177,7 +207,9 @@ def test_changed_address_is_refused_by_validation(space: Any) -> None:
     """Validation rejects the change, whether the address is free or not."""
     made = space.make("services", service("a"))
     for address in (space.make("services", service("b"))["spec"]["clusterIP"], "10.9.9.9"):
-        answer = space("PUT", "services/a", {**made, "spec": {**made["spec"], "clusterIP": address, "clusterIPs": [address]}})
+        answer = space(
+            "PUT", "services/a", {**made, "spec": {**made["spec"], "clusterIP": address, "clusterIPs": [address]}}
+        )
         assert (answer.code, fields_of(answer)) == (422, ["spec.clusterIPs[0]"])
         assert "may not change once set" in answer.json["message"]
 
@@ -210,23 +242,35 @@ def test_health_check_node_port_is_allocated(space: Any) -> None:
 
 def test_protocols_of_one_port_may_share_a_node_port(space: Any) -> None:
     """Ports with different numbers cannot share one."""
+
     def two(first: int, second: int) -> Any:
-        return service("a", type="NodePort", ports=[
-            {"name": "a", "port": first, "nodePort": 30053}, {"name": "b", "port": second, "protocol": "UDP", "nodePort": 30053},
-        ])
+        return service(
+            "a",
+            type="NodePort",
+            ports=[
+                {"name": "a", "port": first, "nodePort": 30053},
+                {"name": "b", "port": second, "protocol": "UDP", "nodePort": 30053},
+            ],
+        )
 
     assert space("POST", "services", two(53, 53)).code == 201
     space("DELETE", "services/a")
     answer = space("POST", "services", two(53, 54))
     assert (answer.code, fields_of(answer)) == (422, ["spec.ports[1].nodePort"])
-    same = service("b", type="NodePort", ports=[{"name": "a", "port": 53}, {"name": "b", "port": 53, "protocol": "UDP"}])
+    same = service(
+        "b", type="NodePort", ports=[{"name": "a", "port": 53}, {"name": "b", "port": 53, "protocol": "UDP"}]
+    )
     assert len({p["nodePort"] for p in space.make("services", same)["spec"]["ports"]}) == 1
 
 
 def test_status_updates_allocate_nothing(space: Any) -> None:
     """The spec of a status update is ignored."""
     made = space.make("services", service("a"))
-    body = {**made, "spec": {**made["spec"], "clusterIP": "x"}, "status": {"loadBalancer": {"ingress": [{"ip": "1.1.1.1"}]}}}
+    body = {
+        **made,
+        "spec": {**made["spec"], "clusterIP": "x"},
+        "status": {"loadBalancer": {"ingress": [{"ip": "1.1.1.1"}]}},
+    }
     answer = space("PUT", "services/a/status", body)
     assert answer.code == 200 and answer.json["spec"] == made["spec"]
 
@@ -241,7 +285,9 @@ def test_dry_run_allocations_are_not_reserved() -> None:
     for taken in (30001, 40000):
         with pytest.raises(AllocatedError):
             pretended.take(taken)
-    addresses = AddressRange(ip_network("10.0.0.0/24"), lambda: {int(ip_network("10.0.0.9/32").network_address)}, Random(1))
+    addresses = AddressRange(
+        ip_network("10.0.0.0/24"), lambda: {int(ip_network("10.0.0.9/32").network_address)}, Random(1)
+    )
     free = PretendedAddresses(addresses)
     assert free.take_any() == "10.0.0.0"
     free.take("10.0.0.9")

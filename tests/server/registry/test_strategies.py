@@ -40,7 +40,9 @@ class TestRanges:
         numbers.release(2)
         assert numbers.take_any() == 2
 
-    @pytest.mark.parametrize(("network", "first", "size"), [("10.0.0.0/29", "10.0.0.1", 6), ("fd00::/125", "fd00::1", 7)])
+    @pytest.mark.parametrize(
+        ("network", "first", "size"), [("10.0.0.0/29", "10.0.0.1", 6), ("fd00::/125", "fd00::1", 7)]
+    )
     def test_network_and_broadcast_addresses_are_not_allocated(self, network: str, first: str, size: int) -> None:
         """The network's own address and the IPv4 broadcast address are never allocated."""
         space = AddressRange(ip_network(network), set, Random(1))
@@ -174,7 +176,10 @@ class TestKinds:
     def test_gated_pod_fields_are_dropped(self, space: Any) -> None:
         """Pod fields of disabled feature gates of release 1.23 are dropped."""
         context = {"securityContext": {"procMount": "Odd"}}
-        pod = {"metadata": {"name": "p"}, "spec": {"os": {"name": "linux"}, "containers": [{"name": "c", "image": "i", **context}]}}
+        pod = {
+            "metadata": {"name": "p"},
+            "spec": {"os": {"name": "linux"}, "containers": [{"name": "c", "image": "i", **context}]},
+        }
         made = space.make("pods", pod)["spec"]
         assert "os" not in made and made["containers"][0]["securityContext"] == {"procMount": "Default"}
 

@@ -44,7 +44,11 @@ class TestAutoscalers:
             "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": {"f:x": {}}},
         }  # fmt: skip
         body = self.scaler()
-        made = space.make("horizontalpodautoscalers", {**body, "metadata": {"name": "a", "managedFields": [entry]}}, group=HPA.format("v1"))
+        made = space.make(
+            "horizontalpodautoscalers",
+            {**body, "metadata": {"name": "a", "managedFields": [entry]}},
+            group=HPA.format("v1"),
+        )
         assert made["metadata"]["managedFields"][0] == entry
 
     @pytest.mark.parametrize("beside", [False, True])
@@ -53,10 +57,21 @@ class TestAutoscalers:
         path = "horizontalpodautoscalers"
         space.make(path, self.scaler(), group=HPA.format("v1"))
         if beside:
-            config = {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "a"}, "spec": {"minReplicas": 2}}
-            applied = space("PATCH", f"{path}/a?fieldManager=p&force=true", config, group=HPA.format("v2"), content_type=APPLY)
+            config = {
+                "apiVersion": "autoscaling/v2",
+                "kind": "HorizontalPodAutoscaler",
+                "metadata": {"name": "a"},
+                "spec": {"minReplicas": 2},
+            }
+            applied = space(
+                "PATCH", f"{path}/a?fieldManager=p&force=true", config, group=HPA.format("v2"), content_type=APPLY
+            )
             assert applied.code == 200
-        config = {"apiVersion": "autoscaling/v1", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "a", "creationTimestamp": "x"}}
+        config = {
+            "apiVersion": "autoscaling/v1",
+            "kind": "HorizontalPodAutoscaler",
+            "metadata": {"name": "a", "creationTimestamp": "x"},
+        }
         answer = space("PATCH", f"{path}/a?fieldManager=q", config, group=HPA.format("v1"), content_type=APPLY)
         where = "" if beside else " (/a; autoscaling/v1, Kind=HorizontalPodAutoscaler) to proper version"
         assert (answer.code, answer.json["message"]) == (500, (
@@ -86,11 +101,14 @@ class TestAutoscalers:
     def test_invalid_autoscaler_annotations_are_dropped(self, space: Any) -> None:
         """The annotations of v1 are regenerated: invalid values are dropped, and a status in them is ignored."""
         notes = {
-            ORCH("autoscaling.alpha.{long}.io/metrics"): "{", ORCH("autoscaling.alpha.{long}.io/conditions"):
-            '[{"type":"ScalingActive","status":"True"}]', "mine": "x",
+            ORCH("autoscaling.alpha.{long}.io/metrics"): "{",
+            ORCH("autoscaling.alpha.{long}.io/conditions"): '[{"type":"ScalingActive","status":"True"}]',
+            "mine": "x",
         }
         made = space.make(
-            "horizontalpodautoscalers", {**self.scaler(), "metadata": {"name": "a", "annotations": notes}}, group=HPA.format("v1")
+            "horizontalpodautoscalers",
+            {**self.scaler(), "metadata": {"name": "a", "annotations": notes}},
+            group=HPA.format("v1"),
         )
         assert made["metadata"]["annotations"] == {"mine": "x"}
         assert made["spec"]["targetCPUUtilizationPercentage"] == 80
@@ -111,7 +129,11 @@ class TestAutoscalers:
 
 class TestSlices:
     def slice(self, **endpoint: Any) -> Any:
-        return {"metadata": {"name": "s"}, "addressType": "IPv4", "endpoints": [{"addresses": ["10.0.0.1"], **endpoint}]}
+        return {
+            "metadata": {"name": "s"},
+            "addressType": "IPv4",
+            "endpoints": [{"addresses": ["10.0.0.1"], **endpoint}],
+        }
 
     def test_only_the_first_version_writes_topology(self, space: Any) -> None:
         made = space.make("endpointslices", self.slice(deprecatedTopology={"a b": "c"}), group=SLICES.format("v1"))
@@ -136,7 +158,8 @@ class TestJobs:
         answer = space("POST", "jobs", {"metadata": {"name": "j"}, "spec": {"template": template}}, group="batch/v1")
         assert answer.code == 422
         assert [c["field"] for c in answer.json["details"]["causes"]] == [
-            "spec.template.metadata.labels[controller-uid]", "spec.template.metadata.labels",
+            "spec.template.metadata.labels[controller-uid]",
+            "spec.template.metadata.labels",
         ]
 
     @pytest.mark.parametrize("given", [{}, {"app": "a"}])
@@ -157,9 +180,16 @@ class TestJobs:
 class TestWarnings:
     def cron(self, **spec: Any) -> Any:
         return {
-            "metadata": {"name": "c"}, "spec": {"schedule": "* * * * *", "jobTemplate": {"spec": {"template": {
-                "spec": {**TEMPLATE["spec"], "nodeSelector": {ORCH("beta.{long}.io/os"): "x"}},
-            }}}, **spec},
+            "metadata": {"name": "c"},
+            "spec": {
+                "schedule": "* * * * *",
+                "jobTemplate": {
+                    "spec": {
+                        "template": {"spec": {**TEMPLATE["spec"], "nodeSelector": {ORCH("beta.{long}.io/os"): "x"}}}
+                    }
+                },
+                **spec,
+            },
         }
 
     def test_an_unchanged_spec_is_not_warned_about_again(self, space: Any) -> None:
@@ -216,12 +246,16 @@ class TestRevisions:
         assert space("GET", path, group=group, accept="application/yaml").code == 200
         assert space("DELETE", f"{path}/r", group=group).code == 200
 
+
 @pytest.mark.parametrize(("given", "number"), [({"whenDeleted": "Delete"}, 1), (None, 0)])
 def test_dropped_retention_policy_of_claims_gives_a_warning(space: Any, given: Any, number: int) -> None:
     """With its gate off, the policy is dropped from stateful sets that are created or replaced, and the client is warned."""
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     spec = {"serviceName": "s", "selector": {"matchLabels": {"a": "b"}}, "template": template}
-    body = {"metadata": {"name": "a"}, "spec": {**spec, "persistentVolumeClaimRetentionPolicy": given} if given else spec}
+    body = {
+        "metadata": {"name": "a"},
+        "spec": {**spec, "persistentVolumeClaimRetentionPolicy": given} if given else spec,
+    }
     for method, path, code in (("POST", "statefulsets", 201), ("PUT", "statefulsets/a", 200)):
         answer = space(method, path, body, group="apps/v1")
         assert (answer.code, "persistentVolumeClaimRetentionPolicy" in answer.json["spec"]) == (code, False)

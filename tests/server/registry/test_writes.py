@@ -108,7 +108,9 @@ class TestCreate:
 
     def test_create_in_a_missing_namespace_is_404(self, space: Any) -> None:
         """The error names the missing namespace."""
-        answer = run(space.server.request("POST", "/api/v1/namespaces/nowhere/configmaps", body={"metadata": {"name": "a"}}))
+        answer = run(
+            space.server.request("POST", "/api/v1/namespaces/nowhere/configmaps", body={"metadata": {"name": "a"}})
+        )
         assert (answer.code, answer.json["details"]["kind"]) == (404, "namespaces")
 
     def test_duplicate_owner_references_are_merged_with_a_warning(self, space: Any) -> None:
@@ -145,7 +147,10 @@ class TestUpdate:
     def test_unchanged_object_is_not_written(self, space: Any) -> None:
         """A PUT or PATCH without a change keeps the version and writes nothing."""
         made, before = space.config("a"), revision(space)
-        assert space("PUT", "configmaps/a", made).json["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
+        assert (
+            space("PUT", "configmaps/a", made).json["metadata"]["resourceVersion"]
+            == made["metadata"]["resourceVersion"]
+        )
         assert space("PATCH", "configmaps/a", {"data": {"k": "v"}}, content_type=MERGE).code == 200
         assert revision(space) == before
 
@@ -197,7 +202,9 @@ class TestPatch:
         older = b'"spec":{"terminationGracePeriodSeconds":5,"containers":[{"image":"i","name":"c"}]}}}'
         value = re.sub(b'"spec":{.*}', older, stored.value)
         run(store.update(stored.key, value, expected=stored.revision))
-        patched = space("PATCH", "podtemplates/a", {"metadata": {"labels": {"x": "y"}}}, content_type=MERGE).json["template"]["spec"]
+        patched = space("PATCH", "podtemplates/a", {"metadata": {"labels": {"x": "y"}}}, content_type=MERGE).json[
+            "template"
+        ]["spec"]
         assert patched["dnsPolicy"] == "ClusterFirst" and patched["terminationGracePeriodSeconds"] == 5
         assert next(iter(patched)) == "containers" and list(patched["containers"][0])[:2] == ["name", "image"]
 
@@ -259,8 +266,12 @@ class TestDryRun:
         before = revision(space)
         made = space("POST", "configmaps?dryRun=All", {"metadata": {"name": "b"}})
         assert made.code == 201 and made.json["metadata"]["uid"] and "resourceVersion" not in made.json["metadata"]
-        assert space("PUT", "configmaps/a?dryRun=All", {"metadata": {"name": "a"}, "data": {"z": "1"}}).json["data"] == {"z": "1"}
-        assert space("PATCH", "configmaps/a?dryRun=All", {"data": {"q": "1"}}, content_type=MERGE).json["data"]["q"] == "1"
+        assert space("PUT", "configmaps/a?dryRun=All", {"metadata": {"name": "a"}, "data": {"z": "1"}}).json[
+            "data"
+        ] == {"z": "1"}
+        assert (
+            space("PATCH", "configmaps/a?dryRun=All", {"data": {"q": "1"}}, content_type=MERGE).json["data"]["q"] == "1"
+        )
         assert space("DELETE", "configmaps/a?dryRun=All").code == 200
         assert space("DELETE", "configmaps?dryRun=All").code == 200
         service = {"metadata": {"name": "s"}, "spec": {"type": "NodePort", "ports": [{"port": 1, "nodePort": 30123}]}}
@@ -314,7 +325,12 @@ class TestStatusAndGeneration:
     ("group", "plural", "body", "named"),
     [
         ("networking.{abbr}.io/v1", "ingresses", {"spec": {}}, ("extensions", "Ingress")),
-        ("networking.{abbr}.io/v1", "networkpolicies", {"spec": {"policyTypes": ["X"]}}, ("extensions", "NetworkPolicy")),
+        (
+            "networking.{abbr}.io/v1",
+            "networkpolicies",
+            {"spec": {"policyTypes": ["X"]}},
+            ("extensions", "NetworkPolicy"),
+        ),
         ("events.{abbr}.io/v1", "events", {"regarding": {}}, (None, "Event")),
         ("apps/v1", "deployments", {"spec": {}}, ("apps", "Deployment")),
     ],
@@ -343,7 +359,9 @@ class TestKinds:
 
     def test_type_change_clears_the_load_balancer_status(self, space: Any) -> None:
         """A service that ceases to be a load balancer loses its load balancer status."""
-        made = space.make("services", {"metadata": {"name": "s"}, "spec": {"type": "LoadBalancer", "ports": [{"port": 80}]}})
+        made = space.make(
+            "services", {"metadata": {"name": "s"}, "spec": {"type": "LoadBalancer", "ports": [{"port": 80}]}}
+        )
         status = {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}
         known = space("PUT", "services/s/status", {**made, "status": status}).json
         assert known["status"] == status

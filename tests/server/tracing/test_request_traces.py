@@ -57,7 +57,12 @@ class Server:
     def __init__(self, ratio: float, answer: Callable[[Request], Any], user: User | None = ANN) -> None:
         self.exporter = InMemorySpanExporter()
         self.telemetry = Telemetry(
-            "nowhere:1", ratio, reactor=StillReactor(), instance="me", exporter=lambda: self.exporter, aside=lambda work: work()
+            "nowhere:1",
+            ratio,
+            reactor=StillReactor(),
+            instance="me",
+            exporter=lambda: self.exporter,
+            aside=lambda work: work(),
         )
         self.now = 100.0
         self.answer = answer
@@ -142,7 +147,10 @@ def test_request_span_tree() -> None:
         "net.peer.ip": "192.0.2.1", "http.status_code": 200,
     }  # fmt: skip
     assert root.kind is SpanKind.SERVER and parent(root) == 0
-    assert root.resource.attributes["service.name"] == "apiserver" and root.resource.attributes["service.instance.id"] == "me"
+    assert (
+        root.resource.attributes["service.name"] == "apiserver"
+        and root.resource.attributes["service.instance.id"] == "me"
+    )
     assert {parent(found[name]) for name in ("Authentication", "Authorization", "Get")} == {span_id(root)}
     assert parent(found["store create"]) == span_id(found["Get"])
     assert (found["Authorization"].attributes or {})["decision"] == "allow"
@@ -163,7 +171,9 @@ def test_request_span_tree() -> None:
     (ANN, 1.0, "rubbish", True, False),
     (None, 0.0, PARENT, False, False),
 ])  # fmt: skip
-def test_sampling_follows_trusted_clients(user: User | None, ratio: float, header: str, recorded: bool, followed: bool) -> None:
+def test_sampling_follows_trusted_clients(
+    user: User | None, ratio: float, header: str, recorded: bool, followed: bool
+) -> None:
     """The sampling decision of trusted clients is followed; traces of other clients are only linked."""
     passed: list[str] = []
 

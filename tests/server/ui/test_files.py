@@ -43,7 +43,10 @@ def test_security_headers() -> None:
     """The content policy allows only own scripts and styles, no inline code, and no framing by other pages."""
     headers = dict(FILES[f"{ROOT}/"].answer(ask()).headers)
     policy = headers["Content-Security-Policy"]
-    assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'") and "frame-ancestors 'none'" in policy
+    assert (
+        policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'")
+        and "frame-ancestors 'none'" in policy
+    )
     assert "unsafe" not in policy
     assert headers["X-Content-Type-Options"] == "nosniff" and headers["Referrer-Policy"] == "no-referrer"
 

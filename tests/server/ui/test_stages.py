@@ -38,14 +38,27 @@ def test_local_clients_get_the_page_without_credentials(address: str) -> None:
     assert send(LocalPage(FILES), asked("/ui", address))[0].body == b"answer"
 
 
-@pytest.mark.parametrize("address", ["10.1.2.3", "::ffff:10.1.2.3", "", "/run/socket", "0.0.0.0", "128.0.0.1", "fe80::1%lo"])
+@pytest.mark.parametrize(
+    "address", ["10.1.2.3", "::ffff:10.1.2.3", "", "/run/socket", "0.0.0.0", "128.0.0.1", "fe80::1%lo"]
+)
 def test_remote_requests_pass_on_to_authentication(address: str) -> None:
     """The stage passes them on without revealing that there is a page."""
     assert send(LocalPage(FILES), asked("/ui/", address))[0].body == b"answer"
     assert not is_loopback(address)
 
 
-@pytest.mark.parametrize("path", ["/ui/../pki/ca.key", "/ui/%2e%2e/x", "/ui//etc/passwd", "/ui/static/main.js", "/uix", "/ui/main.js/", "/UI/main.js"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/ui/../pki/ca.key",
+        "/ui/%2e%2e/x",
+        "/ui//etc/passwd",
+        "/ui/static/main.js",
+        "/uix",
+        "/ui/main.js/",
+        "/UI/main.js",
+    ],
+)
 def test_only_exact_file_names_are_served(path: str) -> None:
     """Other spellings of the names are not served."""
     assert send(LocalPage(FILES), asked(path))[0].body == b"answer"

@@ -90,7 +90,9 @@ def test_command_takes_dialect_and_port(program: str, tmp_path: Path) -> None:
             assert running.stdout is not None
             lines = [running.stdout.readline().split() for _ in range(3)]
             assert [url for url, _ in lines] == [f"https://127.0.0.1:{port + number}" for number in range(3)]
-            assert all(Path(file).name == f"admin.{KUBERNETES.config_file_kind}" and Path(file).exists() for _, file in lines)
+            assert all(
+                Path(file).name == f"admin.{KUBERNETES.config_file_kind}" and Path(file).exists() for _, file in lines
+            )
         finally:
             running.terminate()
     assert running.returncode == 0

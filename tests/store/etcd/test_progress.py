@@ -52,10 +52,16 @@ class Stream:
         """Send events that happened since: whole revisions, possibly not all at once."""
         double = self.double
         events = []
-        upto = double.random.choice((double.revision, double.random.randint(min(self.next, double.revision), double.revision)))
+        upto = double.random.choice(
+            (double.revision, double.random.randint(min(self.next, double.revision), double.revision))
+        )
         for each in double.log:
             revision = each.kv.mod_revision
-            if self.next <= revision <= upto and self.low <= each.kv.key and (self.high == b"\0" or each.kv.key < self.high):
+            if (
+                self.next <= revision <= upto
+                and self.low <= each.kv.key
+                and (self.high == b"\0" or each.kv.key < self.high)
+            ):
                 events.append(each)
         if upto >= self.next:
             self.next = upto + 1
@@ -230,7 +236,11 @@ async def test_progress_with_a_real_etcd_under_load(etcd: Etcd, opened: Open) ->
 
         running = [
             Deferred.fromCoroutine(each)
-            for each in (write(one, "one", ours), write(two, "two", ours), *(write(stranger, f"s{n}", []) for n in range(4)))
+            for each in (
+                write(one, "one", ours),
+                write(two, "two", ours),
+                *(write(stranger, f"s{n}", []) for n in range(4)),
+            )
         ]
         reading = [Deferred.fromCoroutine(read()) for _ in range(4)]
         await until(lambda: len(reads) > 100 and len(ours) > 100)

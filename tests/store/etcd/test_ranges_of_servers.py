@@ -53,8 +53,7 @@ def error_text(failure: Any) -> str:
 
 @pytest_twisted.ensureDeferred
 async def test_concurrent_servers_allocate_uniquely(etcd: Etcd, tmp_path: Path, prefix: str) -> None:
-    """Two servers that start together allocate the whole range concurrently: each address and port goes to one service.
-    """
+    """Two servers that start together allocate the whole range concurrently: each address and port goes to one service."""
     flags = (f"--etcd-servers={etcd.url}", f"--etcd-prefix={prefix}", *RANGES)
     async with serving(tmp_path / "one", *flags) as one, serving(tmp_path / "two", *flags) as two:
         servers = (one, two)
@@ -67,7 +66,10 @@ async def test_concurrent_servers_allocate_uniquely(etcd: Etcd, tmp_path: Path, 
                 "Internal error occurred: failed to allocate a nodePort: range is full"
             }
             plain = await run_concurrently(
-                *(servers[n % 2].client.create(SERVICES, "default", service(f"p{n}", type="ClusterIP")) for n in range(8))
+                *(
+                    servers[n % 2].client.create(SERVICES, "default", service(f"p{n}", type="ClusterIP"))
+                    for n in range(8)
+                )
             )
             assert sum(ok for ok, _ in plain) == 3
             listed = [(await server.client.list(SERVICES))["items"] for server in servers]

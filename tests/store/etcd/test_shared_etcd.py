@@ -121,7 +121,9 @@ async def test_large_range_has_one_revision(etcd: Etcd, opened: Open, monkeypatc
         reading = ensureDeferred(store.range("/n/"))
         await store.create("/n/0005", b"")
         found = await reading
-        assert [item.key for item in found.items if item.revision <= found.revision] == [item.key for item in found.items]
+        assert [item.key for item in found.items if item.revision <= found.revision] == [
+            item.key for item in found.items
+        ]
         assert {item.key for item in found.items} >= {f"/n/{i:03}" for i in range(50)}
         found = await store.range("/n/", limit=20, start="/n/010")
         assert [item.key for item in found.items] == [f"/n/{i:03}" for i in range(10, 30)]
@@ -286,7 +288,9 @@ async def test_mutual_tls_with_etcd(program: str, opened: Open, tmp_path: Path) 
                     return False
             return True
 
-        assert await is_handshake_error(TlsFiles(authorities=names["ca"]), "--etcd-certfile"), "the message names what is missing"
+        assert await is_handshake_error(TlsFiles(authorities=names["ca"]), "--etcd-certfile"), (
+            "the message names what is missing"
+        )
         (tmp_path / "others").mkdir()
         others = TlsFiles(authorities=_certificates(tmp_path / "others")["ca"])
         assert await is_handshake_error(others, "not signed by an authority of --etcd-cafile")

@@ -174,9 +174,7 @@ async def test_guarded_updates_survive_failures(own_etcd: Etcd, opened: Open) ->
             while not over:
                 try:
                     there = await present(via, key)
-                    acknowledged.append(
-                        await via.update(key, b"%d" % (int(there.value) + 1), expected=there.revision)
-                    )
+                    acknowledged.append(await via.update(key, b"%d" % (int(there.value) + 1), expected=there.revision))
                 except RevisionConflictError:
                     await deferLater(reactor, 0)
                 except UnavailableError:
@@ -234,7 +232,9 @@ async def _all(work: list[Any]) -> list[Any]:
 
 
 @pytest_twisted.ensureDeferred
-async def test_exhausted_stream_numbers_open_a_new_connection(etcd: Etcd, opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_exhausted_stream_numbers_open_a_new_connection(
+    etcd: Etcd, opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """When a connection has used up its stream numbers another one replaces it, and no call fails."""
     monkeypatch.setattr("orchd.store.etcd.connection._LAST_STREAM", 61)
     async with opened(etcd.url) as store:

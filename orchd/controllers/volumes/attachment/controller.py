@@ -48,7 +48,9 @@ class AttachDetachController(Controller):
     def __init__(self, env: Environment) -> None:
         super().__init__(env, workers=1)
         settings = env.settings
-        self._period = 0.0 if settings.disable_attach_detach_reconcile_sync else settings.attach_detach_reconcile_sync_period
+        self._period = (
+            0.0 if settings.disable_attach_detach_reconcile_sync else settings.attach_detach_reconcile_sync_period
+        )
         group = env.dialect("storage.{abbr}.io")
         self._attachment_ref = ResourceRef(group, "v1", "volumeattachments")
         self._nodes = self.follow(NODES, self._node_changed)
@@ -66,7 +68,9 @@ class AttachDetachController(Controller):
         self._attempts = Attempts()
         #: Numbers of used volumes by node and plugin.
         self._in_use: dict[str, Counter[str]] = {}
-        self._forced = instruments.Counter("attachdetach_controller_forced_detaches", "Volumes detached although their node may still use them.")
+        self._forced = instruments.Counter(
+            "attachdetach_controller_forced_detaches", "Volumes detached although their node may still use them."
+        )
         #: Since when volumes wait to be detached, by node and unique name (or attachment, where the volume is unknown).
         self._leaving: dict[tuple[str, str], float] = {}
         #: Node and volume of attachments that were created and that the informer has not shown yet, by name.
@@ -77,8 +81,16 @@ class AttachDetachController(Controller):
     @property
     def instruments(self) -> Sequence[instruments.Instrument]:  # type: ignore[override]  # computed when it is read
         """Numbers of volumes that pods use, and of those that are attached."""
-        used = instruments.Gauge("storage_count_attachable_volumes_in_use", "Volumes that pods use, by node and plugin.", ("node", "volume_plugin"))
-        total = instruments.Gauge("attachdetach_controller_total_volumes", "Volumes in the desired and in the actual state of attachment.", ("plugin_name", "state"))
+        used = instruments.Gauge(
+            "storage_count_attachable_volumes_in_use",
+            "Volumes that pods use, by node and plugin.",
+            ("node", "volume_plugin"),
+        )
+        total = instruments.Gauge(
+            "attachdetach_controller_total_volumes",
+            "Volumes in the desired and in the actual state of attachment.",
+            ("plugin_name", "state"),
+        )
         for node, plugins in self._in_use.items():
             for plugin, number in plugins.items():
                 used.add(number, node, plugin)
@@ -186,9 +198,7 @@ class AttachDetachController(Controller):
     async def _detach(self, node_name: str, node: Object | None, wanted: dict[str, Wanted]) -> list[float]:
         """Report the attached volumes, then delete attachments that no pod needs. Returns seconds until the next check."""
         own = self._own_attachments(node_name)
-        unwanted = {
-            each: volume for each, volume in own.items() if volume is None or volume.unique_name not in wanted
-        }
+        unwanted = {each: volume for each, volume in own.items() if volume is None or volume.unique_name not in wanted}
         for attachable in own.values():
             if attachable is not None and attachable.unique_name in wanted:
                 self._leaving.pop((node_name, attachable.unique_name), None)
@@ -335,7 +345,9 @@ class AttachDetachController(Controller):
                 self._record_success(wanted)
             return []
         self._attempts.begin(name(found), self.env.clock.seconds())
-        return [self._record_failure(name(found), wanted, (status(found).get("attachError") or {}).get("message") or "")]
+        return [
+            self._record_failure(name(found), wanted, (status(found).get("attachError") or {}).get("message") or "")
+        ]
 
     def _record_success(self, wanted: Wanted) -> None:
         for pod in wanted.pods:

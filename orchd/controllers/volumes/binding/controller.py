@@ -42,7 +42,15 @@ _COUNTS = (
     ("total_pv", "Persistent volumes, by plugin and mode", ("plugin_name", "volume_mode")),
 )
 #: Sources of volumes, and the names of their plugins in metrics.
-_PLUGINS = (("csi", "csi"), ("hostPath", "host-path"), ("local", "local-volume"), ("nfs", "nfs"), ("iscsi", "iscsi"), ("fc", "fc"), ("rbd", "rbd"))
+_PLUGINS = (
+    ("csi", "csi"),
+    ("hostPath", "host-path"),
+    ("local", "local-volume"),
+    ("nfs", "nfs"),
+    ("iscsi", "iscsi"),
+    ("fc", "fc"),
+    ("rbd", "rbd"),
+)
 
 
 class PersistentVolumeBinder(Controller):
@@ -56,9 +64,7 @@ class PersistentVolumeBinder(Controller):
         super().__init__(env, workers=1)
         self._period = env.settings.pvclaimbinder_sync_period
         # Volumes first: a claim that is reconciled before its volume is known would count as lost.
-        self._counts = {
-            name: Gauge(f"pv_collector_{name}_count", f"{what}.", labels) for name, what, labels in _COUNTS
-        }
+        self._counts = {name: Gauge(f"pv_collector_{name}_count", f"{what}.", labels) for name, what, labels in _COUNTS}
         self.instruments = tuple(self._counts.values())
         self._volumes = self.follow(VOLUMES, self._volume_changed)
         self._volumes.add_index(_SUITABLE, _volume_index(env.dialect))
@@ -66,7 +72,9 @@ class PersistentVolumeBinder(Controller):
         self._claims.add_index(_WAITING, _claim_index(env.dialect))
         self._pods = self.follow(PODS, self._pod_changed)
         index_by_claim(self._pods)
-        classes = self.follow(ResourceRef(env.dialect("storage.{abbr}.io"), "v1", "storageclasses"), self._class_changed)
+        classes = self.follow(
+            ResourceRef(env.dialect("storage.{abbr}.io"), "v1", "storageclasses"), self._class_changed
+        )
         self._assumed_volumes = AssumeCache(self._volumes)
         self._assumed_claims = AssumeCache(self._claims)
         writer = BindingWriter(

@@ -18,8 +18,17 @@ _HOST_PATH: Final = "{long}.io/host-path"
 _WITHOUT_PROVISIONER: Final = tuple(
     "{long}.io/" + each
     for each in (
-        "azure-file", "csi", "flocker", "glusterfs", "local-volume", "nfs", "portworx-volume", "quobyte", "rbd",
-        "storageos", "vsphere-volume",
+        "azure-file",
+        "csi",
+        "flocker",
+        "glusterfs",
+        "local-volume",
+        "nfs",
+        "portworx-volume",
+        "quobyte",
+        "rbd",
+        "storageos",
+        "vsphere-volume",
     )
 )
 
@@ -74,5 +83,7 @@ class ProvisioningRequests:
         notes, key = annotations_of(claim), self._dialect(PROVISIONER)
         if notes.get(key) == provisioner:
             return claim
-        named = with_metadata(claim, annotations={**notes, self._dialect(BETA_PROVISIONER): provisioner, key: provisioner})
+        named = with_metadata(
+            claim, annotations={**notes, self._dialect(BETA_PROVISIONER): provisioner, key: provisioner}
+        )
         return await self._writer.save_claim(with_migration(named, self._dialect, claim=True))

@@ -21,8 +21,21 @@ _DELETE_FAILED: Final = "VolumeFailedDelete"
 _RECYCLE_FAILED: Final = "VolumeFailedRecycle"
 #: Sources that have a plugin, though none that deletes.
 _WITHOUT_DELETER: Final = (
-    "azureFile", "csi", "flocker", "glusterfs", "local", "nfs", "portworxVolume", "quobyte", "rbd", "storageos",
-    "vsphereVolume", "awsElasticBlockStore", "gcePersistentDisk", "cinder", "azureDisk",
+    "azureFile",
+    "csi",
+    "flocker",
+    "glusterfs",
+    "local",
+    "nfs",
+    "portworxVolume",
+    "quobyte",
+    "rbd",
+    "storageos",
+    "vsphereVolume",
+    "awsElasticBlockStore",
+    "gcePersistentDisk",
+    "cinder",
+    "azureDisk",
 )
 _TEMPORARY = re.compile("/tmp/.+")
 
@@ -30,9 +43,7 @@ _TEMPORARY = re.compile("/tmp/.+")
 class Reclaimer:
     """`pods` has the index `BY_CLAIM`."""
 
-    def __init__(
-        self, client: IClient, writer: BindingWriter, pods: IInformer, settings: ControllerSettings
-    ) -> None:
+    def __init__(self, client: IClient, writer: BindingWriter, pods: IInformer, settings: ControllerSettings) -> None:
         self._client = client
         self._writer = writer
         self._dialect = writer.dialect

@@ -16,9 +16,7 @@ NAMESPACE: Final = "default"
 _PREFIX: Final = "recycler-for-"
 #: Image of the pods, a template for a dialect.
 IMAGE: Final = "{abbr}.gcr.io/debian-base:v2.0.0"
-_SCRUB: Final = (
-    'test -e /scrub && find /scrub -mindepth 1 -delete && test -z "$(ls -A /scrub)" || exit 1'
-)
+_SCRUB: Final = 'test -e /scrub && find /scrub -mindepth 1 -delete && test -z "$(ls -A /scrub)" || exit 1'
 _GIB_NANO: Final = 1024**3 * 10**9
 
 

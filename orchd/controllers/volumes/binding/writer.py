@@ -8,12 +8,7 @@ from orchd.client.interfaces import IClient
 from orchd.controllers.event_objects import with_type
 from orchd.controllers.objects import CLAIMS
 from orchd.controllers.volumes.assume_cache import AssumeCache
-from orchd.controllers.volumes.binding.states import (
-    bound_claim,
-    unbound_volume,
-    with_claim_phase,
-    with_volume_phase,
-)
+from orchd.controllers.volumes.binding.states import bound_claim, unbound_volume, with_claim_phase, with_volume_phase
 from orchd.controllers.volumes.usage import CLAIM_KIND, VOLUME_KIND, VOLUMES
 from orchd.dialect import Dialect
 from orchd.kinds.fields import name, namespace, status
@@ -44,9 +39,7 @@ class BindingWriter:
 
     async def save_claim(self, claim: Object, *, subresource: str = "") -> Object:
         """Write a claim; the answer."""
-        saved: Object = await self._client.update(
-            CLAIMS, namespace(claim), name(claim), claim, subresource=subresource
-        )
+        saved: Object = await self._client.update(CLAIMS, namespace(claim), name(claim), claim, subresource=subresource)
         self.claims.store(saved)
         return saved
 

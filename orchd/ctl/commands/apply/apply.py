@@ -32,27 +32,67 @@ from orchd.kinds.jsonvalues import Object
 
 @click.group(cls=Group, invoke_without_command=True)
 @files_option
-@click.option("-l", "--selector", default="", metavar="SELECTOR", help="Only objects in the files with these labels; --prune deletes only such objects.")
+@click.option(
+    "-l",
+    "--selector",
+    default="",
+    metavar="SELECTOR",
+    help="Only objects in the files with these labels; --prune deletes only such objects.",
+)
 @dry_run_option
 @click.option("--force-conflicts", is_flag=True, help="Take over fields that other managers own.")
 @field_manager_option
-@click.option("--prune", "pruning", is_flag=True, help="Delete objects that this manager applied before and that the files no longer contain.")
-@click.option("--prune-allowlist", "--prune-whitelist", "allowlist", multiple=True, metavar="GROUP/VERSION/KIND", help="With --prune: only these kinds; may be repeated.")
+@click.option(
+    "--prune",
+    "pruning",
+    is_flag=True,
+    help="Delete objects that this manager applied before and that the files no longer contain.",
+)
+@click.option(
+    "--prune-allowlist",
+    "--prune-whitelist",
+    "allowlist",
+    multiple=True,
+    metavar="GROUP/VERSION/KIND",
+    help="With --prune: only these kinds; may be repeated.",
+)
 @click.option("--all", "every", is_flag=True, help="With --prune: consider all objects, without a selector.")
 @click.option("--force", is_flag=True, help="Delete and create an object whose changed fields are immutable.")
-@click.option("--cascade", type=CASCADE, default="background", show_default=True, help="Deletion of dependents of deleted objects.")
+@click.option(
+    "--cascade",
+    type=CASCADE,
+    default="background",
+    show_default=True,
+    help="Deletion of dependents of deleted objects.",
+)
 @click.option("--grace-period", type=int, default=-1, help="Grace period of deleted pods in seconds.")
-@click.option("--wait/--no-wait", default=False, show_default=True, help="With --prune: wait until deleted objects are gone.")
+@click.option(
+    "--wait/--no-wait", default=False, show_default=True, help="With --prune: wait until deleted objects are gone."
+)
 @click.option("--timeout", type=DURATION, default=300.0, help="Maximum wait for the deletion; default 5m.")
 @validate_option
 @click.option("--server-side", is_flag=True, default=True, hidden=True, expose_value=False, help="Always on.")
-@click.option("--overwrite", is_flag=True, hidden=True, expose_value=False, help="No effect: an option of client-side apply.")
-@click.option("--openapi-patch", is_flag=True, hidden=True, expose_value=False, help="No effect: an option of client-side apply.")
+@click.option(
+    "--overwrite", is_flag=True, hidden=True, expose_value=False, help="No effect: an option of client-side apply."
+)
+@click.option(
+    "--openapi-patch", is_flag=True, hidden=True, expose_value=False, help="No effect: an option of client-side apply."
+)
 @form_option
 @click.pass_context
 def apply(
-    context: click.Context, /, files: tuple[str, ...], recursive: bool, selector: str, dry_run: str, force_conflicts: bool, pruning: bool,
-    allowlist: tuple[str, ...], every: bool, form: str, **deleting: Any,
+    context: click.Context,
+    /,
+    files: tuple[str, ...],
+    recursive: bool,
+    selector: str,
+    dry_run: str,
+    force_conflicts: bool,
+    pruning: bool,
+    allowlist: tuple[str, ...],
+    every: bool,
+    form: str,
+    **deleting: Any,
 ) -> None:
     """Create or update objects from files with server-side apply, which owns the fields in the files."""  # fmt: skip
     if context.invoked_subcommand is not None:
@@ -81,7 +121,9 @@ def apply(
         failures.raise_collected()
         if pruning:
             wait = deleting["timeout"] if deleting["wait"] else 0.0
-            await prune(api, applied, resources=resources, selector=selector, options=options, dry_run=dry_run, wait=wait)
+            await prune(
+                api, applied, resources=resources, selector=selector, options=options, dry_run=dry_run, wait=wait
+            )
 
     async def apply_one(api: Api, obj: Object) -> tuple[Target, str]:
         """Apply an object; its target and uid."""
@@ -102,7 +144,13 @@ def apply(
             await api.delete(target.resource, target.name, target.namespace, guarded, {})
             await wait_gone(api, target, uid_of(before), api.clock.seconds() + deleting["timeout"])
             before, done = None, await send_apply(api, target, obj, query, None)
-        word = "created" if before is None else "unchanged" if comparable_lines(before) == comparable_lines(done) else "configured"
+        word = (
+            "created"
+            if before is None
+            else "unchanged"
+            if comparable_lines(before) == comparable_lines(done)
+            else "configured"
+        )
         report(target, done, word, form=form, dry_run=dry_run)
         return target, uid_of(done)
 

@@ -12,4 +12,6 @@ from orchd.ctl.errors import CommandError
 @click.argument("words", nargs=-1)
 def edit_last_applied(words: tuple[str, ...]) -> None:
     """Rejected: not supported."""
-    raise CommandError("apply edit-last-applied is not built here: apply view-last-applied -o yaml, edit, and apply or set-last-applied -f")
+    raise CommandError(
+        "apply edit-last-applied is not built here: apply view-last-applied -o yaml, edit, and apply or set-last-applied -f"
+    )

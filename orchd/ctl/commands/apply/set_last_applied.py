@@ -25,7 +25,9 @@ from orchd.kinds.jsonvalues import Object
 @field_manager_option
 @form_option
 @pass_session
-def set_last_applied(session: Session, files: tuple[str, ...], recursive: bool, create_annotation: bool, dry_run: str, form: str) -> None:
+def set_last_applied(
+    session: Session, files: tuple[str, ...], recursive: bool, create_annotation: bool, dry_run: str, form: str
+) -> None:
     """Keep objects of files in the annotation of client-side apply; nothing else of them is changed."""
     selection = Selection(files=files, recursive=recursive)
 
@@ -44,14 +46,18 @@ def set_last_applied(session: Session, files: tuple[str, ...], recursive: bool, 
             raise CommandError(f"{target.label} has no annotation of client-side apply: --create-annotation adds it")
         await _set(api, target, present, as_annotation(obj, dialect), before, dry_run=dry_run, form=form)
 
-    async def _set(api: Api, target: Target, present: Object, text: str, before: str | None, *, dry_run: str, form: str) -> None:
+    async def _set(
+        api: Api, target: Target, present: Object, text: str, before: str | None, *, dry_run: str, form: str
+    ) -> None:
         if text == before:
             output.line(f"set-last-applied {target.name}: no changes required.")
             return
         patch = {"metadata": {"annotations": {annotation(await api.dialect()): text}}}
         done = present
         if dry_run != "client":
-            done = await api.patch(target.resource, target.name, patch, namespace=target.namespace, query=dry_query(dry_run))
+            done = await api.patch(
+                target.resource, target.name, patch, namespace=target.namespace, query=dry_query(dry_run)
+            )
         report(target, done, "configured", form=form, dry_run=dry_run)
 
     session.run(work)

@@ -17,7 +17,15 @@ from orchd.ctl.printing import output
 
 @click.command("view-last-applied", cls=Command)
 @click.argument("words", nargs=-1, metavar="TYPE [NAME...] | TYPE/NAME...")
-@click.option("-o", "--output", "form", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True, help="yaml or json.")
+@click.option(
+    "-o",
+    "--output",
+    "form",
+    type=click.Choice(["yaml", "json"]),
+    default="yaml",
+    show_default=True,
+    help="yaml or json.",
+)
 @selection_options
 @pass_session
 def view_last_applied(session: Session, /, words: tuple[str, ...], form: str, **flags: Any) -> None:
@@ -30,7 +38,9 @@ def view_last_applied(session: Session, /, words: tuple[str, ...], form: str, **
         texts = []
         for target in await selection.targets(api, session, words):
             obj = await api.get(target.resource, target.name, target.namespace)
-            applied = last_applied({"apiVersion": target.resource.api_version, "kind": target.resource.kind, **obj}, api.manager, dialect)
+            applied = last_applied(
+                {"apiVersion": target.resource.api_version, "kind": target.resource.kind, **obj}, api.manager, dialect
+            )
             if applied is None:
                 raise CommandError(f"{target.label} was never applied: apply it, or create it with --save-config")
             texts.append(output.yaml_text(applied) if form == "yaml" else output.json_text(applied))

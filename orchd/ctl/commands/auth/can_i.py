@@ -26,7 +26,13 @@ _GROUP = "authorization.{abbr}.io"
 @click.option("--no-headers", is_flag=True, help="With --list: omit the column headings.")
 @pass_session
 def can_i(
-    session: Session, words: tuple[str, ...], subresource: str, everywhere: bool, quiet: bool, list_: bool, no_headers: bool
+    session: Session,
+    words: tuple[str, ...],
+    subresource: str,
+    everywhere: bool,
+    quiet: bool,
+    list_: bool,
+    no_headers: bool,
 ) -> None:
     """Print yes or no; exit status 1 for no."""
     if list_:
@@ -84,6 +90,8 @@ async def _list_rules(api: Api, *, headings: bool) -> None:
                 rows.append([name, "[]", bracketed(rule.get("resourceNames")), bracketed(rule.get("verbs"))])
     for rule in status.get("nonResourceRules") or ():
         rows.append(["", bracketed(rule.get("nonResourceURLs")), "[]", bracketed(rule.get("verbs"))])
-    output.Columns(["resources", "non-resource urls", "resource names", "verbs"], show_headings=headings).write(sorted(rows))
+    output.Columns(["resources", "non-resource urls", "resource names", "verbs"], show_headings=headings).write(
+        sorted(rows)
+    )
     if status.get("incomplete"):
         output.note(f"Warning: the list may be incomplete: {status.get('evaluationError', '')}")

@@ -36,14 +36,24 @@ class Outcome:
 
 @click.command("reconcile", cls=Command)
 @files_option
-@click.option("--remove-extra-permissions", "fewer_rules", is_flag=True, help="Remove rules that the file does not have.")
-@click.option("--remove-extra-subjects", "fewer_subjects", is_flag=True, help="Remove subjects that the file does not have.")
+@click.option(
+    "--remove-extra-permissions", "fewer_rules", is_flag=True, help="Remove rules that the file does not have."
+)
+@click.option(
+    "--remove-extra-subjects", "fewer_subjects", is_flag=True, help="Remove subjects that the file does not have."
+)
 @dry_run_option
 @field_manager_option
 @form_option
 @pass_session
 def reconcile(
-    session: Session, files: tuple[str, ...], recursive: bool, fewer_rules: bool, fewer_subjects: bool, dry_run: str, form: str
+    session: Session,
+    files: tuple[str, ...],
+    recursive: bool,
+    fewer_rules: bool,
+    fewer_subjects: bool,
+    dry_run: str,
+    form: str,
 ) -> None:
     """Create or update roles and bindings from files: missing rules and subjects are added. A binding of another role
     is deleted and created again."""
@@ -55,14 +65,18 @@ def reconcile(
         for obj in objects:
             kind = str(obj["kind"])
             if obj["apiVersion"] != f"{group}/v1" or kind not in (*_ROLES, *_BINDINGS):
-                api.warn(f"{obj['apiVersion']} {kind} is left out: only roles and bindings of {group}/v1 are reconciled")
+                api.warn(
+                    f"{obj['apiVersion']} {kind} is left out: only roles and bindings of {group}/v1 are reconciled"
+                )
                 continue
             with failures.collect():
                 target = await target_of(api, obj)
                 check_namespace(api, session, target)
                 if not target.name:
                     raise CommandError(f"{target.resource.kind}: reconcile needs metadata.name")
-                outcome = await _reconcile(api, target, obj, dry_run, fewer_rules=fewer_rules, fewer_subjects=fewer_subjects)
+                outcome = await _reconcile(
+                    api, target, obj, dry_run, fewer_rules=fewer_rules, fewer_subjects=fewer_subjects
+                )
                 report(target, outcome.obj, "reconciled", form=form, dry_run=dry_run)
                 if outcome.operation and not form:
                     for line in (f"\treconciliation required {outcome.operation}", *outcome.details):
@@ -72,7 +86,9 @@ def reconcile(
     session.run(work)
 
 
-async def _reconcile(api: Api, target: Target, declared: Object, dry_run: str, *, fewer_rules: bool, fewer_subjects: bool) -> Outcome:
+async def _reconcile(
+    api: Api, target: Target, declared: Object, dry_run: str, *, fewer_rules: bool, fewer_subjects: bool
+) -> Outcome:
     query = dry_query(dry_run)
     try:
         present = await api.get(target.resource, target.name, target.namespace)
@@ -80,7 +96,11 @@ async def _reconcile(api: Api, target: Target, declared: Object, dry_run: str, *
         if error.code != 404:
             raise
         await _create_namespace(api, target, dry_run)
-        key, title = ("rules", "missing rules added") if target.resource.kind in _ROLES else ("subjects", "missing subjects added")
+        key, title = (
+            ("rules", "missing rules added")
+            if target.resource.kind in _ROLES
+            else ("subjects", "missing subjects added")
+        )
         outcome = Outcome(declared, "create", _listed(title, declared.get(key) or []))
         if dry_run != "client":
             outcome.obj = await api.create(target.resource, declared, namespace=target.namespace, query=query)
@@ -146,7 +166,9 @@ def reconcile_role(present: Object, declared: Object, *, remove_extra: bool) -> 
         if missing or extra or present.get("aggregationRule") is None:
             kept = [each for each in selectors if each not in extra]
             out["aggregationRule"] = {"clusterRoleSelectors": [*kept, *missing]}
-            details = _listed("missing aggregation rule selectors added", missing) + _listed("extra aggregation rule selectors removed", extra)
+            details = _listed("missing aggregation rule selectors added", missing) + _listed(
+                "extra aggregation rule selectors removed", extra
+            )
             return Outcome(out, "update", details)
         return Outcome(out, "update" if changed else "")
     before, after = present.get("rules") or [], declared.get("rules") or []
@@ -160,7 +182,11 @@ def reconcile_role(present: Object, declared: Object, *, remove_extra: bool) -> 
 def reconcile_binding(present: Object, declared: Object, *, remove_extra: bool) -> Outcome:
     """`present` with the subjects of `declared` added, and with `remove_extra` without others. A different role needs a new binding."""
     if {**_group_of(declared), **declared["roleRef"]} != {**_group_of(declared), **present["roleRef"]}:
-        return Outcome(declared, "recreate", [f"\troleRef changed from {present['roleRef']['name']} to {declared['roleRef']['name']}"])
+        return Outcome(
+            declared,
+            "recreate",
+            [f"\troleRef changed from {present['roleRef']['name']} to {declared['roleRef']['name']}"],
+        )
     out, changed = _with_metadata(present, declared)
     group = _group_of(declared)["apiGroup"]
     before, after = present.get("subjects") or [], declared.get("subjects") or []
@@ -169,7 +195,9 @@ def reconcile_binding(present: Object, declared: Object, *, remove_extra: bool) 
     if missing or extra:
         out["subjects"] = [*(each for each in before if each not in extra), *missing]
     operation = "update" if missing or extra or changed else ""
-    return Outcome(out, operation, _listed("missing subjects added", missing) + _listed("extra subjects removed", extra))
+    return Outcome(
+        out, operation, _listed("missing subjects added", missing) + _listed("extra subjects removed", extra)
+    )
 
 
 def _group_of(binding: Object) -> Object:

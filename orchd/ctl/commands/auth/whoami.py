@@ -26,11 +26,15 @@ def whoami(session: Session, form: str) -> None:
         # Not looked up in discovery: servers of release 1.23 list it for newer clients only.
         for version in ("v1", "v1beta1", "v1alpha1"):
             try:
-                return await api.review("authentication.{abbr}.io", "SelfSubjectReview", "selfsubjectreviews", {}, version=version)
+                return await api.review(
+                    "authentication.{abbr}.io", "SelfSubjectReview", "selfsubjectreviews", {}, version=version
+                )
             except ApiError as error:
                 if error.code != 404:
                     raise
-        raise CommandError("the server has no SelfSubjectReview: config view shows the user, auth can-i tests permissions")
+        raise CommandError(
+            "the server has no SelfSubjectReview: config view shows the user, auth can-i tests permissions"
+        )
 
     response = session.run(work)
     if form:

@@ -43,6 +43,8 @@ def cluster_info(context: click.Context) -> None:
             path = f"/api/v1/namespaces/{metadata['namespace']}/services/{metadata['name']}{port}/proxy"
             output.line(f"{name} is running at {server}{path}")
         output.line()
-        output.line(f"To look further: {COMMAND_LINE} get --raw='/readyz?verbose', {COMMAND_LINE} events -A, {COMMAND_LINE} get nodes.")
+        output.line(
+            f"To look further: {COMMAND_LINE} get --raw='/readyz?verbose', {COMMAND_LINE} events -A, {COMMAND_LINE} get nodes."
+        )
 
     session.run(work)

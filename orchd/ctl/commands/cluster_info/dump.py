@@ -30,8 +30,16 @@ _MOST_LOG: Final = 16 * 1024 * 1024
 
 
 @click.command("dump", cls=Command)
-@click.option("--namespaces", multiple=True, metavar="NAME,...", help="Namespaces; default: that of the context and the system's.")
-@click.option("--output-directory", "folder", default="", metavar="DIR", help="Write files into this folder instead; - is standard output.")
+@click.option(
+    "--namespaces", multiple=True, metavar="NAME,...", help="Namespaces; default: that of the context and the system's."
+)
+@click.option(
+    "--output-directory",
+    "folder",
+    default="",
+    metavar="DIR",
+    help="Write files into this folder instead; - is standard output.",
+)
 @everywhere_option
 @form_options("json")
 @pass_session

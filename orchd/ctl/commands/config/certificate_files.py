@@ -41,4 +41,6 @@ def certificate_values(paths: dict[str, str], *, embed: bool) -> tuple[Object, t
     return out, tuple(without)
 
 
-embed_option = click.option("--embed-certs", "embed", is_flag=True, help="Embed the contents of the files instead of their paths.")
+embed_option = click.option(
+    "--embed-certs", "embed", is_flag=True, help="Embed the contents of the files instead of their paths."
+)

@@ -40,7 +40,9 @@ def get_contexts(session: Session, names: tuple[str, ...], form: str, no_headers
         for name in chosen:
             mark = "*" if name == document.get("current-context") else ""
             rows.append([mark, name, *(str(contexts[name].get(key) or "") for key in ("cluster", "user", "namespace"))])
-        output.Columns(["current", "name", "cluster", "authinfo", "namespace"], show_headings=not no_headers).write(rows)
+        output.Columns(["current", "name", "cluster", "authinfo", "namespace"], show_headings=not no_headers).write(
+            rows
+        )
     missing = [name for name in names if name not in contexts]
     if missing:
         raise CommandError(f"no context {', '.join(map(repr, missing))}: config get-contexts lists them")
@@ -90,7 +92,11 @@ def rename_context(session: Session, name: str, new: str) -> None:
     entry = files.entry("contexts", name)
     path = files.holder("contexts", name)
     assert path is not None, "entry found it"
-    changes = {"contexts": [{**entry, "name": new} if each.get("name") == name else each for each in files.documents[path]["contexts"]]}
+    changes = {
+        "contexts": [
+            {**entry, "name": new} if each.get("name") == name else each for each in files.documents[path]["contexts"]
+        ]
+    }
     files.write(path, changes)
     for each, document in files.documents.items():
         if document.get("current-context") == name:

@@ -32,7 +32,9 @@ def split_property(path: str) -> tuple[str, str, str]:
     """List, name and field of a path such as ``clusters.a.b.server``; the field is "" for a whole entry. Raises CommandError."""
     key, _, rest = path.partition(".")
     if key not in WORDS or not rest:
-        raise CommandError(f"{path!r}: write current-context, or LIST.NAME.FIELD with one of {', '.join(sorted(_FIELDS))}")
+        raise CommandError(
+            f"{path!r}: write current-context, or LIST.NAME.FIELD with one of {', '.join(sorted(_FIELDS))}"
+        )
     name, dot, field = rest.rpartition(".")
     # A name may have dots.
     return (key, name, field) if dot and field in _FIELDS[key] else (key, rest, "")
@@ -41,13 +43,20 @@ def split_property(path: str) -> tuple[str, str, str]:
 @click.command("set", cls=Command)
 @click.argument("path", metavar="PROPERTY")
 @click.argument("value")
-@click.option("--set-raw-bytes", "raw", is_flag=True, help="The value of a field such as certificate-authority-data is not in base64.")
+@click.option(
+    "--set-raw-bytes",
+    "raw",
+    is_flag=True,
+    help="The value of a field such as certificate-authority-data is not in base64.",
+)
 @pass_session
 def set_property(session: Session, path: str, value: str, raw: bool) -> None:
     """Set a value: current-context, or LIST.NAME.FIELD such as clusters.local.server."""
     files = ConfigFiles(session)
     if path == "current-context":
-        holder = next((each for each, document in files.documents.items() if document.get("current-context")), files.first())
+        holder = next(
+            (each for each, document in files.documents.items() if document.get("current-context")), files.first()
+        )
         files.write(holder, {"current-context": value})
     else:
         key, name, field = split_property(path)

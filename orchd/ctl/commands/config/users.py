@@ -21,16 +21,39 @@ from orchd.kinds.jsonvalues import Object
 @click.option("--username", default="", help="Name for basic authentication.")
 @click.option("--password", default="", help="Password for basic authentication.")
 @click.option("--exec-command", default="", metavar="PROGRAM", help="Program that prints credentials.")
-@click.option("--exec-api-version", default="", metavar="GROUP/VERSION", help="Version of the credentials that the program prints.")
+@click.option(
+    "--exec-api-version",
+    default="",
+    metavar="GROUP/VERSION",
+    help="Version of the credentials that the program prints.",
+)
 @click.option("--exec-arg", "exec_args", multiple=True, help="An argument of the program; may be repeated.")
-@click.option("--exec-env", "exec_env", multiple=True, metavar="KEY=VALUE", help="A variable of the program; KEY- removes it; may be repeated.")
+@click.option(
+    "--exec-env",
+    "exec_env",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A variable of the program; KEY- removes it; may be repeated.",
+)
 @click.option("--auth-provider", default="", help="Refused: use --exec-command.")
-@click.option("--auth-provider-arg", multiple=True, hidden=True, expose_value=False, help="Refused: use --exec-command.")
+@click.option(
+    "--auth-provider-arg", multiple=True, hidden=True, expose_value=False, help="Refused: use --exec-command."
+)
 @embed_option
 @pass_session
 def set_credentials(
-    session: Session, name: str, certificate: str, key: str, username: str, password: str, exec_command: str, exec_api_version: str,
-    exec_args: tuple[str, ...], exec_env: tuple[str, ...], auth_provider: str, embed: bool,
+    session: Session,
+    name: str,
+    certificate: str,
+    key: str,
+    username: str,
+    password: str,
+    exec_command: str,
+    exec_api_version: str,
+    exec_args: tuple[str, ...],
+    exec_env: tuple[str, ...],
+    auth_provider: str,
+    embed: bool,
 ) -> None:
     """Change or add a user with the values of --token and the flags below."""
     values, without = certificate_values({"client-certificate": certificate, "client-key": key}, embed=embed)
@@ -39,7 +62,9 @@ def set_credentials(
     if session.flags.token and (username or password):
         raise CommandError("--token and --username are two ways to authenticate: leave out one of them")
     if auth_provider:
-        raise CommandError("--auth-provider: clients have no such providers any more: name a program with --exec-command")
+        raise CommandError(
+            "--auth-provider: clients have no such providers any more: name a program with --exec-command"
+        )
     if session.flags.token:
         without += ("tokenFile",)
     files = ConfigFiles(session)
@@ -50,7 +75,9 @@ def set_credentials(
     output.line(f'User "{name}" set.')
 
 
-def _exec_plugin(plugin: Object, command: str, api_version: str, arguments: tuple[str, ...], environment: tuple[str, ...]) -> Object:
+def _exec_plugin(
+    plugin: Object, command: str, api_version: str, arguments: tuple[str, ...], environment: tuple[str, ...]
+) -> Object:
     """The entry of a plugin with the changes of the flags. Raises CommandError without a program or version."""
     out = dict(plugin)
     out |= {key: value for key, value in (("command", command), ("apiVersion", api_version)) if value}

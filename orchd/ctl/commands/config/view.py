@@ -65,7 +65,9 @@ def _flattened(document: Object) -> Object:
             values = dict(each.get(inner) or {})
             for name in names:
                 if values.get(name):
-                    values[f"{name}-data"] = base64.b64encode(read_bytes(values.pop(name), f"{inner} {each['name']}")).decode()
+                    values[f"{name}-data"] = base64.b64encode(
+                        read_bytes(values.pop(name), f"{inner} {each['name']}")
+                    ).decode()
             entries.append({**each, inner: values})
         out[key] = entries
     return out

@@ -15,8 +15,14 @@ from orchd.ctl.objects.rbac import binding_options, create_rbac, subjects_of
 @binding_options
 @pass_session
 def create_cluster_role_binding(
-    session: Session, name: str, clusterrole: str, users: tuple[str, ...], groups: tuple[str, ...], accounts: tuple[str, ...],
-    dry_run: str, form: str,
+    session: Session,
+    name: str,
+    clusterrole: str,
+    users: tuple[str, ...],
+    groups: tuple[str, ...],
+    accounts: tuple[str, ...],
+    dry_run: str,
+    form: str,
 ) -> None:
     """Create a cluster role binding, which grants a cluster role to users, groups and service accounts everywhere."""
     create_rbac(

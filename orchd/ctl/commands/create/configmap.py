@@ -17,8 +17,14 @@ from orchd.ctl.objects.data import check_sources, data_options, file_values, joi
 @data_options
 @pass_session
 def create_config_map(
-    session: Session, name: str, literals: tuple[str, ...], sources: tuple[str, ...], env_files: tuple[str, ...], append_hash: bool,
-    dry_run: str, form: str,
+    session: Session,
+    name: str,
+    literals: tuple[str, ...],
+    sources: tuple[str, ...],
+    env_files: tuple[str, ...],
+    append_hash: bool,
+    dry_run: str,
+    form: str,
 ) -> None:
     """Create a config map from literals and files."""  # fmt: skip
     check_sources(env_files, (*literals, *sources))
@@ -33,5 +39,7 @@ def create_config_map(
     more = {**({"data": data} if data else {}), **({"binaryData": binary} if binary else {})}
     obj = named("v1", "ConfigMap", name, **more)
     if append_hash:
-        obj = with_hash(obj, {"kind": "ConfigMap", "name": name, "data": data, **({"binaryData": binary} if binary else {})})
+        obj = with_hash(
+            obj, {"kind": "ConfigMap", "name": name, "data": data, **({"binaryData": binary} if binary else {})}
+        )
     create_all(session, [obj], dry_run=dry_run, form=form)

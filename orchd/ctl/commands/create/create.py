@@ -17,14 +17,29 @@ from orchd.kinds.jsonvalues import Object
 
 @click.group(cls=Group, invoke_without_command=True)
 @files_option
-@click.option("-l", "--selector", default="", metavar="SELECTOR", help="Only objects in the files that match this label selector.")
+@click.option(
+    "-l", "--selector", default="", metavar="SELECTOR", help="Only objects in the files that match this label selector."
+)
 @click.option("--raw", default="", metavar="PATH", help="Send the file unchanged to this path of the server.")
-@click.option("--windows-line-endings", is_flag=True, expose_value=False, hidden=True, help="Without effect: editors keep their own.")
+@click.option(
+    "--windows-line-endings",
+    is_flag=True,
+    expose_value=False,
+    hidden=True,
+    help="Without effect: editors keep their own.",
+)
 @click.option("--edit", "edited", is_flag=True, help="Edit the objects before they are created.")
 @create_options
 @click.pass_context
 def create(
-    context: click.Context, files: tuple[str, ...], recursive: bool, selector: str, raw: str, edited: bool, dry_run: str, form: str
+    context: click.Context,
+    files: tuple[str, ...],
+    recursive: bool,
+    selector: str,
+    raw: str,
+    edited: bool,
+    dry_run: str,
+    form: str,
 ) -> None:
     """Create objects from files, or an object of one of the kinds below from arguments."""
     if context.invoked_subcommand is not None:

@@ -14,11 +14,24 @@ from orchd.ctl.objects.creation import create_all, create_options, named
 @click.argument("words", nargs=-1, metavar="[-- COMMAND [ARG...]]")
 @click.option("--image", required=True, help="Image of the container.")
 @click.option("--schedule", required=True, help="Schedule: minute, hour, day, month, day of the week.")
-@click.option("--restart", type=click.Choice(["OnFailure", "Never"]), default="OnFailure", show_default=True, help="Restart policy of the container.")
+@click.option(
+    "--restart",
+    type=click.Choice(["OnFailure", "Never"]),
+    default="OnFailure",
+    show_default=True,
+    help="Restart policy of the container.",
+)
 @create_options
 @pass_session
 def create_cron_job(
-    session: Session, name: str, words: tuple[str, ...], image: str, schedule: str, restart: str, dry_run: str, form: str
+    session: Session,
+    name: str,
+    words: tuple[str, ...],
+    image: str,
+    schedule: str,
+    restart: str,
+    dry_run: str,
+    form: str,
 ) -> None:
     """Create a cron job with one container."""
     container = {"name": name, "image": image, **({"command": list(words)} if words else {})}

@@ -20,7 +20,14 @@ from orchd.kinds.jsonvalues import Object
 @create_options
 @pass_session
 def create_deployment(
-    session: Session, name: str, words: tuple[str, ...], images: tuple[str, ...], replicas: int, port: int | None, dry_run: str, form: str
+    session: Session,
+    name: str,
+    words: tuple[str, ...],
+    images: tuple[str, ...],
+    replicas: int,
+    port: int | None,
+    dry_run: str,
+    form: str,
 ) -> None:
     """Create a deployment of containers with these images; arguments after -- are the command of a single container."""
     if words and len(images) > 1:

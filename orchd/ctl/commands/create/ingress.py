@@ -14,7 +14,9 @@ from orchd.ctl.objects.creation import create_made, create_options, named, pairs
 from orchd.kinds.jsonvalues import Object
 
 #: HOST/PATH=SERVICE:PORT[,tls[=SECRET]]; a path that ends in * stands for all below it.
-_RULE = re.compile(r"(?P<host>[^/=,]*)(?P<path>/[^=,]*)=(?P<service>[^:=,]+):(?P<port>[^=,]+)(?P<tls>,tls(?:=(?P<secret>[^=,]+))?)?\Z")
+_RULE = re.compile(
+    r"(?P<host>[^/=,]*)(?P<path>/[^=,]*)=(?P<service>[^:=,]+):(?P<port>[^=,]+)(?P<tls>,tls(?:=(?P<secret>[^=,]+))?)?\Z"
+)
 
 
 def _backend(service: str, port: str) -> Object:
@@ -23,14 +25,29 @@ def _backend(service: str, port: str) -> Object:
 
 @click.command("ingress", cls=Command)
 @click.argument("name")
-@click.option("--rule", "rules", multiple=True, metavar="HOST/PATH=SERVICE:PORT[,tls[=SECRET]]", help="A rule; PATH* matches all paths below; may be repeated.")
+@click.option(
+    "--rule",
+    "rules",
+    multiple=True,
+    metavar="HOST/PATH=SERVICE:PORT[,tls[=SECRET]]",
+    help="A rule; PATH* matches all paths below; may be repeated.",
+)
 @click.option("--class", "class_", default="", help="The ingress class.")
-@click.option("--default-backend", default="", metavar="SERVICE:PORT", help="Backend for requests that no rule matches.")
+@click.option(
+    "--default-backend", default="", metavar="SERVICE:PORT", help="Backend for requests that no rule matches."
+)
 @click.option("--annotation", "notes", multiple=True, metavar="KEY=VALUE", help="An annotation; may be repeated.")
 @create_options
 @pass_session
 def create_ingress(
-    session: Session, name: str, rules: tuple[str, ...], class_: str, default_backend: str, notes: tuple[str, ...], dry_run: str, form: str
+    session: Session,
+    name: str,
+    rules: tuple[str, ...],
+    class_: str,
+    default_backend: str,
+    notes: tuple[str, ...],
+    dry_run: str,
+    form: str,
 ) -> None:
     """Create an ingress from rules."""
     spec: Object = {"ingressClassName": class_} if class_ else {}
@@ -55,9 +72,14 @@ def create_ingress(
             if match["host"] and match["host"] not in hosts:
                 hosts.append(match["host"])
     if by_host:
-        spec["rules"] = [{**({"host": host} if host else {}), "http": {"paths": paths}} for host, paths in by_host.items()]
+        spec["rules"] = [
+            {**({"host": host} if host else {}), "http": {"paths": paths}} for host, paths in by_host.items()
+        ]
     if tls:
-        spec["tls"] = [{**({"secretName": secret} if secret else {}), **({"hosts": hosts} if hosts else {})} for secret, hosts in tls.items()]
+        spec["tls"] = [
+            {**({"secretName": secret} if secret else {}), **({"hosts": hosts} if hosts else {})}
+            for secret, hosts in tls.items()
+        ]
     annotations = pairs(notes, "--annotation")
 
     async def make(api: Api) -> list[Object]:

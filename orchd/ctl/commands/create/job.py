@@ -16,7 +16,9 @@ from orchd.kinds.jsonvalues import Object
 @click.argument("name")
 @click.argument("words", nargs=-1, metavar="[-- COMMAND [ARG...]]")
 @click.option("--image", default="", help="Image of the container.")
-@click.option("--from", "source", default="", metavar="cronjob/NAME", help="Create the job from this cron job's template.")
+@click.option(
+    "--from", "source", default="", metavar="cronjob/NAME", help="Create the job from this cron job's template."
+)
 @create_options
 @pass_session
 def create_job(

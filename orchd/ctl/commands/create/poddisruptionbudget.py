@@ -17,8 +17,12 @@ def _number(text: str) -> int | str:
 @click.command("poddisruptionbudget", cls=Command)
 @click.argument("name")
 @click.option("--selector", required=True, metavar="KEY=VALUE,...", help="Label selector of the pods.")
-@click.option("--min-available", default="", metavar="NUMBER|PERCENT", help="Minimum number or percentage of available pods.")
-@click.option("--max-unavailable", default="", metavar="NUMBER|PERCENT", help="Maximum number or percentage of unavailable pods.")
+@click.option(
+    "--min-available", default="", metavar="NUMBER|PERCENT", help="Minimum number or percentage of available pods."
+)
+@click.option(
+    "--max-unavailable", default="", metavar="NUMBER|PERCENT", help="Maximum number or percentage of unavailable pods."
+)
 @create_options
 @pass_session
 def create_budget(

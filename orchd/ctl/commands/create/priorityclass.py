@@ -15,14 +15,29 @@ from orchd.kinds.jsonvalues import Object
 
 @click.command("priorityclass", cls=Command)
 @click.argument("name")
-@click.option("--value", type=int, default=0, show_default=True, help="The priority; a higher number is scheduled first.")
+@click.option(
+    "--value", type=int, default=0, show_default=True, help="The priority; a higher number is scheduled first."
+)
 @click.option("--global-default", is_flag=True, help="Use it for pods without a priority class.")
-@click.option("--preemption-policy", type=click.Choice(["PreemptLowerPriority", "Never"]), default="PreemptLowerPriority", show_default=True, help="Preemption policy: whether pods of lower priority may be preempted.")
+@click.option(
+    "--preemption-policy",
+    type=click.Choice(["PreemptLowerPriority", "Never"]),
+    default="PreemptLowerPriority",
+    show_default=True,
+    help="Preemption policy: whether pods of lower priority may be preempted.",
+)
 @click.option("--description", default="", help="Description of the class.")
 @create_options
 @pass_session
 def create_priority_class(
-    session: Session, name: str, value: int, global_default: bool, preemption_policy: str, description: str, dry_run: str, form: str
+    session: Session,
+    name: str,
+    value: int,
+    global_default: bool,
+    preemption_policy: str,
+    description: str,
+    dry_run: str,
+    form: str,
 ) -> None:
     """Create a priority class."""
     more: dict[str, Any] = {"value": value, "globalDefault": global_default, "preemptionPolicy": preemption_policy}

@@ -15,7 +15,13 @@ from orchd.ctl.objects.rbac import create_rbac, role_options, rules_of
 @role_options
 @pass_session
 def create_role(
-    session: Session, name: str, verbs: tuple[str, ...], resources: tuple[str, ...], names: tuple[str, ...], dry_run: str, form: str
+    session: Session,
+    name: str,
+    verbs: tuple[str, ...],
+    resources: tuple[str, ...],
+    names: tuple[str, ...],
+    dry_run: str,
+    form: str,
 ) -> None:
     """Create a role that allows verbs on types."""
     if not resources or not verbs:

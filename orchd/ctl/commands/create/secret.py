@@ -48,14 +48,18 @@ def secret() -> None:
     """Create a secret: generic, tls or docker-registry."""
 
 
-def _create_secret(session: Session, name: str, type_: str, values: Mapping[str, bytes], append_hash: bool, dry_run: str, form: str) -> None:
+def _create_secret(
+    session: Session, name: str, type_: str, values: Mapping[str, bytes], append_hash: bool, dry_run: str, form: str
+) -> None:
     """Create a secret; `type_` is a template of the dialect."""
     data = {key: base64.b64encode(value).decode() for key, value in values.items()}
 
     async def make(api: Api) -> list[Object]:
         its_type = (await api.dialect())(type_) if "{" in type_ else type_
         obj = named("v1", "Secret", name, **({"type": its_type} if type_ else {}), **({"data": data} if data else {}))
-        return [with_hash(obj, {"kind": "Secret", "type": its_type, "name": name, "data": data}) if append_hash else obj]
+        return [
+            with_hash(obj, {"kind": "Secret", "type": its_type, "name": name, "data": data}) if append_hash else obj
+        ]
 
     create_made(session, make, dry_run=dry_run, form=form)
 
@@ -66,8 +70,15 @@ def _create_secret(session: Session, name: str, type_: str, values: Mapping[str,
 @data_options
 @pass_session
 def create_secret(
-    session: Session, name: str, type_: str, literals: tuple[str, ...], sources: tuple[str, ...], env_files: tuple[str, ...],
-    append_hash: bool, dry_run: str, form: str,
+    session: Session,
+    name: str,
+    type_: str,
+    literals: tuple[str, ...],
+    sources: tuple[str, ...],
+    env_files: tuple[str, ...],
+    append_hash: bool,
+    dry_run: str,
+    form: str,
 ) -> None:
     """Create a secret from literals and files."""  # fmt: skip
     check_sources(env_files, (*literals, *sources))
@@ -93,7 +104,9 @@ def _pem(path: str, flag: str) -> bytes:
 @append_hash_option
 @create_options
 @pass_session
-def create_tls_secret(session: Session, name: str, cert: str, key: str, append_hash: bool, dry_run: str, form: str) -> None:
+def create_tls_secret(
+    session: Session, name: str, cert: str, key: str, append_hash: bool, dry_run: str, form: str
+) -> None:
     """Create a secret from a certificate and its key."""
     values = {"tls.crt": _pem(cert, "--cert"), "tls.key": _pem(key, "--key")}
     _check_pair(values["tls.crt"], values["tls.key"])
@@ -117,7 +130,13 @@ def _check_pair(certificate: bytes, key: bytes) -> None:
 
 @secret.command("docker-registry")
 @click.argument("name")
-@click.option("--docker-server", "server", default="https://index.docker.io/v1/", show_default=True, help="Address of the registry.")
+@click.option(
+    "--docker-server",
+    "server",
+    default="https://index.docker.io/v1/",
+    show_default=True,
+    help="Address of the registry.",
+)
 @click.option("--docker-username", "username", default="", help="User of the registry.")
 @click.option("--docker-password", "password", default="", help="Password of the user.")
 @click.option("--docker-email", "email", default="", help="E-mail address of the user.")
@@ -126,16 +145,28 @@ def _check_pair(certificate: bytes, key: bytes) -> None:
 @create_options
 @pass_session
 def create_registry_secret(
-    session: Session, name: str, server: str, username: str, password: str, email: str, sources: tuple[str, ...], append_hash: bool,
-    dry_run: str, form: str,
+    session: Session,
+    name: str,
+    server: str,
+    username: str,
+    password: str,
+    email: str,
+    sources: tuple[str, ...],
+    append_hash: bool,
+    dry_run: str,
+    form: str,
 ) -> None:
     """Create a secret with credentials for an image registry."""  # fmt: skip
     if sources:
         if username or password or email:
-            raise CommandError("--from-file goes without --docker-username, --docker-password and --docker-email: leave out one")
+            raise CommandError(
+                "--from-file goes without --docker-username, --docker-password and --docker-email: leave out one"
+            )
         values = file_values(sources)
         if set(values) != {_REGISTRY_KEY}:
-            raise CommandError(f"--from-file: write --from-file={_REGISTRY_KEY}=FILE, the configuration of a registry client")
+            raise CommandError(
+                f"--from-file: write --from-file={_REGISTRY_KEY}=FILE, the configuration of a registry client"
+            )
         _check_json(values[_REGISTRY_KEY])
     else:
         if not username or not password:
@@ -150,4 +181,6 @@ def _check_json(data: bytes) -> None:
     try:
         json.loads(data)
     except ValueError:
-        raise CommandError(f"--from-file: the configuration of a registry client is JSON: check the file of {_REGISTRY_KEY}") from None
+        raise CommandError(
+            f"--from-file: the configuration of a registry client is JSON: check the file of {_REGISTRY_KEY}"
+        ) from None

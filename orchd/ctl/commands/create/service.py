@@ -48,9 +48,13 @@ _tcp = click.option("--tcp", "tcp", multiple=True, metavar="PORT[:TARGETPORT]", 
 def cluster_ip(session: Session, name: str, tcp: tuple[str, ...], clusterip: str, dry_run: str, form: str) -> None:
     """Create a service with a cluster IP."""
     if not tcp and clusterip != "None":
-        raise CommandError("which ports? Give --tcp=PORT:TARGETPORT; only a headless service (--clusterip=None) has none")
+        raise CommandError(
+            "which ports? Give --tcp=PORT:TARGETPORT; only a headless service (--clusterip=None) has none"
+        )
     more = {"clusterIP": clusterip} if clusterip else {}
-    _create_service(session, name, {"type": "ClusterIP", **({"ports": _tcp_ports(tcp)} if tcp else {}), **more}, dry_run, form)
+    _create_service(
+        session, name, {"type": "ClusterIP", **({"ports": _tcp_ports(tcp)} if tcp else {}), **more}, dry_run, form
+    )
 
 
 @service.command("nodeport")
@@ -82,7 +86,9 @@ def load_balancer(session: Session, name: str, tcp: tuple[str, ...], dry_run: st
 @_tcp
 @create_options
 @pass_session
-def external_name(session: Session, name: str, external_name: str, tcp: tuple[str, ...], dry_run: str, form: str) -> None:
+def external_name(
+    session: Session, name: str, external_name: str, tcp: tuple[str, ...], dry_run: str, form: str
+) -> None:
     """Create a service that is an alias of an external DNS name."""
     spec = {"type": "ExternalName", "externalName": external_name, **({"ports": _tcp_ports(tcp)} if tcp else {})}
     _create_service(session, name, spec, dry_run, form)

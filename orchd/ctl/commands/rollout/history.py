@@ -46,6 +46,9 @@ def history(session: Session, /, words: tuple[str, ...], revision: int, form: st
 async def _print_history(api: Api, target: Target, kept: dict[int, Object]) -> None:
     cause = (await api.dialect())("{long}.io/change-cause")
     output.line(target.label)
-    rows = [(str(number), (each["metadata"].get("annotations") or {}).get(cause) or "<none>") for number, each in kept.items()]
+    rows = [
+        (str(number), (each["metadata"].get("annotations") or {}).get(cause) or "<none>")
+        for number, each in kept.items()
+    ]
     output.Columns(["revision", "change-cause"]).write(rows)
     output.line()

@@ -27,10 +27,14 @@ _HINT_AFTER = 5.0
 @rollout_words
 @click.option("-w", "--watch/--no-watch", default=True, show_default=True, help="Wait for the end.")
 @click.option("--timeout", type=DURATION, default=0.0, help="Longest wait; default: none.")
-@click.option("--revision", type=click.IntRange(min=0), default=0, help="Fail if another revision is rolled out meanwhile.")
+@click.option(
+    "--revision", type=click.IntRange(min=0), default=0, help="Fail if another revision is rolled out meanwhile."
+)
 @rollout_selection
 @pass_session
-def status(session: Session, /, words: tuple[str, ...], watch: bool, timeout: float, revision: int, **flags: Any) -> None:
+def status(
+    session: Session, /, words: tuple[str, ...], watch: bool, timeout: float, revision: int, **flags: Any
+) -> None:
     """Show the progress of rollouts and wait for their end."""
 
     async def work(api: Api) -> None:
@@ -74,9 +78,18 @@ async def _unschedulable(api: Api, target: Target, obj: Object) -> list[str]:
     names: dict[str, list[str]] = {}
     for pod in pods:
         for each in (pod.get("status") or {}).get("conditions") or ():
-            if each.get("type") == "PodScheduled" and each.get("status") == "False" and not pod["metadata"].get("deletionTimestamp"):
-                names.setdefault(str(each.get("message") or each.get("reason") or "no reason is given"), []).append(pod["metadata"]["name"])
-    return [f"{len(of)} pods cannot be scheduled, among them {of[0]}: {why} (explain-scheduling {of[0]} says more)" for why, of in names.items()]
+            if (
+                each.get("type") == "PodScheduled"
+                and each.get("status") == "False"
+                and not pod["metadata"].get("deletionTimestamp")
+            ):
+                names.setdefault(str(each.get("message") or each.get("reason") or "no reason is given"), []).append(
+                    pod["metadata"]["name"]
+                )
+    return [
+        f"{len(of)} pods cannot be scheduled, among them {of[0]}: {why} (explain-scheduling {of[0]} says more)"
+        for why, of in names.items()
+    ]
 
 
 async def _check_revision(api: Api, target: Target, obj: Object, revision: int) -> None:
@@ -136,10 +149,16 @@ def _stateful_set_progress(name: str, spec: Object, state: Object) -> tuple[str,
     partition = ((spec.get("updateStrategy") or {}).get("rollingUpdate") or {}).get("partition") or 0
     if partition:
         if updated < desired - partition:
-            return f"Waiting for partitioned roll out to finish: {updated} out of {desired - partition} new pods have been updated...", False
+            return (
+                f"Waiting for partitioned roll out to finish: {updated} out of {desired - partition} new pods have been updated...",
+                False,
+            )
         return f"partitioned roll out complete: {updated} new pods have been updated...", True
     if state.get("updateRevision") != state.get("currentRevision"):
-        return f"waiting for statefulset rolling update to complete {updated} pods at revision {state.get('updateRevision')}...", False
+        return (
+            f"waiting for statefulset rolling update to complete {updated} pods at revision {state.get('updateRevision')}...",
+            False,
+        )
     return f"statefulset rolling update complete {desired} pods at revision {state.get('currentRevision')}...", True
 
 

@@ -27,7 +27,9 @@ from orchd.kinds.jsonvalues import Object
 
 @click.command(cls=Command)
 @rollout_words
-@click.option("--to-revision", type=click.IntRange(min=0), default=0, help="The revision to return to; default: the one before.")
+@click.option(
+    "--to-revision", type=click.IntRange(min=0), default=0, help="The revision to return to; default: the one before."
+)
 @rollout_selection
 @write_options
 @form_option
@@ -51,7 +53,12 @@ def undo(session: Session, /, words: tuple[str, ...], to_revision: int, dry_run:
         if dry_run != "client":
             operations = [{"op": "replace", "path": "/spec/template", "value": template}]
             done = await api.patch(
-                target.resource, target.name, operations, namespace=target.namespace, content_type=JSON_PATCH, query=dry_query(dry_run)
+                target.resource,
+                target.name,
+                operations,
+                namespace=target.namespace,
+                content_type=JSON_PATCH,
+                query=dry_query(dry_run),
             )
         report(target, done, "rolled back", form=form, dry_run=dry_run)
 

@@ -26,18 +26,36 @@ _KEY = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*\Z")
 @click.command(cls=Command)
 @click.argument("words", nargs=-1, metavar="TYPE NAME | TYPE/NAME KEY=VALUE... KEY-...")
 @click.option("-e", "--env", "more", multiple=True, metavar="KEY=VALUE", help="A variable; may be repeated.")
-@click.option("-c", "--containers", "pattern", default="*", show_default=True, help="Containers; * stands for any text.")
-@click.option("--from", "source", default="", metavar="TYPE/NAME", help="Variables from the keys of a configmap or secret.")
+@click.option(
+    "-c", "--containers", "pattern", default="*", show_default=True, help="Containers; * stands for any text."
+)
+@click.option(
+    "--from", "source", default="", metavar="TYPE/NAME", help="Variables from the keys of a configmap or secret."
+)
 @click.option("--keys", default="", metavar="KEY,...", help="Only these keys of --from.")
 @click.option("--prefix", default="", help="In front of the names of --from.")
 @click.option("--list", "list_", is_flag=True, help="Print the variables.")
-@click.option("--resolve", is_flag=True, help="With --list: print the values from config maps and secrets instead of their names.")
-@click.option("--overwrite/--no-overwrite", default=True, show_default=True, help="Change variables that are there already.")
+@click.option(
+    "--resolve", is_flag=True, help="With --list: print the values from config maps and secrets instead of their names."
+)
+@click.option(
+    "--overwrite/--no-overwrite", default=True, show_default=True, help="Change variables that are there already."
+)
 @set_options
 @pass_session
 def env(
-    session: Session, /, words: tuple[str, ...], more: tuple[str, ...], pattern: str, source: str, keys: str, prefix: str, list_: bool,
-    resolve: bool, overwrite: bool, **flags: Any,
+    session: Session,
+    /,
+    words: tuple[str, ...],
+    more: tuple[str, ...],
+    pattern: str,
+    source: str,
+    keys: str,
+    prefix: str,
+    list_: bool,
+    resolve: bool,
+    overwrite: bool,
+    **flags: Any,
 ) -> None:
     """Set (KEY=VALUE), remove (KEY-) or list environment variables of containers."""  # fmt: skip
     objects, values = split_pairs(words)
@@ -112,7 +130,9 @@ def _set_variables(container: Object, values: dict[str, Object], removed: list[s
         if kept[present[name]] == {"name": name, **value}:
             continue
         if not overwrite:
-            raise CommandError(f"container {container['name']} already has {name}: leave out --overwrite=false to change it")
+            raise CommandError(
+                f"container {container['name']} already has {name}: leave out --overwrite=false to change it"
+            )
         kept[present[name]] = {"name": name, **value}
     if kept or container.get("env"):
         container["env"] = kept
@@ -130,7 +150,9 @@ async def _variables(api: Api, source: str, keys: str, prefix: str) -> dict[str,
     out = {}
     for key in chosen_keys:
         if key not in (source_object.get("data") or {}):
-            raise CommandError(f"{targets[0].label} has no key {key!r}: it has {', '.join(sorted(source_object.get('data') or ())) or 'none'}")
+            raise CommandError(
+                f"{targets[0].label} has no key {key!r}: it has {', '.join(sorted(source_object.get('data') or ())) or 'none'}"
+            )
         name = re.sub(r"[^a-zA-Z0-9_]", "_", key).upper()
         out[prefix + name] = {"valueFrom": {field: {"name": targets[0].name, "key": key}}}
     return out
@@ -148,7 +170,9 @@ def _list_variables(target: Target, obj: Object, pattern: str, sources: dict[tup
                 output.line(f"{each['name']}={each.get('value', '')}")
                 continue
             value = _value_of(reference, sources)
-            output.line(f"# {each['name']} from {_reference_text(reference)}" if value is None else f"{each['name']}={value}")
+            output.line(
+                f"# {each['name']} from {_reference_text(reference)}" if value is None else f"{each['name']}={value}"
+            )
 
 
 def _value_of(reference: Object, sources: dict[tuple[str, str], dict[str, str]]) -> str | None:

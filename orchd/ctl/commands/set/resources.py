@@ -27,12 +27,16 @@ def _quantities(text: str, flag: str) -> dict[str, str]:
 
 @click.command(cls=Command)
 @click.argument("words", nargs=-1, metavar="TYPE NAME | TYPE/NAME")
-@click.option("-c", "--containers", "pattern", default="*", show_default=True, help="Containers; * stands for any text.")
+@click.option(
+    "-c", "--containers", "pattern", default="*", show_default=True, help="Containers; * stands for any text."
+)
 @click.option("--limits", default="", metavar="NAME=QUANTITY,...", help="What containers may use at most.")
 @click.option("--requests", default="", metavar="NAME=QUANTITY,...", help="What containers are given.")
 @set_options
 @pass_session
-def resources(session: Session, /, words: tuple[str, ...], pattern: str, limits: str, requests: str, **flags: Any) -> None:
+def resources(
+    session: Session, /, words: tuple[str, ...], pattern: str, limits: str, requests: str, **flags: Any
+) -> None:
     """Set requests and limits of containers."""
     amounts = {"limits": _quantities(limits, "--limits"), "requests": _quantities(requests, "--requests")}
     if not any(amounts.values()):

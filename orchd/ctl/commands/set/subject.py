@@ -20,11 +20,19 @@ from orchd.kinds.jsonvalues import Object
 @click.argument("words", nargs=-1, metavar="TYPE NAME | TYPE/NAME")
 @click.option("--user", "users", multiple=True, help="A user; may be repeated.")
 @click.option("--group", "groups", multiple=True, help="A group; may be repeated.")
-@click.option("--serviceaccount", "accounts", multiple=True, metavar="NAMESPACE:NAME", help="A service account; may be repeated.")
+@click.option(
+    "--serviceaccount", "accounts", multiple=True, metavar="NAMESPACE:NAME", help="A service account; may be repeated."
+)
 @set_options
 @pass_session
 def subject(
-    session: Session, /, words: tuple[str, ...], users: tuple[str, ...], groups: tuple[str, ...], accounts: tuple[str, ...], **flags: Any
+    session: Session,
+    /,
+    words: tuple[str, ...],
+    users: tuple[str, ...],
+    groups: tuple[str, ...],
+    accounts: tuple[str, ...],
+    **flags: Any,
 ) -> None:
     """Add users, groups and service accounts to role bindings and cluster role bindings."""
     added = subjects_of(users, groups, accounts)

@@ -14,7 +14,16 @@ from orchd.ctl.printing.describe.kinds import SECTIONS, WIDTH, row
 from orchd.kinds.jsonvalues import Object
 
 #: Metadata fields that are printed in the header of a description or not at all.
-_HEADER_METADATA = ("name", "namespace", "labels", "annotations", "managedFields", "creationTimestamp", "uid", "resourceVersion")
+_HEADER_METADATA = (
+    "name",
+    "namespace",
+    "labels",
+    "annotations",
+    "managedFields",
+    "creationTimestamp",
+    "uid",
+    "resourceVersion",
+)
 
 
 async def describe_object(api: Api, target: Target, obj: Object, *, with_events: bool) -> list[str]:
@@ -32,7 +41,9 @@ async def describe_object(api: Api, target: Target, obj: Object, *, with_events:
     else:
         rest = {key: value for key, value in metadata.items() if key not in _HEADER_METADATA}
         lines += indented_lines({"metadata": rest} if rest else {})
-        lines += indented_lines({key: value for key, value in obj.items() if key not in ("apiVersion", "kind", "metadata")})
+        lines += indented_lines(
+            {key: value for key, value in obj.items() if key not in ("apiVersion", "kind", "metadata")}
+        )
     if with_events:
         lines += await _event_lines(api, obj)
     return lines
@@ -57,7 +68,9 @@ def indented_lines(value: Any, depth: int = 0) -> list[str]:
             if isinstance(inner, dict | list) and inner:
                 lines += [f"{indent}{title(key)}:", *indented_lines(inner, depth + 1)]
             else:
-                lines.append(f"{indent}{title(key)}:  {'<none>' if inner in (None, {}, []) else output.cell_text(inner)}")
+                lines.append(
+                    f"{indent}{title(key)}:  {'<none>' if inner in (None, {}, []) else output.cell_text(inner)}"
+                )
     elif isinstance(value, list):
         for inner in value:
             if isinstance(inner, dict):
@@ -86,5 +99,7 @@ async def _event_lines(api: Api, obj: Object) -> list[str]:
         count = each.get("count") or 1
         age = age_text(now, event_time(each)) + (f" (x{count})" if count > 1 else "")
         source = (each.get("source") or {}).get("component") or each.get("reportingComponent") or ""
-        rows.append([each.get("type", ""), each.get("reason", ""), age, source, " ".join(each.get("message", "").split())])
+        rows.append(
+            [each.get("type", ""), each.get("reason", ""), age, source, " ".join(each.get("message", "").split())]
+        )
     return ["Events:", *(f"  {line}" for line in output.align(rows))]

@@ -38,7 +38,9 @@ def _containers(title: str, containers: list[Object], statuses: list[Object]) ->
         state = states.get(each["name"]) or {}
         lines.append(f"  {each['name']}:")
         lines.append(row("Image", each.get("image"), 2))
-        ports = ", ".join(f"{port.get('containerPort')}/{port.get('protocol', 'TCP')}" for port in each.get("ports") or ())
+        ports = ", ".join(
+            f"{port.get('containerPort')}/{port.get('protocol', 'TCP')}" for port in each.get("ports") or ()
+        )
         lines.append(row("Ports", ports, 2))
         for key, name in (("command", "Command"), ("args", "Args")):
             if each.get(key):
@@ -108,7 +110,9 @@ async def _node(api: Api, node: Object) -> list[str]:
     taints = [f"{each['key']}={each.get('value', '')}:{each['effect']}" for each in spec.get("taints") or ()]
     lines = [row("Taints", ", ".join(taints)), row("Unschedulable", spec.get("unschedulable", False))]
     lines += _conditions(node)
-    lines.append(row("Addresses", ", ".join(f"{each['type']} {each['address']}" for each in status.get("addresses") or ())))
+    lines.append(
+        row("Addresses", ", ".join(f"{each['type']} {each['address']}" for each in status.get("addresses") or ()))
+    )
     for key in ("capacity", "allocatable"):
         amounts = sorted((status.get(key) or {}).items())
         lines += [f"{key.capitalize()}:", *(f"  {name}: {value}" for name, value in amounts)] if amounts else []
@@ -143,9 +147,17 @@ async def _deployment(api: Api, obj: Object) -> list[str]:
         row("Strategy", strategy.get("type")),
     ]
     if rolling:
-        lines.append(row("Rolling Update", f"{rolling.get('maxUnavailable')} max unavailable, {rolling.get('maxSurge')} max surge"))
+        lines.append(
+            row(
+                "Rolling Update",
+                f"{rolling.get('maxUnavailable')} max unavailable, {rolling.get('maxSurge')} max surge",
+            )
+        )
     template = spec["template"]
-    lines += ["Pod Template:", f"  Labels: {', '.join(f'{k}={v}' for k, v in (template['metadata'].get('labels') or {}).items())}"]
+    lines += [
+        "Pod Template:",
+        f"  Labels: {', '.join(f'{k}={v}' for k, v in (template['metadata'].get('labels') or {}).items())}",
+    ]
     lines += [f"  {line}" for line in _containers("Containers", template["spec"].get("containers") or [], [])]
     lines += _conditions(obj)
     resource = await api.discovery.find("replicasets.apps")
@@ -164,7 +176,9 @@ async def _config_map(api: Api, obj: Object) -> list[str]:
     for key, text in sorted((obj.get("data") or {}).items()):
         lines += [f"{key}:", "----", *str(text).split("\n"), ""]
     lines += ["", "BinaryData", "===="]
-    return lines + [f"{key}: {_decoded_size(text)} bytes" for key, text in sorted((obj.get("binaryData") or {}).items())]
+    return lines + [
+        f"{key}: {_decoded_size(text)} bytes" for key, text in sorted((obj.get("binaryData") or {}).items())
+    ]
 
 
 async def _secret(api: Api, obj: Object) -> list[str]:
@@ -180,5 +194,9 @@ def _decoded_size(text: str) -> int:
 #: Lines about an object of a kind, after the head and before the events.
 Section = Callable[[Api, Object], Awaitable[list[str]]]
 SECTIONS: Final[dict[str, Section]] = {
-    "Pod": _pod, "Node": _node, "Deployment": _deployment, "ConfigMap": _config_map, "Secret": _secret,
+    "Pod": _pod,
+    "Node": _node,
+    "Deployment": _deployment,
+    "ConfigMap": _config_map,
+    "Secret": _secret,
 }

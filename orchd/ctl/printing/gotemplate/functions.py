@@ -24,7 +24,14 @@ _WIDEST: Final = 1_000_000
 
 def go_type(value: Any) -> str:
     """The type of a value as ``%T`` prints it."""
-    names = {dict: "map[string]interface {}", list: "[]interface {}", str: "string", bool: "bool", int: "int", float: "float64"}
+    names = {
+        dict: "map[string]interface {}",
+        list: "[]interface {}",
+        str: "string",
+        bool: "bool",
+        int: "int",
+        float: "float64",
+    }
     return "<nil>" if value is None else names[type(value)]
 
 
@@ -61,7 +68,11 @@ def _equal(first: Any, *others: Any) -> bool:
 
 
 def _different(first: Any, second: Any) -> str:
-    hint = ": write the number with a fraction, such as 2.0" if {go_type(first), go_type(second)} == {"float64", "int"} else ""
+    hint = (
+        ": write the number with a fraction, such as 2.0"
+        if {go_type(first), go_type(second)} == {"float64", "int"}
+        else ""
+    )
     return f"incompatible types for comparison{hint}"
 
 
@@ -186,7 +197,11 @@ def printf(form: Any, *values: Any) -> str:
 
     out = _VERB.sub(verb, form)
     if left:
-        out += "%!(EXTRA " + ", ".join("<nil>" if each is None else f"{go_type(each)}={plain(each)}" for each in left) + ")"
+        out += (
+            "%!(EXTRA "
+            + ", ".join("<nil>" if each is None else f"{go_type(each)}={plain(each)}" for each in left)
+            + ")"
+        )
     return out
 
 
@@ -202,7 +217,10 @@ def _size(text: str | None, left: list[Any]) -> int | None:
 def _padded(value: Any, letter: str, flags: str, width: int, precision: int | None) -> str:
     if isinstance(value, dict | list) and letter not in "vT":
         members = (
-            [f"{_padded(k, letter, flags, width, precision)}:{_padded(value[k], letter, flags, width, precision)}" for k in sorted(value)]
+            [
+                f"{_padded(k, letter, flags, width, precision)}:{_padded(value[k], letter, flags, width, precision)}"
+                for k in sorted(value)
+            ]
             if isinstance(value, dict)
             else [_padded(each, letter, flags, width, precision) for each in value]
         )

@@ -25,8 +25,21 @@ _TOKEN: Final = re.compile(
     |(?P<mark>:=|=|\||\(|\)|,|\.)""",
     re.VERBOSE,
 )
-_ESCAPE: Final = re.compile(r"\\(?:([abfnrtv\\'\"])|x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{3})|(.?))", re.DOTALL)
-_ESCAPED: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "\\": "\\", "'": "'", '"': '"'}
+_ESCAPE: Final = re.compile(
+    r"\\(?:([abfnrtv\\'\"])|x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{3})|(.?))", re.DOTALL
+)
+_ESCAPED: Final = {
+    "a": "\a",
+    "b": "\b",
+    "f": "\f",
+    "n": "\n",
+    "r": "\r",
+    "t": "\t",
+    "v": "\v",
+    "\\": "\\",
+    "'": "'",
+    '"': '"',
+}
 
 
 class TemplateError(ValueError):
@@ -314,7 +327,9 @@ class _Parser:
 class _PipelineParser:
     """Parses the tokens of one pipeline. Variables that it declares are added to `variables`."""
 
-    def __init__(self, tokens: list[tuple[str, str]], line: int, functions: frozenset[str], variables: list[str]) -> None:
+    def __init__(
+        self, tokens: list[tuple[str, str]], line: int, functions: frozenset[str], variables: list[str]
+    ) -> None:
         self._tokens = tokens
         self._line = line
         self._functions = functions

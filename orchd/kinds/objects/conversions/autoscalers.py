@@ -39,7 +39,12 @@ def to_v1(obj: Object, catalog: Catalog) -> Object:
         target = (metric.get("resource") or {}).get("target") or {}
         is_cpu = metric.get("type") == "Resource" and bool(target) and metric["resource"].get("name") == "cpu"
         # The spec of v1 has no member for the raw CPU value.
-        if is_cpu and target.get("averageUtilization") is not None and "averageValue" not in target and _SPEC_V1 not in spec:
+        if (
+            is_cpu
+            and target.get("averageUtilization") is not None
+            and "averageValue" not in target
+            and _SPEC_V1 not in spec
+        ):
             spec[_SPEC_V1] = target["averageUtilization"]
         else:
             others.append(_metric_to_old(metric))
@@ -76,7 +81,9 @@ def from_v1(obj: Object, catalog: Catalog) -> Object:
     if notes.get(_STATES):
         status["currentMetrics"] = [_state_from_old(state) for state in notes[_STATES]]
     elif share is not None:
-        status["currentMetrics"] = [{"type": "Resource", "resource": {"name": "cpu", "current": {"averageUtilization": share}}}]
+        status["currentMetrics"] = [
+            {"type": "Resource", "resource": {"name": "cpu", "current": {"averageUtilization": share}}}
+        ]
     if notes.get(_CONDITIONS):
         status["conditions"] = notes[_CONDITIONS]
     return {**obj, "metadata": metadata, "spec": spec, "status": status}
@@ -90,7 +97,9 @@ def _with_annotations(metadata: Object, notes: dict[str, Any], catalog: Catalog)
     metadata, _ = _without_annotations(metadata, catalog)
     if not notes:
         return metadata
-    texts = {catalog.dialect(key): json.dumps(note, separators=(",", ":"), ensure_ascii=False) for key, note in notes.items()}
+    texts = {
+        catalog.dialect(key): json.dumps(note, separators=(",", ":"), ensure_ascii=False) for key, note in notes.items()
+    }
     return {**metadata, "annotations": {**(metadata.get("annotations") or {}), **texts}}
 
 
@@ -244,14 +253,19 @@ def _source_to_old(name: str, source: Object) -> Object:
                 selector=metric.get("selector"), averageValue=average,
             )  # fmt: skip
         case "pods":
-            return _without_none(metricName=metric.get("name"), targetAverageValue=average, selector=metric.get("selector"))
+            return _without_none(
+                metricName=metric.get("name"), targetAverageValue=average, selector=metric.get("selector")
+            )
         case "external":
             return _without_none(
                 metricName=metric.get("name"), metricSelector=metric.get("selector"), targetValue=value,
                 targetAverageValue=average,
             )  # fmt: skip
     return _without_none(
-        name=source.get("name"), targetAverageUtilization=share, targetAverageValue=average, container=source.get("container")
+        name=source.get("name"),
+        targetAverageUtilization=share,
+        targetAverageValue=average,
+        container=source.get("container"),
     )
 
 
@@ -267,7 +281,10 @@ def _source_from_old(name: str, source: Object) -> Object:
                 target=_without_none(type="Value" if average is None else "AverageValue", value=value, averageValue=average),
             )  # fmt: skip
         case "pods":
-            return {"metric": _identifier(source, "selector"), "target": _without_none(type="AverageValue", averageValue=average)}
+            return {
+                "metric": _identifier(source, "selector"),
+                "target": _without_none(type="AverageValue", averageValue=average),
+            }
         case "external":
             value = source.get("targetValue")
             kind = "AverageValue" if value is None else "Value"
@@ -293,7 +310,9 @@ def _current_to_old(name: str, source: Object) -> Object:
                 selector=metric.get("selector"), averageValue=average,
             )  # fmt: skip
         case "pods":
-            return _without_none(metricName=metric.get("name"), currentAverageValue=average, selector=metric.get("selector"))
+            return _without_none(
+                metricName=metric.get("name"), currentAverageValue=average, selector=metric.get("selector")
+            )
         case "external":
             return _without_none(
                 metricName=metric.get("name"), metricSelector=metric.get("selector"), currentValue=value or "0",
@@ -310,7 +329,9 @@ def _current_from_old(name: str, source: Object) -> Object:
     match name:
         case "object":
             current = _without_none(value=source.get("currentValue"), averageValue=source.get("averageValue"))
-            return _without_none(describedObject=source.get("target"), metric=_identifier(source, "selector"), current=current)
+            return _without_none(
+                describedObject=source.get("target"), metric=_identifier(source, "selector"), current=current
+            )
         case "pods":
             return {"metric": _identifier(source, "selector"), "current": _without_none(averageValue=average)}
         case "external":

@@ -32,7 +32,10 @@ def from_v1beta1(obj: Object, catalog: Catalog) -> Object:
     spec["versions"] = [{**each, **inside} for each in versions] or None
     conversion = dict(spec.get("conversion") or {})
     webhook = {}
-    for member, old in (("clientConfig", "webhookClientConfig"), ("conversionReviewVersions", "conversionReviewVersions")):
+    for member, old in (
+        ("clientConfig", "webhookClientConfig"),
+        ("conversionReviewVersions", "conversionReviewVersions"),
+    ):
         given = conversion.pop(old, None)
         if given is not None:
             webhook[member] = given
@@ -59,7 +62,10 @@ def to_v1beta1(obj: Object, catalog: Catalog) -> Object:
     spec["preserveUnknownFields"] = bool(spec.get("preserveUnknownFields"))
     conversion = dict(spec.get("conversion") or {})
     webhook = conversion.pop("webhook", None) or {}
-    for member, old in (("clientConfig", "webhookClientConfig"), ("conversionReviewVersions", "conversionReviewVersions")):
+    for member, old in (
+        ("clientConfig", "webhookClientConfig"),
+        ("conversionReviewVersions", "conversionReviewVersions"),
+    ):
         if webhook.get(member) is not None:
             conversion[old] = webhook[member]
     if conversion:

@@ -23,7 +23,12 @@ _OLD_INIT_CONTAINERS: Final = tuple(
 )
 
 CONSTANTS: Final[dict[str, dict[str, Any]]] = {
-    "core/v1.AzureDiskVolumeSource": {"cachingMode": "ReadWrite", "kind": "Shared", "fsType": "ext4", "readOnly": False},
+    "core/v1.AzureDiskVolumeSource": {
+        "cachingMode": "ReadWrite",
+        "kind": "Shared",
+        "fsType": "ext4",
+        "readOnly": False,
+    },
     "core/v1.ConfigMapVolumeSource": {"defaultMode": _FILE_MODE},
     "core/v1.DownwardAPIVolumeSource": {"defaultMode": _FILE_MODE},
     "core/v1.EndpointPort": {"protocol": "TCP"},
@@ -134,7 +139,9 @@ def _pod_spec(value: Object, settings: ObjectSettings) -> Object:
 
 def _host_ports(container: Object) -> Object:
     """Default hostPort to containerPort on the host network."""
-    return _each(container, "ports", lambda port: port if port.get("hostPort") else {**port, "hostPort": port["containerPort"]})
+    return _each(
+        container, "ports", lambda port: port if port.get("hostPort") else {**port, "hostPort": port["containerPort"]}
+    )
 
 
 def _volume(value: Object, settings: ObjectSettings) -> Object:

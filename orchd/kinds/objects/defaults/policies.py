@@ -17,7 +17,11 @@ _WEBHOOK: Final = {
     "timeoutSeconds": 10,
 }
 _WEBHOOK_V1BETA1: Final = {
-    **_WEBHOOK, "failurePolicy": "Ignore", "matchPolicy": "Exact", "sideEffects": "Unknown", "timeoutSeconds": 30,
+    **_WEBHOOK,
+    "failurePolicy": "Ignore",
+    "matchPolicy": "Exact",
+    "sideEffects": "Unknown",
+    "timeoutSeconds": 30,
 }
 _QUEUES: Final = {"handSize": 8, "queues": 64, "queueLengthLimit": 50}
 _SERVICE_PORT: Final = {"port": 443}
@@ -35,7 +39,9 @@ CONSTANTS: Final[dict[str, dict[str, Any]]] = {
     "apiextensions/v1.CustomResourceDefinitionSpec": {"conversion": {"strategy": "None"}},
     "apiextensions/v1.ServiceReference": _SERVICE_PORT,
     "apiextensions/v1beta1.CustomResourceDefinitionSpec": {
-        "conversion": {"strategy": "None"}, "preserveUnknownFields": True, "scope": "Namespaced",
+        "conversion": {"strategy": "None"},
+        "preserveUnknownFields": True,
+        "scope": "Namespaced",
     },
     "apiextensions/v1beta1.ServiceReference": _SERVICE_PORT,
     "apiregistration/v1.ServiceReference": _SERVICE_PORT,

@@ -14,7 +14,9 @@ from orchd.kinds.objects.quota.scopes import Scope, matching_scopes, scope_of, s
 LimitedResource = Mapping[str, Any]
 
 
-def uncovered_names(limited: Sequence[LimitedResource], resource: Resource, usage: Usage, covered: Collection[str]) -> list[str]:
+def uncovered_names(
+    limited: Sequence[LimitedResource], resource: Resource, usage: Usage, covered: Collection[str]
+) -> list[str]:
     """The limited names that an object with `usage` consumes and that are not `covered` by a quota, sorted."""
     parts = [
         part
@@ -23,11 +25,15 @@ def uncovered_names(limited: Sequence[LimitedResource], resource: Resource, usag
         for part in each.get("matchContains") or ()
     ]
     return sorted(
-        name for name, value in usage.items() if value.nano > 0 and name not in covered and any(part in name for part in parts)
+        name
+        for name, value in usage.items()
+        if value.nano > 0 and name not in covered and any(part in name for part in parts)
     )
 
 
-def uncovered_scopes(limited: Sequence[LimitedResource], resource: Resource, obj: Object, quotas: Sequence[Object]) -> list[Scope]:
+def uncovered_scopes(
+    limited: Sequence[LimitedResource], resource: Resource, obj: Object, quotas: Sequence[Object]
+) -> list[Scope]:
     """The limited scopes in which an object is, of those that no quota of `quotas` has for it. The items for all resources count."""
     asked = [scope_of(each) for item in limited for each in item.get("matchScopes") or ()]
     found = matching_scopes(resource, obj, asked)

@@ -270,9 +270,7 @@ def _object(schema: Schema, int_or_string: str) -> Check | None:
     properties: Mapping[str, Schema] = schema.get("properties") or {}
     rest = schema.get("additionalProperties")
     least, most = schema.get("minProperties"), schema.get("maxProperties")
-    needed = tuple(
-        name for name in schema.get("required") or () if (properties.get(name) or {}).get("default") is None
-    )
+    needed = tuple(name for name in schema.get("required") or () if (properties.get(name) or {}).get("default") is None)
     # Member schemas are compiled at their first use: most schemas describe more members than objects have.
     checks: dict[str, Check] = {}
     others = _node(rest, int_or_string) if isinstance(rest, dict) else None

@@ -49,7 +49,9 @@ class ListKeys:
 def list_keys(schema: Schema, dialect: Dialect) -> ListKeys | None:
     """The keys by which items of a list are matched, None if they are not."""
     keys = tuple(schema.get(dialect(LIST_KEYS)) or ())
-    return ListKeys(keys) if keys and schema.get("type") == "array" and schema.get(dialect(LIST_TYPE)) == "map" else None
+    return (
+        ListKeys(keys) if keys and schema.get("type") == "array" and schema.get(dialect(LIST_TYPE)) == "map" else None
+    )
 
 
 class Matched:

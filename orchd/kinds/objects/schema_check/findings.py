@@ -26,7 +26,9 @@ class Finding:
 
     __slots__ = ("blocks", "path", "reason", "text", "value", "whole")
 
-    def __init__(self, reason: str, text: str = "", value: Any = "", *, whole: bool = False, blocks: bool = False) -> None:
+    def __init__(
+        self, reason: str, text: str = "", value: Any = "", *, whole: bool = False, blocks: bool = False
+    ) -> None:
         self.blocks = blocks or reason in (REQUIRED, UNSUPPORTED)
         self.path: str | None = None
         self.reason = reason

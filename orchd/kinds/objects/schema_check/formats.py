@@ -89,11 +89,14 @@ def _uri(text: str) -> bool:
 
 def _luhn(text: str) -> bool:
     digits = re.sub(r"[ -]", "", text)
-    if re.fullmatch(
-        r"4\d{12}(\d{3})?|5[1-5]\d{14}|6(011|5\d\d)\d{12}|3[47]\d{13}|3(0[0-5]|[68]\d)\d{11}|(2131|1800|35\d{3})\d{11}",
-        digits,
-        re.ASCII,
-    ) is None:
+    if (
+        re.fullmatch(
+            r"4\d{12}(\d{3})?|5[1-5]\d{14}|6(011|5\d\d)\d{12}|3[47]\d{13}|3(0[0-5]|[68]\d)\d{11}|(2131|1800|35\d{3})\d{11}",
+            digits,
+            re.ASCII,
+        )
+        is None
+    ):
         return False
     doubled = [int(d) * 2 if i % 2 else int(d) for i, d in enumerate(reversed(digits))]
     return sum(d - 9 if d > 9 else d for d in doubled) % 10 == 0
@@ -139,7 +142,9 @@ FORMATS: Final[dict[str, Check]] = {
     "isbn": lambda text: _isbn10(text) or _isbn13(text),
     "isbn10": _isbn10,
     "isbn13": _isbn13,
-    "mac": _matches(r"([0-9A-Fa-f]{2}([:-]))([0-9A-Fa-f]{2}\2){4,18}[0-9A-Fa-f]{2}|([0-9A-Fa-f]{4}\.){2,9}[0-9A-Fa-f]{4}"),
+    "mac": _matches(
+        r"([0-9A-Fa-f]{2}([:-]))([0-9A-Fa-f]{2}\2){4,18}[0-9A-Fa-f]{2}|([0-9A-Fa-f]{4}\.){2,9}[0-9A-Fa-f]{4}"
+    ),
     "password": lambda text: True,
     "rgbcolor": _matches(
         r"rgb\(\s*(0|[1-9]\d?|1\d\d?|2[0-4]\d|25[0-5])\s*,\s*(0|[1-9]\d?|1\d\d?|2[0-4]\d|25[0-5])"

@@ -103,7 +103,11 @@ def update_causes(
     if lists and not _list_causes(checks, old):
         out += lists
     if checks.rules is not None and settings.feature(GATE):
-        out += [rules.UNCHECKED] if _blocked(found, out) else rules.evaluate(checks.rules, obj, old, quick=quick, warn=warn)
+        out += (
+            [rules.UNCHECKED]
+            if _blocked(found, out)
+            else rules.evaluate(checks.rules, obj, old, quick=quick, warn=warn)
+        )
     return out
 
 

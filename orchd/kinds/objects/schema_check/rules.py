@@ -216,9 +216,7 @@ class _Evaluation:
         else:
             self._invalid(at, kind, f"{error} evaluating rule: {text}")
 
-    def _broken(
-        self, place: Place, rule: Rule, at: str, value: Any, bindings: dict[str, Value], match: _Match
-    ) -> None:
+    def _broken(self, place: Place, rule: Rule, at: str, value: Any, bindings: dict[str, Value], match: _Match) -> None:
         """Report a rule that does not hold."""
         kind = place.schema.get("type") or ""
         here = _field(rule, at, place.schema)

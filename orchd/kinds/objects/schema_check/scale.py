@@ -18,7 +18,10 @@ def find_nested(obj: Any, steps: tuple[str, ...]) -> tuple[Any, str]:
     for i, step in enumerate(steps):
         if not isinstance(value, dict):
             path = "." + ".".join(steps[: i + 1])
-            return None, f"{path} accessor error: {_plain(value)} is of the type {go_type(value)}, expected map[string]interface{{}}"
+            return (
+                None,
+                f"{path} accessor error: {_plain(value)} is of the type {go_type(value)}, expected map[string]interface{{}}",
+            )
         if step not in value:
             return None, ""
         value = value[step]

@@ -73,7 +73,9 @@ def _webhooks(value: Object, report: Report, rules: _Rules) -> None:
     for i, hook in enumerate(value.get("webhooks") or ()):
         at = root("webhooks")[i]
         _webhook(hook, at, report, rules.side_effects)
-        review_versions(hook.get("admissionReviewVersions") or [], at / "admissionReviewVersions", report, lenient=rules.lenient)
+        review_versions(
+            hook.get("admissionReviewVersions") or [], at / "admissionReviewVersions", report, lenient=rules.lenient
+        )
         name = hook.get("name") or ""
         if name and rules.unique_names:
             if name in names:

@@ -29,7 +29,9 @@ def create(value: Object, report: Report) -> None:
     meta.create(value, report, namespaced=False, name_rule=rule, core=False)
     if not group:
         if version != "v1":
-            report.required(SPEC / "group", report.dialect("only v1 may have an empty group and it better be legacy {short}"))
+            report.required(
+                SPEC / "group", report.dialect("only v1 may have an empty group and it better be legacy {short}")
+            )
     else:
         report.invalids(SPEC / "group", group, subdomain(group))
     report.invalids(SPEC / "version", version, label_1035(version))

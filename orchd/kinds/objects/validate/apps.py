@@ -101,10 +101,16 @@ def update_deployment_status(value: Object, old: Object, report: Report) -> None
     nonnegative(
         status,
         (
-            "observedGeneration", "replicas", "updatedReplicas", "readyReplicas", "availableReplicas", "unavailableReplicas",
+            "observedGeneration",
+            "replicas",
+            "updatedReplicas",
+            "readyReplicas",
+            "availableReplicas",
+            "unavailableReplicas",
             "collisionCount",
         ),
-        STATUS, report,
+        STATUS,
+        report,
     )
     workloads.at_most_replicas(status, ("updatedReplicas", "readyReplicas", "availableReplicas"), STATUS, report)
     _available(status, report)
@@ -113,7 +119,9 @@ def update_deployment_status(value: Object, old: Object, report: Report) -> None
 
 def _available(status: Object, report: Report) -> None:
     if (status.get("availableReplicas") or 0) > (status.get("readyReplicas") or 0):
-        report.invalid(STATUS / "availableReplicas", status.get("availableReplicas") or 0, "cannot be greater than readyReplicas")
+        report.invalid(
+            STATUS / "availableReplicas", status.get("availableReplicas") or 0, "cannot be greater than readyReplicas"
+        )
 
 
 def create_replica_set(value: Object, report: Report) -> None:
@@ -234,10 +242,18 @@ def update_daemon_set_status(value: Object, old: Object, report: Report) -> None
     nonnegative(
         status,
         (
-            "currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady", "observedGeneration",
-            "updatedNumberScheduled", "numberAvailable", "numberUnavailable", "collisionCount",
+            "currentNumberScheduled",
+            "numberMisscheduled",
+            "desiredNumberScheduled",
+            "numberReady",
+            "observedGeneration",
+            "updatedNumberScheduled",
+            "numberAvailable",
+            "numberUnavailable",
+            "collisionCount",
         ),
-        STATUS, report,
+        STATUS,
+        report,
     )
     workloads.collisions(status, fields.status(old), STATUS, report)
 

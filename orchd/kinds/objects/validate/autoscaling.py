@@ -19,7 +19,11 @@ _METRICS: Final = "autoscaling.alpha.{long}.io/metrics"
 _BEHAVIOR: Final = "autoscaling.alpha.{long}.io/behavior"
 #: Metric type -> its member, in the order in which surplus members are reported.
 _SOURCES: Final = {
-    "Object": "object", "External": "external", "Pods": "pods", "Resource": "resource", "ContainerResource": "containerResource",
+    "Object": "object",
+    "External": "external",
+    "Pods": "pods",
+    "Resource": "resource",
+    "ContainerResource": "containerResource",
 }
 _TYPES: Final = ("ContainerResource", "External", "Object", "Pods", "Resource")
 _MAX_WINDOW: Final = 3600
@@ -206,7 +210,11 @@ def _container_resource(source: Object, at: Path, report: Report) -> None:
 
 
 _RULES: Final = {
-    "object": _object, "external": _external, "pods": _pods, "resource": _resource, "containerResource": _container_resource,
+    "object": _object,
+    "external": _external,
+    "pods": _pods,
+    "resource": _resource,
+    "containerResource": _container_resource,
 }
 
 

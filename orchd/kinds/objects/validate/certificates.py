@@ -18,18 +18,36 @@ from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path
 from orchd.kinds.objects.validate.report import Report
 
 USAGES: Final = (
-    "any", "cert sign", "client auth", "code signing", "content commitment", "crl sign", "data encipherment", "decipher only",
-    "digital signature", "email protection", "encipher only", "ipsec end system", "ipsec tunnel", "ipsec user", "key agreement",
-    "key encipherment", "microsoft sgc", "netscape sgc", "ocsp signing", "s/mime", "server auth", "signing", "timestamping",
+    "any",
+    "cert sign",
+    "client auth",
+    "code signing",
+    "content commitment",
+    "crl sign",
+    "data encipherment",
+    "decipher only",
+    "digital signature",
+    "email protection",
+    "encipher only",
+    "ipsec end system",
+    "ipsec tunnel",
+    "ipsec user",
+    "key agreement",
+    "key encipherment",
+    "microsoft sgc",
+    "netscape sgc",
+    "ocsp signing",
+    "s/mime",
+    "server auth",
+    "signing",
+    "timestamping",
 )
 _LEGACY_SIGNER: Final = "{long}.io/legacy-unknown"
 _MIN_SECONDS: Final = 600
 _MAX_DOMAIN: Final = 253
 #: Maximum length: a domain, a slash, and a path of a namespace, a dot and a name.
 _MAX_SIGNER: Final = 571
-_PEM: Final = re.compile(
-    r"-----BEGIN ([^\n-]*)-----\n(.*?)-----END \1-----[ \t]*(?:\n|\Z)", re.S
-)
+_PEM: Final = re.compile(r"-----BEGIN ([^\n-]*)-----\n(.*?)-----END \1-----[ \t]*(?:\n|\Z)", re.S)
 _NOT_A_REQUEST: Final = "PEM block type must be CERTIFICATE REQUEST"
 _UNKNOWN_ALGORITHM: Final = "x509: cannot verify signature: algorithm unimplemented"
 
@@ -119,7 +137,9 @@ def _signature_error(key: object) -> str:
 
     if isinstance(key, ec.EllipticCurvePublicKey):
         return "x509: ECDSA verification failure"
-    return "crypto/rsa: verification error" if isinstance(key, rsa.RSAPublicKey) else "x509: Ed25519 verification failure"
+    return (
+        "crypto/rsa: verification error" if isinstance(key, rsa.RSAPublicKey) else "x509: Ed25519 verification failure"
+    )
 
 
 def _signer(name: str, at: Path, report: Report) -> None:

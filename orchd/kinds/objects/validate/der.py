@@ -10,7 +10,9 @@ from typing import Final, NamedTuple
 #: Structure -> its members: (type as messages name it, universal tag, compound). Tag -1 matches any.
 _STRUCTS: Final[dict[str, tuple[tuple[str, int, bool], ...]]] = {
     "certificateRequest": (
-        ("tbsCertificateRequest", 16, True), ("AlgorithmIdentifier", 16, True), ("BitString", 3, False),
+        ("tbsCertificateRequest", 16, True),
+        ("AlgorithmIdentifier", 16, True),
+        ("BitString", 3, False),
     ),
     "tbsCertificateRequest": (("int", 2, False), ("", -1, False), ("publicKeyInfo", 16, True)),
     "publicKeyInfo": (("AlgorithmIdentifier", 16, True), ("BitString", 3, False)),

@@ -27,11 +27,13 @@ def _fixed_schema(level: str, precedence: int, groups: tuple[str, ...], method: 
     spec: Object = {
         "priorityLevelConfiguration": {"name": level},
         "matchingPrecedence": precedence,
-        "rules": [{
-            "subjects": [{"kind": "Group", "group": {"name": g}} for g in groups],
-            "resourceRules": [_RULE],
-            "nonResourceRules": [_PATHS],
-        }],
+        "rules": [
+            {
+                "subjects": [{"kind": "Group", "group": {"name": g}} for g in groups],
+                "resourceRules": [_RULE],
+                "nonResourceRules": [_PATHS],
+            }
+        ],
     }
     if method:
         spec["distinguisherMethod"] = {"type": method}
@@ -72,7 +74,10 @@ def _schema(value: Object, report: Report) -> None:
     if method is not None and method.get("type") not in ("ByUser", "ByNamespace"):
         shown = dump("flowcontrol.FlowDistinguisherMethod", method)
         report.unsupported(SPEC / "distinguisherMethod" / "type", shown, ("ByNamespace", "ByUser"))
-    level, at = (spec.get("priorityLevelConfiguration") or {}).get("name") or "", SPEC / "priorityLevelConfiguration" / "name"
+    level, at = (
+        (spec.get("priorityLevelConfiguration") or {}).get("name") or "",
+        SPEC / "priorityLevelConfiguration" / "name",
+    )
     if level:
         is_subdomain(level, at, report)
     else:
@@ -257,7 +262,9 @@ def _queuing(queuing: Object, at: Path, report: Report) -> None:
     elif hand > queues:
         report.invalid(at / "handSize", hand, f"should not be greater than queues ({queues})")
     elif _entropy(queues, hand) > _MAX_ENTROPY:
-        why = f"required entropy bits of deckSize {queues} and handSize {hand} should not be greater than {_MAX_ENTROPY}"
+        why = (
+            f"required entropy bits of deckSize {queues} and handSize {hand} should not be greater than {_MAX_ENTROPY}"
+        )
         report.invalid(at / "handSize", hand, why)
 
 

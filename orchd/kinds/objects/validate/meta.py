@@ -24,7 +24,7 @@ STANDARD_FINALIZERS: Final = ("{long}", "orphan", "foregroundDeletion")
 
 
 def create(
-    obj: Object, report: Report, *, namespaced: bool, name_rule: NameRule, at: Path = METADATA, core: bool = True,
+    obj: Object, report: Report, *, namespaced: bool, name_rule: NameRule, at: Path = METADATA, core: bool = True
 ) -> None:
     """Validate metadata of a new object. `core` adds the rule for finalizers that most kinds have."""
     meta = metadata(obj)
@@ -133,8 +133,9 @@ def owner_references(references: list[Object], at: Path, report: Report) -> None
         if reference.get("controller"):
             if controller:
                 report.invalid(
-                    at, dump("[]v1.OwnerReference", references),
-                    "Only one reference can have Controller set to true. Found \"true\" in references for "
+                    at,
+                    dump("[]v1.OwnerReference", references),
+                    'Only one reference can have Controller set to true. Found "true" in references for '
                     f"{controller} and {reference.get('name', '')}",
                 )
             else:
@@ -185,7 +186,7 @@ def field_manager(manager: str, at: Path, report: Report) -> None:
 def managed_fields(entries: list[Object], at: Path, report: Report) -> None:
     for i, entry in enumerate(entries):
         if entry.get("operation") not in ("Apply", "Update"):
-            report.invalid(at[i] / "operation", entry.get("operation") or "", 'must be `Apply` or `Update`')
+            report.invalid(at[i] / "operation", entry.get("operation") or "", "must be `Apply` or `Update`")
         if entry.get("fieldsType") not in (None, "", "FieldsV1"):
             report.invalid(at[i] / "fieldsType", entry["fieldsType"], "must be `FieldsV1`")
         field_manager(entry.get("manager") or "", at[i] / "manager", report)

@@ -51,37 +51,66 @@ def longer(limit: int) -> str:
 
 LABEL: Final = _wording(
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an "
-    "alphanumeric character", _LABEL, "my-name", "123-abc",
+    "alphanumeric character",
+    _LABEL,
+    "my-name",
+    "123-abc",
 )
 SUBDOMAIN: Final = _wording(
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end "
-    "with an alphanumeric character", _SUBDOMAIN, "example.com",
+    "with an alphanumeric character",
+    _SUBDOMAIN,
+    "example.com",
 )
 LABEL_1035: Final = _wording(
     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and "
-    "end with an alphanumeric character", _LABEL_1035, "my-name", "abc-123",
+    "end with an alphanumeric character",
+    _LABEL_1035,
+    "my-name",
+    "abc-123",
 )
 WILDCARD: Final = _wording(
     "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case "
-    "alphanumeric characters, '-' or '.' and end with an alphanumeric character", "\\*\\." + _SUBDOMAIN, "*.example.com",
+    "alphanumeric characters, '-' or '.' and end with an alphanumeric character",
+    "\\*\\." + _SUBDOMAIN,
+    "*.example.com",
 )
 QUALIFIED: Final = _wording(
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
-    _QUALIFIED, "MyName", "my.name", "123-abc",
+    _QUALIFIED,
+    "MyName",
+    "my.name",
+    "123-abc",
 )
 LABEL_VALUE: Final = _wording(
     "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end "
-    "with an alphanumeric character", _VALUE, "MyValue", "my_value", "12345",
+    "with an alphanumeric character",
+    _VALUE,
+    "MyValue",
+    "my_value",
+    "12345",
 )
 ENV_NAME: Final = _wording(
     "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', and must not start "
-    "with a digit", _ENV, "my.env-name", "MY_ENV.NAME", "MyEnvName1",
+    "with a digit",
+    _ENV,
+    "my.env-name",
+    "MY_ENV.NAME",
+    "MyEnvName1",
 )
 CONFIG_KEY: Final = _wording(
-    "a valid config key must consist of alphanumeric characters, '-', '_' or '.'", _CONFIG_KEY, "key.name", "KEY_NAME", "key-name",
+    "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
+    _CONFIG_KEY,
+    "key.name",
+    "KEY_NAME",
+    "key-name",
 )
-HEADER_NAME: Final = _wording("a valid HTTP header must consist of alphanumeric characters or '-'", _HEADER, "X-Header-Name")
-PERCENT: Final = _wording("a valid percent string must be a numeric string followed by an ending '%'", _PERCENT, "1%", "93%")
+HEADER_NAME: Final = _wording(
+    "a valid HTTP header must consist of alphanumeric characters or '-'", _HEADER, "X-Header-Name"
+)
+PERCENT: Final = _wording(
+    "a valid percent string must be a numeric string followed by an ending '%'", _PERCENT, "1%", "93%"
+)
 PORT_RANGE: Final = "must be between 1 and 65535, inclusive"
 IP: Final = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 
@@ -130,7 +159,9 @@ def qualified_name(value: str) -> Sequence[str]:
         return FINE
     out: list[str] = []
     if value.count("/") > 1:
-        return [f"a qualified name {QUALIFIED} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"]
+        return [
+            f"a qualified name {QUALIFIED} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+        ]
     if slash:
         if not prefix:
             out.append("prefix part must be non-empty")

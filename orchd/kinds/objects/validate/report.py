@@ -32,7 +32,9 @@ class Report:
 
     def summary(self) -> str:
         """All errors in one text, several in brackets and repeated ones once; "" without any."""
-        texts = list(dict.fromkeys(f"{cause.field}: {cause.message}" if cause.field else cause.message for cause in self.causes))
+        texts = list(
+            dict.fromkeys(f"{cause.field}: {cause.message}" if cause.field else cause.message for cause in self.causes)
+        )
         return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""
 
     def required(self, at: Path, why: str = "") -> None:

@@ -55,9 +55,7 @@ def _attributes(spec: Object, report: Report) -> None:
         report.invalid(SPEC / "resourceAttributes", None, why)
 
 
-def _no_metadata(
-    value: Object, report: Report, why: str = "must be empty", allowed: frozenset[str] = _SERVERS
-) -> None:
+def _no_metadata(value: Object, report: Report, why: str = "must be empty", allowed: frozenset[str] = _SERVERS) -> None:
     metadata = fields.metadata(value)
     if any(given for member, given in metadata.items() if member not in allowed):
         report.invalid(METADATA, dump("v1.ObjectMeta", metadata), why)

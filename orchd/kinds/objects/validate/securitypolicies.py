@@ -18,10 +18,36 @@ from orchd.kinds.objects.validate.report import Report
 _USER: Final = ("MustRunAs", "MustRunAsNonRoot", "RunAsAny")
 _GROUP: Final = ("MayRunAs", "MustRunAs", "RunAsAny")
 _VOLUMES: Final = (
-    "*", "awsElasticBlockStore", "azureDisk", "azureFile", "cephFS", "cinder", "configMap", "csi", "downwardAPI", "emptyDir",
-    "ephemeral", "fc", "flexVolume", "flocker", "gcePersistentDisk", "gitRepo", "glusterfs", "hostPath", "iscsi", "nfs",
-    "persistentVolumeClaim", "photonPersistentDisk", "portworxVolume", "projected", "quobyte", "rbd", "scaleIO", "secret",
-    "storageos", "vsphereVolume",
+    "*",
+    "awsElasticBlockStore",
+    "azureDisk",
+    "azureFile",
+    "cephFS",
+    "cinder",
+    "configMap",
+    "csi",
+    "downwardAPI",
+    "emptyDir",
+    "ephemeral",
+    "fc",
+    "flexVolume",
+    "flocker",
+    "gcePersistentDisk",
+    "gitRepo",
+    "glusterfs",
+    "hostPath",
+    "iscsi",
+    "nfs",
+    "persistentVolumeClaim",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "projected",
+    "quobyte",
+    "rbd",
+    "scaleIO",
+    "secret",
+    "storageos",
+    "vsphereVolume",
 )
 _SYSCTL: Final = r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?\.)*([a-z0-9][-_a-z0-9]*)?[a-z0-9*]"
 _SYSCTL_RE: Final = re.compile(_SYSCTL).fullmatch
@@ -79,7 +105,9 @@ def _annotations(annotations: dict[str, str], report: Report) -> None:
         text = annotations.get(key) or ""
         for profile in text.split(",") if listed and text else [text]:
             if profile not in ("", "runtime/default", "unconfined") and not profile.startswith("localhost/"):
-                report.invalid((METADATA / "annotations")[key], text, f"invalid AppArmor profile name: {quote(profile)}")
+                report.invalid(
+                    (METADATA / "annotations")[key], text, f"invalid AppArmor profile name: {quote(profile)}"
+                )
     for template, listed in _SECCOMP.items():
         key = report.dialect(template)
         text = annotations.get(key) or ""

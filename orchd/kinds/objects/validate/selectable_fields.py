@@ -15,7 +15,9 @@ MOST: Final = 8
 _KINDS: Final = ("string", "boolean", "integer")
 
 
-def validate_selectable_fields(version: Mapping[str, Any], schema: Mapping[str, Any] | None, at: Path, report: Report) -> None:
+def validate_selectable_fields(
+    version: Mapping[str, Any], schema: Mapping[str, Any] | None, at: Path, report: Report
+) -> None:
     """`schema` is the schema of the version, None without one."""
     listed = version.get("selectableFields") or ()
     if listed and schema is None:

@@ -107,7 +107,10 @@ def _attachment(value: Object, report: Report) -> None:
     words = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
     if inline is None and name is None:
         migrated = report.settings.feature("CSIMigration")
-        report.required(SPEC / "source", words if migrated else "must specify persistentVolumeName when CSIMigration feature is disabled")
+        report.required(
+            SPEC / "source",
+            words if migrated else "must specify persistentVolumeName when CSIMigration feature is disabled",
+        )
     elif inline is not None and name is not None:
         report.forbidden(SPEC / "source", words)
     elif name is not None:
@@ -137,7 +140,9 @@ def create_driver(value: Object, report: Report) -> None:
     meta.create(value, report, namespaced=False, name_rule=subdomain_name)
     spec = fields.spec(value)
     for member, shown in (
-        ("attachRequired", "attachedRequired"), ("podInfoOnMount", "podInfoOnMount"), ("storageCapacity", "storageCapacity"),
+        ("attachRequired", "attachedRequired"),
+        ("podInfoOnMount", "podInfoOnMount"),
+        ("storageCapacity", "storageCapacity"),
     ):
         if spec.get(member) is None and (member != "storageCapacity" or report.settings.feature("CSIStorageCapacity")):
             report.required(SPEC / shown)
@@ -166,7 +171,9 @@ def update_driver(value: Object, old: Object, report: Report) -> None:
     meta.update(value, old, report)
     spec, before = fields.spec(value), fields.spec(old)
     for member, shown in (
-        ("attachRequired", "attachedRequired"), ("fsGroupPolicy", "fsGroupPolicy"), ("podInfoOnMount", "podInfoOnMount"),
+        ("attachRequired", "attachedRequired"),
+        ("fsGroupPolicy", "fsGroupPolicy"),
+        ("podInfoOnMount", "podInfoOnMount"),
     ):
         report.immutable(SPEC / shown, spec.get(member), before.get(member))
     modes = spec.get("volumeLifecycleModes")

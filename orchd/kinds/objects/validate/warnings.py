@@ -40,9 +40,7 @@ _OLD_ANNOTATIONS: Final = {
 }
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
-_SECCOMP: Final = (
-    "seccomp.security.alpha.{long}.io/pod", "container.seccomp.security.alpha.{long}.io/",
-)
+_SECCOMP: Final = ("seccomp.security.alpha.{long}.io/pod", "container.seccomp.security.alpha.{long}.io/")
 
 
 def pod(obj: Object, old: Object | None, resource: Resource, settings: ObjectSettings) -> list[str]:
@@ -149,7 +147,9 @@ class _Warnings:
     def _seccomp(self, holder: Object, key: str, given: Object, at: Path) -> None:
         """Warn if `holder` (a pod spec, a container) has a seccomp profile in an annotation and none in the field."""
         if key in given and not (holder.get("securityContext") or {}).get("seccompProfile"):
-            self._warn(at[key], 'deprecated since v1.19, non-functional in v1.25+; use the "seccompProfile" field instead')
+            self._warn(
+                at[key], 'deprecated since v1.19, non-functional in v1.25+; use the "seccompProfile" field instead'
+            )
 
     def _volumes_and_names(self, spec: Object, at: Path) -> None:
         for i, volume in enumerate(spec.get("volumes") or ()):

@@ -27,7 +27,11 @@ class DefaultStorageClass(Plugin):
 
     async def admit(self, review: Review) -> None:
         claim = review.object
-        if claim is None or spec(claim).get("storageClassName") is not None or self._beta_class in annotations_of(claim):
+        if (
+            claim is None
+            or spec(claim).get("storageClassName") is not None
+            or self._beta_class in annotations_of(claim)
+        ):
             return
         await self.wait_ready(review)
         defaults = [c for c in self.informer(0).list() if any(annotations_of(c).get(m) == "true" for m in self._marks)]
@@ -59,8 +63,7 @@ class DefaultIngressClass(Plugin):
         defaults = [c for c in self.informer(0).list() if annotations_of(c).get(self._mark) == "true"]
         if len(defaults) > 1:
             raise refuse(
-                review,
-                f"Internal error occurred: {len(defaults)} default IngressClasses were found, only 1 allowed",
+                review, f"Internal error occurred: {len(defaults)} default IngressClasses were found, only 1 allowed"
             )
         if defaults:
             review.object = with_spec(ingress, ingressClassName=_name(defaults[0]))

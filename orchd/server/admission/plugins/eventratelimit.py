@@ -28,7 +28,9 @@ class _Limit:
         self.kind: str = row["type"]
         self._rate, self._burst = row["qps"], row["burst"]
         self._wall = wall
-        self._buckets: LruCache[str, TokenBucket] = LruCache(1 if self.kind == "Server" else row.get("cacheSize") or _CACHE)
+        self._buckets: LruCache[str, TokenBucket] = LruCache(
+            1 if self.kind == "Server" else row.get("cacheSize") or _CACHE
+        )
 
     def take(self, key: str) -> bool:
         """Take a token; False when the bucket is empty."""

@@ -90,13 +90,15 @@ class ImagePolicyWebhook(Plugin):
 
     async def _answer(self, asked: dict[str, Any]) -> dict[str, Any]:
         """The status of the service's response. Raises WebhookError."""
-        answer = await self._ask({
-            "kind": "ImageReview",
-            "apiVersion": self.dialect("imagepolicy.{abbr}.io/v1alpha1"),
-            "metadata": {"creationTimestamp": None},
-            "spec": asked,
-            "status": {"allowed": False},
-        })
+        answer = await self._ask(
+            {
+                "kind": "ImageReview",
+                "apiVersion": self.dialect("imagepolicy.{abbr}.io/v1alpha1"),
+                "metadata": {"creationTimestamp": None},
+                "spec": asked,
+                "status": {"allowed": False},
+            }
+        )
         status = answer.get("status")
         if not isinstance(status, dict):
             status = {}
@@ -113,5 +115,7 @@ def _seconds(name: str, value: int) -> float:
         return 0.0
     seconds = value * unit
     if not least <= seconds <= most:
-        raise ValueError(f"imagePolicy.{name}: valid value is between {least:g}s and {most:g}s, or -1 for none, got {seconds:g}s")
+        raise ValueError(
+            f"imagePolicy.{name}: valid value is between {least:g}s and {most:g}s, or -1 for none, got {seconds:g}s"
+        )
     return float(seconds)

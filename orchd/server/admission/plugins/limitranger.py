@@ -148,9 +148,7 @@ def _check(item: Object, requests: Amounts, limits: Amounts) -> Iterable[str]:
         yield from _ratio(kind, name, bound, requests.get(name), limits.get(name))
 
 
-def _minimum(
-    kind: str, name: str, bound: Quantity, request: Quantity | None, limit: Quantity | None
-) -> Iterable[str]:
+def _minimum(kind: str, name: str, bound: Quantity, request: Quantity | None, limit: Quantity | None) -> Iterable[str]:
     head = f"minimum {name} usage per {kind} is {bound}"
     if request is None:
         yield f"{head}.  No request is specified"
@@ -160,9 +158,7 @@ def _minimum(
         yield f"{head}, but limit is {limit}"
 
 
-def _maximum(
-    kind: str, name: str, bound: Quantity, request: Quantity | None, limit: Quantity | None
-) -> Iterable[str]:
+def _maximum(kind: str, name: str, bound: Quantity, request: Quantity | None, limit: Quantity | None) -> Iterable[str]:
     head = f"maximum {name} usage per {kind} is {bound}"
     if limit is None:
         yield f"{head}.  No limit is specified"
@@ -172,9 +168,7 @@ def _maximum(
         yield f"{head}, but request is {request}"
 
 
-def _ratio(
-    kind: str, name: str, bound: Quantity, request: Quantity | None, limit: Quantity | None
-) -> Iterable[str]:
+def _ratio(kind: str, name: str, bound: Quantity, request: Quantity | None, limit: Quantity | None) -> Iterable[str]:
     head = f"{name} max limit to request ratio per {kind} is {bound}"
     if request is None or not request.nano:
         yield f"{head}, but no request is specified or request is 0"

@@ -50,9 +50,18 @@ class NodeRestriction(Plugin):
     help = "Restricts nodes to their own Node object, lease and pods."
     operations = (CREATE, UPDATE, DELETE)
     resources = (
-        "pods", "pods/status", "pods/eviction", "pods/binding", "pods/ephemeralcontainers", "nodes", "nodes/status",
-        "persistentvolumeclaims", "persistentvolumeclaims/status", "serviceaccounts/token",
-        "leases.coordination.{abbr}.io", "csinodes.storage.{abbr}.io",
+        "pods",
+        "pods/status",
+        "pods/eviction",
+        "pods/binding",
+        "pods/ephemeralcontainers",
+        "nodes",
+        "nodes/status",
+        "persistentvolumeclaims",
+        "persistentvolumeclaims/status",
+        "serviceaccounts/token",
+        "leases.coordination.{abbr}.io",
+        "csinodes.storage.{abbr}.io",
     )
     informers = (("", "v1", "pods"),)
 
@@ -111,7 +120,9 @@ class NodeRestriction(Plugin):
             case ("eviction", operation):
                 raise refuse(review, f"unexpected operation {operation}")
             case (other, _):
-                raise refuse(review, f'unexpected pod subresource "{other}", only \'status\' and \'eviction\' are allowed')
+                raise refuse(
+                    review, f"unexpected pod subresource \"{other}\", only 'status' and 'eviction' are allowed"
+                )
 
     async def _bound_here(self, review: Review, node: str, why: str) -> None:
         name = review.name or str(metadata(review.object).get("name", ""))

@@ -45,9 +45,7 @@ class OwnerReferencesPermissionEnforcement(Plugin):
                 )
             )
             if verdict.decision is not Decision.ALLOW:
-                raise refuse(
-                    review, f"cannot set an ownerRef on a resource you can't delete: {verdict.reason}, <nil>"
-                )
+                raise refuse(review, f"cannot set an ownerRef on a resource you can't delete: {verdict.reason}, <nil>")
         blocked_before = {_identity(r) for r in old if r.get("blockOwnerDeletion")}
         for reference in new:
             if reference.get("blockOwnerDeletion") and _identity(reference) not in blocked_before:

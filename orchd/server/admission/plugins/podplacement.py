@@ -59,7 +59,9 @@ class PodNodeSelector(_ByNamespace):
     resources = ("pods",)
 
     def setup(self) -> None:
-        self._config: Mapping[str, str] = (self.context.settings.configuration or {}).get("podNodeSelectorPluginConfig") or {}
+        self._config: Mapping[str, str] = (self.context.settings.configuration or {}).get(
+            "podNodeSelectorPluginConfig"
+        ) or {}
         for name, selector in self._config.items():
             try:
                 parse_selector(selector)

@@ -24,14 +24,7 @@ from orchd.kinds.objects.validate.paths import root
 from orchd.kinds.objects.validate.report import Report
 from orchd.server.admission.interfaces import CREATE, UPDATE, IValidatingPlugin, PluginContext, Review
 from orchd.server.admission.plugin import Plugin, refuse
-from orchd.server.admission.plugins.podsecuritychecks import (
-    LATEST,
-    LEVELS,
-    PRIVILEGED,
-    RESTRICTED,
-    Violation,
-    evaluate,
-)
+from orchd.server.admission.plugins.podsecuritychecks import LATEST, LEVELS, PRIVILEGED, RESTRICTED, Violation, evaluate
 from orchd.txkit.metrics.instruments import Counter
 from orchd.values import value_class
 
@@ -117,8 +110,17 @@ class PodSecurity(Plugin):
     name = "PodSecurity"
     help = "Enforces the Pod Security Standard selected by the labels of the namespace."
     resources = (
-        "namespaces", "pods", "pods/ephemeralcontainers", "replicationcontrollers", "podtemplates", "deployments.apps",
-        "replicasets.apps", "statefulsets.apps", "daemonsets.apps", "jobs.batch", "cronjobs.batch",
+        "namespaces",
+        "pods",
+        "pods/ephemeralcontainers",
+        "replicationcontrollers",
+        "podtemplates",
+        "deployments.apps",
+        "replicasets.apps",
+        "statefulsets.apps",
+        "daemonsets.apps",
+        "jobs.batch",
+        "cronjobs.batch",
     )
     informers = (("", "v1", "namespaces"), ("", "v1", "pods"))
 
@@ -133,7 +135,9 @@ class PodSecurity(Plugin):
             ("decision", "policy_level", "policy_version", "mode", *_REQUEST),
         )
         self._exemptions = Counter(
-            "pod_security_exemptions_total", "Exempt requests; ignored and out-of-scope requests are not counted.", _REQUEST
+            "pod_security_exemptions_total",
+            "Exempt requests; ignored and out-of-scope requests are not counted.",
+            _REQUEST,
         )
         self._errors = Counter(
             "pod_security_errors_total",
@@ -218,7 +222,8 @@ class PodSecurity(Plugin):
             self._count_evaluation(review, policies["enforce"], "enforce", refused)
         if found := violations(policies["audit"]):
             review.annotate(
-                self._prefix + "audit-violations", f'would violate PodSecurity "{policies["audit"]}": {_describe(found)}'
+                self._prefix + "audit-violations",
+                f'would violate PodSecurity "{policies["audit"]}": {_describe(found)}',
             )
             self._count_evaluation(review, policies["audit"], "audit", found)
         if refused:
@@ -294,9 +299,7 @@ class PodSecurity(Plugin):
         await self.wait_ready(review)
         warnings = self._check_existing_pods(review.name, new)
         if warnings:
-            review.warn(
-                f'existing pods in namespace "{review.name}" violate the new PodSecurity enforce level "{new}"'
-            )
+            review.warn(f'existing pods in namespace "{review.name}" violate the new PodSecurity enforce level "{new}"')
             for text in warnings:
                 review.warn(text)
 

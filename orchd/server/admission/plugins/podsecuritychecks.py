@@ -65,15 +65,29 @@ def _setters(pod_is_bad: bool, names: list[str]) -> str:
 
 _DEFAULT_CAPABILITIES = frozenset(
     (
-        "AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE", "SETFCAP",
-        "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT",
+        "AUDIT_WRITE",
+        "CHOWN",
+        "DAC_OVERRIDE",
+        "FOWNER",
+        "FSETID",
+        "KILL",
+        "MKNOD",
+        "NET_BIND_SERVICE",
+        "SETFCAP",
+        "SETGID",
+        "SETPCAP",
+        "SETUID",
+        "SYS_CHROOT",
     )
 )
 _SELINUX_TYPES = ("", "container_t", "container_init_t", "container_kvm_t")
 _SYSCTLS = frozenset(
     (
-        "kernel.shm_rmid_forced", "net.ipv4.ip_local_port_range", "net.ipv4.tcp_syncookies",
-        "net.ipv4.ping_group_range", "net.ipv4.ip_unprivileged_port_start",
+        "kernel.shm_rmid_forced",
+        "net.ipv4.ip_local_port_range",
+        "net.ipv4.tcp_syncookies",
+        "net.ipv4.ping_group_range",
+        "net.ipv4.ip_unprivileged_port_start",
     )
 )
 
@@ -139,12 +153,18 @@ def _host_ports(pod: Pod, dialect: Dialect) -> Violation | None:
         return None
     shown = ", ".join(sorted(str(p) for p in ports))
     uses = _plural("uses", "use", len(names))
-    return Violation("hostPort", f"{_containers_text(names)} {uses} {_plural('hostPort', 'hostPorts', len(ports))} {shown}")
+    return Violation(
+        "hostPort", f"{_containers_text(names)} {uses} {_plural('hostPort', 'hostPorts', len(ports))} {shown}"
+    )
 
 
 def _check_privileged(pod: Pod, dialect: Dialect) -> Violation | None:
     bad = [c["name"] for c in _containers(pod) if _context(c).get("privileged")]
-    return Violation("privileged", f"{_containers_text(bad)} must not set securityContext.privileged=true") if bad else None
+    return (
+        Violation("privileged", f"{_containers_text(bad)} must not set securityContext.privileged=true")
+        if bad
+        else None
+    )
 
 
 def _proc_mount(pod: Pod, dialect: Dialect) -> Violation | None:
@@ -152,7 +172,9 @@ def _proc_mount(pod: Pod, dialect: Dialect) -> Violation | None:
     if not bad:
         return None
     kinds = _quote(sorted({kind for _, kind in bad}))
-    return Violation("procMount", f"{_containers_text([n for n, _ in bad])} must not set securityContext.procMount to {kinds}")
+    return Violation(
+        "procMount", f"{_containers_text([n for n, _ in bad])} must not set securityContext.procMount to {kinds}"
+    )
 
 
 def _selinux(pod: Pod, dialect: Dialect) -> Violation | None:
@@ -298,7 +320,9 @@ def _run_as_non_root(pod: Pod, dialect: Dialect) -> Violation | None:
     implicit = [c["name"] for c in _containers(pod) if _context(c).get("runAsNonRoot") is None]
     if not implicit:
         return None
-    return Violation("runAsNonRoot != true", f"pod or {_containers_text(implicit)} must set securityContext.runAsNonRoot=true")
+    return Violation(
+        "runAsNonRoot != true", f"pod or {_containers_text(implicit)} must set securityContext.runAsNonRoot=true"
+    )
 
 
 def _run_as_user(pod: Pod, dialect: Dialect) -> Violation | None:

@@ -25,7 +25,9 @@ _COLLECTED = ("ownerReferences", "finalizers", "managedFields", "selfLink")
 @implementer(IMutatingPlugin, IValidatingPlugin)
 class PodSecurityPolicy(Plugin):
     name = "PodSecurityPolicy"
-    help = "Requires a pod security policy that the creator or service account of a pod may use, and applies its defaults."
+    help = (
+        "Requires a pod security policy that the creator or service account of a pod may use, and applies its defaults."
+    )
     resources = ("pods",)
     informers = (("policy", "v1beta1", "podsecuritypolicies"),)
 
@@ -98,8 +100,13 @@ class PodSecurityPolicy(Plugin):
         for user in (*users, review.user):
             for group in ("policy", "extensions"):
                 action = Action(
-                    user=user, verb="use", group=group, version="*", resource="podsecuritypolicies",
-                    namespace=review.namespace, name=policy,
+                    user=user,
+                    verb="use",
+                    group=group,
+                    version="*",
+                    resource="podsecuritypolicies",
+                    namespace=review.namespace,
+                    name=policy,
                 )
                 if (await self.context.authorize(action)).decision is Decision.ALLOW:
                     return True

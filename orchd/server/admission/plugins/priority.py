@@ -106,6 +106,4 @@ class Priority(Plugin):
             return
         name = default["metadata"]["name"]
         if review.operation == CREATE or name != review.name:
-            raise refuse(
-                review, f"PriorityClass {name} is already marked as default. Only one default can exist"
-            )
+            raise refuse(review, f"PriorityClass {name} is already marked as default. Only one default can exist")

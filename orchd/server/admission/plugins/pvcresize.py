@@ -10,9 +10,7 @@ from orchd.kinds.objects.quota.usage import claim_class
 from orchd.server.admission.interfaces import UPDATE, IValidatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, refuse
 
-_NO = (
-    "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize"
-)
+_NO = "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize"
 
 
 @implementer(IValidatingPlugin)

@@ -72,7 +72,9 @@ class ResourceQuota(Plugin):
 
     def setup(self) -> None:
         self.index_namespaces(0)
-        self._limited: Sequence[LimitedResource] = (self.context.settings.configuration or {}).get("limitedResources") or ()
+        self._limited: Sequence[LimitedResource] = (self.context.settings.configuration or {}).get(
+            "limitedResources"
+        ) or ()
         for index, each in enumerate(self._limited):
             if not each["resource"]:
                 raise ValueError(f"limitedResources[{index}].resource: Required value")

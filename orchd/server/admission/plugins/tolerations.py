@@ -33,7 +33,7 @@ def merge(first: Sequence[Toleration], second: Sequence[Toleration]) -> list[Tol
     for i, one in enumerate(every):
         if any(covers(kept, one) for kept in merged):
             continue
-        if any(one != later and covers(later, one) for later in every[i + 1:]):
+        if any(one != later and covers(later, one) for later in every[i + 1 :]):
             continue
         merged.append(one)
     return merged

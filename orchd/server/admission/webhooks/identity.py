@@ -42,7 +42,9 @@ def same_kind(patched: Any, review: Review, resource: Resource, catalog: Catalog
     if resource.custom and review.kind is None:
         raise _of_custom(patched, resource)
     if (kind or wanted_kind, version or wanted_version) != (wanted_kind, wanted_version):
-        raise _foreign((version or wanted_version, kind or wanted_kind), (wanted_version, wanted_kind), resource, catalog)
+        raise _foreign(
+            (version or wanted_version, kind or wanted_kind), (wanted_version, wanted_kind), resource, catalog
+        )
     return {**patched, "kind": wanted_kind, "apiVersion": wanted_version}
 
 

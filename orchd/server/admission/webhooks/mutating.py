@@ -155,7 +155,9 @@ class MutatingAdmissionWebhook(WebhookPlugin):
         if review.resource.converter is not None:
             # Objects with a conversion webhook are processed in the requested version.
             return self.services.to_working(review.resource, await self.in_version(review.resource, shaped))
-        return self.services.to_working(review.resource, convert.convert(shaped, working_version, self.context.api.catalog()))
+        return self.services.to_working(
+            review.resource, convert.convert(shaped, working_version, self.context.api.catalog())
+        )
 
 
 def _annotation_prefix(call: Call) -> str:

@@ -85,7 +85,12 @@ class WebhookPlugin(Plugin):
             if len(self._matches) >= _MOST_MATCHES:
                 self._matches.clear()
             found = self._matches[key] = matching.calls_for(
-                self._hooks, review.operation, review.resource, review.subresource, namespaced=namespaced, catalog=catalog
+                self._hooks,
+                review.operation,
+                review.resource,
+                review.subresource,
+                namespaced=namespaced,
+                catalog=catalog,
             )
         return found
 
@@ -123,7 +128,10 @@ class WebhookPlugin(Plugin):
             raise errors.bad_request(f"admission webhook {quoted(hook.name)} does not support dry run")
         version = reviews.version_for(hook.versions)
         if not version:
-            raise FailedCallError(hook, f"webhook does not accept known AdmissionReview versions ({', '.join(reviews.SUPPORTED_VERSIONS)})")
+            raise FailedCallError(
+                hook,
+                f"webhook does not accept known AdmissionReview versions ({', '.join(reviews.SUPPORTED_VERSIONS)})",
+            )
         uid = self.services.uid()
         document = reviews.build_review(
             review,
@@ -135,9 +143,13 @@ class WebhookPlugin(Plugin):
             dialect=self.dialect,
         )
         try:
-            with traced(f"Call {'mutating' if self.mutating else 'validating'} webhook", {"webhook": hook.name, "uid": uid}):
+            with traced(
+                f"Call {'mutating' if self.mutating else 'validating'} webhook", {"webhook": hook.name, "uid": uid}
+            ):
                 given = await self.services.client.post(hook.where, document, hook.seconds, self._credentials)
-            verdict = reviews.parse_response(given, uid=uid, version=version, mutating=self.mutating, dialect=self.dialect)
+            verdict = reviews.parse_response(
+                given, uid=uid, version=version, mutating=self.mutating, dialect=self.dialect
+            )
         except WebhookError as error:
             raise FailedCallError(hook, f"failed to call webhook: {error}", code=error.code) from error
         except reviews.BadReviewError as error:
@@ -180,9 +192,7 @@ class WebhookPlugin(Plugin):
             code = error.code
             if error.reason == "InternalError":
                 what = "apiserver_internal_error"
-        self.services.observe(
-            call.hook.name, self.kind, review.operation, perf_counter() - began, rejected, what, code
-        )
+        self.services.observe(call.hook.name, self.kind, review.operation, perf_counter() - began, rejected, what, code)
 
     def refusal(self, error: FailedCallError, review: Review) -> ApiError:
         """The 500 for a webhook whose call failed."""

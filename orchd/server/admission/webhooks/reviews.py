@@ -58,7 +58,14 @@ def version_for(accepted: tuple[str, ...]) -> str:
 
 
 def build_review(
-    review: Review, target: Resource, obj: Object | None, old: Object | None, *, uid: str, version: str, dialect: Dialect
+    review: Review,
+    target: Resource,
+    obj: Object | None,
+    old: Object | None,
+    *,
+    uid: str,
+    version: str,
+    dialect: Dialect,
 ) -> Object:
     """The AdmissionReview for a webhook that receives `target`'s version; the objects are already converted."""
     asked, wanted = _names(review, review.resource), _names(review, target)
@@ -147,7 +154,9 @@ def _check_types(response: Any) -> None:
 
 
 def _type_mismatch(value: Any, where: str, wanted: str) -> BadReviewError:
-    return BadReviewError(f"json: cannot unmarshal {json_name(value)} into Go struct field {where} of type {wanted}", called=False)
+    return BadReviewError(
+        f"json: cannot unmarshal {json_name(value)} into Go struct field {where} of type {wanted}", called=False
+    )
 
 
 def _patch(text: str) -> bytes:

@@ -15,7 +15,8 @@ class AuditMetrics:
     def __init__(self, sinks: Sequence[IAuditSink] = ()) -> None:
         self.events = Counter("apiserver_audit_level_total", "Audit events generated, by level.", ("level",))
         self.rejected = Counter(
-            "apiserver_audit_requests_rejected_total", "Requests rejected because their audit event could not be recorded."
+            "apiserver_audit_requests_rejected_total",
+            "Requests rejected because their audit event could not be recorded.",
         )
         total = ObservedCounter(
             "apiserver_audit_event_total", "Audit events generated.", lambda: sum(self.events.values.values())

@@ -84,9 +84,7 @@ class Batching:
 
     strict = False
 
-    def __init__(
-        self, name: str, send: Send, end: End, batches: Batches, clock: IReactorTime
-    ) -> None:
+    def __init__(self, name: str, send: Send, end: End, batches: Batches, clock: IReactorTime) -> None:
         self.name = name
         self.lost = 0
         self._send = send

@@ -27,7 +27,12 @@ class AuditTrail:
     """Creates records by `policy` and sends their events to the sinks. `wall` returns epoch seconds."""
 
     def __init__(
-        self, dialect: Dialect, policy: IRules, sinks: Sequence[IAuditSink], wall: Callable[[], float], clock: IReactorTime
+        self,
+        dialect: Dialect,
+        policy: IRules,
+        sinks: Sequence[IAuditSink],
+        wall: Callable[[], float],
+        clock: IReactorTime,
     ) -> None:
         self._dialect = dialect
         self._policy = policy

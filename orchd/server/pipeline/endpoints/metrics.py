@@ -46,6 +46,8 @@ def metrics_endpoint(
             if body:
                 await turns.wait()
             body.append(piece)
-        return Response(content_type="text/plain; version=0.0.4; charset=utf-8", headers=[NO_STORE], body=b"".join(body))
+        return Response(
+            content_type="text/plain; version=0.0.4; charset=utf-8", headers=[NO_STORE], body=b"".join(body)
+        )
 
     return answer

@@ -116,7 +116,9 @@ class Schemas:
             known[path] = before
         self._known = known
         hashes = {path: digest for path, (_, digest) in known.items()}
-        hashes.update({path: _digest(v3.root_document(catalog, items)) for path, items in v3.root_items(catalog).items()})
+        hashes.update(
+            {path: _digest(v3.root_document(catalog, items)) for path, items in v3.root_items(catalog).items()}
+        )
         return _Listing(catalog=catalog, hashes=hashes)
 
     def _index(self, listing: _Listing) -> tuple[bytes, str]:
@@ -159,9 +161,7 @@ def _negotiate(request: Request) -> str:
     return ""
 
 
-def _response(
-    request: Request, packed: bytes, tag: str, media_type: str, caching: list[tuple[str, str]]
-) -> Response:
+def _response(request: Request, packed: bytes, tag: str, media_type: str, caching: list[tuple[str, str]]) -> Response:
     headers = [*caching, ("Etag", tag), ("Vary", "Accept-Encoding"), ("Vary", "Accept")]
     if tag in request.header("if-none-match"):
         return Response(code=304, content_type="", headers=headers)

@@ -63,7 +63,9 @@ class Specification:
         self._catalog, self._foreign = catalog, foreign
         self._source: _Source | None = None
         self._pieces: DocumentPieces | None = None
-        self.build = CatalogBuild("OpenAPI document", self._current_source, self._make, in_thread=in_thread, clock=clock)
+        self.build = CatalogBuild(
+            "OpenAPI document", self._current_source, self._make, in_thread=in_thread, clock=clock
+        )
         # Each build covers all definitions, so none is named as its cause.
         build = self.build
         self.instruments = (

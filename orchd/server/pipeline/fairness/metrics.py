@@ -58,9 +58,7 @@ def flow_instruments(flows: Flows) -> tuple[Instrument, ...]:
 
     def histograms(read: Callable[[FlowMetrics], Histogram]) -> Callable[[], dict[tuple[str, ...], Histogram]]:
         return lambda: {
-            (level, schema): histogram
-            for (schema, level), flow in flows().items()
-            if (histogram := read(flow)).count
+            (level, schema): histogram for (schema, level), flow in flows().items() if (histogram := read(flow)).count
         }
 
     def rejected() -> dict[tuple[str, ...], float]:

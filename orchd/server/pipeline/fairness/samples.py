@@ -30,8 +30,12 @@ class FairnessSamples:
         self._sampling = LoopingCall(self._sample)
         self._sampling.clock = clock
         by_level, by_kind = ("phase", "priority_level"), ("phase", "request_kind")
-        self._requests = _pair("priority_level_request_count", "requests of a priority level, as a fraction of its limit", by_level)
-        self._seats = _pair("priority_level_seat_count", "occupied seats of a priority level, as a fraction of its seats", by_level)
+        self._requests = _pair(
+            "priority_level_request_count", "requests of a priority level, as a fraction of its limit", by_level
+        )
+        self._seats = _pair(
+            "priority_level_seat_count", "occupied seats of a priority level, as a fraction of its seats", by_level
+        )
         self._by_kind = _pair("read_vs_write_request_count", "requests, by mutating and read-only", by_kind)
 
     @property
@@ -52,7 +56,10 @@ class FairnessSamples:
         for name, level in self._fairness.levels.items():
             self._sample_level(name, level)
         for mutating, kind in _KINDS:
-            for phase, count in (("executing", self._in_flight.executing[mutating]), ("waiting", self._in_flight.queued[mutating])):
+            for phase, count in (
+                ("executing", self._in_flight.executing[mutating]),
+                ("waiting", self._in_flight.queued[mutating]),
+            ):
                 _observe(self._by_kind, count.current, count.read_watermarks(), 1.0, phase, kind)
 
     def _sample_level(self, name: str, level: LimitedLevel) -> None:
@@ -69,7 +76,10 @@ def _pair(name: str, what: str, labels: tuple[str, ...]) -> tuple[Distribution, 
     return (
         Distribution(f"{_NAME}{name}_samples", f"Samples, one a second, of the number of {what}.", _PARTS, labels),
         Distribution(
-            f"{_NAME}{name}_watermarks", f"Highest and lowest number, each second, of {what}.", _PARTS, ("mark", *labels)
+            f"{_NAME}{name}_watermarks",
+            f"Highest and lowest number, each second, of {what}.",
+            _PARTS,
+            ("mark", *labels),
         ),
     )
 

@@ -49,7 +49,10 @@ def schema_of(obj: ObjectView) -> Schema:
         precedence=spec.get("matchingPrecedence", 1000),
         distinguisher=(spec.get("distinguisherMethod") or {}).get("type", ""),
         rules=tuple(
-            (_subject_matcher(rule.get("subjects") or ()), _rule_matcher(rule.get("resourceRules") or (), rule.get("nonResourceRules") or ()))
+            (
+                _subject_matcher(rule.get("subjects") or ()),
+                _rule_matcher(rule.get("resourceRules") or (), rule.get("nonResourceRules") or ()),
+            )
             for rule in spec.get("rules") or ()
         ),
     )

@@ -199,7 +199,9 @@ class Fairness:
         if level.seats.waiting:
             self._wake(level)
 
-    async def _seat(self, level: LimitedLevel, numbers: FlowMetrics, flow: str, seats: int, queued: PeakCount) -> Ticket | None:
+    async def _seat(
+        self, level: LimitedLevel, numbers: FlowMetrics, flow: str, seats: int, queued: PeakCount
+    ) -> Ticket | None:
         """The ticket of a request that may begin; None when it is rejected."""
         try:
             ticket = level.seats.enter(flow, seats, self._clock.seconds())
@@ -218,7 +220,9 @@ class Fairness:
         numbers.waited.observe(BOUNDS, ticket.started - ticket.arrived)
         return ticket
 
-    async def _wait_for_seats(self, level: LimitedLevel, numbers: FlowMetrics, ticket: Ticket, queued: PeakCount) -> bool:
+    async def _wait_for_seats(
+        self, level: LimitedLevel, numbers: FlowMetrics, ticket: Ticket, queued: PeakCount
+    ) -> bool:
         """Wait until the request of `ticket` may begin. False after the timeout."""
         late = False
 

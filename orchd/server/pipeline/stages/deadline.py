@@ -65,7 +65,9 @@ class Deadline:
                 # There is no client to report to.
                 self.log.failure(
                     "{method} {path} continued after the client disconnected, and failed",
-                    failure, method=request.method, path=errors.quoted(request.raw_path),
+                    failure,
+                    method=request.method,
+                    path=errors.quoted(request.raw_path),
                 )
 
         rest = enter(then(request), done, failed)  # type: ignore[arg-type]  # Next gives an Awaitable, always a coroutine here

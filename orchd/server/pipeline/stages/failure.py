@@ -35,7 +35,9 @@ class Failure:
         except CancelledError:
             raise
         except TooManyWaitingError:
-            return self._render(request, errors.too_many_requests("too many large requests of this user wait, please try again later"))
+            return self._render(
+                request, errors.too_many_requests("too many large requests of this user wait, please try again later")
+            )
         except FirstError as wrapped:
             inner = wrapped.subFailure.value
             if isinstance(inner, ApiError):
@@ -50,7 +52,10 @@ class Failure:
         request.trace.terminated = True
         incident = uuid.uuid4().hex[:12]
         self.log.failure(
-            "incident {incident}: {method} {path} failed", incident=incident, method=request.method, path=errors.quoted(request.raw_path)
+            "incident {incident}: {method} {path} failed",
+            incident=incident,
+            method=request.method,
+            path=errors.quoted(request.raw_path),
         )
         text = f"this request has failed, see the server's log for incident {incident}"
         return self._render(request, errors.internal(text))

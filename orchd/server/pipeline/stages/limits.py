@@ -18,7 +18,9 @@ _KINDS = ((True, "mutating"), (False, "readOnly"))
 
 def long_running(info: RequestInfo | None) -> bool:
     """True for requests without a time limit, such as watches."""
-    return info is not None and info.is_resource and (info.verb in _LONG_VERBS or info.subresource in _LONG_SUBRESOURCES)
+    return (
+        info is not None and info.is_resource and (info.verb in _LONG_VERBS or info.subresource in _LONG_SUBRESOURCES)
+    )
 
 
 def mutating(info: RequestInfo | None) -> bool:

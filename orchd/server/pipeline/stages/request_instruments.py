@@ -37,7 +37,11 @@ def request_instruments(requests: RequestMetrics, catalog: Callable[[], Catalog]
             (*labels, "dry_run"),
         ),
         ObservedDistribution(
-            "apiserver_response_sizes", "Response size in bytes, by verb and resource.", SIZE_BUCKETS, series.sizes, labels
+            "apiserver_response_sizes",
+            "Response size in bytes, by verb and resource.",
+            SIZE_BUCKETS,
+            series.sizes,
+            labels,
         ),
         ObservedDistribution(
             "apiserver_request_slo_duration_seconds",
@@ -57,7 +61,10 @@ def request_instruments(requests: RequestMetrics, catalog: Callable[[], Catalog]
             (*labels, "code"),
         ),
         ObservedCounter(
-            "apiserver_request_aborts_total", "Requests whose client disconnected before the response.", series.aborts, _REQUEST
+            "apiserver_request_aborts_total",
+            "Requests whose client disconnected before the response.",
+            series.aborts,
+            _REQUEST,
         ),
         ObservedGauge(
             "apiserver_requested_deprecated_apis",
@@ -99,8 +106,7 @@ class _SeriesView:
 
     def durations_without_webhooks(self) -> _Histograms:
         return _merged(
-            DURATION_BUCKETS,
-            ((labels, (series.duration, series.webhooks)) for labels, series in self._series.items()),
+            DURATION_BUCKETS, ((labels, (series.duration, series.webhooks)) for labels, series in self._series.items())
         )
 
     def running(self) -> _Numbers:

@@ -15,7 +15,27 @@ from orchd.txkit.metrics.histogram import Histogram
 
 #: Bucket upper bounds in seconds of apiserver_request_duration_seconds.
 DURATION_BUCKETS = (
-    0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0,
+    0.05,
+    0.1,
+    0.2,
+    0.4,
+    0.6,
+    0.8,
+    1.0,
+    1.25,
+    1.5,
+    2.0,
+    3.0,
+    4.0,
+    5.0,
+    6.0,
+    8.0,
+    10.0,
+    15.0,
+    20.0,
+    30.0,
+    45.0,
+    60.0,
 )
 #: Bucket upper bounds in bytes of apiserver_response_sizes.
 SIZE_BUCKETS = (1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9)
@@ -73,7 +93,9 @@ def _labels(request: Request, served: Callable[[RequestInfo], bool]) -> Labels:
     assert info is not None
     dry_run = "All" if request.param("dryRun") == "All" else ""
     if not info.is_resource or not served(info):
-        return Labels(_METHODS.get(request.method, "other"), dry_run, "", "", "", info.path if info.path in _KNOWN else "", "")
+        return Labels(
+            _METHODS.get(request.method, "other"), dry_run, "", "", "", info.path if info.path in _KNOWN else "", ""
+        )
     verb = _VERBS.get(info.verb) or _METHODS.get(request.method, "other")
     if verb == "PATCH" and request.header("content-type") == _APPLY:
         verb = "APPLY"
@@ -98,10 +120,7 @@ class RequestMetrics:
     cardinality. `own_user` is the name of the server's own user, whose requests are counted apart as well."""
 
     def __init__(
-        self,
-        clock: Callable[[], float],
-        served: Callable[[RequestInfo], bool] = lambda info: True,
-        own_user: str = "",
+        self, clock: Callable[[], float], served: Callable[[RequestInfo], bool] = lambda info: True, own_user: str = ""
     ) -> None:
         self._clock = clock
         self._served = served

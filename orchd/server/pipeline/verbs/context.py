@@ -129,7 +129,9 @@ class VerbContext:
             bounds.check_json(data)
         return data
 
-    async def decode_object(self, request: Request, resource: Resource, options_kind: str) -> tuple[Object, WriteOptions]:
+    async def decode_object(
+        self, request: Request, resource: Resource, options_kind: str
+    ) -> tuple[Object, WriteOptions]:
         """Decode the object of a POST or PUT, with canonical shape and defaults, in the requested version; returns
         it with the options (CreateOptions or UpdateOptions), which are validated before the body is read. Raises
         ApiError."""

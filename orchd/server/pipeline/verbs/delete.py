@@ -61,7 +61,12 @@ async def delete(context: VerbContext, request: Request, target: ResourceTarget)
 
 
 async def delete_response(
-    context: VerbContext, request: Request, target: ResourceTarget, view: Any, deleted: Deleted, options: Mapping[str, Any]
+    context: VerbContext,
+    request: Request,
+    target: ResourceTarget,
+    view: Any,
+    deleted: Deleted,
+    options: Mapping[str, Any],
 ) -> Response:
     """The response of a delete."""
     resource = target.resource

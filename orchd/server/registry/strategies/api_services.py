@@ -16,7 +16,10 @@ class APIServiceStrategy(Strategy):
         if (obj.get("spec") or {}).get("service") is not None:
             return obj
         condition = {
-            "type": "Available", "status": "True", "lastTransitionTime": timestamp(context.now), "reason": "Local",
+            "type": "Available",
+            "status": "True",
+            "lastTransitionTime": timestamp(context.now),
+            "reason": "Local",
             "message": "Local APIServices are always available",
         }
         return {**obj, "status": {"conditions": [condition]}}

@@ -116,7 +116,9 @@ class Strategy:
         kept = {k: v for k, v in old.items() if k not in ("metadata", "status")}
         kept["metadata"] = self._with_old(obj["metadata"], old["metadata"])
         if self._status_type is not None and "status" in obj:
-            kept["status"] = feature_gates.drop_disabled_status(obj["status"], old.get("status"), self._status_type, self.settings)
+            kept["status"] = feature_gates.drop_disabled_status(
+                obj["status"], old.get("status"), self._status_type, self.settings
+            )
         return kept
 
     def _with_old(self, metadata: Object, old: Object) -> Object:

@@ -67,7 +67,11 @@ class DefinitionStrategy(Strategy):
 
     def _leave_reactor(self, context: Context, obj: Object) -> None:
         """Raise LongValidationError for a definition whose rules may have to be compiled."""
-        if context.size <= LARGE and self.settings.feature(GATE) and dropped_rules.without_rules(obj, self.settings.dialect)[1]:
+        if (
+            context.size <= LARGE
+            and self.settings.feature(GATE)
+            and dropped_rules.without_rules(obj, self.settings.dialect)[1]
+        ):
             raise LongValidationError
 
     def validate_create(self, context: Context, obj: Object) -> Sequence[Cause]:

@@ -33,7 +33,9 @@ def needs_cluster_ip(spec: Mapping[str, Any]) -> bool:
 def allocates_node_ports(spec: Mapping[str, Any], settings: ObjectSettings) -> bool:
     if spec.get("type") != "LoadBalancer":
         return spec.get("type") == "NodePort"
-    return spec.get("allocateLoadBalancerNodePorts", True) is not False or not settings.feature("ServiceLBNodePortControl")
+    return spec.get("allocateLoadBalancerNodePorts", True) is not False or not settings.feature(
+        "ServiceLBNodePortControl"
+    )
 
 
 # --- before allocation --------------------------------------------------------------------------

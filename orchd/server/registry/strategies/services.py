@@ -39,13 +39,20 @@ class ServiceStrategy(Strategy):
     """Uses the address and port ranges of one server."""
 
     def __init__(
-        self, resource: Resource, catalog: Catalog, settings: ObjectSettings, *, cache: Callable[[], ICache], random: Random
+        self,
+        resource: Resource,
+        catalog: Catalog,
+        settings: ObjectSettings,
+        *,
+        cache: Callable[[], ICache],
+        random: Random,
     ) -> None:
         super().__init__(resource, catalog, settings)
         self._cache = cache
         taken = ServiceAllocations(cache)
         self.addresses = tuple(
-            AddressRange(network, partial(taken.addresses, network.version), random) for network in settings.service_cidrs
+            AddressRange(network, partial(taken.addresses, network.version), random)
+            for network in settings.service_cidrs
         )
         prefix = settings.dialect("{short}_apiserver_clusterip_allocator_")
         self._allocations = Counter(prefix + "allocation_total", "Cluster IPs allocated, by range.", ("cidr",))
@@ -157,12 +164,7 @@ class ServiceStrategy(Strategy):
         spec["clusterIP"], spec["clusterIPs"] = addresses[0], addresses
 
     def _one_address(
-        self,
-        name: str,
-        space: Addresses,
-        wanted: str,
-        listed: list[str],
-        releases: list[Callable[[], None]],
+        self, name: str, space: Addresses, wanted: str, listed: list[str], releases: list[Callable[[], None]]
     ) -> str:
         head = f"Invalid value: {fields.shown_addresses(listed)}: failed to allocate IP {wanted}: "
         try:
@@ -234,12 +236,7 @@ class ServiceStrategy(Strategy):
             spec["ports"] = ports
 
     def _one_port(
-        self,
-        name: str,
-        position: int,
-        wanted: int,
-        releases: list[Callable[[], None]],
-        numbers: Numbers,
+        self, name: str, position: int, wanted: int, releases: list[Callable[[], None]], numbers: Numbers
     ) -> int:
         try:
             return self._take_port(wanted, releases, numbers)
@@ -250,11 +247,7 @@ class ServiceStrategy(Strategy):
             raise errors.internal("failed to allocate a nodePort: range is full") from None
 
     def _health_check(
-        self,
-        spec: dict[str, Any],
-        before: Mapping[str, Any],
-        releases: list[Callable[[], None]],
-        numbers: Numbers,
+        self, spec: dict[str, Any], before: Mapping[str, Any], releases: list[Callable[[], None]], numbers: Numbers
     ) -> None:
         if not needs_health_check(spec) or needs_health_check(before):
             return

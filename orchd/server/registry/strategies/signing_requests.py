@@ -89,14 +89,18 @@ def _stamp(context: Context, conditions: list[Object], before: list[Object]) -> 
     """Conditions with missing times set."""
     now = timestamp(context.now)
     since = {
-        (c.get("type"), c.get("status")): c["lastTransitionTime"] for c in reversed(before) if c.get("lastTransitionTime")
+        (c.get("type"), c.get("status")): c["lastTransitionTime"]
+        for c in reversed(before)
+        if c.get("lastTransitionTime")
     }
     return [
         {
             **condition,
             "lastUpdateTime": condition.get("lastUpdateTime") or now,
             "lastTransitionTime": (
-                condition.get("lastTransitionTime") or since.get((condition.get("type"), condition.get("status"))) or now
+                condition.get("lastTransitionTime")
+                or since.get((condition.get("type"), condition.get("status")))
+                or now
             ),
         }
         for condition in conditions

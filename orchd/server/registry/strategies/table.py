@@ -67,7 +67,13 @@ class Strategies:
 
     def _make(self, resource: Resource) -> IStrategy:
         catalog, settings = self._access.catalog(), self._access.settings
-        cls = CustomStrategy if resource.custom else STRATEGIES[resource.row.strategy] if resource.row.strategy else Strategy
+        cls = (
+            CustomStrategy
+            if resource.custom
+            else STRATEGIES[resource.row.strategy]
+            if resource.row.strategy
+            else Strategy
+        )
         if cls is ServiceStrategy:
             return ServiceStrategy(
                 resource, catalog, settings, cache=lambda: self._access.cache(resource), random=self._random

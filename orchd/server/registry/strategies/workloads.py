@@ -71,7 +71,11 @@ class StatefulSetStrategy(Strategy):
         return self._with_warning(context, obj, super().prepare_update(context, obj, old))
 
     def _with_warning(self, context: Context, given: Object, kept: Object) -> Object:
-        if fields.spec(given).get(_CLAIM_RETENTION) and not kept["spec"].get(_CLAIM_RETENTION) and not context.subresource:
+        if (
+            fields.spec(given).get(_CLAIM_RETENTION)
+            and not kept["spec"].get(_CLAIM_RETENTION)
+            and not context.subresource
+        ):
             context.warn(f"spec.{_CLAIM_RETENTION}: dropped, because the feature gate StatefulSetAutoDeletePVC is off")
         return kept
 

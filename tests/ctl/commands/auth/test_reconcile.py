@@ -33,7 +33,11 @@ def state(ctl: Ctl) -> tuple[list[Any], str, list[str]]:
     """Verbs of each rule, the name of the bound role, and the subjects."""
     role = json.loads(ctl("get", "role/r", "-o", "json").out)
     binding = json.loads(ctl("get", "rolebinding/r", "-o", "json").out)
-    return [rule["verbs"] for rule in role["rules"]], binding["roleRef"]["name"], [each["name"] for each in binding["subjects"]]
+    return (
+        [rule["verbs"] for rule in role["rules"]],
+        binding["roleRef"]["name"],
+        [each["name"] for each in binding["subjects"]],
+    )
 
 
 def _rule(groups: str, resources: str, verbs: str, names: str = "") -> dict[str, Any]:
@@ -49,7 +53,10 @@ def test_roles_and_bindings_are_reconciled(ctl: Ctl) -> None:
     first = ctl(*reconcile, send=manifests(ctl))
     assert first.lines == [f"role.{group}/r reconciled", f"rolebinding.{group}/r reconciled"]
     assert first.error.splitlines().count("\treconciliation required create") == 2
-    assert ctl(*reconcile, send=manifests(ctl)).lines == [f"role.{group}/r reconciled", f"rolebinding.{group}/r reconciled"]
+    assert ctl(*reconcile, send=manifests(ctl)).lines == [
+        f"role.{group}/r reconciled",
+        f"rolebinding.{group}/r reconciled",
+    ]
 
     ctl(*reconcile, "--dry-run=client", send=manifests(ctl, "list", users="carol"))
     ctl(*reconcile, "--dry-run=server", send=manifests(ctl, "list", users="carol"))
@@ -86,7 +93,9 @@ aggregationRule: {{clusterRoleSelectors: [{{matchLabels: {{e: f}}}}]}}
     ctl("auth", "reconcile", "-f", "-", send=text)
     rule = json.loads(ctl("get", "clusterrole/sum", "-o", "json").out)["aggregationRule"]
     assert [each["matchLabels"] for each in rule["clusterRoleSelectors"]] == [{"a": "b", "c": "d"}, {"e": "f"}]
-    assert "leave out --verb" in ctl("create", "clusterrole", "x", "--aggregation-rule=a=b", "--verb=get", status=1).error
+    assert (
+        "leave out --verb" in ctl("create", "clusterrole", "x", "--aggregation-rule=a=b", "--verb=get", status=1).error
+    )
 
 
 @pytest.mark.parametrize(

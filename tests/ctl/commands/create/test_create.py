@@ -39,13 +39,18 @@ def test_raw_requests(ctl: Ctl) -> None:
 
 def test_edited_and_selected_creation(ctl: Ctl) -> None:
     """`create --edit` opens the objects before their creation; -l selects objects of the files."""
-    text = "".join(f"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {n}, labels: {{is: {n}}}}}\n" for n in "ab")
+    text = "".join(
+        f"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {n}, labels: {{is: {n}}}}}\n" for n in "ab"
+    )
     assert ctl("create", "-f", "-", "-l", "is=b", send=text).lines == ["configmap/b created"]
     ctl.edit = lambda shown: shown.replace("name: a", "name: c")
     assert ctl("create", "-f", "-", "-l", "is=a", "--edit", send=text).lines == ["configmap/c created"]
     ctl.edit = lambda shown: None
     assert "edit cancelled" in ctl("create", "-f", "-", "--edit", status=1, send=text).error
-    assert "no object of the files has the labels is=z" in ctl("create", "-f", "-", "-l", "is=z", status=1, send=text).error
+    assert (
+        "no object of the files has the labels is=z"
+        in ctl("create", "-f", "-", "-l", "is=z", status=1, send=text).error
+    )
 
 
 def test_create_from_arguments(ctl: Ctl, tmp_path: Path) -> None:
@@ -103,7 +108,10 @@ def test_create_generators(ctl: Ctl) -> None:
     ctl("create", "ingress", "i", "--rule=a.example/b*=s:80,tls=t", "--rule=a.example/c=s:web", "--class=k")
     made = json.loads(ctl("get", "ingress", "i", "-o", "json").out)["spec"]
     assert made["tls"] == [{"hosts": ["a.example"], "secretName": "t"}]
-    assert [(each["path"], each["pathType"]) for each in made["rules"][0]["http"]["paths"]] == [("/b", "Prefix"), ("/c", "Exact")]
+    assert [(each["path"], each["pathType"]) for each in made["rules"][0]["http"]["paths"]] == [
+        ("/b", "Prefix"),
+        ("/c", "Exact"),
+    ]
     ctl("create", "cronjob", "c", "--image=i", "--schedule=*/5 * * * *", "--", "date")
     ctl("create", "quota", "q", "--hard=pods=3,requests.cpu=2")
     ctl("create", "pdb", "b", "--selector=app=s", "--min-available=50%")

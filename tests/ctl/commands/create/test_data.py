@@ -26,7 +26,9 @@ def test_config_maps_of_literals_files_and_variables(ctl: Ctl, tmp_path: Path) -
     """Literals, files and variables are merged; a key with two values and a missing file are rejected."""
     (tmp_path / "f").write_text("text\n")
     (tmp_path / "bin").write_bytes(b"\xff")
-    found = build_object(ctl, "cm", "m", "--from-literal=a=b=c", f"--from-file={tmp_path / 'f'}", f"--from-file=k={tmp_path / 'bin'}")
+    found = build_object(
+        ctl, "cm", "m", "--from-literal=a=b=c", f"--from-file={tmp_path / 'f'}", f"--from-file=k={tmp_path / 'bin'}"
+    )
     assert found["data"] == {"a": "b=c", "f": "text\n"}
     assert found["binaryData"] == {"k": base64.b64encode(b"\xff").decode()}
     assert "data" not in build_object(ctl, "cm", "m")
@@ -67,16 +69,31 @@ def test_tls_secrets_hold_a_matching_pair(ctl: Ctl, tmp_path: Path) -> None:
 
 def test_registry_secrets_hold_a_client_configuration(ctl: Ctl, tmp_path: Path) -> None:
     """A registry secret is created from a user and a password, or from a configuration file."""
-    found = build_object(ctl, "secret", "docker-registry", "d", "--docker-username=u", "--docker-password=p", "--docker-email=e", "--docker-server=h")
+    found = build_object(
+        ctl,
+        "secret",
+        "docker-registry",
+        "d",
+        "--docker-username=u",
+        "--docker-password=p",
+        "--docker-email=e",
+        "--docker-server=h",
+    )
     assert found["type"].endswith(".io/dockerconfigjson")
     entry = json.loads(base64.b64decode(found["data"][".dockerconfigjson"]))["auths"]["h"]
     assert entry == {"username": "u", "password": "p", "email": "e", "auth": base64.b64encode(b"u:p").decode()}
     (tmp_path / "c").write_text("{}")
-    assert ctl("create", "secret", "docker-registry", "d", f"--from-file=.dockerconfigjson={tmp_path / 'c'}").out == "secret/d created\n"
+    assert (
+        ctl("create", "secret", "docker-registry", "d", f"--from-file=.dockerconfigjson={tmp_path / 'c'}").out
+        == "secret/d created\n"
+    )
     (tmp_path / "c").write_text("no json")
     bad = ctl("create", "secret", "docker-registry", "e", f"--from-file=.dockerconfigjson={tmp_path / 'c'}", status=1)
     assert "is JSON" in bad.error
-    assert "needs --docker-username" in ctl("create", "secret", "docker-registry", "e", "--docker-username=u", status=1).error
+    assert (
+        "needs --docker-username"
+        in ctl("create", "secret", "docker-registry", "e", "--docker-username=u", status=1).error
+    )
 
 
 @pytest.mark.parametrize("words", [("generic", "g"), ("g",)])
@@ -91,11 +108,18 @@ def test_create_from_files_of_variables(ctl: Ctl, tmp_path: Path) -> None:
     file = tmp_path / "env"
     file.write_text("\ufeffA=1\n# no\n\n  B=two = words \nABSENT\n")
     ctl("create", "configmap", "vars", f"--from-env-file={file}")
-    assert yaml.safe_load(ctl("get", "cm/vars", "-o", "yaml").out)["data"] == {"A": "1", "B": "two = words ", "ABSENT": ""}
+    assert yaml.safe_load(ctl("get", "cm/vars", "-o", "yaml").out)["data"] == {
+        "A": "1",
+        "B": "two = words ",
+        "ABSENT": "",
+    }
     ctl("create", "secret", "generic", "vars", f"--from-env-file={file}")
     assert yaml.safe_load(ctl("get", "secret/vars", "-o", "yaml").out)["data"]["A"] == "MQ=="
     refused = ctl("create", "configmap", "w", f"--from-env-file={file}", "--from-literal=a=b", status=1).error
     assert "--from-env-file cannot be combined" in refused
     file.write_text("A=1\n1 B=2\n")
-    assert "line 2: '1 B' is not the name of a variable" in ctl("create", "cm", "w", f"--from-env-file={file}", status=1).error
+    assert (
+        "line 2: '1 B' is not the name of a variable"
+        in ctl("create", "cm", "w", f"--from-env-file={file}", status=1).error
+    )
     assert "No such file" in ctl("create", "cm", "w", "--from-env-file=/none", status=1).error

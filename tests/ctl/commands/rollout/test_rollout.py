@@ -43,7 +43,11 @@ spec:
     spec: {{containers: [{{name: nginx, image: "{image}"}}]}}
 """)  # fmt: skip
     # That of another deployment is no revision of this one.
-    ctl("create", "-f", "-", send=f"""
+    ctl(
+        "create",
+        "-f",
+        "-",
+        send=f"""
 apiVersion: apps/v1
 kind: ReplicaSet
 metadata: {{name: foreign, annotations: {{{key}: "7"}}}}
@@ -52,7 +56,8 @@ spec:
   template:
     metadata: {{labels: {{app: web, pod-template-hash: f}}}}
     spec: {{containers: [{{name: nginx, image: "i"}}]}}
-""")
+""",
+    )
     assert [line.split()[0] for line in ctl("rollout", "history", "deploy/web").lines[2:-1]] == ["1", "2"]
     assert "nginx:0" in ctl("rollout", "history", "deploy/web", "--revision=1").out
     ctl("rollout", "undo", "deploy/web")
@@ -63,8 +68,14 @@ spec:
 
 def test_rollout_status_completes_when_all_replicas_are_updated() -> None:
     """A rollout is complete when all replicas are updated and available and no old ones are left."""
+
     def deployment(**status: int) -> dict[str, object]:
-        return {"kind": "Deployment", "metadata": {"name": "w", "generation": 2}, "spec": {"replicas": 2}, "status": status}
+        return {
+            "kind": "Deployment",
+            "metadata": {"name": "w", "generation": 2},
+            "spec": {"replicas": 2},
+            "status": status,
+        }
 
     assert "to be observed" in progress(deployment(observedGeneration=1))[0]
     assert "1 out of 2" in progress(deployment(observedGeneration=2, updatedReplicas=1))[0]
@@ -87,7 +98,12 @@ def test_pods_that_cannot_be_scheduled_are_named(ctl: Ctl) -> None:
     ctl("create", "deployment", "web", "--image=nginx:1")
     ctl("create", "-f", "-", send=POD)
     assert "cannot be scheduled" not in ctl("rollout", "status", "deploy/web", "--timeout=20s", status=1).error
-    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes are available"}
+    condition = {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "Unschedulable",
+        "message": "0/3 nodes are available",
+    }
     ctl("patch", "pod", "web-1", "--subresource=status", "-p", json.dumps({"status": {"conditions": [condition]}}))
     error = ctl("rollout", "status", "deploy/web", "--timeout=20s", status=1).error
     # One that is being deleted does not count.
@@ -96,7 +112,10 @@ def test_pods_that_cannot_be_scheduled_are_named(ctl: Ctl) -> None:
     ctl("patch", "pod", "web-0", "--subresource=status", "-p", json.dumps({"status": {"conditions": [condition]}}))
     ctl("delete", "pod", "web-0", "--wait=false", "--grace-period=0", "--force")
     assert "1 pods cannot be" in ctl("rollout", "status", "deploy/web", "--timeout=20s", status=1).error
-    assert error.count("1 pods cannot be scheduled, among them web-1: 0/3 nodes are available (explain-scheduling web-1") == 1
+    assert (
+        error.count("1 pods cannot be scheduled, among them web-1: 0/3 nodes are available (explain-scheduling web-1")
+        == 1
+    )
 
 
 def test_rollout_status_without_a_timeout_waits(ctl: Ctl) -> None:

@@ -18,7 +18,9 @@ def test_set_image_changes_one_container_or_all(web: Ctl) -> None:
     assert web("set", "image", "deploy/web", "nginx=nginx:2").lines == ["deployment.apps/web image updated"]
     assert [each["image"] for each in spec(web)["containers"]] == ["nginx:2", "busybox"]
     assert web("set", "image", "deploy/web", "nginx=nginx:2").out == ""
-    assert web("set", "image", "deploy", "web", "*=a:1", "--dry-run=client").lines == ["deployment.apps/web image updated (dry run)"]
+    assert web("set", "image", "deploy", "web", "*=a:1", "--dry-run=client").lines == [
+        "deployment.apps/web image updated (dry run)"
+    ]
     web("set", "image", "deploy", "--all", "*=a:1")
     assert [each["image"] for each in spec(web)["containers"]] == ["a:1", "a:1"]
     assert "deployment.apps/web has nginx, busybox" in web("set", "image", "deploy/web", "x=a", status=1).error
@@ -60,7 +62,10 @@ def test_set_resources_merges_quantities(web: Ctl) -> None:
     """Given quantities are merged with the existing ones."""
     web("set", "resources", "deploy/web", "-c", "nginx", "--limits=cpu=200m,memory=1Gi")
     web("set", "resources", "deploy/web", "-c", "nginx", "--limits=cpu=300m", "--requests=cpu=1m")
-    assert spec(web)["containers"][0]["resources"] == {"limits": {"cpu": "300m", "memory": "1Gi"}, "requests": {"cpu": "1m"}}
+    assert spec(web)["containers"][0]["resources"] == {
+        "limits": {"cpu": "300m", "memory": "1Gi"},
+        "requests": {"cpu": "1m"},
+    }
     assert spec(web)["containers"][1].get("resources", {}) == {}
     assert "--limits=cpu=200m,memory=512Mi" in web("set", "resources", "deploy/web", "--limits=cpu", status=1).error
     web("set", "serviceaccount", "deploy", "web", "robot")
@@ -95,7 +100,9 @@ def test_concurrent_change_is_kept_by_set(web: Ctl) -> None:
             async def get(*arguments: Any, **named: Any) -> Any:
                 found = await read(*arguments, **named)
                 if next(writes, None) is not None:
-                    await api.patch(arguments[0], "web", {"metadata": {"labels": {"n": str(found["metadata"]["resourceVersion"])}}})
+                    await api.patch(
+                        arguments[0], "web", {"metadata": {"labels": {"n": str(found["metadata"]["resourceVersion"])}}}
+                    )
                 return found
 
             api.get = get

@@ -35,7 +35,10 @@ def errors_of(schema: dict[str, Any], options: Options | None = None, *, status:
 
 def member(**inner: Any) -> dict[str, Any]:
     """A kind's schema with one member."""
-    return {"type": "object", "properties": {"a": {key.replace("x_orch_", "x-orch-").replace("_", "-"): v for key, v in inner.items()}}}
+    return {
+        "type": "object",
+        "properties": {"a": {key.replace("x_orch_", "x-orch-").replace("_", "-"): v for key, v in inner.items()}},
+    }
 
 
 def items(chosen: str, inner: dict[str, Any] | None, **more: Any) -> dict[str, Any]:
@@ -49,18 +52,34 @@ KEYED = {"type": "object", "properties": {"k": S, "o": {"type": "object"}}, "req
 KEYWORDS: list[tuple[dict[str, Any], list[str]]] = [
     ({"type": "object"}, []),
     ({"type": "object", "nullable": True}, ["s.nullable: Forbidden: nullable cannot be true at the root"]),
-    (member(type="text"), ['[a].type: Unsupported value: "text": supported values: "array", "boolean", "integer", "number", "object", "string"']),
+    (
+        member(type="text"),
+        [
+            '[a].type: Unsupported value: "text": supported values: "array", "boolean", "integer", "number", "object", "string"'
+        ],
+    ),
     (member(type="string", id="x"), ["[a].id: Forbidden: id is not supported"]),
-    (member(type="array", items=S, additionalItems=False), ["[a].additionalItems: Forbidden: additionalItems is not supported"]),
-    (member(type="object", patternProperties={"x": S}), ["[a].patternProperties: Forbidden: patternProperties is not supported"]),
+    (
+        member(type="array", items=S, additionalItems=False),
+        ["[a].additionalItems: Forbidden: additionalItems is not supported"],
+    ),
+    (
+        member(type="object", patternProperties={"x": S}),
+        ["[a].patternProperties: Forbidden: patternProperties is not supported"],
+    ),
     (member(type="object", definitions={"x": S}), ["[a].definitions: Forbidden: definitions is not supported"]),
     (member(type="object", dependencies={"x": ["y"]}), ["[a].dependencies: Forbidden: dependencies is not supported"]),
-    ({"type": "object", "properties": {"a": {"type": "string", "$ref": "#/x"}}}, ["[a].$ref: Forbidden: $ref is not supported"]),
+    (
+        {"type": "object", "properties": {"a": {"type": "string", "$ref": "#/x"}}},
+        ["[a].$ref: Forbidden: $ref is not supported"],
+    ),
     ({"type": "object", "$schema": "http://x"}, ["s: Invalid value: \"\": OpenAPIV3Schema 'schema' is not supported"]),
     (member(type="array", items=[S]), ["[a].items: Forbidden: items must be a schema object and not an array"]),
     (
         member(type="array", items=S, uniqueItems=True),
-        ["[a].uniqueItems: Forbidden: uniqueItems cannot be set to true since the runtime complexity becomes quadratic"],
+        [
+            "[a].uniqueItems: Forbidden: uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
+        ],
     ),
     (
         member(type="object", properties={"b": S}, additionalProperties=False),
@@ -76,16 +95,23 @@ KEYWORDS: list[tuple[dict[str, Any], list[str]]] = [
         ],
     ),
     (items("set", S), []),
-    (items("set", {**S, "nullable": True}), ["[a].items.nullable: Forbidden: cannot be nullable when x-orch-list-type is set"]),
+    (
+        items("set", {**S, "nullable": True}),
+        ["[a].items.nullable: Forbidden: cannot be nullable when x-orch-list-type is set"],
+    ),
     (items("set", {"type": "object", MAP: "atomic"}), []),
     (items("set", {"type": "array", "items": S}), []),
     (
         items("set", {"type": "object"}),
-        ['[a].items.x-orch-map-type: Invalid value: "null": must be atomic as item of a list with x-orch-list-type=set'],
+        [
+            '[a].items.x-orch-map-type: Invalid value: "null": must be atomic as item of a list with x-orch-list-type=set'
+        ],
     ),
     (
         items("set", {"type": "array", "items": S, LIST: "set"}),
-        ['[a].items.x-orch-list-type: Invalid value: "set": must be atomic as item of a list with x-orch-list-type=set'],
+        [
+            '[a].items.x-orch-list-type: Invalid value: "set": must be atomic as item of a list with x-orch-list-type=set'
+        ],
     ),
     (items("bag", S), ['[a].x-orch-list-type: Unsupported value: "bag": supported values: "atomic", "set", "map"']),
     (
@@ -116,15 +142,25 @@ KEYWORDS: list[tuple[dict[str, Any], list[str]]] = [
     ),
     (
         items("map", {"type": "object", "properties": {"k": {**S, "nullable": True, "default": "x"}}}, **{KEYS: ["k"]}),
-        ["[a].items.properties[k].nullable: Forbidden: this property is in x-orch-list-map-keys, so it cannot be nullable"],
+        [
+            "[a].items.properties[k].nullable: Forbidden: this property is in x-orch-list-map-keys, so it cannot be nullable"
+        ],
     ),
-    (member(type="object", **{KEEP: False}), ["[a].x-orch-preserve-unknown-fields: Invalid value: false: must be true or undefined"]),
     (
-        {"type": "object", "properties": {"metadata": {"type": "object", "properties": {"name": {**S, "default": "x"}}}}},
+        member(type="object", **{KEEP: False}),
+        ["[a].x-orch-preserve-unknown-fields: Invalid value: false: must be true or undefined"],
+    ),
+    (
+        {
+            "type": "object",
+            "properties": {"metadata": {"type": "object", "properties": {"name": {**S, "default": "x"}}}},
+        },
         ["[metadata].properties[name].default: Forbidden: must not be set in top-level metadata"],
     ),
     (
-        member(type="object", **{INSIDE: True, "properties": {"metadata": {"type": "object", INSIDE: True, KEEP: True}}}),
+        member(
+            type="object", **{INSIDE: True, "properties": {"metadata": {"type": "object", INSIDE: True, KEEP: True}}}
+        ),
         ["[a].properties[metadata].x-orch-embedded-resource: Forbidden: must not be used inside of resource meta"],
     ),
 ]
@@ -139,7 +175,10 @@ def test_keyword_rules(schema: dict[str, Any], expected: list[str]) -> None:
 STRUCTURE: list[tuple[dict[str, Any], list[str]]] = [
     ({}, ["s.type: Required value: must not be empty at the root"]),
     ({"type": "array", "items": S}, ['s.type: Invalid value: "array": must be object at the root']),
-    ({"type": "object", "additionalProperties": S}, ["s.additionalProperties: Forbidden: must not be used at the root"]),
+    (
+        {"type": "object", "additionalProperties": S},
+        ["s.additionalProperties: Forbidden: must not be used at the root"],
+    ),
     (member(), ["[a].type: Required value: must not be empty for specified object fields"]),
     (member(type="array", items={}), ["[a].items.type: Required value: must not be empty for specified array items"]),
     (member(type="array"), ["[a].items: Required value: must be specified"]),
@@ -149,7 +188,10 @@ STRUCTURE: list[tuple[dict[str, Any], list[str]]] = [
     (member(**{EITHER: True, "allOf": [{"anyOf": [{"type": "integer"}, S]}, {"pattern": "a"}]}), []),
     (
         member(**{EITHER: True, "anyOf": [S, {"type": "integer"}]}),
-        ["[a].anyOf[0].type: Forbidden: must be empty to be structural", "[a].anyOf[1].type: Forbidden: must be empty to be structural"],
+        [
+            "[a].anyOf[0].type: Forbidden: must be empty to be structural",
+            "[a].anyOf[1].type: Forbidden: must be empty to be structural",
+        ],
     ),
     (
         member(**{EITHER: True, KEEP: True}),
@@ -157,7 +199,9 @@ STRUCTURE: list[tuple[dict[str, Any], list[str]]] = [
     ),
     (member(type="string", oneOf=[{"pattern": "a"}], not_={"enum": ["x"]}), []),
     (
-        member(type="object", properties={"b": S}, anyOf=[{"properties": {"b": {"title": "t", "nullable": True}, "c": {}}}]),
+        member(
+            type="object", properties={"b": S}, anyOf=[{"properties": {"b": {"title": "t", "nullable": True}, "c": {}}}]
+        ),
         [
             "[a].anyOf[0].properties[b].nullable: Forbidden: must be false to be structural",
             "[a].anyOf[0].properties[b].title: Forbidden: must be empty to be structural",
@@ -176,16 +220,32 @@ STRUCTURE: list[tuple[dict[str, Any], list[str]]] = [
     ),
     (
         member(type="string", pattern="("),
-        ['[a].pattern: Invalid value: "(": must be a valid regular expression, but isn\'t: error parsing regexp: missing closing ): `(`'],
+        [
+            '[a].pattern: Invalid value: "(": must be a valid regular expression, but isn\'t: error parsing regexp: missing closing ): `(`'
+        ],
     ),
     (
-        {"type": "object", "properties": {"kind": {"type": "integer"}, "apiVersion": S, "metadata": {"type": "string"}}},
-        ['[kind].type: Invalid value: "integer": must be string', '[metadata].type: Invalid value: "string": must be object'],
+        {
+            "type": "object",
+            "properties": {"kind": {"type": "integer"}, "apiVersion": S, "metadata": {"type": "string"}},
+        },
+        [
+            '[kind].type: Invalid value: "integer": must be string',
+            '[metadata].type: Invalid value: "string": must be object',
+        ],
     ),
-    ({"type": "object", "properties": {"metadata": {"type": "object", "properties": {"name": {**S, "maxLength": 3}}}}}, []),
+    (
+        {
+            "type": "object",
+            "properties": {"metadata": {"type": "object", "properties": {"name": {**S, "maxLength": 3}}}},
+        },
+        [],
+    ),
     (
         {"type": "object", "properties": {"metadata": {"type": "object", "description": "d"}}},
-        ["[metadata]: Forbidden: must not specify anything other than name and generateName, but metadata is implicitly specified"],
+        [
+            "[metadata]: Forbidden: must not specify anything other than name and generateName, but metadata is implicitly specified"
+        ],
     ),
     (
         member(**{INSIDE: True}),
@@ -213,49 +273,65 @@ EMBEDDED = {"type": "object", INSIDE: True, KEEP: True}
 
 DEFAULTS: list[tuple[dict[str, Any], list[str]]] = [
     (member(type="string", default="x"), []),
-    (member(type="string", default=1), ['[a].default: Invalid value: "integer":  in body must be of type string: "integer"']),
+    (
+        member(type="string", default=1),
+        ['[a].default: Invalid value: "integer":  in body must be of type string: "integer"'],
+    ),
     (member(type="string", default="x", enum=["a"]), ['[a].default: Unsupported value: "x": supported values: "a"']),
     (
         member(type="object", properties={"b": S}, default={"c": 1}),
         ['[a].default: Invalid value: map[string]interface {}{"c":1}: must not have unknown fields'],
     ),
-    (
-        member(type="object", properties={"b": S}, required=["b"], default={}),
-        ["[a].default.b: Required value"],
-    ),
+    (member(type="object", properties={"b": S}, required=["b"], default={}), ["[a].default.b: Required value"]),
     (
         member(type="object", properties={"b": {"type": "integer"}}, default={"b": "x"}),
         ['[a].default.b: Invalid value: "string": b in body must be of type integer: "string"'],
     ),
-    (member(type="string", anyOf=[{"minLength": 3}], default="x"), [
-        '[a].default: Invalid value: "":  must validate at least one schema (anyOf)'.replace(":  must", ': "" must'),
-        '[a].default: Invalid value: "x":  in body should be at least 3 chars long',
-    ]),
-    (member(type="object", additionalProperties={"type": "string", "default": 1}), []),
     (
-        member(**EMBEDDED, default={"kind": "K"}),
-        ["[a].default.apiVersion: Required value: must not be empty"],
+        member(type="string", anyOf=[{"minLength": 3}], default="x"),
+        [
+            '[a].default: Invalid value: "":  must validate at least one schema (anyOf)'.replace(
+                ":  must", ': "" must'
+            ),
+            '[a].default: Invalid value: "x":  in body should be at least 3 chars long',
+        ],
     ),
+    (member(type="object", additionalProperties={"type": "string", "default": 1}), []),
+    (member(**EMBEDDED, default={"kind": "K"}), ["[a].default.apiVersion: Required value: must not be empty"]),
     (
         member(**EMBEDDED, default={"kind": "K", "apiVersion": 1}),
         ["[a].default.apiVersion: Invalid value: 1: must be a string"],
     ),
     (
-        member(**EMBEDDED, default={"kind": "K", "apiVersion": "v1", "metadata": {"name": "b ad"}}, properties={"x": S}),
+        member(
+            **EMBEDDED, default={"kind": "K", "apiVersion": "v1", "metadata": {"name": "b ad"}}, properties={"x": S}
+        ),
         [],
     ),
     (
         member(**EMBEDDED, default={"kind": "K", "apiVersion": "v1", "metadata": {"labels": {"a": "b c"}}}),
         [
-            "[a].default.metadata.labels: Invalid value: \"b c\": a valid label must be an empty string or consist of "
+            '[a].default.metadata.labels: Invalid value: "b c": a valid label must be an empty string or consist of '
             "alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. "
             "'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
         ],
     ),
     (
-        member(**{**EMBEDDED, "properties": {"metadata": {"type": "object", "properties": {"finalizers": {"type": "array", "items": S, "default": [""]}}}}}),
-        ["[a].properties[metadata].properties[finalizers].default: Invalid value: []interface {}{\"\"}: must result in valid metadata: "
-         "metadata.finalizers: Invalid value: \"\": name part must be non-empty, metadata.finalizers: Invalid value: \"\": name part must consist"],
+        member(
+            **{
+                **EMBEDDED,
+                "properties": {
+                    "metadata": {
+                        "type": "object",
+                        "properties": {"finalizers": {"type": "array", "items": S, "default": [""]}},
+                    }
+                },
+            }
+        ),
+        [
+            '[a].properties[metadata].properties[finalizers].default: Invalid value: []interface {}{""}: must result in valid metadata: '
+            'metadata.finalizers: Invalid value: "": name part must be non-empty, metadata.finalizers: Invalid value: "": name part must consist'
+        ],
     ),
 ]
 
@@ -265,16 +341,24 @@ def test_defaults_must_fit_their_schema(schema: dict[str, Any], expected: list[s
     """A default must be valid under its own schema."""
     found = errors_of(schema)
     assert len(found) == len(expected)
-    assert all(one.startswith(other.replace("metadata: metadata", "metadata: [metadata")) for one, other in zip(found, expected, strict=True)), found
+    assert all(
+        one.startswith(other.replace("metadata: metadata", "metadata: [metadata"))
+        for one, other in zip(found, expected, strict=True)
+    ), found
 
 
 def test_root_keywords_with_a_status_subresource() -> None:
     """With a status subresource the root may only have keywords that apply to each part of it."""
     assert errors_of({"type": "object", "required": ["spec"]}, status=True) == []
     (found,) = errors_of({"type": "object", "nullable": False, "allOf": [{"required": ["a"]}], KEEP: True}, status=True)
-    assert found.startswith('s: Invalid value: apiextensions.JSONSchemaProps{ID:"", Schema:"", Ref:(*string)(nil), Description:"", Type:"object", Nullable:false')
+    assert found.startswith(
+        's: Invalid value: apiextensions.JSONSchemaProps{ID:"", Schema:"", Ref:(*string)(nil), Description:"", Type:"object", Nullable:false'
+    )
     assert 'AllOf:[]apiextensions.JSONSchemaProps{apiextensions.JSONSchemaProps{ID:""' in found
-    assert "XPreserveUnknownFields:(*bool)(0x" in found and "XValidations:apiextensions.ValidationRules(nil)}: only" in found
+    assert (
+        "XPreserveUnknownFields:(*bool)(0x" in found
+        and "XValidations:apiextensions.ValidationRules(nil)}: only" in found
+    )
     assert "only [Description Type Format" in found and found.endswith("if the status subresource is enabled")
     assert errors_of({"type": "array", "items": S}, status=True)[0] == (
         's.type: Invalid value: "array": only "object" is allowed as the type at the root of the schema if the status '

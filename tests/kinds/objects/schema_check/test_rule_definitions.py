@@ -24,7 +24,10 @@ def found(member: dict[str, Any], *, gate: bool = True) -> list[str]:
     """Errors about a schema with one member ``a``, without the path of that member."""
     report = Report(ObjectSettings(dialect=ORCH, features={GATE: gate}))
     check({"type": "object", "properties": {"a": member}}, root("s"), report, Options(), status=False)
-    return [f"{cause.field}: {cause.message}".removeprefix("s.properties[a]").removeprefix(f".{RULES}[0].") for cause in report.causes]
+    return [
+        f"{cause.field}: {cause.message}".removeprefix("s.properties[a]").removeprefix(f".{RULES}[0].")
+        for cause in report.causes
+    ]
 
 
 def ruled(rule: str, kind: dict[str, Any] = NUMBER, **more: Any) -> dict[str, Any]:
@@ -56,7 +59,14 @@ def test_texts_of_rules(member: dict[str, Any], expected: str) -> None:
 
 
 def shown(**members: Any) -> str:
-    names = {"Rule": "", "Message": "", "MessageExpression": "", "Reason": "null", "FieldPath": "", "OptionalOldSelf": "null"}
+    names = {
+        "Rule": "",
+        "Message": "",
+        "MessageExpression": "",
+        "Reason": "null",
+        "FieldPath": "",
+        "OptionalOldSelf": "null",
+    }
     parts = [f'"{name}":{members.get(name) or default or chr(34) * 2}' for name, default in names.items()]
     return "Invalid value: {" + ",".join(parts) + "}: "
 
@@ -107,7 +117,11 @@ def test_costs_of_a_schema() -> None:
     """Rules that cost too much together are rejected, and the most expensive four are named."""
     texts = found({"type": "object", "properties": {f"p{i}": loop(1390 + i) for i in range(13)}})
     *named, total = texts
-    assert total.startswith("s: Forbidden: " + RULES + " estimated rule cost total for entire OpenAPIv3 schema exceeds budget by factor of 1.267647x")
+    assert total.startswith(
+        "s: Forbidden: "
+        + RULES
+        + " estimated rule cost total for entire OpenAPIv3 schema exceeds budget by factor of 1.267647x"
+    )
     names = [text.partition(f".{RULES}")[0] for text in named]
     assert names == [f".properties[p{i}]" for i in (12, 11, 10, 9)]
     assert all("contributed to estimated rule cost total" in text for text in named)
@@ -128,7 +142,10 @@ def test_stored_schemas_may_keep_costs() -> None:
     [
         (ruled("self > 1", {**NUMBER, "default": 2}), []),
         (ruled("self > 1", {**NUMBER, "default": 1}), [".default: Invalid value: 1: failed rule: self > 1"]),
-        (ruled("self != oldSelf", {**NUMBER, "default": 1}), [".default: Invalid value: 1: failed rule: self != oldSelf"]),
+        (
+            ruled("self != oldSelf", {**NUMBER, "default": 1}),
+            [".default: Invalid value: 1: failed rule: self != oldSelf"],
+        ),
         (ruled("self.n > 1", {**OBJECT, "default": {"n": 0}}), [".default: Invalid value: failed rule: self.n > 1"]),
     ],
 )

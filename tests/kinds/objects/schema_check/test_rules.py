@@ -147,14 +147,18 @@ def test_costs_are_bounded() -> None:
     schema = nested(3)
     schema["properties"]["spec"]["properties"]["z"] = ruled("integer", "false")
     (text,) = judged(schema, {"spec": {"l": list(range(200)), "z": 1}})
-    assert text.startswith('spec.l: Invalid value: "array": \'operation cancelled: actual cost limit exceeded\': no further validation rules')
+    assert text.startswith(
+        "spec.l: Invalid value: \"array\": 'operation cancelled: actual cost limit exceeded': no further validation rules"
+    )
 
 
 def test_objects_have_one_budget() -> None:
     """Many calls, each within its limit, exceed the budget of their object."""
     schema = whole(l={"type": "array", "items": nested(2)["properties"]["spec"]["properties"]["l"]})
     found = judged(schema, {"spec": {"l": [list(range(300))] * 60}})
-    assert len(found) == 1 and found[0].endswith(': Invalid value: "array": validation failed due to running out of cost budget, no further validation rules will be run')
+    assert len(found) == 1 and found[0].endswith(
+        ': Invalid value: "array": validation failed due to running out of cost budget, no further validation rules will be run'
+    )
 
 
 def test_long_evaluations_leave_the_reactor() -> None:

@@ -207,7 +207,10 @@ def _object(**members: Any) -> dict[str, Any]:
 def test_existing_duplicates_are_accepted_on_update() -> None:
     """An object whose set already had a duplicate item may be updated; a new one is rejected."""
     resource = _thing(
-        {"type": "object", "properties": {"s": {"type": "array", "x-orch-list-type": "set", "items": {"type": "string"}}}}
+        {
+            "type": "object",
+            "properties": {"s": {"type": "array", "x-orch-list-type": "set", "items": {"type": "string"}}},
+        }
     )
     wrong, fine = _object(s=["a", "a"]), _object(s=["a"])
     assert [c.field for c in objects.create_causes(wrong, resource, SETTINGS)] == ["s[1]"]

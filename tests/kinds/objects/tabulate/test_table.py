@@ -328,7 +328,9 @@ def test_ingress_shows_three_hosts(hosts: list[str | None], cell: str) -> None:
     assert row_cells(o, resource, NOW, ORCH)[2] == cell
 
 
-@pytest.mark.parametrize(("port", "cell"), [({}, "*"), ({"name": ""}, "<unset>"), ({"name": "a"}, "a"), ({"name": "a", "port": 1}, "1")])
+@pytest.mark.parametrize(
+    ("port", "cell"), [({}, "*"), ({"name": ""}, "<unset>"), ({"name": "a"}, "a"), ({"name": "a", "port": 1}, "1")]
+)
 def test_slice_ports_by_number_or_name(port: Any, cell: str) -> None:
     """A port is shown by its number, else by its name; one without either means all ports."""
     resource = CATALOG.resource(ORCH("discovery.{abbr}.io"), "v1", "endpointslices")
@@ -340,8 +342,17 @@ def test_slice_ports_by_number_or_name(port: Any, cell: str) -> None:
 def test_endpoints_are_counted_without_being_listed() -> None:
     """The cell of endpoints names the first three; the others, every address with every port, are a number."""
     addresses = [{"ip": f"10.0.{i // 250}.{i % 250}"} for i in range(30_000)]
-    subsets = [{"addresses": addresses[:2]}, {"addresses": addresses, "ports": [{"port": n} for n in range(30_000)]}, {"ports": [{"port": 1}]}]
-    obj = {"apiVersion": "v1", "kind": "Endpoints", "metadata": {"name": "e", "creationTimestamp": CREATED}, "subsets": subsets}
+    subsets = [
+        {"addresses": addresses[:2]},
+        {"addresses": addresses, "ports": [{"port": n} for n in range(30_000)]},
+        {"ports": [{"port": 1}]},
+    ]
+    obj = {
+        "apiVersion": "v1",
+        "kind": "Endpoints",
+        "metadata": {"name": "e", "creationTimestamp": CREATED},
+        "subsets": subsets,
+    }
     resource = CATALOG.resource("", "v1", "endpoints")
     assert resource is not None
     assert row_cells(obj, resource, NOW, ORCH)[1] == "10.0.0.0,10.0.0.1,10.0.0.0:0 + 899999999 more..."

@@ -132,9 +132,14 @@ def test_expansion_in_the_status_of_claims() -> None:
 
 def test_changes_of_stateful_sets() -> None:
     """minReadySeconds may change with its gate on, and the message says what may."""
-    for on, words in ((True, "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are"), (False, "'updateStrategy' and 'persist")):
+    for on, words in (
+        (True, "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are"),
+        (False, "'updateStrategy' and 'persist"),
+    ):
         found = errors_of("apps/v1/statefulsets", stateful(serviceName="x"), stateful(), StatefulSetMinReadySeconds=on)
         assert words in found[0]
-    changed = errors_of("apps/v1/statefulsets", stateful(minReadySeconds=5), stateful(), StatefulSetMinReadySeconds=True)
+    changed = errors_of(
+        "apps/v1/statefulsets", stateful(minReadySeconds=5), stateful(), StatefulSetMinReadySeconds=True
+    )
     assert changed == []
     assert errors_of("apps/v1/statefulsets", stateful(minReadySeconds=5), stateful(), StatefulSetMinReadySeconds=False)

@@ -23,7 +23,12 @@ def test_stored_objects_are_valid(reference: Callable[[str], Any]) -> None:
     count = 0
     for fact in reference("defaults")["objects"]:
         text = json.dumps(fact["stored"]).replace('"<csr>"', json.dumps(prepared.signing_request()))
-        for placeholder, value in (("<time>", "2021-01-01T00:00:00Z"), ("<uid>", prepared.UID), ("<allocated>", "10.0.0.7"), ("<rand>", "x7x7x")):
+        for placeholder, value in (
+            ("<time>", "2021-01-01T00:00:00Z"),
+            ("<uid>", prepared.UID),
+            ("<allocated>", "10.0.0.7"),
+            ("<rand>", "x7x7x"),
+        ):
             text = text.replace(placeholder, value)
         stored = json.loads(text)
         if not isinstance(stored, dict):

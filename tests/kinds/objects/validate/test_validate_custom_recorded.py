@@ -25,8 +25,14 @@ def _resource(definition: dict[str, Any], version: str) -> Resource:
     spec = definition["spec"]
     entry = next(v for v in spec["versions"] if v["name"] == version)
     return Resource(
-        group=spec["group"], version=version, kind=spec["names"]["kind"], plural=spec["names"]["plural"],
-        type=Type("struct"), namespaced=True, custom=True, key=f"{spec['group']}/{spec['names']['plural']}",
+        group=spec["group"],
+        version=version,
+        kind=spec["names"]["kind"],
+        plural=spec["names"]["plural"],
+        type=Type("struct"),
+        namespaced=True,
+        custom=True,
+        key=f"{spec['group']}/{spec['names']['plural']}",
         definition=VersionEntry(entry, lambda: definition),
     )
 
@@ -37,7 +43,8 @@ def _without_nulls(value: Any, schema: dict[str, Any]) -> Any:
         return value
     properties = schema.get("properties") or {}
     return {
-        k: _without_nulls(v, properties.get(k) or {}) for k, v in value.items()
+        k: _without_nulls(v, properties.get(k) or {})
+        for k, v in value.items()
         if v is not None or (properties.get(k) or {}).get("nullable")
     }
 
@@ -66,7 +73,9 @@ def test_recorded_causes_of_custom_objects(reference: Callable[[str], Any]) -> N
         details = answer.get("details") or {}
         text = ""
         if causes:
-            text = errors.invalid(details.get("group", ""), details.get("kind", ""), details.get("name", ""), causes).message
+            text = errors.invalid(
+                details.get("group", ""), details.get("kind", ""), details.get("name", ""), causes
+            ).message
         same = text == (answer.get("message") or "") and Counter((c.reason, c.field) for c in causes) == Counter(
             map(tuple, answer.get("causes", ()))
         )

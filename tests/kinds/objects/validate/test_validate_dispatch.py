@@ -72,7 +72,9 @@ def test_privileged_containers_need_allow_privileged(dialect: Dialect) -> None:
     resource = _pods(dialect)
     pod = _pod(dialect, containers=[{"name": "c", "image": "i", "securityContext": {"privileged": True}}])
     causes = dispatch.validate_create(pod, resource, ObjectSettings(dialect=dialect))
-    assert [(c.reason, c.message) for c in causes] == [("FieldValueForbidden", "Forbidden: disallowed by cluster policy")]
+    assert [(c.reason, c.message) for c in causes] == [
+        ("FieldValueForbidden", "Forbidden: disallowed by cluster policy")
+    ]
     assert dispatch.validate_create(pod, resource, ObjectSettings(dialect=dialect, allow_privileged=True)) == []
 
 
@@ -101,7 +103,9 @@ def test_warnings_name_deprecated_fields(dialect: Dialect) -> None:
     settings, resource = ObjectSettings(dialect=dialect), _pods(dialect)
     label = dialect("beta.{long}.io/os")
     pod = _pod(
-        dialect, nodeSelector={label: "linux"}, imagePullSecrets=[{}],
+        dialect,
+        nodeSelector={label: "linux"},
+        imagePullSecrets=[{}],
         containers=[{"name": "c", "image": "i", "env": [{"name": "A"}, {"name": "A"}]}],
     )
     assert dispatch.warnings(pod, resource, settings) == [

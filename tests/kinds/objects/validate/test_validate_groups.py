@@ -40,10 +40,10 @@ DISK = {"name": "d", "gcePersistentDisk": {"pdName": "p"}}
 POD: Object = {
     "metadata": {"labels": {"a": "b"}},
     "spec": {
-        "containers": [{
-            "name": "c", "image": "i", "imagePullPolicy": "Always", "terminationMessagePolicy": "File",
-        }],
-        "restartPolicy": "Always", "dnsPolicy": "Default", "volumes": [DISK],
+        "containers": [{"name": "c", "image": "i", "imagePullPolicy": "Always", "terminationMessagePolicy": "File"}],
+        "restartPolicy": "Always",
+        "dnsPolicy": "Default",
+        "volumes": [DISK],
     },
 }
 ONE_WRITER = (
@@ -58,19 +58,26 @@ def test_single_writer_disk_must_be_read_only_for_replicas(api: str, replicas: i
     """With two or more replicas the disk must be read-only."""
     selector = {"a": "b"} if api.startswith("v1") else {"matchLabels": {"a": "b"}}
     spec = {
-        "replicas": replicas, "selector": selector, "template": POD,
+        "replicas": replicas,
+        "selector": selector,
+        "template": POD,
         "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "5", "maxUnavailable": 0}},
     }
-    expected = [] if "deployments" not in api else [
-        "spec.strategy.rollingUpdate.maxSurge: Invalid value: intstr.IntOrString{Type:1, IntVal:0, StrVal:\"5\"}: a valid "
-        "percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation "
-        "is '[0-9]+%')"
-    ]
+    expected = (
+        []
+        if "deployments" not in api
+        else [
+            'spec.strategy.rollingUpdate.maxSurge: Invalid value: intstr.IntOrString{Type:1, IntVal:0, StrVal:"5"}: a valid '
+            "percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation "
+            "is '[0-9]+%')"
+        ]
+    )
     assert sorted(errors_of(api, {"spec": spec})) == sorted(([ONE_WRITER] if replicas > 1 else []) + expected)
 
 
 JOB: Object = {
-    "completions": 1, "selector": {"matchLabels": {"controller-uid": "u"}},
+    "completions": 1,
+    "selector": {"matchLabels": {"controller-uid": "u"}},
     "template": {
         "metadata": {"labels": {"controller-uid": "u", "job-name": "a"}},
         "spec": {**POD["spec"], "restartPolicy": "Never"},
@@ -95,7 +102,7 @@ def test_job_labels_must_match() -> None:
     causes = errors_of("batch/v1/jobs", {"metadata": {"uid": "u"}, "spec": {**JOB, "template": template}})
     at = "spec.template.metadata.labels"
     assert causes[:2] == [
-        f"{at}[controller-uid]: Invalid value: map[string]string{{\"controller-uid\":\"x\"}}: must be 'u'",
+        f'{at}[controller-uid]: Invalid value: map[string]string{{"controller-uid":"x"}}: must be \'u\'',
         f"{at}[job-name]: Required value: must be 'a'",
     ]
 
@@ -142,9 +149,7 @@ def test_second_metric_source_is_forbidden() -> None:
 
 def test_min_replicas_zero_is_kept_on_update() -> None:
     spec = {"minReplicas": 0, "maxReplicas": 1, "scaleTargetRef": TARGET}
-    metric = {"type": "External", "external": {
-        "metric": {"name": "m"}, "target": {"type": "Value", "value": "1"},
-    }}
+    metric = {"type": "External", "external": {"metric": {"name": "m"}, "target": {"type": "Value", "value": "1"}}}
     new = {"spec": {**spec, "metrics": [metric]}}
     api = "autoscaling/v2/horizontalpodautoscalers"
     assert errors_of(api, new) == ["spec.minReplicas: Invalid value: 0: must be greater than or equal to 1"]
@@ -156,7 +161,9 @@ def test_behavior_annotation_is_validated() -> None:
     note = '{"scaleup": {"Policies": [{"type": "Pods", "value": 0, "periodSeconds": 1}]}}'
     annotations = {ORCH("autoscaling.alpha.{long}.io/behavior"): note}
     spec = {"maxReplicas": 1, "scaleTargetRef": TARGET, "targetCPUUtilizationPercentage": 5}
-    causes = errors_of("autoscaling/v1/horizontalpodautoscalers", {"metadata": {"annotations": annotations}, "spec": spec})
+    causes = errors_of(
+        "autoscaling/v1/horizontalpodautoscalers", {"metadata": {"annotations": annotations}, "spec": spec}
+    )
     assert causes == ["spec.behavior.scaleUp.policies[0].value: Invalid value: 0: must be greater than zero"]
 
 
@@ -166,7 +173,9 @@ def test_ingress_rules() -> None:
     spec = {"ingressClassName": "c", "rules": [{"http": {"paths": [{"backend": {}}]}}], "tls": [{"hosts": ["*"]}]}
     causes = errors_of("networking.{abbr}.io/v1/ingresses", {"metadata": {"annotations": {key: "x"}}, "spec": spec})
     assert [cause.split(": ")[0] for cause in causes] == [
-        "spec.rules[0].http.paths[0].pathType", "spec.tls[0].hosts[0]", f"annotations.{key}",
+        "spec.rules[0].http.paths[0].pathType",
+        "spec.tls[0].hosts[0]",
+        f"annotations.{key}",
     ]
     reference = {"resource": {"kind": ".", "name": ".."}}
     assert errors_of("networking.{abbr}.io/v1/ingresses", {"spec": {"defaultBackend": reference}}) == [
@@ -184,51 +193,75 @@ def test_ip_block_except_reports_the_first_problem() -> None:
 
 
 POLICY = {
-    "runAsUser": {"rule": "RunAsAny"}, "seLinux": {"rule": "RunAsAny"}, "supplementalGroups": {"rule": "RunAsAny"},
+    "runAsUser": {"rule": "RunAsAny"},
+    "seLinux": {"rule": "RunAsAny"},
+    "supplementalGroups": {"rule": "RunAsAny"},
     "fsGroup": {"rule": "RunAsAny"},
 }
 
 
-@pytest.mark.parametrize(("spec", "causes"), [
-    ({"runAsGroup": {"rule": "MustRunAs"}}, [
-        "spec.runAsGroup.ranges: Invalid value: []policy.IDRange(nil): must provide at least one range"
-    ]),
-    ({"runAsGroup": {"rule": "x"}}, [
-        'spec.runAsGroup.rule: Unsupported value: "x": supported values: "MustRunAs", "RunAsAny", "MayRunAs"'
-    ]),
-    ({"allowedHostPaths": [{"pathPrefix": "/a/../b"}, {}, {}]}, [
-        "spec.allowedHostPaths[0]: Invalid value: \"/a/../b\": must not contain '..'",
-        "spec.allowedHostPaths[1]: Required value: is required",
-    ]),
-    ({"allowedFlexVolumes": [{}]}, [
-        "spec.allowedFlexVolumes.allowedFlexVolumes[0].driver: Required value: must specify a driver"
-    ]),
-    ({"allowedProcMountTypes": ["x"]}, [
-        'spec.allowedProcMountTypes[0]: Unsupported value: "x": supported values: "Default", "Unmasked"'
-    ]),
-    ({"allowedUnsafeSysctls": ["a.*", ""], "forbiddenSysctls": ["a.b", "c", "*"]}, [
-        'spec.allowedUnsafeSysctls[1]: Invalid value: "": empty sysctl not allowed',
-        "spec.forbiddenSysctls.items: Forbidden: if '*' is present, must not specify other sysctls",
-        'spec.forbiddenSysctls[0]: Invalid value: "a.b": sysctl overlaps with a.*',
-        'spec.allowedUnsafeSysctls[0]: Invalid value: "a.*": sysctl overlaps with *',
-        'spec.allowedUnsafeSysctls[1]: Invalid value: "": sysctl overlaps with *',
-    ]),
-    ({"runtimeClass": {"allowedRuntimeClassNames": ["a", "a"], "defaultRuntimeClassName": "b"}}, [
-        'spec.runtimeClass.allowedRuntimeClassNames[1]: Duplicate value: "a"',
-        'spec.runtimeClass.allowedRuntimeClassNames: Required value: default "b" must be allowed',
-    ]),
-    ({"requiredDropCapabilities": ["A"], "allowedCapabilities": ["*", "A"]}, [
-        "requiredDropCapabilities: Invalid value: []core.Capability{\"A\"}: must be empty when all capabilities are allowed "
-        "by a wildcard",
-        'allowedCapabilities: Invalid value: "A": capability is listed in allowedCapabilities and requiredDropCapabilities',
-    ]),
-])
+@pytest.mark.parametrize(
+    ("spec", "causes"),
+    [
+        (
+            {"runAsGroup": {"rule": "MustRunAs"}},
+            ["spec.runAsGroup.ranges: Invalid value: []policy.IDRange(nil): must provide at least one range"],
+        ),
+        (
+            {"runAsGroup": {"rule": "x"}},
+            ['spec.runAsGroup.rule: Unsupported value: "x": supported values: "MustRunAs", "RunAsAny", "MayRunAs"'],
+        ),
+        (
+            {"allowedHostPaths": [{"pathPrefix": "/a/../b"}, {}, {}]},
+            [
+                "spec.allowedHostPaths[0]: Invalid value: \"/a/../b\": must not contain '..'",
+                "spec.allowedHostPaths[1]: Required value: is required",
+            ],
+        ),
+        (
+            {"allowedFlexVolumes": [{}]},
+            ["spec.allowedFlexVolumes.allowedFlexVolumes[0].driver: Required value: must specify a driver"],
+        ),
+        (
+            {"allowedProcMountTypes": ["x"]},
+            ['spec.allowedProcMountTypes[0]: Unsupported value: "x": supported values: "Default", "Unmasked"'],
+        ),
+        (
+            {"allowedUnsafeSysctls": ["a.*", ""], "forbiddenSysctls": ["a.b", "c", "*"]},
+            [
+                'spec.allowedUnsafeSysctls[1]: Invalid value: "": empty sysctl not allowed',
+                "spec.forbiddenSysctls.items: Forbidden: if '*' is present, must not specify other sysctls",
+                'spec.forbiddenSysctls[0]: Invalid value: "a.b": sysctl overlaps with a.*',
+                'spec.allowedUnsafeSysctls[0]: Invalid value: "a.*": sysctl overlaps with *',
+                'spec.allowedUnsafeSysctls[1]: Invalid value: "": sysctl overlaps with *',
+            ],
+        ),
+        (
+            {"runtimeClass": {"allowedRuntimeClassNames": ["a", "a"], "defaultRuntimeClassName": "b"}},
+            [
+                'spec.runtimeClass.allowedRuntimeClassNames[1]: Duplicate value: "a"',
+                'spec.runtimeClass.allowedRuntimeClassNames: Required value: default "b" must be allowed',
+            ],
+        ),
+        (
+            {"requiredDropCapabilities": ["A"], "allowedCapabilities": ["*", "A"]},
+            [
+                'requiredDropCapabilities: Invalid value: []core.Capability{"A"}: must be empty when all capabilities are allowed '
+                "by a wildcard",
+                'allowedCapabilities: Invalid value: "A": capability is listed in allowedCapabilities and requiredDropCapabilities',
+            ],
+        ),
+    ],
+)
 def test_pod_security_policy_rules(spec: Object, causes: list[str]) -> None:
     assert errors_of("policy/v1beta1/podsecuritypolicies", {"spec": {**POLICY, **spec}}) == causes
 
 
 def test_profiles_in_annotations_of_security_policies() -> None:
-    key, other = ORCH("seccomp.security.alpha.{long}.io/allowedProfileNames"), ORCH("apparmor.security.beta.{long}.io/defaultProfileName")
+    key, other = (
+        ORCH("seccomp.security.alpha.{long}.io/allowedProfileNames"),
+        ORCH("apparmor.security.beta.{long}.io/defaultProfileName"),
+    )
     metadata = {"annotations": {key: "*,x", other: "y"}}
     assert errors_of("policy/v1beta1/podsecuritypolicies", {"metadata": metadata, "spec": POLICY}) == [
         f'metadata.annotations[{other}]: Invalid value: "y": invalid AppArmor profile name: "y"',
@@ -236,15 +269,16 @@ def test_profiles_in_annotations_of_security_policies() -> None:
     ]
 
 
-@pytest.mark.parametrize(("version", "more"), [
-    ("v1", ["status.currentHealthy: Invalid value: -1: must be greater than or equal to 0"]), ("v1beta1", []),
-])
+@pytest.mark.parametrize(
+    ("version", "more"),
+    [("v1", ["status.currentHealthy: Invalid value: -1: must be greater than or equal to 0"]), ("v1beta1", [])],
+)
 def test_budget_conditions_are_validated(version: str, more: list[str]) -> None:
     """Conditions are validated in every version, numbers only in the stable one."""
     status = {"currentHealthy": -1, "conditions": [{"type": "A b", "status": "x", "reason": "1"}]}
     causes = errors_of(f"policy/{version}/poddisruptionbudgets", {"status": status}, {}, "status")
     assert [cause.split(" (e.g.")[0] for cause in causes] == [
-        'status.conditions[0].type: Invalid value: "A b": name part must consist of alphanumeric characters, \'-\', \'_\' or '
+        "status.conditions[0].type: Invalid value: \"A b\": name part must consist of alphanumeric characters, '-', '_' or "
         "'.', and must start and end with an alphanumeric character",
         'status.conditions[0].status: Unsupported value: "x": supported values: "False", "True", "Unknown"',
         "status.conditions[0].lastTransitionTime: Required value: must be set",
@@ -261,23 +295,33 @@ def test_volume_attachment_rules() -> None:
     causes = errors_of("storage.{abbr}.io/v1/volumeattachments", {"spec": spec})
     assert [cause.split(": ")[0] for cause in causes] == ["spec.source.persistentVolumeName"]
     status = {"attachError": {"message": "x" * 1025}, "attachmentMetadata": {"a": "b" * 262144}}
-    assert errors_of("storage.{abbr}.io/v1/volumeattachments", {"spec": spec, "status": status}, {"spec": spec}, "status") == [
-        "status.attachmentMetadata: Too long: must have at most 262144 bytes",
-        "status.attachError.message: Too long: must have at most 262144 bytes",
-    ] * 2
+    assert (
+        errors_of("storage.{abbr}.io/v1/volumeattachments", {"spec": spec, "status": status}, {"spec": spec}, "status")
+        == [
+            "status.attachmentMetadata: Too long: must have at most 262144 bytes",
+            "status.attachError.message: Too long: must have at most 262144 bytes",
+        ]
+        * 2
+    )
 
 
 HOOK: Object = {
-    "name": "a.b.c", "sideEffects": "None", "admissionReviewVersions": ["x"], "clientConfig": {},
+    "name": "a.b.c",
+    "sideEffects": "None",
+    "admissionReviewVersions": ["x"],
+    "clientConfig": {},
     "rules": [{"operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*"]}],
 }
 
 
-@pytest.mark.parametrize(("resources", "words"), [
-    (["*", "pods"], "if '*' is present, must not specify other resources without subresources"),
-    (["pods", "*"], ""),
-    (["*/*", "pods"], "if '*/*' is present, must not specify other resources"),
-])
+@pytest.mark.parametrize(
+    ("resources", "words"),
+    [
+        (["*", "pods"], "if '*' is present, must not specify other resources without subresources"),
+        (["pods", "*"], ""),
+        (["*/*", "pods"], "if '*/*' is present, must not specify other resources"),
+    ],
+)
 def test_webhook_rule_resources(resources: list[str], words: str) -> None:
     """The client configuration is checked before the review versions; of rules without subresources only the last one
     counts."""
@@ -302,7 +346,7 @@ def test_endpoint_hostname_rules() -> None:
         'endpoints[0].addresses[0]: Invalid value: "a_b.c"',
         'endpoints[1].addresses[0]: Invalid value: "a": should be a domain with at least two segments separated by dots',
         "endpoints[2].addresses[0]: Required value",
-        f"endpoints[3].addresses[0]: Invalid value: \"{'a' * 64}\": must be no more than 63 characters",
+        f'endpoints[3].addresses[0]: Invalid value: "{"a" * 64}": must be no more than 63 characters',
     ]
 
 
@@ -310,7 +354,9 @@ def test_signing_request_condition_rules() -> None:
     """A condition without a type is validated like any other."""
     status = {"conditions": [{"status": "x"}, {"status": "True"}]}
     request: Object = {"spec": {}}
-    causes = errors_of("certificates.{abbr}.io/v1/certificatesigningrequests", {**request, "status": status}, request, "approval")
+    causes = errors_of(
+        "certificates.{abbr}.io/v1/certificatesigningrequests", {**request, "status": status}, request, "approval"
+    )
     assert [cause for cause in causes if cause.startswith("status")] == [
         "status.conditions[0].type: Required value",
         'status.conditions[0].status: Unsupported value: "x": supported values: "False", "True", "Unknown"',
@@ -319,12 +365,15 @@ def test_signing_request_condition_rules() -> None:
     ]
 
 
-@pytest.mark.parametrize(("signer", "causes"), [
-    ("a.b/c..d", ['Invalid value: "c..d": validating label ""']),
-    ("a..b/c", ['Invalid value: "a..b": validating label ""']),
-    ("_a._b/C.D", ['Invalid value: "_a._b": validating label "_a"', 'Invalid value: "C.D": validating label "C"']),
-    (f"{'a.' * 126}aa/c", ["Too long: must have at most 253 bytes"]),
-])
+@pytest.mark.parametrize(
+    ("signer", "causes"),
+    [
+        ("a.b/c..d", ['Invalid value: "c..d": validating label ""']),
+        ("a..b/c", ['Invalid value: "a..b": validating label ""']),
+        ("_a._b/C.D", ['Invalid value: "_a._b": validating label "_a"', 'Invalid value: "C.D": validating label "C"']),
+        (f"{'a.' * 126}aa/c", ["Too long: must have at most 253 bytes"]),
+    ],
+)
 def test_signer_name_rules(signer: str, causes: list[str]) -> None:
     """Only the first invalid part of each half is reported."""
     found_ = errors_of("certificates.{abbr}.io/v1/certificatesigningrequests", {"spec": {"signerName": signer}})
@@ -332,10 +381,16 @@ def test_signer_name_rules(signer: str, causes: list[str]) -> None:
     assert [text.split(": a lowercase")[0] for text in told] == causes
 
 
-@pytest.mark.parametrize(("sub", "kind", "words"), [
-    ("", "Approved", ["add"]), ("status", "Approved", ["add"]), ("approval", "Approved", []), ("status", "Failed", []),
-    ("approval", "Failed", []),
-])
+@pytest.mark.parametrize(
+    ("sub", "kind", "words"),
+    [
+        ("", "Approved", ["add"]),
+        ("status", "Approved", ["add"]),
+        ("approval", "Approved", []),
+        ("status", "Failed", []),
+        ("approval", "Failed", []),
+    ],
+)
 def test_approval_conditions_need_the_approval_endpoint(sub: str, kind: str, words: list[str]) -> None:
     """The Approved condition requires the approval endpoint."""
     status = {"conditions": [{"type": kind, "status": "True"}]}
@@ -349,7 +404,10 @@ def test_issued_certificates_are_immutable() -> None:
     """A certificate is set once, through the status endpoint."""
     api, old = "certificates.{abbr}.io/v1/certificatesigningrequests", {"status": {"certificate": "YQ=="}}
     new = {"status": {"certificate": "Yg=="}}
-    assert errors_of(api, new, old, "approval")[-1] == "status.certificate: Forbidden: updates may not set certificate content"
+    assert (
+        errors_of(api, new, old, "approval")[-1]
+        == "status.certificate: Forbidden: updates may not set certificate content"
+    )
     assert errors_of(api, new, old, "status")[-1] == (
         "status.certificate: Forbidden: updates may not modify existing certificate content"
     )
@@ -362,7 +420,8 @@ def test_endpoint_hint_rules() -> None:
     ports = [{"name": "", "protocol": "TCP", "port": 70000}]
     causes = errors_of("discovery.{abbr}.io/v1/endpointslices", {**body, "ports": ports})
     assert [cause.split(": a valid label")[0] for cause in causes] == [
-        'endpoints[0].hints.forZones[1].name: Duplicate value: "a"', 'endpoints[0].hints.forZones[2].name: Invalid value: "b c"',
+        'endpoints[0].hints.forZones[1].name: Duplicate value: "a"',
+        'endpoints[0].hints.forZones[2].name: Invalid value: "b c"',
     ]
 
 

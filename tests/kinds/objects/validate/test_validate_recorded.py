@@ -29,25 +29,46 @@ SETTINGS = ObjectSettings(dialect=ORCH, allow_privileged=True)
 FLOOR_CAUSES = 993
 FLOOR_MESSAGES = 993
 
-_PATH = re.compile(r"/(?:api/(?P<v>[^/]+)|apis/(?P<g>[^/]+)/(?P<gv>[^/]+))/(?:namespaces/(?P<ns>[^/]+)/)?(?P<rest>[^?]+)")
+_PATH = re.compile(
+    r"/(?:api/(?P<v>[^/]+)|apis/(?P<g>[^/]+)/(?P<gv>[^/]+))/(?:namespaces/(?P<ns>[^/]+)/)?(?P<rest>[^?]+)"
+)
 #: Responses of other parts of the server, by their message.
 _ELSEWHERE = re.compile(
     r"Options\.meta|the server rejected our request|is invalid: patch:|provided port is (not in the valid range|already)"
     r"|failed to allocate IP|not configured (on this cluster|for dual-stack)|metadata\.labels\[pod-security|must be specified for an update"
 )
 #: Kinds of cases that exercise the machinery around validation.
-_AREAS = ("options", "body", "routing", "list", "patch", "apply", "fieldValidation", "PodSecurity", "webhook", "CustomResource",
-          "delete", "auth", "expired", "update", "create", "Scale")
+_AREAS = (
+    "options",
+    "body",
+    "routing",
+    "list",
+    "patch",
+    "apply",
+    "fieldValidation",
+    "PodSecurity",
+    "webhook",
+    "CustomResource",
+    "delete",
+    "auth",
+    "expired",
+    "update",
+    "create",
+    "Scale",
+)
 #: Cases that depend on a step between defaults and validation that this test does not run.
-_DIFFERENT = frozenset((
-    "Pod/sc-seccomp-localhost-abs",  # profiles are copied from fields to annotations first
-    "TokenRequest/name-mismatch",  # the default lifetime
-    "Secret/too-large", "ConfigMap/too-large",  # recorded without their megabytes
-    "Service/mixed-protocol-lb",  # node ports are taken first, and shown
-    "StatefulSet/pvcRetention-gate-off",  # gates have their say first
-    "Service/ipFamilies-change",  # families are looked at alone, before addresses are handed out
-    "HorizontalPodAutoscaler/behavior-policies-empty",  # an empty list is not an absent one
-))
+_DIFFERENT = frozenset(
+    (
+        "Pod/sc-seccomp-localhost-abs",  # profiles are copied from fields to annotations first
+        "TokenRequest/name-mismatch",  # the default lifetime
+        "Secret/too-large",
+        "ConfigMap/too-large",  # recorded without their megabytes
+        "Service/mixed-protocol-lb",  # node ports are taken first, and shown
+        "StatefulSet/pvcRetention-gate-off",  # gates have their say first
+        "Service/ipFamilies-change",  # families are looked at alone, before addresses are handed out
+        "HorizontalPodAutoscaler/behavior-policies-empty",  # an empty list is not an absent one
+    )
+)
 #: Go values, addresses and differences that cannot be reproduced exactly.
 _DUMP = re.compile(r"\(<ptr>\)|\(0xc[0-9a-f]+\)")
 
@@ -55,7 +76,9 @@ _DUMP = re.compile(r"\(<ptr>\)|\(0xc[0-9a-f]+\)")
 class Case:
     """A recorded request, the object that it would store, and the response."""
 
-    def __init__(self, raw: dict[str, Any], resource: Resource, new: dict[str, Any], old: dict[str, Any] | None, sub: str) -> None:
+    def __init__(
+        self, raw: dict[str, Any], resource: Resource, new: dict[str, Any], old: dict[str, Any] | None, sub: str
+    ) -> None:
         self.id: str = raw["id"]
         self.kind = self.id.split("/")[0]
         self.answer = raw["ans"]
@@ -69,7 +92,11 @@ def _cases(facts: dict[str, Any], catalog: Catalog) -> Iterator[Case]:
     for recorded in facts["cases"]:
         raw = json.loads(json.dumps(recorded).replace('"<csr>"', json.dumps(prepared.signing_request())))
         request, answer = raw["req"], raw["ans"]
-        if request["m"] not in ("POST", "PUT") or answer.get("code") not in (200, 201, 422) or raw["id"].split("/")[0] in _AREAS:
+        if (
+            request["m"] not in ("POST", "PUT")
+            or answer.get("code") not in (200, 201, 422)
+            or raw["id"].split("/")[0] in _AREAS
+        ):
             continue
         if "body_note" in request or "<pem>" in json.dumps(request) or raw["id"] in _DIFFERENT:
             continue
@@ -144,7 +171,9 @@ def _complete(
     return None if out is None else prepared.create(out, resource, namespace)
 
 
-def _live(raw: dict[str, Any], resource: Resource, namespace: str, name: str, catalog: Catalog) -> dict[str, Any] | None:
+def _live(
+    raw: dict[str, Any], resource: Resource, namespace: str, name: str, catalog: Catalog
+) -> dict[str, Any] | None:
     """The object that the requests before the case have stored under the name, None if they cannot be replayed here."""
     live: dict[str, Any] | None = None
     for step in raw.get("setup", ()):
@@ -190,7 +219,7 @@ def _set(obj: Any, path: str, value: Any) -> None:
         key: Any = int(step) if isinstance(obj, list) else step
         if i == len(steps) - 1:
             if isinstance(obj, list):
-                obj[key:key + 1] = [] if value is None else [value]
+                obj[key : key + 1] = [] if value is None else [value]
             elif value is None:
                 obj.pop(key, None)
             else:
@@ -203,7 +232,7 @@ def _set(obj: Any, path: str, value: Any) -> None:
 
 def _loose(text: str) -> str:
     """A message without its unpredictable parts."""
-    text = re.sub(r'core\.\w+\{\n.*\n  \}\n', "<diff>", text, flags=re.S)
+    text = re.sub(r"core\.\w+\{\n.*\n  \}\n", "<diff>", text, flags=re.S)
     text = re.sub(r"\n  core\.\w+\{.*", "<diff>", text, flags=re.S)
     text = re.sub(r"(core\.PodTemplateSpec|runtime\.Unknown|v1\.ObjectMeta)\{.*\}: ", r"\1: ", text, flags=re.S)
     return _DUMP.sub("(<ptr>)", text).replace(prepared.UID, "<uid>")
@@ -223,7 +252,11 @@ def _compare(case: Case) -> tuple[bool, bool, str]:
     details = case.answer.get("details") or {}
     text = errors.invalid(details.get("group", ""), details.get("kind", ""), details.get("name", ""), causes).message
     told = _loose(text) == _loose(case.answer.get("message", ""))
-    return same, same and told, f"{case.id}:\n     got {_loose(text)[:600]}\n  wanted {_loose(case.answer.get('message', 'success'))[:600]}\n"
+    return (
+        same,
+        same and told,
+        f"{case.id}:\n     got {_loose(text)[:600]}\n  wanted {_loose(case.answer.get('message', 'success'))[:600]}\n",
+    )
 
 
 @pytest.fixture(scope="module")

@@ -42,7 +42,9 @@ def test_a_prefix_may_end_with_a_dash() -> None:
     assert names.path_segment("..", False) and not names.path_segment("..", True)
 
 
-@given(st.integers(min_value=0, max_value=10**12), st.sampled_from(["", "m", "k", "Ki", "Mi", "Gi", "e3", "u", "n", "E"]))
+@given(
+    st.integers(min_value=0, max_value=10**12), st.sampled_from(["", "m", "k", "Ki", "Mi", "Gi", "e3", "u", "n", "E"])
+)
 def test_quantities_are_exact(number: int, suffix: str) -> None:
     """A quantity scales with its number, whatever its suffix."""
     assert amount(f"{2 * number}{suffix}") == 2 * amount(f"{number}{suffix}")

@@ -18,15 +18,29 @@ Object = dict[str, Any]
 
 UID = "7d3f7f52-0000-4000-8000-000000000000"
 #: Fields that only the status endpoint writes.
-_HAVE_STATUS = frozenset((
-    "Pod", "Deployment", "ReplicaSet", "DaemonSet", "StatefulSet", "Service", "Namespace", "Node", "Job", "Ingress",
-    "PersistentVolume", "PersistentVolumeClaim", "PodDisruptionBudget", "ResourceQuota", "CertificateSigningRequest",
-))
+_HAVE_STATUS = frozenset(
+    (
+        "Pod",
+        "Deployment",
+        "ReplicaSet",
+        "DaemonSet",
+        "StatefulSet",
+        "Service",
+        "Namespace",
+        "Node",
+        "Job",
+        "Ingress",
+        "PersistentVolume",
+        "PersistentVolumeClaim",
+        "PodDisruptionBudget",
+        "ResourceQuota",
+        "CertificateSigningRequest",
+    )
+)
 
 
 def create(obj: Object, resource: Resource, namespace: str) -> Object:
-    """Set name and namespace from the path, fields of the job and service strategies, and the service account of pods.
-    """
+    """Set name and namespace from the path, fields of the job and service strategies, and the service account of pods."""
     metadata = dict(obj.get("metadata") or {})
     if resource.namespaced and not metadata.get("namespace") and resource.stored:
         metadata["namespace"] = namespace
@@ -41,7 +55,9 @@ def create(obj: Object, resource: Resource, namespace: str) -> Object:
     if resource.kind == "Service":
         out = _service(out)
     if resource.kind == "EndpointSlice" and resource.version == "v1":
-        listed = [{k: v for k, v in e.items() if k not in ("deprecatedTopology", "hints")} for e in out.get("endpoints") or ()]
+        listed = [
+            {k: v for k, v in e.items() if k not in ("deprecatedTopology", "hints")} for e in out.get("endpoints") or ()
+        ]
         out = {**out, "endpoints": listed}
     if resource.kind == "PersistentVolumeClaim":
         spec = dict(out.get("spec") or {})
@@ -123,7 +139,9 @@ def allocate(obj: Object, resource: Resource) -> Object:
         return obj
     spec = dict(obj["spec"])
     if spec.get("type") != "ExternalName" and not spec.get("clusterIP"):
-        spec.update(clusterIP="10.0.0.230", clusterIPs=["10.0.0.230"], ipFamilies=["IPv4"], ipFamilyPolicy="SingleStack")
+        spec.update(
+            clusterIP="10.0.0.230", clusterIPs=["10.0.0.230"], ipFamilies=["IPv4"], ipFamilyPolicy="SingleStack"
+        )
     if spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local":
         spec.setdefault("healthCheckNodePort", 30500)
     return {**obj, "spec": spec}
@@ -133,6 +151,8 @@ def allocate(obj: Object, resource: Resource) -> Object:
 def signing_request() -> str:
     """A signing request for CN=alice, O=dev, as base64 of PEM."""
     key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "alice"), x509.NameAttribute(NameOID.ORGANIZATION_NAME, "dev")])
+    name = x509.Name(
+        [x509.NameAttribute(NameOID.COMMON_NAME, "alice"), x509.NameAttribute(NameOID.ORGANIZATION_NAME, "dev")]
+    )
     request = x509.CertificateSigningRequestBuilder().subject_name(name).sign(key, hashes.SHA256())
     return base64.b64encode(request.public_bytes(Encoding.PEM)).decode()

@@ -26,7 +26,12 @@ def volume(name: str, size: str = "1Gi", **spec: Any) -> dict[str, Any]:
 def claim(size: str = "1Gi", **spec: Any) -> dict[str, Any]:
     return {
         "metadata": {"namespace": "n", "name": "c", "uid": "u", "resourceVersion": "7", **spec.pop("metadata", {})},
-        "spec": {"resources": {"requests": {"storage": size}}, "accessModes": ["ReadWriteOnce"], "storageClassName": "s", **spec},
+        "spec": {
+            "resources": {"requests": {"storage": size}},
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": "s",
+            **spec,
+        },
     }
 
 
@@ -86,8 +91,7 @@ def test_without_a_node_topology_does_not_matter() -> None:
 
 
 def test_bound_volume_names_its_claim() -> None:
-    """A bound volume references its claim and is annotated as bound by the controller, unless the user had reserved it.
-    """
+    """A bound volume references its claim and is annotated as bound by the controller, unless the user had reserved it."""
     bound, changed = claims.bind(volume("a"), claim(), ORCH)
     assert changed
     assert bound["spec"]["claimRef"] == {
@@ -152,7 +156,9 @@ def test_allowed_topologies_and_label_selectors() -> None:
     assert not matches_terms(both, {"z": "a"})
 
 
-@pytest.mark.parametrize(("label", "expected"), [("a", {"a"}), ("a__b", {"a", "b"}), (" a __b", {"a", "b"}), ("", None), ("a__", None)])
+@pytest.mark.parametrize(
+    ("label", "expected"), [("a", {"a"}), ("a__b", {"a", "b"}), (" a __b", {"a", "b"}), ("", None), ("a__", None)]
+)
 def test_zone_labels_with_several_zones(label: str, expected: set[str] | None) -> None:
     """Zones in a label are separated by two underscores; with an empty zone the label is ignored."""
     assert zones(label) == expected

@@ -14,7 +14,10 @@ from orchd.errors import ApiError
 from orchd.testing.server import InProcessServer, make_server, run
 
 GROUP = ORCH("admissionregistration.{abbr}.io")
-KINDS = {"mutatingwebhookconfigurations": "MutatingWebhookConfiguration", "validatingwebhookconfigurations": "ValidatingWebhookConfiguration"}
+KINDS = {
+    "mutatingwebhookconfigurations": "MutatingWebhookConfiguration",
+    "validatingwebhookconfigurations": "ValidatingWebhookConfiguration",
+}
 SIDE_EFFECTS = 'Unsupported value: "Unknown": supported values: "None", "NoneOnDryRun"'
 
 
@@ -29,7 +32,9 @@ def ref(version: str, plural: str = "validatingwebhookconfigurations") -> Resour
     return ResourceRef(GROUP, version, plural)
 
 
-def configuration(*hooks: dict[str, Any], version: str = "v1beta1", plural: str = "validatingwebhookconfigurations") -> dict[str, Any]:
+def configuration(
+    *hooks: dict[str, Any], version: str = "v1beta1", plural: str = "validatingwebhookconfigurations"
+) -> dict[str, Any]:
     return {
         "apiVersion": f"{GROUP}/{version}",
         "kind": KINDS[plural],
@@ -43,7 +48,11 @@ def test_defaults_of_v1beta1(server: InProcessServer, plural: str) -> None:
     """A webhook sent as v1beta1 gets that version's defaults, is stored as v1 and is the same in both."""
     admin = server.client()
     rule = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
-    made = run(admin.create(ref("v1beta1", plural), "", configuration({"name": "h.example.com", "rules": [rule]}, plural=plural)))
+    made = run(
+        admin.create(
+            ref("v1beta1", plural), "", configuration({"name": "h.example.com", "rules": [rule]}, plural=plural)
+        )
+    )
     (hook,) = made["webhooks"]
     reinvocation = {"reinvocationPolicy": "Never"} if plural.startswith("mutating") else {}
     assert hook == {

@@ -115,7 +115,9 @@ def test_storage_version_is_the_first_of_equivalent_ones() -> None:
     asked = resource_of("horizontalpodautoscalers", "autoscaling", "v2beta1")
     for versions, sent in ((["v2", "v1", "v2beta2"], "v1"), (["v2beta2", "v2"], "v2")):
         rules = [rule(apiGroups=["autoscaling"], apiVersions=versions, resources=["horizontalpodautoscalers"])]
-        found = calls_for(hooks_of([configuration("a", {"rules": rules})]), "CREATE", asked, "", namespaced=True, catalog=CATALOG)
+        found = calls_for(
+            hooks_of([configuration("a", {"rules": rules})]), "CREATE", asked, "", namespaced=True, catalog=CATALOG
+        )
         assert [call.resource.version for call in found] == [sent]
 
 
@@ -123,15 +125,23 @@ def test_equivalent_versions_of_custom_kinds() -> None:
     """A rule for other versions selects the first of them in the definition, whatever their priority."""
     names = ("v1alpha1", "v1", "v2")
     versions = [
-        {"name": n, "served": True, "storage": n == "v1", "schema": {"openAPIV3Schema": {"type": "object"}}} for n in names
+        {"name": n, "served": True, "storage": n == "v1", "schema": {"openAPIV3Schema": {"type": "object"}}}
+        for n in names
     ]
-    spec = {"group": "example.com", "names": {"plural": "foos", "kind": "Foo"}, "scope": "Namespaced", "versions": versions}
+    spec = {
+        "group": "example.com",
+        "names": {"plural": "foos", "kind": "Foo"},
+        "scope": "Namespaced",
+        "versions": versions,
+    }
     definition = {"metadata": {"name": "foos.example.com"}, "spec": spec}
     kind = custom_kind(definition, lambda: definition, CATALOG.types, ORCH)
     catalog = CATALOG.adding(reversed(kind.resources))
     rules = [rule(apiGroups=["example.com"], apiVersions=["v1", "v1alpha1"], resources=["foos"])]
     asked = resource_of("foos", "example.com", "v2", catalog)
-    found = calls_for(hooks_of([configuration("a", {"rules": rules})]), "CREATE", asked, "", namespaced=True, catalog=catalog)
+    found = calls_for(
+        hooks_of([configuration("a", {"rules": rules})]), "CREATE", asked, "", namespaced=True, catalog=catalog
+    )
     assert [call.resource.version for call in found] == ["v1alpha1"]
 
 

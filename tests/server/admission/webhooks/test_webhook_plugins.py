@@ -166,15 +166,27 @@ def test_failure_policy_decides_about_failed_calls(play: Play) -> None:
     ("kind", "answer", "message"),
     [
         ("validating", {"uid": "zz"}, "expected response.uid="),
-        ("validating", patch({"op": "add", "path": "/a", "value": 1}), "validating webhook may not return response.patch"),
+        (
+            "validating",
+            patch({"op": "add", "path": "/a", "value": 1}),
+            "validating webhook may not return response.patch",
+        ),
         ("mutating", {"patch": "W10="}, "webhook returned response.patch but not response.patchType"),
         ("mutating", {"patchType": "JSONPatch"}, "webhook returned response.patchType but not response.patch"),
         ("mutating", {"patchType": "JSONPatch", "patch": "!!"}, "illegal base64 data at input byte 0"),
         ("mutating", {"allowed": "true"}, "json: cannot unmarshal string into Go struct field"),
-        ("mutating", patch({"op": "test", "path": "/metadata/name", "value": "z"}), "testing value /metadata/name failed: test failed"),
+        (
+            "mutating",
+            patch({"op": "test", "path": "/metadata/name", "value": "z"}),
+            "testing value /metadata/name failed: test failed",
+        ),
         ("mutating", patch({"op": "replace", "path": "/metadata", "value": "z"}), "Internal error occurred: "),
         ("mutating", patch({"op": "replace", "path": "", "value": []}), "Internal error occurred: "),
-        ("mutating", {**patch({"op": "remove", "path": "/metadata/name"}), "patchType": "X"}, 'unsupported patch type "X"'),
+        (
+            "mutating",
+            {**patch({"op": "remove", "path": "/metadata/name"}), "patchType": "X"},
+            'unsupported patch type "X"',
+        ),
     ],
 )
 def test_invalid_responses_are_errors(play: Play, kind: str, answer: Any, message: str) -> None:
@@ -264,8 +276,7 @@ def test_webhook_configurations_are_never_sent_to_webhooks(play: Play) -> None:
 
 
 def test_warnings_and_audit_annotations(play: Play) -> None:
-    """Warnings are passed on unless a header cannot carry them; audit annotations are prefixed with the webhook's name.
-    """
+    """Warnings are passed on unless a header cannot carry them; audit annotations are prefixed with the webhook's name."""
     play.hooks("validating", hook("a", {"warnings": ["w", "", "a\nb"], "auditAnnotations": {"k": "v"}}, play))
     play.run("configmaps", SECRET)
     assert play.warnings == ["w"]
@@ -286,7 +297,10 @@ def test_admission_review_fields(play: Play) -> None:
     play.hooks("validating", hook("a", {}, play))
     play.run("configmaps", SECRET)
     ((_, request),) = play.webhooks.asked
-    kind, resource = {"group": "", "version": "v1", "kind": "ConfigMap"}, {"group": "", "version": "v1", "resource": "configmaps"}
+    kind, resource = (
+        {"group": "", "version": "v1", "kind": "ConfigMap"},
+        {"group": "", "version": "v1", "resource": "configmaps"},
+    )
     assert request == {
         "uid": request["uid"],
         "kind": kind, "resource": resource, "requestKind": kind, "requestResource": resource,

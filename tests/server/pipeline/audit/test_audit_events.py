@@ -168,7 +168,10 @@ class TestEvents:
 
     def test_patch_annotations_need_the_object_level(self) -> None:
         """Annotations that show a webhook's patch are omitted below the level Request."""
-        for level, expected in (("Metadata", {"other"}), ("Request", {"other", "patch.webhook.admission.orch.io/round_0_index_0"})):
+        for level, expected in (
+            ("Metadata", {"other"}),
+            ("Request", {"other", "patch.webhook.admission.orch.io/round_0_index_0"}),
+        ):
             sink = Kept()
             request = ask()
             request.trace.annotations.update({"other": "1", "patch.webhook.admission.orch.io/round_0_index_0": "{}"})
@@ -192,7 +195,9 @@ class TestEvents:
         sink = Kept()
         run(AuditStage(trail(sink, omitManagedFields=True))(ask(), pod))
         assert sink.events[1]["responseObject"] == {"kind": "Pod", "metadata": {"name": "x"}}
-        assert strip_managed_fields({"items": [{"metadata": {"managedFields": []}}, 1]}) == {"items": [{"metadata": {}}, 1]}
+        assert strip_managed_fields({"items": [{"metadata": {"managedFields": []}}, 1]}) == {
+            "items": [{"metadata": {}}, 1]
+        }
 
     def test_events_of_a_refusal(self) -> None:
         """The Status that is sent is the response object; its bounded parts are responseStatus."""
@@ -304,7 +309,9 @@ class TestEvents:
             return Response()
 
         run(AuditStage(trail(sink, "Metadata"))(ask(), as_bob))
-        assert sink.events[1]["user"] == {"username": "alice"} and sink.events[1]["impersonatedUser"] == {"username": "bob"}
+        assert sink.events[1]["user"] == {"username": "alice"} and sink.events[1]["impersonatedUser"] == {
+            "username": "bob"
+        }
 
 
 class TestStrangers:

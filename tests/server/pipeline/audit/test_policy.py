@@ -62,7 +62,12 @@ POD = "/api/v1/namespaces/a/pods/x"
         ({"resources": [{"group": "", "resources": ["*"]}]}, "GET", POD + "/log", True),
         ({"resources": [{"group": "", "resources": ["pods"], "resourceNames": ["x"]}]}, "GET", POD, True),
         ({"resources": [{"group": "", "resources": ["pods"], "resourceNames": ["other"]}]}, "GET", POD, False),
-        ({"resources": [{"group": "", "resources": ["pods"], "resourceNames": ["x"]}]}, "POST", "/api/v1/namespaces/a/pods", False),
+        (
+            {"resources": [{"group": "", "resources": ["pods"], "resourceNames": ["x"]}]},
+            "POST",
+            "/api/v1/namespaces/a/pods",
+            False,
+        ),
         ({"resources": [{"group": ""}]}, "GET", "/api/v1", False),
         ({"nonResourceURLs": ["/version"]}, "GET", "/version", True),
         ({"nonResourceURLs": ["/healthz*"]}, "GET", "/healthz/ping", True),
@@ -93,21 +98,44 @@ def test_first_matching_rule_decides() -> None:
     info = requestinfo.parse("GET", POD, {})
     first, second = policy.rule(ALICE, info), policy.rule(User(name="bob"), info)
     assert first.level == NONE and first.omitted == {"RequestReceived", "Panic"} and first.omits_managed_fields
-    assert LEVELS[second.level] == "Request" and second.omitted == {"RequestReceived"} and not second.omits_managed_fields
+    assert (
+        LEVELS[second.level] == "Request" and second.omitted == {"RequestReceived"} and not second.omits_managed_fields
+    )
 
 
 @pytest.mark.parametrize(
     ("document", "message"),
     [
         (text(), "rules: at least one rule is needed"),
-        (text({"level": "Everything"}), "rules[0].level: 'Everything' is not one of None, Metadata, Request, RequestResponse"),
+        (
+            text({"level": "Everything"}),
+            "rules[0].level: 'Everything' is not one of None, Metadata, Request, RequestResponse",
+        ),
         (text({"level": "None"}, {}), "rules[1].level: '' is not one of None, Metadata, Request, RequestResponse"),
-        (text({"level": "None"}, omitStages=["Received"]), "omitStages: 'Received' is not one of RequestReceived, ResponseStarted, ResponseComplete, Panic"),
-        (text({"level": "None", "nonResourceURLs": ["version"]}), "rules[0].nonResourceURLs: 'version' must begin with a '/' character"),
-        (text({"level": "None", "nonResourceURLs": ["/a*b"]}), "rules[0].nonResourceURLs: '/a*b' may have '*' as its last character only"),
-        (text({"level": "None", "nonResourceURLs": ["/a"], "namespaces": ["a"]}), "rules[0].nonResourceURLs: rules cannot apply to both regular resources and non-resource URLs"),
-        (text({"level": "None", "resources": [{"group": "apps/v1"}]}), "rules[0].resources[0].group: 'apps/v1' is no group: versions do not belong here"),
-        (text({"level": "None", "resources": [{"resourceNames": ["a"]}]}), "rules[0].resources[0].resourceNames: using resourceNames requires at least one resource"),
+        (
+            text({"level": "None"}, omitStages=["Received"]),
+            "omitStages: 'Received' is not one of RequestReceived, ResponseStarted, ResponseComplete, Panic",
+        ),
+        (
+            text({"level": "None", "nonResourceURLs": ["version"]}),
+            "rules[0].nonResourceURLs: 'version' must begin with a '/' character",
+        ),
+        (
+            text({"level": "None", "nonResourceURLs": ["/a*b"]}),
+            "rules[0].nonResourceURLs: '/a*b' may have '*' as its last character only",
+        ),
+        (
+            text({"level": "None", "nonResourceURLs": ["/a"], "namespaces": ["a"]}),
+            "rules[0].nonResourceURLs: rules cannot apply to both regular resources and non-resource URLs",
+        ),
+        (
+            text({"level": "None", "resources": [{"group": "apps/v1"}]}),
+            "rules[0].resources[0].group: 'apps/v1' is no group: versions do not belong here",
+        ),
+        (
+            text({"level": "None", "resources": [{"resourceNames": ["a"]}]}),
+            "rules[0].resources[0].resourceNames: using resourceNames requires at least one resource",
+        ),
     ],
 )
 def test_invalid_policies_are_refused(document: str, message: str) -> None:
@@ -121,12 +149,21 @@ def test_invalid_policies_are_refused(document: str, message: str) -> None:
     ("document", "message"),
     [
         ("- a", "couldn't get version/kind; json parse error: json: cannot unmarshal array"),
-        ("kind: Policy\napiVersion: v1\nrules: [{level: None}]", 'no kind "Policy" is registered for version "v1"; expected Policy of'),
+        (
+            "kind: Policy\napiVersion: v1\nrules: [{level: None}]",
+            'no kind "Policy" is registered for version "v1"; expected Policy of',
+        ),
         (text({"level": "None", "user": ["a"]}), 'strict decoding error: unknown field "rules[0].user"'),
         (text({"level": "None"}, extra=1), 'strict decoding error: unknown field "extra"'),
         (text({"level": "None"}) + "rules: []\n", "strict decoding error: yaml: unmarshal errors:"),
-        (text({"level": "None", "users": "alice"}), "json: cannot unmarshal string into Go struct field PolicyRule.rules.users of type []string"),
-        (text({"level": "None"}, omitManagedFields="no"), "json: cannot unmarshal string into Go struct field Policy.omitManagedFields of type bool"),
+        (
+            text({"level": "None", "users": "alice"}),
+            "json: cannot unmarshal string into Go struct field PolicyRule.rules.users of type []string",
+        ),
+        (
+            text({"level": "None"}, omitManagedFields="no"),
+            "json: cannot unmarshal string into Go struct field Policy.omitManagedFields of type bool",
+        ),
     ],
 )
 def test_policies_are_decoded_strictly(document: str, message: str) -> None:

@@ -160,7 +160,10 @@ class TestTruncation:
 
     def test_large_event_loses_its_objects(self) -> None:
         """An event that is too large loses its objects and is marked; one that fits is unchanged."""
-        small, large = event(1, requestObject={"a": 1}), event(2, responseObject={"a": "x" * 300}, annotations={"b": "c"})
+        small, large = (
+            event(1, requestObject={"a": 1}),
+            event(2, responseObject={"a": "x" * 300}, annotations={"b": "c"}),
+        )
         ((first, second),) = self.sent(small, large)
         assert first == small
         assert second["annotations"] == {"b": "c", "audit.orch.io/truncated": "true"} and "responseObject" not in second
@@ -176,7 +179,9 @@ class TestTruncation:
         assert [len(batch) for batch in batches] == [2, 2, 1]
 
 
-def log_file(path: Path, *, legacy: bool = False, wall: Callable[[], float] = lambda: 1_000_000_000.5, **chosen: Any) -> LogFile:
+def log_file(
+    path: Path, *, legacy: bool = False, wall: Callable[[], float] = lambda: 1_000_000_000.5, **chosen: Any
+) -> LogFile:
     async def aside(function: Callable[[], None]) -> None:
         function()
 

@@ -48,11 +48,17 @@ def test_reviews_are_not_stored(call: Any, root: str) -> None:
 
 def test_rules_review_lists_rules(call: Any, root: str) -> None:
     """The review lists all rules of the requester in a namespace."""
-    review = call("POST", f"{root}/selfsubjectrulesreviews", {"spec": {"namespace": "a"}}, user=user("alice", "dev")).json
+    review = call(
+        "POST", f"{root}/selfsubjectrulesreviews", {"spec": {"namespace": "a"}}, user=user("alice", "dev")
+    ).json
     # The response has no spec.
     assert review["spec"] == {} and review["metadata"] == {"creationTimestamp": None}
     status = review["status"]
-    assert {"verbs": ["create"], "apiGroups": [root.split("/")[2]], "resources": ["selfsubjectaccessreviews", "selfsubjectrulesreviews"]} in status["resourceRules"]
+    assert {
+        "verbs": ["create"],
+        "apiGroups": [root.split("/")[2]],
+        "resources": ["selfsubjectaccessreviews", "selfsubjectrulesreviews"],
+    } in status["resourceRules"]
     assert status["incomplete"] is False
 
 

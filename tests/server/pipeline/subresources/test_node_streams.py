@@ -184,7 +184,11 @@ WRONG_PORTS = [
 @pytest.mark.parametrize("port", WRONG_PORTS)
 def test_ports_that_are_no_numbers_are_400(call: Any, others: Upstream, port: str, headers: Any) -> None:
     """Nothing is connected to unless the port is a number from 1 to 65535."""
-    for path in (f"{CORE}/pods/p:{port}/proxy/x", "/api/v1/nodes/n:" + f"{port}/proxy/x", f"{CORE}/pods/https:p:{port}/proxy/x"):
+    for path in (
+        f"{CORE}/pods/p:{port}/proxy/x",
+        "/api/v1/nodes/n:" + f"{port}/proxy/x",
+        f"{CORE}/pods/https:p:{port}/proxy/x",
+    ):
         assert call("GET", path, headers=headers, hijack=lambda: None).code == 400
     assert not others.asked and not others.joined
 
@@ -199,7 +203,9 @@ def test_only_agents_get_the_certificate_for_agents() -> None:
         return entry
 
     resource = SimpleNamespace(resource=lambda *_: object())
-    context: Any = SimpleNamespace(dialect=ORCH, catalog=lambda: resource, registry=SimpleNamespace(get=get), write_context=lambda *_: None)
+    context: Any = SimpleNamespace(
+        dialect=ORCH, catalog=lambda: resource, registry=SimpleNamespace(get=get), write_context=lambda *_: None
+    )
     foreign: Any = SimpleNamespace(admission=NoAdmission())
     proxy: Any = Proxies(foreign, pods, Random(0), agents=agents).nodes["get"]
     for name in ("n", "n:10250", "n:10251"):
@@ -272,7 +278,9 @@ def test_invalid_proxy_names_are_400(name: str) -> None:
 
 def test_first_preferred_address_is_used() -> None:
     """Addresses are chosen in the order of preference, not of the node's list."""
-    node = {"status": {"addresses": [{"type": "InternalIP", "address": "1.2.3.4"}, {"type": "Hostname", "address": "h"}]}}
+    node = {
+        "status": {"addresses": [{"type": "InternalIP", "address": "1.2.3.4"}, {"type": "Hostname", "address": "h"}]}
+    }
     assert locations.node_location(ORCH, node).origin == "https://h:10250"
     assert locations.node_location(ORCH, node, ("InternalIP",)).origin == "https://1.2.3.4:10250"
 
@@ -291,7 +299,11 @@ def test_service_proxy_rotates_endpoints() -> None:
 
 @pytest.mark.parametrize(
     ("path", "depth", "rest"),
-    [("/api/v1/namespaces/proxy/pods/proxy/proxy/a/b", 7, "/a/b"), ("/api/v1/nodes/n/proxy/", 5, "/"), ("/api/v1/nodes/n/proxy", 5, "")],
+    [
+        ("/api/v1/namespaces/proxy/pods/proxy/proxy/a/b", 7, "/a/b"),
+        ("/api/v1/nodes/n/proxy/", 5, "/"),
+        ("/api/v1/nodes/n/proxy", 5, ""),
+    ],
 )
 def test_proxied_path_is_found_by_position(path: str, depth: int, rest: str) -> None:
     """The path after the proxy is found by position, whatever the names contain."""
@@ -304,7 +316,9 @@ def test_proxied_path_is_found_by_position(path: str, depth: int, rest: str) -> 
 UPGRADE = {"connection": "Upgrade", "upgrade": "X/1"}
 
 
-@pytest.mark.parametrize("path", [f"{CORE}/pods/p/exec?command=ls", f"{CORE}/pods/p:80/proxy/x", "/api/v1/nodes/n/proxy/x"])
+@pytest.mark.parametrize(
+    "path", [f"{CORE}/pods/p/exec?command=ls", f"{CORE}/pods/p:80/proxy/x", "/api/v1/nodes/n/proxy/x"]
+)
 def test_backend_without_upgrade_is_500(call: Any, others: Upstream, path: str) -> None:
     """The 500 has a message and no reason."""
     others.wrong = "invalid upgrade response: status code 200"

@@ -109,7 +109,10 @@ def test_exhausted_budget_is_429(call: Any, running: None) -> None:
     allow(call, 0, healthy=1)
     answer = evict(call, "p")
     assert answer.code == 429
-    assert answer.json["details"]["causes"][0]["message"] == "The disruption budget b needs 1 healthy pods and has 1 currently"
+    assert (
+        answer.json["details"]["causes"][0]["message"]
+        == "The disruption budget b needs 1 healthy pods and has 1 currently"
+    )
     assert "Retry-After" not in answer.headers
 
 

@@ -78,7 +78,9 @@ def test_apply_conflicts_with_the_owner_of_replicas(call: Any, deployed: None) -
     refused = call("PATCH", f"{D}/d/scale?fieldManager=m", applied, headers=headers)
     assert refused.code == 409
     assert refused.json["details"]["causes"][0]["field"] == ".spec.replicas"
-    assert call("PATCH", f"{D}/d/scale?fieldManager=m&force=true", applied, headers=headers).json["spec"] == {"replicas": 6}
+    assert call("PATCH", f"{D}/d/scale?fieldManager=m&force=true", applied, headers=headers).json["spec"] == {
+        "replicas": 6
+    }
 
 
 def test_dry_run_changes_nothing(call: Any, deployed: None) -> None:
@@ -90,7 +92,12 @@ def test_dry_run_changes_nothing(call: Any, deployed: None) -> None:
 
 def test_foreign_uid_is_a_conflict(call: Any, deployed: None) -> None:
     """A Scale with the uid of another object is rejected."""
-    scale = {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": {"name": "d", "uid": "u"}, "spec": {"replicas": 1}}
+    scale = {
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": {"name": "d", "uid": "u"},
+        "spec": {"replicas": 1},
+    }
     assert call("PUT", f"{D}/d/scale", scale).code == 409
 
 
@@ -111,9 +118,20 @@ def test_missing_object_of_a_scale_is_named(call: Any, path: str, named: str) ->
 
 def test_custom_kind_has_the_paths_of_its_definition() -> None:
     """The mapping follows the paths in the definition; without them it is None."""
-    described = {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size", "labelSelectorPath": ".status.sel"}
+    described = {
+        "specReplicasPath": ".spec.size",
+        "statusReplicasPath": ".status.size",
+        "labelSelectorPath": ".status.sel",
+    }
     definition = {"subresources": {"scale": described}}
-    more: dict[str, Any] = {"group": "x", "version": "v1", "kind": "K", "plural": "ks", "namespaced": True, "custom": True}
+    more: dict[str, Any] = {
+        "group": "x",
+        "version": "v1",
+        "kind": "K",
+        "plural": "ks",
+        "namespaced": True,
+        "custom": True,
+    }
     mapping = custom_mapping(Resource(type=Type("struct"), definition=definition, **more))
     assert mapping is not None
     obj = {"metadata": {"name": "n"}, "spec": {"size": 3}, "status": {"size": 1, "sel": "a=b"}}

@@ -18,7 +18,10 @@ PODS = "/api/v1/namespaces/a/pods"
 def server(tmp_path: Path) -> Iterator[InProcessServer]:
     made = make_server(tmp_path, "--enable-admission-plugins=NodeRestriction")
     assert run(made.request("POST", "/api/v1/namespaces", body={"metadata": {"name": "a"}})).code == 201
-    assert run(made.request("POST", "/api/v1/namespaces/a/serviceaccounts", body={"metadata": {"name": "default"}})).code == 201
+    assert (
+        run(made.request("POST", "/api/v1/namespaces/a/serviceaccounts", body={"metadata": {"name": "default"}})).code
+        == 201
+    )
     spec = {"containers": [{"name": "c", "image": "i"}], "nodeName": "n1"}
     assert run(made.request("POST", PODS, body={"metadata": {"name": "p"}, "spec": spec})).code == 201
     yield made

@@ -59,7 +59,10 @@ def test_token_cannot_be_bound_to_a_foreign_pod(call: Any) -> None:
 
 def test_bound_object_needs_a_name(call: Any) -> None:
     """A bound object without a name, and one that does not exist, have different errors."""
-    answers = [call("POST", TOKEN, {"spec": {"boundObjectRef": {"kind": "Pod", "apiVersion": "v1", "name": n}}}) for n in ("", "absent")]
+    answers = [
+        call("POST", TOKEN, {"spec": {"boundObjectRef": {"kind": "Pod", "apiVersion": "v1", "name": n}}})
+        for n in ("", "absent")
+    ]
     assert [(a.code, a.json["message"]) for a in answers] == [
         (400, "Name parameter required."),
         (404, 'pods "absent" not found'),

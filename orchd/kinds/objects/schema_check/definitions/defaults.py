@@ -153,13 +153,16 @@ class _Defaults:
                 return wrong
             properties, rest = schema.get("properties") or {}, one_schema(schema.get("additionalProperties"))
             each = [
-                (item, properties[name], embedded.below(at, name)) if name in properties else (item, rest, f"{at}[{name}]")
+                (item, properties[name], embedded.below(at, name))
+                if name in properties
+                else (item, rest, f"{at}[{name}]")
                 for name, item in value.items()
             ]
         else:
             return []
         return next(
-            (wrong for item, inner, here in each if inner is not None and (wrong := self._unlike(item, inner, here))), []
+            (wrong for item, inner, here in each if inner is not None and (wrong := self._unlike(item, inner, here))),
+            [],
         )
 
     def _own(self, value: dict[str, Any], at: str) -> list[Cause]:

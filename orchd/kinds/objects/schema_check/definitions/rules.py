@@ -173,7 +173,9 @@ class _Costs:
         if self._total <= SCHEMA_COST:
             return
         for _, path in self._most:
-            report.forbidden(path, "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema")
+            report.forbidden(
+                path, "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
+            )
         name = f"{report.dialect('x-{long}-validations')} estimated rule cost total for entire OpenAPIv3 schema"
         report.forbidden(at, _excess(name, self._total, SCHEMA_COST))
 

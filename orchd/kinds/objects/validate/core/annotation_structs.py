@@ -12,7 +12,10 @@ from orchd.kinds.jsonvalues import Object
 #: JSON name of a member -> its Go type; the Go name begins with a capital.
 TAINT: Final = {"key": "string", "value": "string", "effect": "core.TaintEffect", "timeAdded": "v1.Time"}
 TOLERATION: Final = {
-    "key": "string", "operator": "core.TolerationOperator", "value": "string", "effect": "core.TaintEffect",
+    "key": "string",
+    "operator": "core.TolerationOperator",
+    "value": "string",
+    "effect": "core.TaintEffect",
     "tolerationSeconds": "int64",
 }
 _ENTRIES: Final = "preferAvoidPods"
@@ -42,7 +45,11 @@ def _struct(item: Object, type_name: str, members: Mapping[str, str]) -> tuple[O
         name = known.get(key.lower())
         if name is None or value is None:
             continue
-        fits = isinstance(value, int) and not isinstance(value, bool) if members[name] == "int64" else isinstance(value, str)
+        fits = (
+            isinstance(value, int) and not isinstance(value, bool)
+            if members[name] == "int64"
+            else isinstance(value, str)
+        )
         if not fits:
             field = f"{type_name.partition('.')[2]}.{name[0].upper()}{name[1:]}"
             return {}, f"json: cannot unmarshal {json_kind(value)} into Go struct field {field} of type {members[name]}"

@@ -21,7 +21,11 @@ VOLUME_MODES: Final = ("Block", "Filesystem")
 _IMMUTABLE: Final = "spec is immutable after creation except resources.requests for bound claims"
 #: Values of status.resizeStatus, in the order of messages.
 _RESIZE: Final = (
-    "", "ControllerExpansionFailed", "ControllerExpansionInProgress", "NodeExpansionFailed", "NodeExpansionInProgress",
+    "",
+    "ControllerExpansionFailed",
+    "ControllerExpansionInProgress",
+    "NodeExpansionFailed",
+    "NodeExpansionInProgress",
     "NodeExpansionPending",
 )
 CLASS_ANNOTATION: Final = "volume.beta.{long}.io/storage-class"
@@ -85,7 +89,12 @@ def update(claim: Object, old: Object, report: Report) -> None:
     annotation = report.dialect(CLASS_ANNOTATION)
     was = fields.annotations_of(old).get(annotation)
     now = fields.annotations_of(claim).get(annotation)
-    if was is not None and now in (None, was) and before.get("storageClassName") is None and new.get("storageClassName") == was:
+    if (
+        was is not None
+        and now in (None, was)
+        and before.get("storageClassName") is None
+        and new.get("storageClassName") == was
+    ):
         new.pop("storageClassName")
     elif (was or "") != (now or ""):
         report.invalid(METADATA / "annotations" / annotation, now or "", "field is immutable")

@@ -19,7 +19,9 @@ _NOT_EPHEMERAL: Final = ("ports", "resources", "livenessProbe", "readinessProbe"
 _COLLECTED: Final = ("ports", "resources")
 
 
-def containers(listed: list[Object], volumes: dict[str, Object], at: Path, report: Report, *, init: bool = False) -> None:
+def containers(
+    listed: list[Object], volumes: dict[str, Object], at: Path, report: Report, *, init: bool = False
+) -> None:
     """Validate containers. Host ports must be unique among ordinary containers; init containers run one after the other."""
     if not listed:
         report.required(at)
@@ -152,7 +154,9 @@ def init_containers(
         if name:
             names.add(name)
         for member, shown in (
-            ("lifecycle", "core.Lifecycle"), ("livenessProbe", "core.Probe"), ("readinessProbe", "core.Probe"),
+            ("lifecycle", "core.Lifecycle"),
+            ("livenessProbe", "core.Probe"),
+            ("readinessProbe", "core.Probe"),
             ("startupProbe", "core.Probe"),
         ):
             if container.get(member) is not None:

@@ -37,7 +37,9 @@ def _source(source: Object, value: str, at: Path, report: Report) -> None:
             count += 1
             _key(source[member], at / member, report)
     if not count:
-        report.invalid(at, "", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`")
+        report.invalid(
+            at, "", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"
+        )
     if value:
         if count:
             report.invalid(at, "", "may not be specified when `value` is not empty")

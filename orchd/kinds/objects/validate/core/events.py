@@ -16,9 +16,15 @@ _TEXT_LIMIT: Final = 128
 _NOTE_LIMIT: Final = 1024
 #: Core name -> name in the events group, where they differ.
 _NAMES: Final = {
-    "involvedObject": "regarding", "message": "note", "source": "deprecatedSource", "firstTimestamp": "deprecatedFirstTimestamp",
-    "lastTimestamp": "deprecatedLastTimestamp", "count": "deprecatedCount", "reportingComponent": "reportingController",
+    "involvedObject": "regarding",
+    "message": "note",
+    "source": "deprecatedSource",
+    "firstTimestamp": "deprecatedFirstTimestamp",
+    "lastTimestamp": "deprecatedLastTimestamp",
+    "count": "deprecatedCount",
+    "reportingComponent": "reportingController",
 }
+
 
 def _of(event: Object, member: str) -> Any:
     """The value of a member by its core name, in an event of either group."""

@@ -12,19 +12,34 @@ from orchd.kinds.quantities import amount
 
 #: Fields that a file of a volume may refer to.
 DOWNWARD_FIELDS: Final = (
-    "metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid",
+    "metadata.annotations",
+    "metadata.labels",
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
 )
 #: Fields that an environment variable may refer to.
 ENV_FIELDS: Final = (
-    "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName", "status.hostIP",
-    "status.podIP", "status.podIPs",
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
+    "spec.nodeName",
+    "spec.serviceAccountName",
+    "status.hostIP",
+    "status.podIP",
+    "status.podIPs",
 )
 _KNOWN_FIELDS: Final = frozenset(
     (*DOWNWARD_FIELDS, *ENV_FIELDS, "spec.restartPolicy", "spec.schedulerName", "status.phase", "spec.host")
 )
 HUGE_PAGES: Final = ("limits.hugepages-", "requests.hugepages-")
 _RESOURCES: Final = (
-    "limits.cpu", "limits.ephemeral-storage", "limits.memory", "requests.cpu", "requests.ephemeral-storage", "requests.memory",
+    "limits.cpu",
+    "limits.ephemeral-storage",
+    "limits.memory",
+    "requests.cpu",
+    "requests.ephemeral-storage",
+    "requests.memory",
 )
 _BYTES: Final = ("1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei")
 
@@ -94,4 +109,6 @@ def _divisor(resource: str, divisor: str, at: Path, report: Report) -> None:
         if kind.startswith("hugepages-"):
             named = "hugepages"
     if named and divisor not in (("1m", "1") if kind == "cpu" else _BYTES):
-        report.invalid(at / "divisor", resource, f"only divisor's values {words} are supported with the {named} resource")
+        report.invalid(
+            at / "divisor", resource, f"only divisor's values {words} are supported with the {named} resource"
+        )

@@ -23,9 +23,7 @@ from orchd.kinds.quantities import amount
 
 _LIMIT_TYPES: Final = ("Pod", "Container", "PersistentVolumeClaim")
 CROSS_NAMESPACE: Final = "CrossNamespacePodAffinity"
-_SCOPES: Final = (
-    "Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass", CROSS_NAMESPACE,
-)
+_SCOPES: Final = ("Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass", CROSS_NAMESPACE)
 _COMPUTE: Final = ("pods", "cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory")
 _PAIRS: Final = (("BestEffort", "NotBestEffort"), ("Terminating", "NotTerminating"))
 
@@ -89,7 +87,13 @@ def _order(limit: Object, key: str, kind: str, at: Path, report: Report) -> None
         ("min", low, high, low, "min value {} is greater than max value {}"),
         ("defaultRequest", request, request, low, "min value {} is greater than default request value {}"),
         ("defaultRequest", request, high, request, "default request value {} is greater than max value {}"),
-        ("defaultRequest", request, default, request, "default request value {} is greater than default limit value {}"),
+        (
+            "defaultRequest",
+            request,
+            default,
+            request,
+            "default request value {} is greater than default limit value {}",
+        ),
         ("default", low, default, low, "min value {} is greater than default value {}"),
         ("default", high, high, default, "default value {} is greater than max value {}"),
     ):

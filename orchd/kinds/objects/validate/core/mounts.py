@@ -66,7 +66,8 @@ def devices(container: Object, volumes: dict[str, Object], at: Path, report: Rep
             report.not_found(at[i] / "name", name)
         elif volume.get("persistentVolumeClaim") is None and volume.get("ephemeral") is None:
             report.invalid(
-                at[i] / "name", name,
+                at[i] / "name",
+                name,
                 "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode",
             )
         if not path:

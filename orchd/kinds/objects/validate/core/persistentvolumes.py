@@ -34,8 +34,19 @@ _CSI_SECRETS: Final = {
 }
 #: Sources that may have the former annotation for mount options.
 _MOUNTED: Final = (
-    "gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "nfs", "rbd", "quobyte", "iscsi", "cinder", "cephfs",
-    "azureFile", "vsphereVolume", "azureDisk", "photonPersistentDisk",
+    "gcePersistentDisk",
+    "awsElasticBlockStore",
+    "glusterfs",
+    "nfs",
+    "rbd",
+    "quobyte",
+    "iscsi",
+    "cinder",
+    "cephfs",
+    "azureFile",
+    "vsphereVolume",
+    "azureDisk",
+    "photonPersistentDisk",
 )
 MOUNT_OPTIONS: Final = "volume.beta.{long}.io/mount-options"
 _NOT_INLINE: Final = "may not be specified in the context of inline volumes"
@@ -76,7 +87,9 @@ def spec(value: Object, at: Path, report: Report, *, inline: bool = False, name:
     access_modes(modes, at / "accessModes", report)
     if not inline:
         _capacity(value.get("capacity") or {}, at / "capacity", report)
-    _reclaim_policy(value.get("persistentVolumeReclaimPolicy") or "", at / "persistentVolumeReclaimPolicy", report, inline)
+    _reclaim_policy(
+        value.get("persistentVolumeReclaimPolicy") or "", at / "persistentVolumeReclaimPolicy", report, inline
+    )
     affinity = value.get("nodeAffinity")
     if affinity is not None:
         if inline:
@@ -201,8 +214,16 @@ _ORDER: Final[dict[str, tuple[str, sources.Rule]]] = {
     **{
         member: sources.SHARED[member]
         for member in (
-            "hostPath", "gcePersistentDisk", "awsElasticBlockStore", "glusterfs", "flocker", "nfs", "rbd", "quobyte",
-            "cephfs", "iscsi",
+            "hostPath",
+            "gcePersistentDisk",
+            "awsElasticBlockStore",
+            "glusterfs",
+            "flocker",
+            "nfs",
+            "rbd",
+            "quobyte",
+            "cephfs",
+            "iscsi",
         )
     },
     "glusterfs": ("glusterfs", _glusterfs),

@@ -139,7 +139,7 @@ def spread(listed: list[Object], at: Path, report: Report) -> None:
             report.required(at[i] / "topologyKey", "can not be empty")
         if action not in ("DoNotSchedule", "ScheduleAnyway"):
             report.unsupported(at[i] / "whenUnsatisfiable", action, ("DoNotSchedule", "ScheduleAnyway"))
-        for other in listed[i + 1:]:
+        for other in listed[i + 1 :]:
             if other.get("topologyKey") == key and other.get("whenUnsatisfiable") == action:
                 report.duplicate(at[i] / "{topologyKey, whenUnsatisfiable}", f"{{{key}, {action}}}")
                 break

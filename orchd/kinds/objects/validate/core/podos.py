@@ -14,12 +14,28 @@ _LINUX: Final = "windows options cannot be set for a linux pod"
 _WINDOWS: Final = "cannot be set for a windows pod"
 #: Members of a pod's and of a container's security context, and of a pod's spec ("."), that Windows lacks, in checking order.
 _OF_POD: Final = (
-    "seLinuxOptions", ".hostPID", ".hostIPC", "seccompProfile", "fsGroup", "fsGroupChangePolicy", "sysctls",
-    ".shareProcessNamespace", "runAsUser", "runAsGroup", "supplementalGroups",
+    "seLinuxOptions",
+    ".hostPID",
+    ".hostIPC",
+    "seccompProfile",
+    "fsGroup",
+    "fsGroupChangePolicy",
+    "sysctls",
+    ".shareProcessNamespace",
+    "runAsUser",
+    "runAsGroup",
+    "supplementalGroups",
 )
 _OF_CONTAINER: Final = (
-    "seLinuxOptions", "seccompProfile", "capabilities", "readOnlyRootFilesystem", "privileged", "allowPrivilegeEscalation",
-    "procMount", "runAsUser", "runAsGroup",
+    "seLinuxOptions",
+    "seccompProfile",
+    "capabilities",
+    "readOnlyRootFilesystem",
+    "privileged",
+    "allowPrivilegeEscalation",
+    "procMount",
+    "runAsUser",
+    "runAsGroup",
 )
 #: Members that count only if they are not empty.
 _EMPTY: Final = frozenset((".hostPID", ".hostIPC", "sysctls"))

@@ -105,7 +105,10 @@ def _annotation_changes(pod: Object, old: Object, report: Report) -> None:
     before = fields.annotations_of(old)
     at = METADATA / "annotations"
     if new != before:
-        special = ((report.dialect(APPARMOR), "AppArmor annotations"), (report.dialect(MIRROR), "mirror pod annotation"))
+        special = (
+            (report.dialect(APPARMOR), "AppArmor annotations"),
+            (report.dialect(MIRROR), "mirror pod annotation"),
+        )
         for key, text in before.items():
             for prefix, named in special:
                 if key.startswith(prefix) and new.get(key) != text:
@@ -133,7 +136,9 @@ def update_status(pod: Object, old: Object, report: Report) -> None:
         report.invalids(STATUS / "nominatedNodeName", nominated, subdomain(nominated))
     policy = fields.spec(old).get("restartPolicy") or ""
     for member, restart in (
-        ("containerStatuses", policy), ("initContainerStatuses", policy), ("ephemeralContainerStatuses", "Never"),
+        ("containerStatuses", policy),
+        ("initContainerStatuses", policy),
+        ("ephemeralContainerStatuses", "Never"),
     ):
         _states(status.get(member) or [], before.get(member) or [], STATUS / member, restart, report)
     _pod_ips(status.get("podIPs") or [], STATUS / "podIPs", report)

@@ -11,15 +11,35 @@ from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.quantities import amount
 
-COUNTED: Final = frozenset((
-    "pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps", "persistentvolumeclaims",
-    "services.nodeports", "services.loadbalancers",
-))
+COUNTED: Final = frozenset(
+    (
+        "pods",
+        "resourcequotas",
+        "services",
+        "replicationcontrollers",
+        "secrets",
+        "configmaps",
+        "persistentvolumeclaims",
+        "services.nodeports",
+        "services.loadbalancers",
+    )
+)
 _CONTAINER: Final = frozenset(("cpu", "memory", "ephemeral-storage"))
-QUOTA: Final = frozenset((
-    "cpu", "memory", "ephemeral-storage", "requests.cpu", "requests.memory", "requests.storage", "requests.ephemeral-storage",
-    "limits.cpu", "limits.memory", "limits.ephemeral-storage", *COUNTED,
-))
+QUOTA: Final = frozenset(
+    (
+        "cpu",
+        "memory",
+        "ephemeral-storage",
+        "requests.cpu",
+        "requests.memory",
+        "requests.storage",
+        "requests.ephemeral-storage",
+        "limits.cpu",
+        "limits.memory",
+        "limits.ephemeral-storage",
+        *COUNTED,
+    )
+)
 _STANDARD: Final = QUOTA | {"storage"}
 _NEGATIVE: Final = "must be greater than or equal to 0"
 

@@ -115,7 +115,11 @@ def seccomp(profile: Object, at: Path, report: Report) -> None:
 
 
 def windows(options: Object, at: Path, report: Report) -> None:
-    name, spec, user = options.get("gmsaCredentialSpecName"), options.get("gmsaCredentialSpec"), options.get("runAsUserName")
+    name, spec, user = (
+        options.get("gmsaCredentialSpecName"),
+        options.get("gmsaCredentialSpec"),
+        options.get("runAsUserName"),
+    )
     if name is not None:
         report.invalids(at / "gmsaCredentialSpecName", name, subdomain(name))
     if spec is not None:
@@ -170,7 +174,8 @@ def host_process(spec: Object, at: Path, report: Report) -> None:
                 report.forbidden((at / listed)[i] / "securityContext" / "windowsOptions" / "hostProcess", why)
             if pod is not None and own is not None and pod != own:
                 report.invalid(
-                    (at / listed)[i] / "securityContext" / "windowsOptions" / "hostProcess", own,
+                    (at / listed)[i] / "securityContext" / "windowsOptions" / "hostProcess",
+                    own,
                     f"pod hostProcess value must be identical if both are specified, was {str(pod).lower()}",
                 )
             if own or (own is None and pod):

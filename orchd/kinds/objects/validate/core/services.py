@@ -267,7 +267,9 @@ def _traffic(kind: str, spec: Object, report: Report) -> None:
         report.invalid(SPEC / "healthCheckNodePort", number, why)
     internal = spec.get("internalTrafficPolicy")
     if internal is None:
-        if kind in ("ClusterIP", "NodePort", "LoadBalancer") and report.settings.feature("ServiceInternalTrafficPolicy"):
+        if kind in ("ClusterIP", "NodePort", "LoadBalancer") and report.settings.feature(
+            "ServiceInternalTrafficPolicy"
+        ):
             report.required(SPEC / "internalTrafficPolicy")
     elif internal not in ("Cluster", "Local"):
         report.unsupported(SPEC / "internalTrafficPolicy", internal, ("Cluster", "Local"))

@@ -28,7 +28,14 @@ from orchd.kinds.objects.validate.report import Report
 Rule = Callable[[Object, Path, Report], None]
 
 HOST_PATH_TYPES: Final = (
-    "", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket",
+    "",
+    "BlockDevice",
+    "CharDevice",
+    "Directory",
+    "DirectoryOrCreate",
+    "File",
+    "FileOrCreate",
+    "Socket",
 )
 _ISCSI: Final = {
     "iqn": re.compile(r"iqn\.\d{4}-\d{2}\.([A-Za-z0-9\-.]+)(:[^,;*&$|\s]+)\Z", re.ASCII),
@@ -37,9 +44,7 @@ _ISCSI: Final = {
 }
 _FORMAT: Final = "must be valid format"
 _ISCSI_LENGTH: Final = 64
-ISCSI_TOO_LONG: Final = (
-    "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified."
-)
+ISCSI_TOO_LONG: Final = "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified."
 
 
 def empty_dir(source: Object, at: Path, report: Report) -> None:

@@ -111,7 +111,9 @@ def _projected(source: Object, at: Path, report: Report) -> None:
         part = projection.get("serviceAccountToken")
         if part is not None:
             count += 1
-            token_seconds(part.get("expirationSeconds") or 0, here / "serviceAccountToken" / "expirationSeconds", report)
+            token_seconds(
+                part.get("expirationSeconds") or 0, here / "serviceAccountToken" / "expirationSeconds", report
+            )
             # Only the presence of a path is validated, not its form.
             require_text(part, "path", at, report)
         if count > 1:

@@ -109,7 +109,9 @@ class Provider:
         groups = context.get("supplementalGroups") or []
         out += identities.group_findings(self._supplemental, f"{path}.supplementalGroups", groups)
         out += self._seccomp.findings(self._seccomp.pod_key, self._seccomp.of_pod(annotations, context))
-        out += security_profiles.selinux_findings(self._selinux, f"{path}.seLinuxOptions", context.get("seLinuxOptions"))
+        out += security_profiles.selinux_findings(
+            self._selinux, f"{path}.seLinuxOptions", context.get("seLinuxOptions")
+        )
         for member, word in (("hostNetwork", "network"), ("hostPID", "PID"), ("hostIPC", "IPC")):
             if body.get(member) and not self._spec.get(member):
                 out.append(invalid(f"{path}.{member}", True, f"Host {word} is not allowed to be used"))

@@ -12,7 +12,9 @@ from orchd.server.admission.plugins.podsecuritypolicies.findings import invalid
 _WORDS = {"cephfs": "cephFS"}
 
 
-def findings(policy: Object, volumes: Iterable[Object], containers: list[tuple[str, Object]], dialect: Dialect) -> list[str]:
+def findings(
+    policy: Object, volumes: Iterable[Object], containers: list[tuple[str, Object]], dialect: Dialect
+) -> list[str]:
     """`containers` are all containers with their field paths, for mounts that must be read-only."""
     out: list[str] = []
     for i, volume in enumerate(volumes):
@@ -38,8 +40,10 @@ def findings(policy: Object, volumes: Iterable[Object], containers: list[tuple[s
 
 def _is_type_allowed(allowed: Iterable[str], word: str, volume: Object, dialect: Dialect) -> bool:
     # The projected service account token, which every pod has, is allowed like a secret.
-    return "*" in allowed or word in allowed or (
-        word == "projected" and "secret" in allowed and _is_account_token(volume[word], dialect)
+    return (
+        "*" in allowed
+        or word in allowed
+        or (word == "projected" and "secret" in allowed and _is_account_token(volume[word], dialect))
     )
 
 

@@ -36,7 +36,11 @@ def review(foreign: ForeignBodyContext, answer: Answer, *, echoed: bool = True, 
             raise errors.invalid(resource.group, "", "", causes)
         status = await answer(request, target, posted)
         await admission.validate(posted)
-        said = posted if echoed else {"apiVersion": posted["apiVersion"], "kind": posted["kind"], "metadata": {}, "spec": {}}
+        said = (
+            posted
+            if echoed
+            else {"apiVersion": posted["apiVersion"], "kind": posted["kind"], "metadata": {}, "spec": {}}
+        )
         if stamped:
             said = {**said, "metadata": {"creationTimestamp": timestamp(context.wall())}}
         reviewed = canonicalize({**said, "status": status}, resource, context.settings)

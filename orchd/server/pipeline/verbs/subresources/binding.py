@@ -13,12 +13,7 @@ from orchd.kinds.objects.validate import dispatch as validation
 from orchd.kinds.times import timestamp
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
-from orchd.server.pipeline.verbs.subresources.foreign import (
-    ForeignBodyContext,
-    bare_error,
-    mutate,
-    success,
-)
+from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext, bare_error, mutate, success
 from orchd.server.registry.interfaces import Context
 from orchd.server.registry.operations import Create, Edit
 
@@ -42,7 +37,9 @@ class Bindings:
         view = context.present.view(request, self._kind, table=False)
         binding, options = await context.decode_object(request, self._kind, "CreateOptions")
         write_context = context.write_context(request, target, options)
-        binding = await context.registry.transform(replace(write_context, resource=self._kind), Create(obj=binding), None)
+        binding = await context.registry.transform(
+            replace(write_context, resource=self._kind), Create(obj=binding), None
+        )
         # Mutating admission runs before the endpoint reads the body's fields, as for every POST.
         review = self._foreign.admission.review(write_context, "CREATE", None, name=target.name)
         binding = await mutate(context, review, self._kind, binding)
@@ -91,12 +88,22 @@ def bound_pod(context: Context, pod: Object, binding: Object) -> Object:
         changed["annotations"] = {**(metadata.get("annotations") or {}), **given["annotations"]}
     status = dict(fields.status(pod))
     status["conditions"] = _with_scheduled(status.get("conditions") or [], timestamp(context.now))
-    return {**pod, "metadata": changed, "spec": {**pod["spec"], "nodeName": binding["target"]["name"]}, "status": status}
+    return {
+        **pod,
+        "metadata": changed,
+        "spec": {**pod["spec"], "nodeName": binding["target"]["name"]},
+        "status": status,
+    }
 
 
 def _with_scheduled(conditions: list[Any], now: str) -> list[Any]:
     """`conditions` with PodScheduled true."""
-    condition: dict[str, Any] = {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": now}
+    condition: dict[str, Any] = {
+        "type": "PodScheduled",
+        "status": "True",
+        "lastProbeTime": None,
+        "lastTransitionTime": now,
+    }
     out = []
     for old in conditions:
         if old.get("type") == "PodScheduled":

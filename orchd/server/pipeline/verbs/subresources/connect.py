@@ -64,7 +64,9 @@ async def agent_of(context: VerbContext, pod: Object, preferred: Sequence[str], 
             raise
         raise errors.not_found("", "pods", name) from None
     if is_simulated(node):
-        raise errors.bad_request(f"node {name} is simulated: nothing runs in pod {pod['metadata']['name']}, so there is {lacking}")
+        raise errors.bad_request(
+            f"node {name} is simulated: nothing runs in pod {pod['metadata']['name']}, so there is {lacking}"
+        )
     return node_location(context.dialect, node, preferred)
 
 
@@ -107,7 +109,9 @@ async def _complaint(reply: Reply, pod: str) -> ApiError:
         403: ("Forbidden", said),
         404: ("NotFound", "the server could not find the requested resource"),
         503: ("ServiceUnavailable", "the server is currently unable to handle the request"),
-    }.get(reply.code, ("", f"the server responded with the status code {reply.code} but did not return more information"))
+    }.get(
+        reply.code, ("", f"the server responded with the status code {reply.code} but did not return more information")
+    )
     details = {"name": pod, "kind": "pods/log"}
     return ApiError(reply.code, reason, f"{message} ( pods/log {pod})", details=details)
 
@@ -144,7 +148,9 @@ def log_parameters(request: Request, pod: str) -> dict[str, Any]:
 class Streams:
     """exec, attach and portforward: joins the client's connection with one to the kubelet."""
 
-    def __init__(self, foreign: ForeignBodyContext, upstream: IUpstream, *, preferred: Sequence[str] = PREFERRED) -> None:
+    def __init__(
+        self, foreign: ForeignBodyContext, upstream: IUpstream, *, preferred: Sequence[str] = PREFERRED
+    ) -> None:
         self._foreign = foreign
         self._upstream = upstream
         self._preferred = preferred

@@ -22,12 +22,7 @@ from orchd.kinds.times import timestamp
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.options import WriteOptions, delete_options, write_options
-from orchd.server.pipeline.verbs.subresources.foreign import (
-    ForeignBodyContext,
-    bare_error,
-    mutate,
-    success,
-)
+from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext, bare_error, mutate, success
 from orchd.server.registry.interfaces import Context
 from orchd.server.registry.operations import Delete
 

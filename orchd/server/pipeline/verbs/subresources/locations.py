@@ -79,7 +79,9 @@ def parse_port(name: str, what: str, port: str) -> int:
         return 0
     number = integer(port) if is_whole(port) else 0
     if not 1 <= number <= _MOST_PORT:
-        raise errors.bad_request(f"invalid {what} request {errors.quoted(name)}: the port must be a number from 1 to {_MOST_PORT}")
+        raise errors.bad_request(
+            f"invalid {what} request {errors.quoted(name)}: the port must be a number from 1 to {_MOST_PORT}"
+        )
     return number
 
 

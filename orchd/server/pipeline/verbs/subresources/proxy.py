@@ -22,12 +22,7 @@ from orchd.server.pipeline.verbs.subresources.connect import read, upgrade
 from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext
 from orchd.server.pipeline.verbs.subresources.locations import PREFERRED, Location
 from orchd.server.pipeline.verbs.subresources.upgrade import wants_upgrade
-from orchd.server.pipeline.verbs.subresources.upstream import (
-    IUpstream,
-    UnreachableError,
-    encoded,
-    forwardable_headers,
-)
+from orchd.server.pipeline.verbs.subresources.upstream import IUpstream, UnreachableError, encoded, forwardable_headers
 
 #: Maximum size in bytes of a forwarded request body, which is held in memory.
 BODY_LIMIT = 64 * 1024 * 1024
@@ -124,7 +119,9 @@ class Proxies:
 
     # -- forwarding
 
-    async def _proxy(self, context: VerbContext, request: Request, target: ResourceTarget, kind: str, locate: Locate) -> Response:
+    async def _proxy(
+        self, context: VerbContext, request: Request, target: ResourceTarget, kind: str, locate: Locate
+    ) -> Response:
         path = rest_of(request.raw_path, 7 if target.namespace else 5)
         options = {"kind": kind, "apiVersion": "v1", "path": path}
         write_context = context.write_context(request, target, WriteOptions())
@@ -141,7 +138,9 @@ class Proxies:
                 return await upgrade(upstream, request, location, wanted)
             if not path:
                 # Relative links in the response must resolve below this path.
-                return Response(code=301, content_type="", headers=[NO_STORE, ("Location", f"{request.raw_path}/{query}")])
+                return Response(
+                    code=301, content_type="", headers=[NO_STORE, ("Location", f"{request.raw_path}/{query}")]
+                )
             body = await request.body.read(BODY_LIMIT)
             reply = await upstream.fetch(request.method, location, wanted, forwardable_headers(request), body)
         except UnreachableError as error:
@@ -151,7 +150,9 @@ class Proxies:
         headers = encoded(reply.headers)
         if not reply.header("cache-control"):
             headers.insert(0, NO_STORE)
-        return Response(code=reply.code, content_type=reply.header("content-type"), headers=headers, stream=reply.stream)
+        return Response(
+            code=reply.code, content_type=reply.header("content-type"), headers=headers, stream=reply.stream
+        )
 
 
 def rest_of(raw_path: str, depth: int) -> str:

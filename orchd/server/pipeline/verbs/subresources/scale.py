@@ -243,11 +243,15 @@ class Scales:
             await review.validate(mapping.before(changed, {}), mapping.before(live, {}))
             return changed
 
-        written = await self._foreign.registry.write(write_context, Edit(name=target.name, change=scale_object, uid=uid))
+        written = await self._foreign.registry.write(
+            write_context, Edit(name=target.name, change=scale_object, uid=uid)
+        )
         scale = mapping.scale(context.present.in_version(resource, written.entry), {})
         return context.present.response(view, context.present.other(view, scale))
 
-    def _check(self, context: VerbContext, target: ResourceTarget, mapping: ScaleMapping, new: Object, old: Object) -> None:
+    def _check(
+        self, context: VerbContext, target: ResourceTarget, mapping: ScaleMapping, new: Object, old: Object
+    ) -> None:
         """Validate a Scale. Raises ApiError 422 or 409."""
         resource = target.resource
         if mapping.validated:

@@ -43,7 +43,13 @@ class Tokens:
     """The token endpoint. `audiences` are those of this server, `most_seconds` the longest lifetime (0: no limit)."""
 
     def __init__(
-        self, catalog: Catalog, foreign: ForeignBodyContext, issuer: Issuer, *, audiences: Sequence[str], most_seconds: int = 0
+        self,
+        catalog: Catalog,
+        foreign: ForeignBodyContext,
+        issuer: Issuer,
+        *,
+        audiences: Sequence[str],
+        most_seconds: int = 0,
     ) -> None:
         self._kind = catalog.body_kind("authentication/v1", "TokenRequest")
         self._foreign = foreign
@@ -57,7 +63,9 @@ class Tokens:
         view = context.present.view(request, kind, table=False)
         asked, options = await context.decode_object(request, kind, "CreateOptions")
         write_context = context.write_context(request, target, options)
-        asked = await context.registry.transform(replace(write_context, resource=kind), Create(obj=_with_lifetime(asked)), None)
+        asked = await context.registry.transform(
+            replace(write_context, resource=kind), Create(obj=_with_lifetime(asked)), None
+        )
         review = self._foreign.admission.review(write_context, "CREATE", None, name=target.name)
         asked = await mutate(context, review, kind, asked)
         account = await read(context, "serviceaccounts", target.namespace, target.name)

@@ -52,9 +52,7 @@ class UpgradeAnswer:
 
     def values(self, name: str) -> list[str]:
         """The values of a header, split at commas, in lower case."""
-        return [
-            word.strip().lower() for key, value in self.headers if key.lower() == name for word in value.split(",")
-        ]
+        return [word.strip().lower() for key, value in self.headers if key.lower() == name for word in value.split(",")]
 
     def agrees(self, offered: Sequence[str]) -> bool:
         """True for 101 with one of the offered protocols."""

@@ -99,7 +99,9 @@ class IUpstream(Protocol):
     async def fetch(self, method: str, location: Location, target: str, headers: Pairs, body: bytes = b"") -> Reply:
         """Send a request. Raises UnreachableError and AddressNotAllowedError."""
 
-    async def hand_through(self, request: Request, location: Location, target: str, headers: Pairs | None = None) -> Response:
+    async def hand_through(
+        self, request: Request, location: Location, target: str, headers: Pairs | None = None
+    ) -> Response:
         """Upgrade the protocol, with `headers` or the client's forwardable ones. After a successful upgrade
         the client's connection is joined with the backend's; a refusal is the response. Raises UnreachableError,
         UpgradeError for an invalid response, and AddressNotAllowedError."""
@@ -184,7 +186,9 @@ class Upstream:
                 raise UnreachableError(f"lookup {errors.quoted(host[:_SHOWN_HOST])}: no such host")
         plain: Any
         if self._addresses is not any_address:
-            plain = CheckedEndpoint(self._reactor, *to, self._addresses, seconds=self._limits.connect_seconds, dial=self._dial)
+            plain = CheckedEndpoint(
+                self._reactor, *to, self._addresses, seconds=self._limits.connect_seconds, dial=self._dial
+            )
         elif self._dial is not None:
             plain = self._dial(*to, self._limits.connect_seconds)
         else:
@@ -200,7 +204,9 @@ class Upstream:
         sent.setRawHeaders("Host", [location.authority])
         endpoint, producer = self._endpoint(location), BytesBodyProducer(body) if body else None
         try:
-            response = await self._agent.request_at(endpoint, method.encode(), ascii_target(target).encode(), sent, producer)
+            response = await self._agent.request_at(
+                endpoint, method.encode(), ascii_target(target).encode(), sent, producer
+            )
         except ResponseFailed as error:
             raise UnreachableError("; ".join(_error_text(reason.value) for reason in error.reasons)) from error
         except (ConnectError, ConnectionClosed, DNSLookupError, TimeoutError, SSL.Error) as error:
@@ -212,7 +218,9 @@ class Upstream:
         ]
         return Reply(code=response.code, headers=received, stream=ReplyStream(response))
 
-    async def hand_through(self, request: Request, location: Location, target: str, headers: Pairs | None = None) -> Response:
+    async def hand_through(
+        self, request: Request, location: Location, target: str, headers: Pairs | None = None
+    ) -> Response:
         body = await request.body.read(_UPGRADE_BODY)
         endpoint = self._endpoint(location)
         factory = Factory.forProtocol(BackendSide)

@@ -111,7 +111,9 @@ class ConvertedFeed:
         found: dict[Entry, Entry] = {entry: made for entry in entries if (made := entry.derived.get(mark)) is not None}
         missing = [entry for entry in entries if entry not in found]
         if missing:
-            for entry, made in zip(missing, await self._context.registry.to_requested_version(resource, missing), strict=True):
+            for entry, made in zip(
+                missing, await self._context.registry.to_requested_version(resource, missing), strict=True
+            ):
                 found[entry] = made
                 if made is not entry:
                     entry.keep(mark, made, len(made.json))

@@ -21,10 +21,14 @@ class WatchMetrics:
         self._events: dict[tuple[str, ...], Histogram] = {}
         #: Watches of clients that were too slow, by resource.
         self.dropped = Counter(
-            "apiserver_terminated_watchers_total", "Watches terminated because their client was too slow.", ("resource",)
+            "apiserver_terminated_watchers_total",
+            "Watches terminated because their client was too slow.",
+            ("resource",),
         )
         self._initial = Counter(
-            "apiserver_init_events_total", "Initial events of watches: the current state, or past changes.", ("resource",)
+            "apiserver_init_events_total",
+            "Initial events of watches: the current state, or past changes.",
+            ("resource",),
         )
         self.instruments = (
             ObservedGauge("apiserver_registered_watchers", "Active watches.", running, _KIND),

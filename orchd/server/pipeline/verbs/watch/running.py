@@ -23,7 +23,9 @@ class RunningWatches:
     Each is authorized again every `REVIEW_EVERY` seconds, all with one timer. A watch that is no longer allowed ends with what
     `refused` makes of the action and the reason, as an ERROR event. While an authorizer fails, watches continue."""
 
-    def __init__(self, clock: IReactorTime, authorizer: IAuthorizer, refused: Callable[[Action, str], ApiError]) -> None:
+    def __init__(
+        self, clock: IReactorTime, authorizer: IAuthorizer, refused: Callable[[Action, str], ApiError]
+    ) -> None:
         self._clock = clock
         self._authorizer = authorizer
         self._refused = refused

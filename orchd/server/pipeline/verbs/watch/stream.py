@@ -287,7 +287,9 @@ class WatchStream:
         """Send the initial state, consistent with one revision; only references to remaining entries are held."""
         self._cache.check_readable(self._query.scope)
         chosen = self._query.selection
-        page = self._cache.page(prefix=self._query.scope, match=chosen.match, labels=chosen.labels, fields=chosen.fields)
+        page = self._cache.page(
+            prefix=self._query.scope, match=chosen.match, labels=chosen.labels, fields=chosen.fields
+        )
         self._after = page.revision
         self._owner.metrics.count_initial(self.resource, len(page.entries))
         for at in range(0, len(page.entries), BATCH):
