@@ -12,7 +12,9 @@ A field line of a table is ``(name, number, type, flags)``. The type is a scalar
 ``package/version.Name``, ``[]T`` or ``{}T``. Flags, separated by spaces: ``required``, ``omit`` (omitted from output when
 empty), ``ptr`` (an explicit zero is preserved), ``inline`` (flattened in JSON, a message of its own in protobuf),
 ``default=X`` (JSON), ``enum=A|B``, ``merge=key`` or ``merge`` (strategic merge), ``replace``, ``retainKeys``,
-``set``, ``list=atomic``, ``keys=a,b`` (list of type map), ``atomic`` (map or struct as one), ``pb=X`` (protobuf type if it does not follow from the type).
+``set``, ``list=atomic``, ``keys=a,b`` (list of type map), ``atomic`` (map or struct as one), ``pb=X`` (protobuf type if it
+does not follow from the type), ``since=1.24`` (the release that introduced the line), ``until=1.30`` (the first release without it:
+a field that changed has a line for each form).
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from orchd.dialect import Dialect
+from orchd.kinds.release import Release
 
 SCALARS: Final = frozenset(
     [
@@ -217,11 +220,12 @@ class Type:
 
 
 class TypeTable:
-    """The named types of all built-in modules in one dialect. A type is built at its first request."""
+    """The named types of all built-in modules in one dialect and release. A type is built at its first request."""
 
-    def __init__(self, dialect: Dialect, modules: Mapping[str, Any]) -> None:
+    def __init__(self, dialect: Dialect, release: Release, modules: Mapping[str, Any]) -> None:
         """`modules` maps ``package/version`` to a builtin module, or to a function that imports it."""
         self._dialect = dialect
+        self.release = release
         self._modules = dict(modules)
         self._types: dict[str, Type] = {}
         self._scalars = {k: Type(k) for k in (*SCALARS, *OPAQUE)}
@@ -249,14 +253,22 @@ class TypeTable:
         return Type(
             "struct",
             name=name,
-            resolve=lambda: tuple(self._field(package, line) for line in lines),
+            resolve=lambda: self._fields(package, lines),
             atomic=short in module.ATOMIC,
             definition=self._dialect(prefix) + short if published else "",
         )
 
-    def _field(self, package: str, line: Line) -> Field:
-        name, number, spelled, flags = line
-        words = dict(word.partition("=")[::2] for word in flags.split())
+    def _fields(self, package: str, lines: tuple[Line, ...]) -> tuple[Field, ...]:
+        """The fields of the lines that the release has."""
+        fields = []
+        for line in lines:
+            words = dict(word.partition("=")[::2] for word in line[3].split())
+            if self.release.includes(words.get("since", ""), words.get("until", "")):
+                fields.append(self._field(package, line, words))
+        return tuple(fields)
+
+    def _field(self, package: str, line: Line, words: Mapping[str, str]) -> Field:
+        name, number, spelled, _ = line
         changes: dict[str, Any] = {}
         if "enum" in words:
             changes["enum"] = tuple(self._dialect(words["enum"]).split("|"))

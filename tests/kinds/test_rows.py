@@ -17,7 +17,8 @@ from orchd.assembly.verbs import named_verbs
 from orchd.dialect import KUBERNETES, ORCH
 from orchd.kinds import rows
 from orchd.kinds.builtin import groups
-from orchd.kinds.catalog import builtin_catalog, builtin_types, find_row
+from orchd.kinds.catalog import builtin_catalog, builtin_types, find_row, versions_in
+from orchd.kinds.release import SPECIFICATION
 from orchd.kinds.rows import KindRow, Subresource, Validation, VersionRow, in_version, resolve
 from orchd.server.registry.strategies.table import STRATEGIES
 
@@ -71,7 +72,7 @@ def test_each_kind_has_one_row() -> None:
 def test_every_resource_has_its_row() -> None:
     """The served resources are those of the rows, in both dialects."""
     served = {(r.group, r.version, r.kind) for r in CATALOG.resources}
-    templates = {g: version.split() for g, version, _, _ in groups.GROUPS}
+    templates = {group: {each.name for each in versions} for group, versions in versions_in(SPECIFICATION)}
     listed = {
         (ORCH(module.GROUP), module.VERSION, row.kind)
         for package, row, complete in EVERY

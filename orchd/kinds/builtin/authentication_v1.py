@@ -30,13 +30,14 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
 )
 
-#: Resources of later releases.
+#: Resources that are also answered before their release.
 LATER: Final[tuple[KindRow, ...]] = (
     KindRow(
         kind="SelfSubjectReview",
         plural="selfsubjectreviews",
         verbs=("create",),
         served_by="self subject review",
+        since="1.28",
     ),
 )
 
