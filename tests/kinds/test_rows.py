@@ -30,7 +30,8 @@ CATALOG = builtin_catalog(ORCH, enabled=lambda group, version, default: True)
 def every_row() -> Iterator[tuple[str, rows.Row, KindRow]]:
     """(package, row as written, complete row) of every kind in every version."""
     for package in groups.MODULES:
-        for row in TYPES.module(package).RESOURCES:
+        module = TYPES.module(package)
+        for row in (*module.RESOURCES, *getattr(module, "LATER", ())):
             complete = find_row(TYPES, package, row.kind)
             assert complete is not None
             yield package, row, complete
@@ -77,7 +78,9 @@ def test_every_resource_has_its_row() -> None:
         (ORCH(module.GROUP), module.VERSION, row.kind)
         for package, row, complete in EVERY
         for module in (TYPES.module(package),)
-        if complete.plural and module.VERSION in templates[module.GROUP]
+        if complete.plural
+        and module.VERSION in templates[module.GROUP]
+        and SPECIFICATION.includes(row.since, row.until)
     }
     assert served == listed
     other = builtin_catalog(KUBERNETES, enabled=lambda group, version, default: True)
