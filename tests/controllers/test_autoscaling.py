@@ -19,7 +19,7 @@ from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.objects.selectors import LabelSelector
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 from tests.controllers.cluster_support import Cluster, template
 
 #: Controllers of `cluster`.

@@ -9,7 +9,7 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from orchd.testing.results import result_of
+from orchd.testing.doubles.results import result_of
 from orchd.txkit.config_file_watcher import ConfigFileWatcher, NotAppliedError, digest, read_limited
 
 

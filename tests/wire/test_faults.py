@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 
 from orchd.dialect import KUBERNETES, ORCH
-from orchd.testing.ports import free_port
-from orchd.testing.process import PATIENCE, DaemonProcess, NotReady, exchange
+from orchd.testing.processes.daemon import PATIENCE, DaemonProcess, NotReady, exchange
+from orchd.testing.processes.ports import free_port
 from tests.processes import resident_memory
 from tests.waiting import until
 from tests.wire.wire_cli import complaints, config_map

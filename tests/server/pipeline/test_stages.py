@@ -24,7 +24,7 @@ from orchd.server.pipeline.stages.deadline import Deadline
 from orchd.server.pipeline.stages.failure import Failure
 from orchd.server.pipeline.stages.limits import InFlight, InFlightCount
 from orchd.server.pipeline.stages.request_metrics import RequestMetrics
-from orchd.testing.server import BytesBody, run
+from orchd.testing.doubles.server import BytesBody, run
 from orchd.txkit.coroutines import start
 from orchd.txkit.fair_lock import TooManyWaitingError
 

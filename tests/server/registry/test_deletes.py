@@ -10,7 +10,7 @@ import pytest
 
 from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
-from orchd.testing.server import NOW, make_server, run
+from orchd.testing.doubles.server import NOW, make_server, run
 
 MERGE = "application/merge-patch+json"
 CONFIG_MAPS = ResourceRef("", "v1", "configmaps")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 
 MERGE = "application/merge-patch+json"
 APPLY = "application/apply-patch+yaml"
