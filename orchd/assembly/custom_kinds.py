@@ -22,10 +22,12 @@ def enabled_catalog(settings: Settings) -> Catalog:
     if gates.enabled(settings.api.features, "OpenAPIEnums"):
         catalog = catalog.listing_values()
     defaults = builtin_catalog(settings.dialect)
+    gated = gates.skipped(settings.api.features, "resources")
     return catalog.adding(
         (),
         without=lambda r: (
-            not runtime.resource_enabled(
+            r.plural in gated
+            or not runtime.resource_enabled(
                 r.group, r.version, r.plural, defaults.resource(r.group, r.version, r.plural) is not None
             )
         ),

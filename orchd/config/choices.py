@@ -11,7 +11,7 @@ ADMISSION_PLUGINS: Final = (
     "ExtendedResourceToleration", "PersistentVolumeLabel", "DefaultStorageClass", "StorageObjectInUseProtection",
     "OwnerReferencesPermissionEnforcement", "PersistentVolumeClaimResize", "RuntimeClass", "CertificateApproval",
     "CertificateSigning", "CertificateSubjectRestriction", "DefaultIngressClass", "DenyServiceExternalIPs",
-    "MutatingAdmissionWebhook", "ValidatingAdmissionWebhook", "ResourceQuota", "AlwaysDeny",
+    "MutatingAdmissionWebhook", "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook", "ResourceQuota", "AlwaysDeny",
 )
 
 #: Admission plugins that are enabled by default.
@@ -20,7 +20,7 @@ DEFAULT_ADMISSION_PLUGINS: Final = frozenset((
     "DefaultTolerationSeconds", "DefaultStorageClass", "StorageObjectInUseProtection",
     "PersistentVolumeClaimResize", "RuntimeClass", "CertificateApproval", "CertificateSigning",
     "CertificateSubjectRestriction", "DefaultIngressClass", "MutatingAdmissionWebhook",
-    "ValidatingAdmissionWebhook", "ResourceQuota",
+    "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook", "ResourceQuota",
 ))
 
 #: Admission plugins whose use is warned about.

@@ -64,7 +64,7 @@ class Gate:
     the gate acts (server, controllers, scheduler), or whose it is (node, cloud) if it has no effect here. `tolerates` are
     fields that validation rejects while the gate is off, unless the stored object uses them. `stock`: on by default in the dialect of
     stock clients, whose definitions are those of newer releases. `controllers` and `plugins` are the controllers and admission plugins that do not run while it is off,
-    `subresources` those that are not served; `grants` are rules of controllers while it is on: the controller's account, verbs,
+    `subresources` and `resources` those that are not served; `grants` are rules of controllers while it is on: the controller's account, verbs,
     groups and resources."""
 
     name: str
@@ -76,6 +76,7 @@ class Gate:
     controllers: tuple[str, ...] = ()
     plugins: tuple[str, ...] = ()
     subresources: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
     grants: tuple[tuple[str, str, str, str], ...] = ()
     stock: bool = False
 
@@ -211,6 +212,9 @@ GATES: Final[tuple[Gate, ...]] = tuple(sorted((
     _gate("StorageVersionAPI", ALPHA, "server",
           "Servers record the versions in which they store each resource; needs APIServerIdentity."),
     _gate("StorageVersionHash", BETA, "server", "Discovery has a hash of each resource's storage version."),
+    _gate("ValidatingAdmissionPolicy", ALPHA, "server", "Policies in CEL, which accept or reject writes, and their admission plugin.",
+          plugins=("ValidatingAdmissionPolicy",),
+          resources=("validatingadmissionpolicies", "validatingadmissionpolicybindings")),
     _gate("WindowsHostProcessContainers", BETA, "server", "Windows containers run as processes of the host.",
           tolerates=(Drop(field="core/v1.WindowsSecurityContextOptions.hostProcess"),)),
     # -- the controllers
@@ -299,7 +303,7 @@ def disabled(features: Mapping[str, bool]) -> frozenset[str]:
 
 
 def skipped(features: Mapping[str, bool], attribute: str) -> frozenset[str]:
-    """What does not run or is not served because of gates that are off: `attribute` is one of controllers, plugins and
-    subresources."""
+    """What does not run or is not served because of gates that are off: `attribute` is one of controllers, plugins,
+    subresources and resources."""
     off = disabled(features)
     return frozenset(name for gate in GATES if gate.name in off for name in getattr(gate, attribute))

@@ -5,7 +5,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import KindRow, Row, Table, Validation
+from orchd.kinds.rows import ALL_METADATA, KindRow, Row, Subresource, Table, Validation
 
 GROUP: Final = "admissionregistration.{abbr}.io"
 VERSION: Final = "v1"
@@ -15,7 +15,9 @@ DEFINITIONS: Final = "io.{abbr}.api.admissionregistration.v1."
 #: Types that OpenAPI does not list.
 UNPUBLISHED: Final[frozenset[str]] = frozenset(("Rule",))
 #: Structs that server-side apply owns as one.
-ATOMIC: Final[frozenset[str]] = frozenset()
+ATOMIC: Final[frozenset[str]] = frozenset(
+    ("MatchResources", "NamedRuleWithOperations", "ParamKind", "ParamRef", "Variable")
+)
 
 RESOURCES: Final[tuple[Row, ...]] = (
     KindRow(
@@ -50,9 +52,79 @@ RESOURCES: Final[tuple[Row, ...]] = (
         generation=("webhooks",),
         unconditional_update=False,
     ),
+    KindRow(
+        kind="ValidatingAdmissionPolicy",
+        plural="validatingadmissionpolicies",
+        categories=("api-extensions",),
+        key="validatingadmissionpolicies",
+        storage_version="admissionregistration.{abbr}.io/v1",
+        subresources=(
+            Subresource(
+                name="status",
+                update="validate.admissionpolicies.update_status",
+                resets=("spec", "metadata"),
+                keeps_metadata=ALL_METADATA,
+            ),
+        ),
+        table=Table(
+            "tabulate.policies.admission_policy",
+            ("Name|name", "Validations|integer", "ParamKind", "Age"),
+            {
+                "Validations": "Validations indicates the number of validation rules defined in this configuration",
+                "ParamKind": "ParamKind specifies the kind of resources used to parameterize this policy",
+            },
+        ),
+        strategy="PolicyStrategy",
+        validation=Validation(
+            create="validate.admissionpolicies.create",
+            update="validate.admissionpolicies.update",
+        ),
+        generation=("spec",),
+        unconditional_update=False,
+    ),
+    KindRow(
+        kind="ValidatingAdmissionPolicyBinding",
+        plural="validatingadmissionpolicybindings",
+        categories=("api-extensions",),
+        key="validatingadmissionpolicybindings",
+        storage_version="admissionregistration.{abbr}.io/v1",
+        table=Table(
+            "tabulate.policies.admission_policy_binding",
+            ("Name|name", "PolicyName", "ParamRef", "Age"),
+            {
+                "PolicyName": "PolicyName indicates the policy definition which the policy binding binded to",
+                "ParamRef": "ParamRef indicates the param resource which sets the configuration param",
+            },
+        ),
+        validation=Validation(
+            create="validate.admissionpolicies.create_binding",
+            update="validate.admissionpolicies.update_binding",
+        ),
+        generation=("spec",),
+        unconditional_update=False,
+    ),
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+    "AuditAnnotation": (
+        ("key", 1, "string", "required"),
+        ("valueExpression", 2, "string", "required"),
+    ),
+    "ExpressionWarning": (
+        ("fieldRef", 2, "string", "required"),
+        ("warning", 3, "string", "required"),
+    ),
+    "MatchCondition": (
+        ("name", 1, "string", "required"),
+        ("expression", 2, "string", "required"),
+    ),
+    "MatchResources": (
+        ("namespaceSelector", 1, "meta/v1.LabelSelector", "omit ptr"),
+        ("objectSelector", 2, "meta/v1.LabelSelector", "omit ptr"),
+        ("resourceRules", 3, "[]NamedRuleWithOperations", "omit list=atomic"),
+        ("excludeResourceRules", 4, "[]NamedRuleWithOperations", "omit list=atomic"),
+        ("matchPolicy", 7, "string", "omit ptr"),
+    ),
     "MutatingWebhook": (
         ("name", 1, "string", "required"),
         ("clientConfig", 2, "WebhookClientConfig", "required"),
@@ -74,6 +146,20 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("metadata", 1, "meta/v1.ListMeta", "omit"),
         ("items", 2, "[]MutatingWebhookConfiguration", "required"),
     ),
+    "NamedRuleWithOperations": (
+        ("resourceNames", 1, "[]string", "omit list=atomic"),
+        ("", 2, "RuleWithOperations", "inline"),
+    ),
+    "ParamKind": (
+        ("apiVersion", 1, "string", "omit"),
+        ("kind", 2, "string", "omit"),
+    ),
+    "ParamRef": (
+        ("name", 1, "string", "omit"),
+        ("namespace", 2, "string", "omit"),
+        ("selector", 3, "meta/v1.LabelSelector", "omit ptr"),
+        ("parameterNotFoundAction", 4, "string", "omit ptr"),
+    ),
     "Rule": (
         ("apiGroups", 1, "[]string", "omit"),
         ("apiVersions", 2, "[]string", "omit"),
@@ -89,6 +175,44 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("name", 2, "string", "required"),
         ("path", 3, "string", "omit ptr"),
         ("port", 4, "int32", "omit ptr"),
+    ),
+    "TypeChecking": (("expressionWarnings", 1, "[]ExpressionWarning", "omit list=atomic"),),
+    "ValidatingAdmissionPolicy": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("spec", 2, "ValidatingAdmissionPolicySpec", "omit"),
+        ("status", 3, "ValidatingAdmissionPolicyStatus", "omit"),
+    ),
+    "ValidatingAdmissionPolicyBinding": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("spec", 2, "ValidatingAdmissionPolicyBindingSpec", "omit"),
+    ),
+    "ValidatingAdmissionPolicyBindingList": (
+        ("metadata", 1, "meta/v1.ListMeta", "omit"),
+        ("items", 2, "[]ValidatingAdmissionPolicyBinding", "required"),
+    ),
+    "ValidatingAdmissionPolicyBindingSpec": (
+        ("policyName", 1, "string", "omit"),
+        ("paramRef", 2, "ParamRef", "omit ptr"),
+        ("matchResources", 3, "MatchResources", "omit ptr"),
+        ("validationActions", 4, "[]string", "omit set"),
+    ),
+    "ValidatingAdmissionPolicyList": (
+        ("metadata", 1, "meta/v1.ListMeta", "omit"),
+        ("items", 2, "[]ValidatingAdmissionPolicy", "required"),
+    ),
+    "ValidatingAdmissionPolicySpec": (
+        ("paramKind", 1, "ParamKind", "omit ptr"),
+        ("matchConstraints", 2, "MatchResources", "omit ptr"),
+        ("validations", 3, "[]Validation", "omit list=atomic"),
+        ("failurePolicy", 4, "string", "omit ptr"),
+        ("auditAnnotations", 5, "[]AuditAnnotation", "omit list=atomic"),
+        ("matchConditions", 6, "[]MatchCondition", "omit merge=name keys=name"),
+        ("variables", 7, "[]Variable", "omit merge=name keys=name"),
+    ),
+    "ValidatingAdmissionPolicyStatus": (
+        ("observedGeneration", 1, "int64", "omit"),
+        ("typeChecking", 2, "TypeChecking", "omit ptr"),
+        ("conditions", 3, "[]meta/v1.Condition", "omit keys=type"),
     ),
     "ValidatingWebhook": (
         ("name", 1, "string", "required"),
@@ -109,6 +233,16 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     "ValidatingWebhookConfigurationList": (
         ("metadata", 1, "meta/v1.ListMeta", "omit"),
         ("items", 2, "[]ValidatingWebhookConfiguration", "required"),
+    ),
+    "Validation": (
+        ("expression", 1, "string", "required"),
+        ("message", 2, "string", "omit"),
+        ("reason", 3, "string", "omit ptr"),
+        ("messageExpression", 4, "string", "omit"),
+    ),
+    "Variable": (
+        ("name", 1, "string", "required"),
+        ("expression", 2, "string", "required"),
     ),
     "WebhookClientConfig": (
         ("url", 3, "string", "omit ptr"),

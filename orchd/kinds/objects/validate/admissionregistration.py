@@ -103,20 +103,20 @@ def _webhook(hook: Object, at: Path, report: Report, side_effects: tuple[str, ..
     else:
         report.required(at / "name")
     for i, rule in enumerate(hook.get("rules") or ()):
-        _rule(rule, (at / "rules")[i], report)
-    _one_of(hook.get("failurePolicy"), ("Fail", "Ignore"), at / "failurePolicy", report)
-    _one_of(hook.get("matchPolicy"), ("Equivalent", "Exact"), at / "matchPolicy", report)
+        rule_with_operations(rule, (at / "rules")[i], report)
+    one_of(hook.get("failurePolicy"), ("Fail", "Ignore"), at / "failurePolicy", report)
+    one_of(hook.get("matchPolicy"), ("Equivalent", "Exact"), at / "matchPolicy", report)
     effects = hook.get("sideEffects")
     if effects is None:
         report.required(at / "sideEffects", f"must specify one of {', '.join(side_effects)}")
     else:
-        _one_of(effects, side_effects, at / "sideEffects", report)
+        one_of(effects, side_effects, at / "sideEffects", report)
     seconds = hook.get("timeoutSeconds")
     if seconds is not None and not 1 <= seconds <= 30:
         report.invalid(at / "timeoutSeconds", seconds, "the timeout value must be between 1 and 30 seconds")
     label_selector(hook.get("namespaceSelector"), at / "namespaceSelector", report)
     label_selector(hook.get("objectSelector"), at / "objectSelector", report)
-    _one_of(hook.get("reinvocationPolicy"), ("IfNeeded", "Never"), at / "reinvocationPolicy", report)
+    one_of(hook.get("reinvocationPolicy"), ("IfNeeded", "Never"), at / "reinvocationPolicy", report)
     client(hook.get("clientConfig") or {}, at / "clientConfig", report)
 
 
@@ -126,12 +126,14 @@ def _joined(at: Path, name: str, wrong: Sequence[str], report: Report) -> None:
         report.invalid(at, name, ",".join(wrong))
 
 
-def _one_of(value: str | None, allowed: tuple[str, ...], at: Path, report: Report) -> None:
+def one_of(value: str | None, allowed: tuple[str, ...], at: Path, report: Report) -> None:
+    """Report a value that is set, and none of the allowed ones."""
     if value is not None and value not in allowed:
         report.unsupported(at, value, allowed)
 
 
-def _rule(rule: Object, at: Path, report: Report) -> None:
+def rule_with_operations(rule: Object, at: Path, report: Report) -> None:
+    """Validate a rule of a webhook or policy: operations and resources."""
     operations = rule.get("operations") or []
     if not operations:
         report.required(at / "operations")
@@ -154,7 +156,7 @@ def _rule(rule: Object, at: Path, report: Report) -> None:
         if not version:
             report.required((at / "apiVersions")[i])
     _resources(rule.get("resources") or [], at / "resources", report)
-    _one_of(rule.get("scope"), _SCOPES, at / "scope", report)
+    one_of(rule.get("scope"), _SCOPES, at / "scope", report)
 
 
 def _resources(resources: list[str], at: Path, report: Report) -> None:
