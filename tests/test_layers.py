@@ -101,7 +101,7 @@ LAYERS = {
     "scheduler": "client kinds txkit plugins",
     "config": "kinds pki.tls_names",
     # Flags, then their values, then the settings that are built from them; the command line is above all of them.
-    "config.rows": "config.flag config.values",
+    "config.rows": "config.flag config.values kinds.release",
     "config.sections": "kinds pki.tls_names config.capabilities config.choices config.flag_values config.nearest config.values",
     "plugins": "-",
     "testing": ANYTHING,

@@ -115,12 +115,11 @@ class ControllerManager:
         *,
         wall: Callable[[], float],
         environment: Mapping[str, str],
-        release: str,
         failed: Callable[[Failure], object] | None = None,
     ) -> None:
         dialect = settings.dialect
         self.settings = settings
-        process = ComponentProcess(settings, reactor, wall=wall, environment=environment, release=release)
+        process = ComponentProcess(settings, reactor, wall=wall, environment=environment)
         self._runtime, self._connections, self._events = process.runtime, process.connections, process.events
         self._root = self._connections.throttled()
         self._accounts: dict[str, RemoteClient] = {}

@@ -23,6 +23,9 @@ DEFAULT_ADMISSION_PLUGINS: Final = frozenset((
     "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook", "ResourceQuota",
 ))
 
+#: Admission plugins of later releases, and the first release with each.
+ADMISSION_PLUGINS_SINCE: Final = {"ValidatingAdmissionPolicy": "1.30"}
+
 #: Admission plugins whose use is warned about.
 DEPRECATED_ADMISSION_PLUGINS: Final = frozenset((
     "AlwaysAdmit", "AlwaysDeny", "DenyEscalatingExec", "DenyExecOnPrivileged", "PersistentVolumeLabel", "PodSecurityPolicy",

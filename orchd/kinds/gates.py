@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from orchd.kinds.release import RELEASE
+from orchd.kinds.release import SPECIFICATION, Release
 
 UNCHANGED: Final = object()
 
@@ -64,7 +64,7 @@ class Gate:
     the gate acts (server, controllers, scheduler), or whose it is (node, cloud) if it has no effect here. `tolerates` are
     fields that validation rejects while the gate is off, unless the stored object uses them. `stock`: on by default in the dialect of
     stock clients, whose definitions are those of newer releases. `controllers` and `plugins` are the controllers and admission plugins that do not run while it is off,
-    `subresources` and `resources` those that are not served; `grants` are rules of controllers while it is on: the controller's account, verbs,
+    `subresources` those that are not served; `grants` are rules of controllers while it is on: the controller's account, verbs,
     groups and resources."""
 
     name: str
@@ -76,21 +76,17 @@ class Gate:
     controllers: tuple[str, ...] = ()
     plugins: tuple[str, ...] = ()
     subresources: tuple[str, ...] = ()
-    resources: tuple[str, ...] = ()
     grants: tuple[tuple[str, str, str, str], ...] = ()
     stock: bool = False
 
-    def stage(self, release: str = RELEASE) -> Stage | None:
+    def stage(self, release: Release = SPECIFICATION) -> Stage | None:
         """The stage in a release; None if the release has no such gate."""
-        wanted, found = _number(release), None
-        for since, stage in self.stages:
-            if _number(since) <= wanted:
-                found = stage
-        return found
+        return next((stage for since, stage in reversed(self.stages) if release.includes(since)), None)
 
-
-def _number(release: str) -> tuple[int, ...]:
-    return tuple(map(int, release.split(".")))
+    def default(self, release: Release = SPECIFICATION) -> bool:
+        """The default in a release: false before the gate exists, and that of its last stage after it is gone."""
+        begun = (stage for since, stage in reversed(self.stages) if stage is not None and release.includes(since))
+        return next((stage.default for stage in begun), False)
 
 
 def _gate(name: str, stage: Stage, component: str, effect: str, *fields: str | Drop, **others: Any) -> Gate:
@@ -212,9 +208,6 @@ GATES: Final[tuple[Gate, ...]] = tuple(sorted((
     _gate("StorageVersionAPI", ALPHA, "server",
           "Servers record the versions in which they store each resource; needs APIServerIdentity."),
     _gate("StorageVersionHash", BETA, "server", "Discovery has a hash of each resource's storage version."),
-    _gate("ValidatingAdmissionPolicy", ALPHA, "server", "Policies in CEL, which accept or reject writes, and their admission plugin.",
-          plugins=("ValidatingAdmissionPolicy",),
-          resources=("validatingadmissionpolicies", "validatingadmissionpolicybindings")),
     _gate("WindowsHostProcessContainers", BETA, "server", "Windows containers run as processes of the host.",
           tolerates=(Drop(field="core/v1.WindowsSecurityContextOptions.hostProcess"),)),
     # -- the controllers
@@ -285,14 +278,13 @@ GATES: Final[tuple[Gate, ...]] = tuple(sorted((
 
 
 @cache
-def defaults(release: str = RELEASE) -> Mapping[str, bool]:
-    """Default by name (a template) of each gate of a release."""
-    stages = ((gate.name, gate.stage(release)) for gate in GATES)
-    return {name: stage.default for name, stage in stages if stage is not None}
+def defaults(release: Release = SPECIFICATION) -> Mapping[str, bool]:
+    """Default in a release by name (a template) of each gate of any release."""
+    return {gate.name: gate.default(release) for gate in GATES}
 
 
 def enabled(features: Mapping[str, bool], name: str) -> bool:
-    """The value of a gate: the given one, or the default. Raises KeyError for a name that no row has."""
+    """The value of a gate: the given one, or the default of the specification's release. Raises KeyError for a name that no row has."""
     given = features.get(name)
     return defaults()[name] if given is None else given
 
@@ -303,7 +295,7 @@ def disabled(features: Mapping[str, bool]) -> frozenset[str]:
 
 
 def skipped(features: Mapping[str, bool], attribute: str) -> frozenset[str]:
-    """What does not run or is not served because of gates that are off: `attribute` is one of controllers, plugins,
-    subresources and resources."""
+    """What does not run or is not served because of gates that are off: `attribute` is one of controllers, plugins and
+    subresources."""
     off = disabled(features)
     return frozenset(name for gate in GATES if gate.name in off for name in getattr(gate, attribute))
