@@ -9,12 +9,12 @@ from typing import Any, Final
 
 from orchd.kinds import fields
 from orchd.kinds.expressions.admission import Compiler, Purpose
-from orchd.kinds.expressions.compiled import Expression
 from orchd.kinds.jsonpath import JsonPathError, compile_path
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.admissionregistration import one_of, rule_with_operations
 from orchd.kinds.objects.validate.conditions import conditions
+from orchd.kinds.objects.validate.expressions import match_conditions, report_error
 from orchd.kinds.objects.validate.names import label_1035, path_segment, qualified_name, subdomain, subdomain_name
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path
 from orchd.kinds.objects.validate.report import Report
@@ -24,7 +24,6 @@ _POLICIES: Final = ("Fail", "Ignore")
 _MATCH_POLICIES: Final = ("Equivalent", "Exact")
 _REASONS: Final = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 _ACTIONS: Final = ("Audit", "Deny", "Warn")
-_MOST_CONDITIONS: Final = 64
 _MOST_ANNOTATIONS: Final = 20
 #: Maximum length in bytes of the expression of an audit annotation.
 _LONGEST_ANNOTATION: Final = 5 * 1024
@@ -76,27 +75,6 @@ def update_binding(value: Object, old: Object, report: Report) -> None:
     create_binding(value, report)
 
 
-def match_conditions(listed: Sequence[Object], at: Path, report: Report, *, params: bool = False) -> None:
-    """Validate match conditions of a policy or webhook. `params`: they may refer to parameters."""
-    compiler = Compiler(report.dialect, params=params)
-    names: set[str] = set()
-    if len(listed) > _MOST_CONDITIONS:
-        report.too_many(at, len(listed), _MOST_CONDITIONS)
-    for i, condition in enumerate(listed):
-        expression, name = (condition.get("expression") or "").strip(), condition.get("name") or ""
-        if expression:
-            _compiled(compiler.compile(expression, Purpose.CONDITION), expression, at[i] / "expression", report)
-        else:
-            report.required(at[i] / "expression")
-        if not name:
-            report.required(at[i] / "name")
-            continue
-        report.invalids(at[i] / "name", name, qualified_name(name))
-        if name in names:
-            report.duplicate(at[i] / "name", name)
-        names.add(name)
-
-
 def _metadata(value: Object, report: Report) -> None:
     meta.create(value, report, namespaced=False, name_rule=subdomain_name, core=False)
 
@@ -117,14 +95,7 @@ class _Expressions:
 
     def check(self, text: str, purpose: Purpose, at: Path, *, shown: str | None = None) -> None:
         """Report the error of an expression; `shown` is the value in it, if it is not the text."""
-        _compiled(self.compiler.compile(text, purpose), text if shown is None else shown, at, self.report)
-
-
-def _compiled(made: Expression, shown: str, at: Path, report: Report) -> None:
-    if made.error and made.internal:
-        report.internal(at, made.error)
-    elif made.error:
-        report.invalid(at, shown, made.error)
+        report_error(self.compiler.compile(text, purpose), text if shown is None else shown, at, self.report)
 
 
 def _policy(value: Object, report: Report, *, check_conditions: bool) -> None:
@@ -224,7 +195,7 @@ def _variable(variable: Object, at: Path, expressions: _Expressions) -> None:
     if not text.strip():
         report.required(at / "expression", "expression is not specified")
         return
-    _compiled(expressions.compiler.add_variable(name, text), text, at / "expression", report)
+    report_error(expressions.compiler.add_variable(name, text), text, at / "expression", report)
 
 
 def _validation(validation: Object, at: Path, expressions: _Expressions) -> None:

@@ -9,6 +9,7 @@ from typing import Final
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
+from orchd.kinds.objects.validate.expressions import match_conditions
 from orchd.kinds.objects.validate.names import fully_qualified, label_1035, subdomain_name
 from orchd.kinds.objects.validate.paths import Path, root
 from orchd.kinds.objects.validate.report import Report
@@ -26,12 +27,13 @@ _SIDE_EFFECTS: Final = (*_NO_SIDE_EFFECTS, "Some", "Unknown")
 class _Rules:
     """Rules that v1 has and v1beta1 has not, and that a change of a configuration which breaks them need not follow.
 
-    `lenient`: review versions may all be unknown.
+    `lenient`: review versions may all be unknown. `conditions`: match conditions are validated, since one of them changed.
     """
 
     side_effects: tuple[str, ...] = _NO_SIDE_EFFECTS
     unique_names: bool = True
     lenient: bool = False
+    conditions: bool = True
 
 
 def create(value: Object, report: Report) -> None:
@@ -52,6 +54,7 @@ def update(value: Object, old: Object, report: Report) -> None:
         side_effects=_NO_SIDE_EFFECTS if harmless else _SIDE_EFFECTS,
         unique_names=len(names) == len(set(names)),
         lenient=_unknown_reviews(old),
+        conditions=_conditions(value) != _conditions(old),
     )
     _webhooks(value, report, rules)
 
@@ -59,6 +62,11 @@ def update(value: Object, old: Object, report: Report) -> None:
 def update_v1beta1(value: Object, old: Object, report: Report) -> None:
     """As `update`, by the rules of `create_v1beta1`."""
     _webhooks(value, report, _Rules(side_effects=_SIDE_EFFECTS, unique_names=False, lenient=_unknown_reviews(old)))
+
+
+def _conditions(value: Object) -> list[object]:
+    """The match conditions of each webhook of a configuration."""
+    return [hook.get("matchConditions") or [] for hook in value.get("webhooks") or ()]
 
 
 def _unknown_reviews(value: Object) -> bool:
@@ -73,6 +81,8 @@ def _webhooks(value: Object, report: Report, rules: _Rules) -> None:
     for i, hook in enumerate(value.get("webhooks") or ()):
         at = root("webhooks")[i]
         _webhook(hook, at, report, rules.side_effects)
+        if rules.conditions:
+            match_conditions(hook.get("matchConditions") or (), at / "matchConditions", report)
         review_versions(
             hook.get("admissionReviewVersions") or [], at / "admissionReviewVersions", report, lenient=rules.lenient
         )

@@ -31,6 +31,7 @@ class Hook:
     seconds: float
     versions: tuple[str, ...]
     reinvoked: bool
+    conditions: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def uid(self) -> str:
@@ -69,6 +70,7 @@ def _hook(configuration: str, hook: ObjectView, position: int) -> Hook:
         seconds=float(hook.get("timeoutSeconds") or 10),
         versions=tuple(hook.get("admissionReviewVersions") or ()),
         reinvoked=hook.get("reinvocationPolicy") == "IfNeeded",
+        conditions=tuple(hook.get("matchConditions") or ()),
     )
 
 

@@ -72,7 +72,7 @@ class MutatingAdmissionWebhook(WebhookPlugin):
             # Built-in plugins have changed the object since.
             rounds.changed()
         for index, call in enumerate(calls):
-            if not await self.matches_selectors(call, review):
+            if not await self.matches(call, review):
                 continue
             uid = call.hook.uid
             if review.reinvocation and uid not in rounds.again:

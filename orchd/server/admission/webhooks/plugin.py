@@ -10,7 +10,13 @@ from unicodedata import category
 from orchd import errors
 from orchd.errors import ApiError, quoted
 from orchd.kinds.catalog import Resource
+from orchd.kinds.expressions.admission import Compiler
+from orchd.kinds.expressions.compiled import Expression
 from orchd.pki import clientconfig
+from orchd.server.admission.expressions.conditions import compile_conditions, judge
+from orchd.server.admission.expressions.evaluation import Evaluator
+from orchd.server.admission.expressions.questions import asking
+from orchd.server.admission.expressions.views import view_of
 from orchd.server.admission.interfaces import CONNECT, CREATE, DELETE, UPDATE, Review, WebhookServices
 from orchd.server.admission.plugin import Plugin
 from orchd.server.admission.selection import Namespaces, in_version, objects_match
@@ -53,6 +59,8 @@ class WebhookPlugin(Plugin):
         self._credentials = _credentials(self)
         self._hooks: list[Hook] | None = None
         self._matches: dict[Any, list[Call]] = {}
+        #: Compiled match conditions by webhook.
+        self._conditions: dict[str, tuple[Expression, ...]] = {}
         self._namespaces = Namespaces(self.context, self._read[1])
         self._read[0].add_listener(self._changed)
 
@@ -65,6 +73,7 @@ class WebhookPlugin(Plugin):
     def _changed(self, *_: Any) -> None:
         self._hooks = None
         self._matches.clear()
+        self._conditions.clear()
 
     def handles_resource(self, resource: Resource, subresource: str) -> bool:
         """Webhook configurations and policies themselves are exempt, so that broken ones can be repaired."""
@@ -104,10 +113,30 @@ class WebhookPlugin(Plugin):
         """False for the server's own writes during bootstrap: webhooks may depend on their completion."""
         return self.services.serving() or review.user.name != "system:apiserver"
 
-    async def matches_selectors(self, call: Call, review: Review) -> bool:
-        """True if the selectors of a webhook match this write. Raises ApiError 404 for a missing namespace."""
+    async def matches(self, call: Call, review: Review) -> bool:
+        """True if the selectors and conditions of a webhook match this write. Raises ApiError 404 for a missing namespace, 403 for
+        an error of a condition."""
         hook = call.hook
-        return await self._namespaces.match(hook.namespaces, review) and objects_match(hook.objects, review)
+        if not await self._namespaces.match(hook.namespaces, review) or not objects_match(hook.objects, review):
+            return False
+        return not hook.conditions or await self._conditions_hold(call, review)
+
+    async def _conditions_hold(self, call: Call, review: Review) -> bool:
+        hook, began = call.hook, perf_counter()
+        conditions = self._conditions.get(hook.uid)
+        if conditions is None:
+            compiler = Compiler(self.dialect)
+            conditions = self._conditions[hook.uid] = compile_conditions(hook.conditions, compiler)
+        view = await view_of(self.context, review, call.resource, None)
+        evaluator = Evaluator(asking(self.context.authorize, review.user), self.context.runtime.aside)
+        match = await evaluator.run(lambda run: judge(conditions, run, view))
+        excluded = not match.matches and (not match.error or hook.ignores_failure)
+        labels = (hook.name, "webhook", self.kind, review.operation)
+        self.context.observe_conditions(match.errors, perf_counter() - began, excluded, labels)
+        if match.error and not hook.ignores_failure:
+            resource = review.resource
+            raise errors.forbidden(resource.group, resource.plural, review.name, match.error)
+        return match.matches
 
     async def ask(self, call: Call, review: Review) -> reviews.Verdict:
         """Call a webhook; add its warnings and annotations, and raise its denial (ApiError).
