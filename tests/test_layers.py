@@ -84,6 +84,8 @@ LAYERS = {
     "server.key_pairs": "txkit",
     # RBAC escalation check around the registry's mutating admission.
     "server.escalation_guard": "kinds.jsonvalues server.authz.escalation server.registry.interfaces server.registry.objectmeta",
+    # Permission check on parameters before the registry's validating admission.
+    "server.parameter_guard": "kinds.jsonvalues server.authz.parameters server.registry.interfaces",
     # Lifecycle state of a server; read by health checks, stages and admission.
     "server.state": "",
     # The web page: files, who the user is, and YAML for what it shows.
