@@ -11,7 +11,7 @@ ADMISSION_PLUGINS: Final = (
     "ExtendedResourceToleration", "PersistentVolumeLabel", "DefaultStorageClass", "StorageObjectInUseProtection",
     "OwnerReferencesPermissionEnforcement", "PersistentVolumeClaimResize", "RuntimeClass", "CertificateApproval",
     "CertificateSigning", "CertificateSubjectRestriction", "DefaultIngressClass", "DenyServiceExternalIPs",
-    "MutatingAdmissionWebhook", "ValidatingAdmissionWebhook", "ResourceQuota", "AlwaysDeny",
+    "MutatingAdmissionWebhook", "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook", "ResourceQuota", "AlwaysDeny",
 )
 
 #: Admission plugins that are enabled by default.
@@ -20,8 +20,11 @@ DEFAULT_ADMISSION_PLUGINS: Final = frozenset((
     "DefaultTolerationSeconds", "DefaultStorageClass", "StorageObjectInUseProtection",
     "PersistentVolumeClaimResize", "RuntimeClass", "CertificateApproval", "CertificateSigning",
     "CertificateSubjectRestriction", "DefaultIngressClass", "MutatingAdmissionWebhook",
-    "ValidatingAdmissionWebhook", "ResourceQuota",
+    "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook", "ResourceQuota",
 ))
+
+#: Admission plugins of later releases, and the first release with each.
+ADMISSION_PLUGINS_SINCE: Final = {"ValidatingAdmissionPolicy": "1.30"}
 
 #: Admission plugins whose use is warned about.
 DEPRECATED_ADMISSION_PLUGINS: Final = frozenset((

@@ -8,6 +8,7 @@ from orchd.config import choices
 from orchd.config.capabilities import Capabilities, check_built
 from orchd.config.flag_values import FlagValues
 from orchd.kinds import gates
+from orchd.kinds.release import Release
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +36,15 @@ def admission(flags: FlagValues, can: Capabilities) -> AdmissionSettings:
     )
 
 
+def _later(release: Release) -> frozenset[str]:
+    """The plugins that a release does not have."""
+    return frozenset(name for name, since in choices.ADMISSION_PLUGINS_SINCE.items() if not release.includes(since))
+
+
 def _chosen(flags: FlagValues, can: Capabilities) -> frozenset[str]:
+    later = _later(flags.release)
+    known = tuple(name for name in choices.ADMISSION_PLUGINS if name not in later)
+    built = can.admission_plugins - later
     on: tuple[str, ...] = flags["enable-admission-plugins"]
     off: tuple[str, ...] = flags["disable-admission-plugins"]
     alone: tuple[str, ...] = flags["admission-control"]
@@ -43,13 +52,11 @@ def _chosen(flags: FlagValues, can: Capabilities) -> frozenset[str]:
         raise flags.error("admission-control", "excludes --enable-admission-plugins and --disable-admission-plugins")
     for flag, names in (("admission-control", alone), ("enable-admission-plugins", on)):
         for name in names:
-            check_built(flags, flag, "plugin", name, choices.ADMISSION_PLUGINS, can.admission_plugins)
+            check_built(flags, flag, "plugin", name, known, built)
     for name in off:
         if name in on:
             raise flags.error("disable-admission-plugins", f"plugin {name} is also in --enable-admission-plugins")
-        check_built(
-            flags, "disable-admission-plugins", "plugin", name, (), {*choices.ADMISSION_PLUGINS, *can.admission_plugins}
-        )
+        check_built(flags, "disable-admission-plugins", "plugin", name, (), {*known, *built})
     if alone:
         return frozenset(alone)
-    return ((choices.DEFAULT_ADMISSION_PLUGINS & can.admission_plugins) | set(on)) - set(off)
+    return ((choices.DEFAULT_ADMISSION_PLUGINS & built) | set(on)) - set(off)
