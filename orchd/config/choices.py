@@ -20,11 +20,11 @@ DEFAULT_ADMISSION_PLUGINS: Final = frozenset((
     "DefaultTolerationSeconds", "DefaultStorageClass", "StorageObjectInUseProtection",
     "PersistentVolumeClaimResize", "RuntimeClass", "CertificateApproval", "CertificateSigning",
     "CertificateSubjectRestriction", "DefaultIngressClass", "MutatingAdmissionWebhook",
-    "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook", "ResourceQuota",
+    "ValidatingAdmissionWebhook", "ResourceQuota",
 ))
 
-#: Admission plugins of later releases, and the first release with each.
-ADMISSION_PLUGINS_SINCE: Final = {"ValidatingAdmissionPolicy": "1.30"}
+#: Admission plugins of later releases, enabled by default, and the first release with each.
+LATER_ADMISSION_PLUGINS: Final = {"ValidatingAdmissionPolicy": "1.30"}
 
 #: Admission plugins whose use is warned about.
 DEPRECATED_ADMISSION_PLUGINS: Final = frozenset((

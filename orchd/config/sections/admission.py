@@ -8,7 +8,6 @@ from orchd.config import choices
 from orchd.config.capabilities import Capabilities, check_built
 from orchd.config.flag_values import FlagValues
 from orchd.kinds import gates
-from orchd.kinds.release import Release
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,15 +35,11 @@ def admission(flags: FlagValues, can: Capabilities) -> AdmissionSettings:
     )
 
 
-def _later(release: Release) -> frozenset[str]:
-    """The plugins that a release does not have."""
-    return frozenset(name for name, since in choices.ADMISSION_PLUGINS_SINCE.items() if not release.includes(since))
-
-
 def _chosen(flags: FlagValues, can: Capabilities) -> frozenset[str]:
-    later = _later(flags.release)
-    known = tuple(name for name in choices.ADMISSION_PLUGINS if name not in later)
-    built = can.admission_plugins - later
+    since = choices.LATER_ADMISSION_PLUGINS
+    unknown = {name for name in since if not flags.release.includes(since[name])}
+    known = tuple(name for name in choices.ADMISSION_PLUGINS if name not in unknown)
+    built = can.admission_plugins - unknown
     on: tuple[str, ...] = flags["enable-admission-plugins"]
     off: tuple[str, ...] = flags["disable-admission-plugins"]
     alone: tuple[str, ...] = flags["admission-control"]
@@ -59,4 +54,4 @@ def _chosen(flags: FlagValues, can: Capabilities) -> frozenset[str]:
         check_built(flags, "disable-admission-plugins", "plugin", name, (), {*known, *built})
     if alone:
         return frozenset(alone)
-    return ((choices.DEFAULT_ADMISSION_PLUGINS & built) | set(on)) - set(off)
+    return (((choices.DEFAULT_ADMISSION_PLUGINS | since.keys()) & built) | set(on)) - set(off)

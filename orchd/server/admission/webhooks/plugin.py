@@ -26,15 +26,8 @@ from orchd.server.outbound.webhooks import NO_CREDENTIALS, Credentials, WebhookE
 from orchd.txkit.tracing import traced
 
 GROUP = "admissionregistration.{abbr}.io"
-#: Resources of the group whose writes no webhook sees.
-EXEMPT = frozenset(
-    (
-        "mutatingwebhookconfigurations",
-        "validatingwebhookconfigurations",
-        "validatingadmissionpolicies",
-        "validatingadmissionpolicybindings",
-    )
-)
+#: The ends of names of resources of the group whose writes no webhook sees.
+_EXEMPT = ("webhookconfigurations", "admissionpolicies", "admissionpolicybindings")
 #: Maximum number of cached matches.
 _MOST_MATCHES = 4096
 
@@ -77,7 +70,7 @@ class WebhookPlugin(Plugin):
 
     def handles_resource(self, resource: Resource, subresource: str) -> bool:
         """Webhook configurations and policies themselves are exempt, so that broken ones can be repaired."""
-        return resource.group != self.dialect(GROUP) or resource.plural not in EXEMPT
+        return resource.group != self.dialect(GROUP) or not resource.plural.endswith(_EXEMPT)
 
     async def calls(self, review: Review) -> list[Call]:
         """The webhooks whose rules match a write. Raises ApiError 403 before configurations are synced."""
