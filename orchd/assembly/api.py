@@ -26,7 +26,6 @@ from orchd.assembly.verbs import VerbDependencies, named_verbs
 from orchd.client.interfaces import IClient
 from orchd.kinds.catalog import Resource
 from orchd.kinds.openapi.discovery import version_info
-from orchd.kinds.release import VERSION
 from orchd.server.admission.chain import AdmissionChain
 from orchd.server.authn.impersonation import ImpersonationError, parse_impersonation
 from orchd.server.authn.loopback import LOOPBACK_USER
@@ -132,7 +131,7 @@ class Api:
         )
         self._own_instruments = (
             *request_instruments(self.request_metrics, definitions.current),
-            build_info(runtime.dialect, version_info(git_version=VERSION)),
+            build_info(runtime.dialect, version_info(settings.release)),
         )
         self.page = Page(settings)
         self._aside = Aside(runtime.in_thread)
@@ -281,7 +280,7 @@ class Api:
         profiling = runtime.settings.serving.profiling
         self.endpoints |= {
             "/": root_endpoint(catalog, health),
-            "/version": version_endpoint(git_version=VERSION),
+            "/version": version_endpoint(runtime.settings.release),
             "/metrics": metrics_endpoint(
                 lambda: instruments_of(self.measured),
                 shared_budget(runtime.reactor),

@@ -191,7 +191,7 @@ class SecurePort:
             dialect,
             reactor.seconds,
         )
-        catalog = builtin_catalog(dialect)
+        catalog = builtin_catalog(dialect, settings.release)
         present = Presenter(lambda: catalog, wall)
         logged = settings.verbosity.of(access_log.NAMESPACE) >= _ACCESS_LOG
         stages: list[Stage] = [

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from orchd.kinds.release import RELEASE
+from orchd.kinds.release import SPECIFICATION, Release
 
 UNCHANGED: Final = object()
 
@@ -79,17 +79,14 @@ class Gate:
     grants: tuple[tuple[str, str, str, str], ...] = ()
     stock: bool = False
 
-    def stage(self, release: str = RELEASE) -> Stage | None:
+    def stage(self, release: Release = SPECIFICATION) -> Stage | None:
         """The stage in a release; None if the release has no such gate."""
-        wanted, found = _number(release), None
-        for since, stage in self.stages:
-            if _number(since) <= wanted:
-                found = stage
-        return found
+        return next((stage for since, stage in reversed(self.stages) if release.includes(since)), None)
 
-
-def _number(release: str) -> tuple[int, ...]:
-    return tuple(map(int, release.split(".")))
+    def default(self, release: Release = SPECIFICATION) -> bool:
+        """The default in a release: false before the gate exists, and that of its last stage after it is gone."""
+        begun = (stage for since, stage in reversed(self.stages) if stage is not None and release.includes(since))
+        return next((stage.default for stage in begun), False)
 
 
 def _gate(name: str, stage: Stage, component: str, effect: str, *fields: str | Drop, **others: Any) -> Gate:
@@ -281,14 +278,13 @@ GATES: Final[tuple[Gate, ...]] = tuple(sorted((
 
 
 @cache
-def defaults(release: str = RELEASE) -> Mapping[str, bool]:
-    """Default by name (a template) of each gate of a release."""
-    stages = ((gate.name, gate.stage(release)) for gate in GATES)
-    return {name: stage.default for name, stage in stages if stage is not None}
+def defaults(release: Release = SPECIFICATION) -> Mapping[str, bool]:
+    """Default in a release by name (a template) of each gate of any release."""
+    return {gate.name: gate.default(release) for gate in GATES}
 
 
 def enabled(features: Mapping[str, bool], name: str) -> bool:
-    """The value of a gate: the given one, or the default. Raises KeyError for a name that no row has."""
+    """The value of a gate: the given one, or the default of the specification's release. Raises KeyError for a name that no row has."""
     given = features.get(name)
     return defaults()[name] if given is None else given
 

@@ -25,7 +25,7 @@ def server(tmp_path: Path, builtin_tables: pytest.MonkeyPatch) -> Iterator[InPro
     for place in ("builtin.backup_v1", "objects.validate.backups", "objects.tabulate.backups"):
         builtin_tables.setitem(sys.modules, f"orchd.kinds.{place}", module)
     builtin_tables.setitem(groups.MODULES, "backup/v1", "backup_v1")
-    builtin_tables.setattr(groups, "GROUPS", (*groups.GROUPS, ("backup.{abbr}.io", "v1", "v1", "v1")))
+    builtin_tables.setattr(groups, "GROUPS", (*groups.GROUPS, ("backup.{abbr}.io", (groups.GroupVersion("v1"),))))
     running = make_server(tmp_path)
     yield running
     running.stop()

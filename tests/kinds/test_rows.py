@@ -17,7 +17,8 @@ from orchd.assembly.verbs import named_verbs
 from orchd.dialect import KUBERNETES, ORCH
 from orchd.kinds import rows
 from orchd.kinds.builtin import groups
-from orchd.kinds.catalog import builtin_catalog, builtin_types, find_row
+from orchd.kinds.catalog import builtin_catalog, builtin_types, find_row, versions_in
+from orchd.kinds.release import SPECIFICATION
 from orchd.kinds.rows import KindRow, Subresource, Validation, VersionRow, in_version, resolve
 from orchd.server.registry.strategies.table import STRATEGIES
 
@@ -29,7 +30,8 @@ CATALOG = builtin_catalog(ORCH, enabled=lambda group, version, default: True)
 def every_row() -> Iterator[tuple[str, rows.Row, KindRow]]:
     """(package, row as written, complete row) of every kind in every version."""
     for package in groups.MODULES:
-        for row in TYPES.module(package).RESOURCES:
+        module = TYPES.module(package)
+        for row in (*module.RESOURCES, *getattr(module, "LATER", ())):
             complete = find_row(TYPES, package, row.kind)
             assert complete is not None
             yield package, row, complete
@@ -71,12 +73,14 @@ def test_each_kind_has_one_row() -> None:
 def test_every_resource_has_its_row() -> None:
     """The served resources are those of the rows, in both dialects."""
     served = {(r.group, r.version, r.kind) for r in CATALOG.resources}
-    templates = {g: version.split() for g, version, _, _ in groups.GROUPS}
+    templates = {group: {each.name for each in versions} for group, versions in versions_in(SPECIFICATION)}
     listed = {
         (ORCH(module.GROUP), module.VERSION, row.kind)
         for package, row, complete in EVERY
         for module in (TYPES.module(package),)
-        if complete.plural and module.VERSION in templates[module.GROUP]
+        if complete.plural
+        and module.VERSION in templates[module.GROUP]
+        and SPECIFICATION.includes(row.since, row.until)
     }
     assert served == listed
     other = builtin_catalog(KUBERNETES, enabled=lambda group, version, default: True)

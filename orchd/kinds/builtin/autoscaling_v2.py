@@ -98,6 +98,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("stabilizationWindowSeconds", 3, "int32", "omit ptr"),
         ("selectPolicy", 1, "string", "omit ptr"),
         ("policies", 2, "[]HPAScalingPolicy", "omit list=atomic"),
+        ("tolerance", 4, "quantity", "omit ptr since=1.33"),
     ),
     "HorizontalPodAutoscaler": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),

@@ -76,6 +76,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     ),
     "CronJobSpec": (
         ("schedule", 1, "string", "required"),
+        ("timeZone", 8, "string", "omit ptr since=1.24"),
         ("startingDeadlineSeconds", 2, "int64", "omit ptr"),
         ("concurrencyPolicy", 3, "string", "omit enum=Allow|Forbid|Replace"),
         ("suspend", 4, "bool", "omit ptr"),
@@ -94,7 +95,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("status", 3, "JobStatus", "omit"),
     ),
     "JobCondition": (
-        ("type", 1, "string", "required enum=Complete|Failed|Suspended"),
+        ("type", 1, "string", "required enum=Complete|Failed|Suspended enum=@1.35"),
         ("status", 2, "string", "required"),
         ("lastProbeTime", 3, "time", "omit"),
         ("lastTransitionTime", 4, "time", "omit"),
@@ -109,13 +110,19 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("parallelism", 1, "int32", "omit ptr"),
         ("completions", 2, "int32", "omit ptr"),
         ("activeDeadlineSeconds", 3, "int64", "omit ptr"),
+        ("podFailurePolicy", 11, "PodFailurePolicy", "omit ptr since=1.25"),
+        ("successPolicy", 16, "SuccessPolicy", "omit ptr since=1.30"),
         ("backoffLimit", 7, "int32", "omit ptr"),
+        ("backoffLimitPerIndex", 12, "int32", "omit ptr since=1.28"),
+        ("maxFailedIndexes", 13, "int32", "omit ptr since=1.28"),
         ("selector", 4, "meta/v1.LabelSelector", "omit ptr"),
         ("manualSelector", 5, "bool", "omit ptr"),
         ("template", 6, "core/v1.PodTemplateSpec", "required"),
         ("ttlSecondsAfterFinished", 8, "int32", "omit ptr"),
-        ("completionMode", 9, "string", "omit ptr"),
+        ("completionMode", 9, "string", "omit ptr enum=Indexed|NonIndexed@1.35"),
         ("suspend", 10, "bool", "omit ptr"),
+        ("podReplacementPolicy", 14, "string", "omit ptr enum=Failed|TerminatingOrFailed since=1.28"),
+        ("managedBy", 15, "string", "omit ptr since=1.30"),
     ),
     "JobStatus": (
         ("conditions", 1, "[]JobCondition", "omit merge=type list=atomic"),
@@ -124,13 +131,39 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("active", 4, "int32", "omit"),
         ("succeeded", 5, "int32", "omit"),
         ("failed", 6, "int32", "omit"),
+        ("terminating", 11, "int32", "omit ptr since=1.28"),
         ("completedIndexes", 7, "string", "omit"),
+        ("failedIndexes", 10, "string", "omit ptr since=1.28"),
         ("uncountedTerminatedPods", 8, "UncountedTerminatedPods", "omit ptr"),
         ("ready", 9, "int32", "omit ptr"),
     ),
     "JobTemplateSpec": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("spec", 2, "JobSpec", "omit"),
+    ),
+    "PodFailurePolicy": (
+        ("rules", 1, "[]PodFailurePolicyRule", "required list=atomic"),
+    ),
+    "PodFailurePolicyOnExitCodesRequirement": (
+        ("containerName", 1, "string", "omit ptr"),
+        ("operator", 2, "string", "required enum=In|NotIn"),
+        ("values", 3, "[]int32", "required set"),
+    ),
+    "PodFailurePolicyOnPodConditionsPattern": (
+        ("type", 1, "string", "required"),
+        ("status", 2, "string", ""),
+    ),
+    "PodFailurePolicyRule": (
+        ("action", 1, "string", "required enum=Count|FailIndex|FailJob|Ignore"),
+        ("onExitCodes", 2, "PodFailurePolicyOnExitCodesRequirement", "omit ptr"),
+        ("onPodConditions", 3, "[]PodFailurePolicyOnPodConditionsPattern", "omit list=atomic"),
+    ),
+    "SuccessPolicy": (
+        ("rules", 1, "[]SuccessPolicyRule", "required list=atomic"),
+    ),
+    "SuccessPolicyRule": (
+        ("succeededIndexes", 1, "string", "omit ptr"),
+        ("succeededCount", 2, "int32", "omit ptr"),
     ),
     "UncountedTerminatedPods": (
         ("succeeded", 1, "[]string", "omit set"),

@@ -55,7 +55,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("value", 2, "int32", "required"),
         ("globalDefault", 3, "bool", "omit"),
         ("description", 4, "string", "omit"),
-        ("preemptionPolicy", 5, "string", "omit ptr"),
+        ("preemptionPolicy", 5, "string", "omit ptr enum=Never|PreemptLowerPriority@1.35"),
     ),
     "PriorityClassList": (
         ("metadata", 1, "meta/v1.ListMeta", "omit"),

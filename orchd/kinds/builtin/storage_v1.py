@@ -102,6 +102,9 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("fsGroupPolicy", 5, "string", "omit ptr"),
         ("tokenRequests", 6, "[]TokenRequest", "omit list=atomic"),
         ("requiresRepublish", 7, "bool", "omit ptr"),
+        ("seLinuxMount", 8, "bool", "omit ptr since=1.25"),
+        ("nodeAllocatableUpdatePeriodSeconds", 9, "int64", "omit ptr since=1.33"),
+        ("serviceAccountTokenInSecrets", 10, "bool", "omit ptr since=1.35"),
     ),
     "CSINode": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
@@ -110,7 +113,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     "CSINodeDriver": (
         ("name", 1, "string", "required"),
         ("nodeID", 2, "string", "required"),
-        ("topologyKeys", 3, "[]string", ""),
+        ("topologyKeys", 3, "[]string", "list=atomic@1.35"),
         ("allocatable", 4, "VolumeNodeResources", "omit ptr"),
     ),
     "CSINodeList": (
@@ -118,16 +121,27 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("items", 2, "[]CSINode", "required"),
     ),
     "CSINodeSpec": (
-        ("drivers", 1, "[]CSINodeDriver", "required merge=name"),
+        ("drivers", 1, "[]CSINodeDriver", "required merge=name keys=name@1.35"),
+    ),
+    "CSIStorageCapacity": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("nodeTopology", 2, "meta/v1.LabelSelector", "omit ptr"),
+        ("storageClassName", 3, "string", "required"),
+        ("capacity", 4, "quantity", "omit ptr"),
+        ("maximumVolumeSize", 5, "quantity", "omit ptr"),
+    ),
+    "CSIStorageCapacityList": (
+        ("metadata", 1, "meta/v1.ListMeta", "omit"),
+        ("items", 2, "[]CSIStorageCapacity", "required"),
     ),
     "StorageClass": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("provisioner", 2, "string", "required"),
         ("parameters", 3, "{}string", "omit"),
-        ("reclaimPolicy", 4, "string", "omit ptr"),
-        ("mountOptions", 5, "[]string", "omit"),
+        ("reclaimPolicy", 4, "string", "omit ptr enum=Delete|Recycle|Retain@1.35"),
+        ("mountOptions", 5, "[]string", "omit list=atomic@1.35"),
         ("allowVolumeExpansion", 6, "bool", "omit ptr"),
-        ("volumeBindingMode", 7, "string", "omit ptr"),
+        ("volumeBindingMode", 7, "string", "omit ptr enum=Immediate|WaitForFirstConsumer@1.35"),
         ("allowedTopologies", 8, "[]core/v1.TopologySelectorTerm", "omit list=atomic"),
     ),
     "StorageClassList": (
@@ -162,9 +176,19 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("attachError", 3, "VolumeError", "omit ptr"),
         ("detachError", 4, "VolumeError", "omit ptr"),
     ),
+    "VolumeAttributesClass": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("driverName", 2, "string", "required"),
+        ("parameters", 3, "{}string", "omit"),
+    ),
+    "VolumeAttributesClassList": (
+        ("metadata", 1, "meta/v1.ListMeta", "omit"),
+        ("items", 2, "[]VolumeAttributesClass", "required"),
+    ),
     "VolumeError": (
         ("time", 1, "time", "omit"),
         ("message", 2, "string", "omit"),
+        ("errorCode", 3, "int32", "omit ptr since=1.33"),
     ),
     "VolumeNodeResources": (
         ("count", 1, "int32", "omit ptr"),

@@ -8,6 +8,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 
 from orchd.dialect import Dialect
 from orchd.kinds import gates
+from orchd.kinds.release import SPECIFICATION, Release
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +18,7 @@ class ObjectSettings:
     `garbage_collection` whether deletions can have a propagation policy. `disabled` are the gates that are off."""
 
     dialect: Dialect
+    release: Release = SPECIFICATION
     allow_privileged: bool = False
     service_cidrs: tuple[IPv4Network | IPv6Network, ...] = (ip_network("10.0.0.0/24"),)
     node_ports: tuple[int, int] = (30000, 32767)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from orchd.kinds.catalog import Catalog, Group, Resource, group_version
-from orchd.kinds.release import VERSION
+from orchd.kinds.release import Release
 from orchd.kinds.rows import Subresource
 
 Json = dict[str, Any]
@@ -174,22 +174,21 @@ def root_paths(
 
 
 def version_info(
+    release: Release,
     *,
-    git_version: str = VERSION,
     git_commit: str = "",
     build_date: str = "1970-01-01T00:00:00Z",
     implementation: Sequence[str] = ("python", "cpython", "linux/amd64"),
 ) -> Json:
-    """``/version``. `git_version` is the release whose API this is; clients decide by it which features they use.
+    """``/version``. `release` is the one whose API this is; clients decide by it which features they use.
 
     `implementation` is language version, compiler and platform, which the API calls goVersion, compiler, platform.
     """
-    major, minor = git_version.lstrip("v").split(".")[:2]
     language, compiler, platform = implementation
     return {
-        "major": major,
-        "minor": minor,
-        "gitVersion": git_version,
+        "major": "1",
+        "minor": str(release.minor),
+        "gitVersion": release.version,
         "gitCommit": git_commit,
         "gitTreeState": "clean",
         "buildDate": build_date,

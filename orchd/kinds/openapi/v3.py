@@ -15,7 +15,6 @@ from orchd.kinds.catalog import Catalog, Resource, group_version
 from orchd.kinds.openapi.definitions import V3_ROOT, Definitions
 from orchd.kinds.openapi.parameters import LATER_PARAMETERS
 from orchd.kinds.openapi.paths import Paths
-from orchd.kinds.release import VERSION
 
 Json = dict[str, Any]
 
@@ -101,11 +100,11 @@ def document(catalog: Catalog, group: str, version: str, resources: Sequence[Res
     return _document(catalog, items, Definitions(catalog, root=V3_ROOT).of(resources))
 
 
-def _document(catalog: Catalog, items: Mapping[str, Json], schemas: Json, *, release: str = VERSION) -> Json:
+def _document(catalog: Catalog, items: Mapping[str, Json], schemas: Json) -> Json:
     form = _Form(catalog.dialect)
     return {
         "openapi": "3.0.0",
-        "info": {"title": catalog.dialect("{Long}"), "version": release},
+        "info": {"title": catalog.dialect("{Long}"), "version": catalog.release.version},
         "paths": {path: form.item(item) for path, item in items.items()},
         "components": {
             "schemas": {name: form.findable(schema) for name, schema in schemas.items()},

@@ -106,9 +106,9 @@ def main(arguments: list[str] | None = None) -> None:
         sys.stdout.write(f"Usage: {program} {Options(capabilities=capabilities(), dialect=KUBERNETES)}\n")
         return
     if "--version" in arguments:
-        from orchd.kinds.release import VERSION
+        from orchd.kinds.release import SPECIFICATION
 
-        sys.stdout.write(KUBERNETES("{Long} ") + VERSION + "\n")
+        sys.stdout.write(KUBERNETES("{Long} ") + SPECIFICATION.version + "\n")
         return
     globalLogBeginner.beginLoggingTo([textFileLogObserver(sys.stderr)], redirectStandardIO=False)
     from twisted.internet import reactor as installed
