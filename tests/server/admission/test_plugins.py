@@ -18,7 +18,6 @@ from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.interfaces import CONNECT, DELETE, UPDATE
 from orchd.server.admission.plugins.namespacelifecycle import NamespaceLifecycle
-from orchd.server.admission.plugins.tolerations import merge
 from tests.server.admission.conftest import World
 
 NODE = User(name="system:node:n1", groups=("system:nodes",))
@@ -340,17 +339,6 @@ def test_limit_range_bounds_of_claims(world: type[World], bound: str, request_: 
         assert w.refusal("persistentvolumeclaims", claim).message.endswith(f" is forbidden: {problem}")
     else:
         assert w.run("persistentvolumeclaims", claim) == claim
-
-
-def test_covered_tolerations_are_merged() -> None:
-    """A toleration that another one covers is removed; of equal ones the first is kept."""
-    wide, narrow = {"key": "a", "operator": "Exists"}, {"key": "a", "operator": "Exists", "effect": "NoSchedule"}
-    assert merge([narrow], [wide]) == [wide]
-    assert merge([wide], [wide]) == [wide]
-    assert merge([{"key": "a", "value": "x"}], [{"key": "a", "value": "y"}]) == [
-        {"key": "a", "value": "x"},
-        {"key": "a", "value": "y"},
-    ]
 
 
 # --- policies that are off by default
