@@ -41,9 +41,9 @@ from orchd.server.pipeline.verbs.subresources.upgrade import (
     offered_protocols,
     upgrade_request,
 )
-from orchd.txkit.answerheads import EndpointAgent
 from orchd.txkit.coroutines import start
 from orchd.txkit.proxy_tunnel import Dial
+from orchd.txkit.response_heads import EndpointAgent
 from orchd.txkit.timeouts import within
 from orchd.txkit.tls_client import BytesBodyProducer, UnverifiedConnection, own_certificate, trust_roots
 
