@@ -51,8 +51,8 @@ def view(pod: Object, annotation: str = "") -> Object:
     return {"metadata": metadata, "spec": within, "status": now}
 
 
-def _select_members(found: Object, names: Iterable[str]) -> dict[str, Any]:
-    return {name: value for name in names if (value := found.get(name)) is not None}
+def _select_members(obj: Object, names: Iterable[str]) -> dict[str, Any]:
+    return {name: value for name in names if (value := obj.get(name)) is not None}
 
 
 class PodsByOwner:
