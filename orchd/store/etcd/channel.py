@@ -13,8 +13,9 @@ from twisted.internet.protocol import Factory
 from twisted.python.failure import Failure
 
 from orchd.store.etcd.connection import Call, Connection
-from orchd.store.etcd.failures import DEADLINE_EXCEEDED, UNAVAILABLE, CallError
+from orchd.store.etcd.failures import CallError
 from orchd.store.etcd.servers import Server
+from orchd.store.grpc.status import DEADLINE_EXCEEDED, UNAVAILABLE
 from orchd.txkit.log import Logger
 
 _log = Logger()
