@@ -29,6 +29,7 @@ from orchd.store.etcd.space import Space
 from orchd.store.grpc.server import ServerFactory
 from orchd.store.interfaces import StoreError
 from orchd.store.records import Change
+from orchd.store.revision_page import RevisionPage
 from orchd.store.serving.services import methods
 from orchd.store.sqlite import SqliteStore
 from orchd.txkit.log import Logger
@@ -150,6 +151,7 @@ class StoreServer:
         self.urls = [f"unix://{self.socket}", *([listen.url] if listen is not None else [])]
         self._factory = ServerFactory(methods(self.store, reactor, random=random, urls=self.urls), reactor)
         self._ports: list[IListeningPort] = []
+        self._page: RevisionPage | None = None
 
     async def start(self) -> None:
         """Open the store, then listen. Raises StoreError."""
@@ -172,6 +174,9 @@ class StoreServer:
         with suppress(FileNotFoundError):
             os.unlink(self.socket)
         try:
+            # Before the first connection, so that no client looks for it in vain.
+            self._page = RevisionPage(self.socket, self.store.revision)
+            self.store.on_revision = self._page.write
             self._ports.append(self._reactor.listenUNIX(self.socket, self._factory, mode=0o600))
             if self._listen is not None:
                 where = self._listen
@@ -193,6 +198,9 @@ class StoreServer:
             await deferLater(self._reactor, 0.01)
         self._factory.abort()
         await self.store.stop()
+        if self._page is not None:
+            self.store.on_revision = None
+            self._page.close()
         with suppress(FileNotFoundError):
             os.unlink(self.socket)
 

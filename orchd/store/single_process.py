@@ -78,6 +78,8 @@ class SingleProcessStore:
     def __init__(self, reactor: IReactorTime, *, recent_events: int, recent_bytes: int) -> None:
         self.revision = 1
         self.compacted = 1
+        #: Called with each new revision before its writes are acknowledged. Must not raise.
+        self.on_revision: Callable[[int], None] | None = None
         self._reactor = reactor
         self._refusal = "the store is not started"
         self._items: dict[str, KeyValue] = {}
@@ -202,6 +204,8 @@ class SingleProcessStore:
                         self._leases.add(write.expires, key, event.revision)
                 self._recent_size += _size(event)
             self.revision = events[-1].revision
+            if self.on_revision is not None:
+                self.on_revision(self.revision)
             self._recent.extend(events)
             if len(self._recent) > self._recent_events or self._recent_size > self._recent_bytes:
                 self._trim()

@@ -33,12 +33,13 @@ class TlsFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """One member: its URL, its endpoint, and values of request headers."""
+    """One member: its URL, its endpoint, and values of request headers. `socket` is the path of its Unix socket, "" without one."""
 
     url: str
     endpoint: IStreamClientEndpoint
     authority: str
     scheme: str
+    socket: str = ""
 
 
 def make_servers(
@@ -53,8 +54,8 @@ def make_servers(
 def _server(reactor: Any, url: str, tls: TlsFiles, dial: Dial | None) -> Server:
     parts = urlsplit(url if "://" in url else f"http://{url}")
     if parts.scheme == "unix" and not parts.netloc and parts.path.strip("/"):
-        socket = UNIXClientEndpoint(reactor, parts.path, timeout=_CONNECT)
-        return Server(url=url, endpoint=socket, authority="localhost", scheme="http")
+        local = UNIXClientEndpoint(reactor, parts.path, timeout=_CONNECT)
+        return Server(url=url, endpoint=local, authority="localhost", scheme="http", socket=parts.path)
     try:
         host, port = parts.hostname, parts.port or 2379
     except ValueError as error:

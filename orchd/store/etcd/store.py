@@ -492,6 +492,11 @@ class EtcdStore:
     async def current_revision(self) -> int:
         if self._refusal:
             raise UnavailableError(self._refusal)
+        shared = self._channel.shared_revision()
+        if shared is not None:
+            if shared > self._feed.revision:
+                self._feed.want(shared)
+            return shared
         return await self._current.get()
 
     async def _read_current(self) -> int:
