@@ -54,12 +54,17 @@ class Upstream:
         self.wrong = ""
         self.not_allowed = False
 
-    async def fetch(self, method: str, location: Location, target: str, headers: Any, body: bytes = b"") -> Reply:
+    async def fetch(
+        self, method: str, location: Location, target: str, headers: Any, client: Any = None, *, body: Any = None
+    ) -> Reply:
         if self.not_allowed:
             raise AddressNotAllowedError
         if self.wrong:
             raise UnreachableError(self.wrong)
-        self.asked.append((method, f"{location.origin}{target}", dict(headers), body))
+        # Permission is reviewed as long as the response lasts.
+        assert client.running is not None and client.permitted
+        sent = b"" if body is None else await body.piece()
+        self.asked.append((method, f"{location.origin}{target}", dict(headers), sent))
         named = [("Content-Type", "text/x"), ("X-Own", "1"), ("Transfer-Encoding", "chunked")]
         return Reply(code=self.code, headers=named, stream=Body(b"said"))
 
