@@ -43,6 +43,7 @@ from orchd.server.pipeline.fairness.samples import FairnessSamples
 from orchd.server.pipeline.interfaces import Stage
 from orchd.server.pipeline.pipeline import Pipeline
 from orchd.server.pipeline.representation import Presenter
+from orchd.server.pipeline.running import RunningStreams, Stream
 from orchd.server.pipeline.self_links import LinkingPresenter
 from orchd.server.pipeline.stages import identity as identity_stages
 from orchd.server.pipeline.stages.deadline import Deadline
@@ -53,7 +54,6 @@ from orchd.server.pipeline.stages.request_metrics import RequestMetrics
 from orchd.server.pipeline.verbs.context import VerbContext
 from orchd.server.pipeline.verbs.dispatch import Dispatch, is_served
 from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext
-from orchd.server.pipeline.verbs.watch.running import RunningWatches
 from orchd.server.pipeline.verbs.watch.verb import WatchVerb
 from orchd.server.state import ServerState
 from orchd.txkit.aside import Aside
@@ -119,12 +119,13 @@ class Api:
         self.endpoints: dict[str, Endpoint] = {}
         self.in_flight = InFlightCount()
         self.watches = WatchVerb(
-            RunningWatches(reactor, identity.authorization.union, forbidden),
+            RunningStreams(reactor, identity.authorization.union, forbidden),
             reactor,
             runtime.random,
             shortest=settings.serving.min_request_timeout,
             resumes_efficiently=runtime.objects.feature("EfficientWatchResumption"),
         )
+        self.passed_on: RunningStreams[Stream] = RunningStreams(reactor, identity.authorization.union, forbidden)
         self.deadline = Deadline(reactor, settings.serving.request_timeout)
         self.request_metrics = RequestMetrics(
             reactor.seconds, lambda info: is_served(definitions.current(), info), own_user=LOOPBACK_USER
@@ -151,7 +152,9 @@ class Api:
         self.documents = ApiDocuments(runtime, definitions, subsystems.aggregation, self._presenter, self._address())
         authorizer = identity.authorization.union
         traces = subsystems.traces
-        authorization = identity_stages.Authorization(traces.authorizer(authorizer), forbidden, runtime.dialect)
+        authorization = identity_stages.Authorization(
+            traces.authorizer(authorizer), forbidden, runtime.dialect, running=self.passed_on
+        )
         authentication = identity_stages.Authentication(traces.chain(identity.authentication.chain))
         audit = stages.after_authentication(self.trail)
         impersonation = identity_stages.Impersonating(
@@ -228,6 +231,7 @@ class Api:
         self.watches.end()
         self.page.end()
         await self.watches.running.stop()
+        await self.passed_on.stop()
 
     def drop_version(self, resource: Resource) -> None:
         """End the watches of a custom kind's version that changed its schema or is no longer served."""

@@ -128,13 +128,15 @@ def annotation_rules(value: Object, at: Path, report: Report) -> None:
 
 def owner_references(references: list[Object], at: Path, report: Report) -> None:
     controller = ""
+    shown: GoText | None = None
     for reference in references:
         _owner_reference(reference, at, report)
         if reference.get("controller"):
             if controller:
+                shown = dump("[]v1.OwnerReference", references) if shown is None else shown
                 report.invalid(
                     at,
-                    dump("[]v1.OwnerReference", references),
+                    shown,
                     'Only one reference can have Controller set to true. Found "true" in references for '
                     f"{controller} and {reference.get('name', '')}",
                 )
