@@ -274,7 +274,7 @@ def test_only_tap_imports_the_reactor() -> None:
     wrong = [
         f"{path.relative_to(ROOT)}:{line}"
         for module, path in modules()
-        if module not in ("tap", "component_tap", "testing.cluster_main", "testing.envtest_apiserver")
+        if module not in ("tap", "component_tap", "testing.cluster.main", "testing.envtest.apiserver")
         for name, line in imports(path)
         if within(name, "twisted.internet.reactor")
     ]

@@ -15,7 +15,7 @@ from orchd.server.admission.builtin import NAMES
 from orchd.server.admission.chain import AdmissionChain
 from orchd.server.admission.interfaces import CREATE, DELETE, IMutatingPlugin, IValidatingPlugin, Review
 from orchd.server.registry.interfaces import Context
-from orchd.testing.results import result_of
+from orchd.testing.doubles.results import result_of
 from tests.server.admission.conftest import World
 
 

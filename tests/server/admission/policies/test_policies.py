@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from orchd.kinds.jsonvalues import Object
-from orchd.testing.server import Answer, InProcessServer, make_server, run
+from orchd.testing.doubles.server import Answer, InProcessServer, make_server, run
 
 POLICIES = "/apis/admissionregistration.orch.io/v1/validatingadmissionpolicies"
 BINDINGS = f"{POLICIES[:-3]}ybindings"
