@@ -89,10 +89,19 @@ class Gate:
         return next((stage.default for stage in begun), False)
 
 
-def _gate(name: str, stage: Stage, component: str, effect: str, *fields: str | Drop, **others: Any) -> Gate:
-    """A gate of release 1.23 on. `fields` are what it drops, `others` further attributes of the gate."""
+def _gate(
+    name: str,
+    stage: Stage,
+    component: str,
+    effect: str,
+    *fields: str | Drop,
+    later: tuple[tuple[str, Stage | None], ...] = (),
+    **others: Any,
+) -> Gate:
+    """A gate of release 1.23 on. `fields` are what it drops, `later` its stages after that of 1.23, `others` further attributes of
+    the gate."""
     drops = tuple(each if isinstance(each, Drop) else Drop(field=each) for each in fields)
-    return Gate(name=name, stages=(("1.23", stage),), component=component, effect=effect, drops=drops, **others)
+    return Gate(name=name, stages=(("1.23", stage), *later), component=component, effect=effect, drops=drops, **others)
 
 
 def _elsewhere(component: str, stage: Stage, *names: str) -> tuple[Gate, ...]:
@@ -137,7 +146,8 @@ GATES: Final[tuple[Gate, ...]] = tuple(sorted((
     _gate("CSRDuration", BETA, "server, controllers", "Signing requests have expirationSeconds, which the signer honors.",
           Drop(field="certificates/v1.CertificateSigningRequestSpec.expirationSeconds", update=KEPT)),
     _gate("CustomResourceValidationExpressions", ALPHA, "server", "Schemas of custom kinds have rules in CEL.",
-          "apiextensions/v1.JSONSchemaProps.x-{long}-validations", stock=True),
+          "apiextensions/v1.JSONSchemaProps.x-{long}-validations", stock=True,
+          later=(("1.25", BETA), ("1.29", GA))),
     _gate("DaemonSetUpdateSurge", BETA, "server, controllers", "Rolling updates of daemon sets have maxSurge.",
           Drop(field="apps/v1.RollingUpdateDaemonSet.maxSurge", replacement=0, rule="surge")),
     _gate("DownwardAPIHugePages", BETA, "server", "Pods refer to their limits of huge pages in environment and volumes.",
