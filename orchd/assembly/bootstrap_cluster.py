@@ -98,7 +98,7 @@ class ClusterBootstrap:
         for step, wanted in (
             ("own service", self._own_service()),
             ("priority classes", objects.priority_classes(dialect)),
-            ("flow control", objects.flow_control(dialect)),
+            ("flow control", objects.flow_control(dialect, self._catalog.release)),
             ("api services", objects.api_services(dialect, self._catalog)),
         ):
             served = [
