@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.validate.by_release import reworded
 from orchd.kinds.objects.validate.core.field_rules import is_subdomain, require_text
 from orchd.kinds.objects.validate.core.fieldrefs import ENV_FIELDS, object_field, resource_field
 from orchd.kinds.objects.validate.names import config_key, env_name, subdomain_name
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
+
+_NO_SOURCE: Final = reworded(
+    "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`",
+    ("1.34", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"),
+)
 
 
 def variables(listed: list[Object], at: Path, report: Report) -> None:
@@ -37,9 +45,7 @@ def _source(source: Object, value: str, at: Path, report: Report) -> None:
             count += 1
             _key(source[member], at / member, report)
     if not count:
-        report.invalid(
-            at, "", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"
-        )
+        report.invalid(at, "", _NO_SOURCE)
     if value:
         if count:
             report.invalid(at, "", "may not be specified when `value` is not empty")

@@ -6,6 +6,7 @@ from typing import Final
 
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.validate.by_release import by_release
 from orchd.kinds.objects.validate.core.field_rules import is_qualified
 from orchd.kinds.objects.validate.names import label, label_value, qualified_name, subdomain
 from orchd.kinds.objects.validate.paths import Path
@@ -121,12 +122,22 @@ def tolerations(listed: list[Object], at: Path, report: Report) -> None:
                 report.invalid(at[i] / "operator", value, ";".join(wrong))
         elif operator == "Exists":
             if value:
-                shown = dump("core.Toleration", toleration)
-                report.invalid(at[i] / "operator", shown, "value must be empty when `operator` is 'Exists'")
+                _unused_value(toleration, at[i] / "operator", report)
         else:
             report.unsupported(at[i] / "operator", operator, ("Equal", "Exists"))
         if effect and effect not in EFFECTS:
             report.unsupported(at[i] / "effect", effect, EFFECTS)
+
+
+def _toleration_shown(toleration: Object, at: Path, report: Report) -> None:
+    report.invalid(at, dump("core.Toleration", toleration), "value must be empty when `operator` is 'Exists'")
+
+
+def _value_shown(toleration: Object, at: Path, report: Report) -> None:
+    report.invalid(at, toleration["value"], "value must be empty when `operator` is 'Exists'")
+
+
+_unused_value = by_release(_toleration_shown, ("1.35", _value_shown))
 
 
 def spread(listed: list[Object], at: Path, report: Report) -> None:
