@@ -216,6 +216,13 @@ def env_name(value: str) -> Sequence[str]:
     return out
 
 
+def relaxed_env_name(value: str) -> Sequence[str]:
+    """Any printable ASCII characters except ``=``."""
+    if value and value.isascii() and value.isprintable() and "=" not in value:
+        return FINE
+    return ["a valid environment variable name must consist only of printable ASCII characters other than '='"]
+
+
 def _dots(value: str) -> Sequence[str]:
     if value in (".", ".."):
         return [f"must not be '{value}'"]

@@ -83,6 +83,9 @@ class Report:
     def not_found(self, at: Path, value: Any) -> None:
         self._add("FieldValueNotFound", f"Not found: {self.show(value)}", at)
 
+    def not_found_because(self, at: Path, value: Any, why: str) -> None:
+        self._add("FieldValueNotFound", f"Not found: {self.show(value)}", at, why)
+
     def unsupported(self, at: Path, value: Any, supported: Sequence[str]) -> None:
         why = "supported values: " + ", ".join(map(quote, supported)) if supported else ""
         self._add("FieldValueNotSupported", f"Unsupported value: {self.show(value)}", at, why)

@@ -17,9 +17,12 @@ _PULL: Final = ("Always", "IfNotPresent", "Never")
 _MESSAGE_POLICY: Final = "must be 'File' or 'FallbackToLogsOnError'"
 _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 #: Members of an ordinary container that an ephemeral one must not have, in field order.
-_NOT_EPHEMERAL: Final = ("ports", "resources", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle")
+_NOT_EPHEMERAL: Final = (
+    "ports", "resources", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "resizePolicy", "restartPolicy",
+    "restartPolicyRules",
+)  # fmt: skip
 #: Those of them that count as absent if they are empty.
-_COLLECTED: Final = ("ports", "resources")
+_COLLECTED: Final = ("ports", "resources", "resizePolicy", "restartPolicyRules")
 
 
 def containers(

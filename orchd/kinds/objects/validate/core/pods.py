@@ -8,7 +8,7 @@ from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.by_release import by_release, reworded
-from orchd.kinds.objects.validate.core import placement, resources, security
+from orchd.kinds.objects.validate.core import placement, podfields, resources, security
 from orchd.kinds.objects.validate.core.containers import (
     containers,
     ephemeral_containers,
@@ -52,6 +52,8 @@ def metadata_and_spec(pod: Object, report: Report) -> None:
     spec(body, SPEC, report, name=metadata.get("name") or "")
     if body.get("volumes") and not body.get("serviceAccountName"):
         _no_account_tokens(body["volumes"], report)
+    if body.get("schedulingGates") and body.get("nodeName"):
+        report.forbidden(SPEC / "nodeName", "cannot be set until all schedulingGates have been cleared")
     trimmed_image(body.get("containers") or [], SPEC / "containers", report)
     if body.get("initContainers"):
         trimmed_image(body["initContainers"], SPEC / "initContainers", report)
@@ -118,6 +120,14 @@ def spec(value: Object, at: Path, report: Report, *, name: str = "") -> None:
         resources.requirements({"limits": value["overhead"]}, at / "overhead", report)
     if get("os") is not None:
         operating_system(value, at, report)
+    _newer_fields(value, at, report)
+
+
+def _no_newer_fields(value: Object, at: Path, report: Report) -> None:
+    """The release of the specification removes fields of later ones before validation."""
+
+
+_newer_fields = by_release(_no_newer_fields, ("1.24", podfields.spec))
 
 
 def _one_of(value: str, allowed: tuple[str, ...], at: Path, report: Report) -> None:
