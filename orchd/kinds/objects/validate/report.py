@@ -8,7 +8,9 @@ from typing import Any, Final
 
 from orchd.dialect import Dialect
 from orchd.errors import MAX_CAUSES, Cause
+from orchd.kinds.gotext import differences
 from orchd.kinds.gotext.values import quote, show, show_json
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.by_release import Reworded, reworded
 from orchd.kinds.objects.validate.paths import Path
@@ -39,6 +41,18 @@ def _too_many(limit: int) -> str:
     )
 
 
+#: How changes of immutable values are printed, from a release on.
+_DIFFERS: Final[tuple[tuple[str, Callable[[str, Object, Object], str]], ...]] = (
+    ("", differences.text),
+    ("1.34", differences.json_text),
+)
+
+
+@cache
+def _differ(release: Release) -> Callable[[str, Object, Object], str]:
+    return next(differ for since, differ in reversed(_DIFFERS) if release.includes(since))
+
+
 class Report:
     """Errors so far, in order and up to `MAX_CAUSES`, and the settings that rules depend on."""
 
@@ -60,6 +74,10 @@ class Report:
         """A value as messages print it, cut after `_LONGEST` characters."""
         text = _printer(self.settings.release)(value)
         return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
+
+    def difference(self, type_name: str, old: Object, new: Object) -> str:
+        """The text of a change of an immutable value of one of the reference's internal types."""
+        return _differ(self.settings.release)(type_name, old, new)
 
     def required(self, at: Path, why: str = "") -> None:
         self._add("FieldValueRequired", "Required value", at, why)
