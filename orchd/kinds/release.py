@@ -6,9 +6,11 @@ Nothing else compares releases.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar
+
+Rule = TypeVar("Rule")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -37,6 +39,10 @@ class Release:
         """Does this release have what exists since the release `since` ("": always) until `until`, the first one without it
         ("": still)? Both are names without patch level, with or without ``v``."""
         return (not since or self.minor >= _minor(since)) and (not until or self.minor < _minor(until))
+
+    def choose(self, rows: Sequence[tuple[str, Rule]]) -> Rule:
+        """The rule of this release. `rows` are pairs of the release that begins a rule ("" for the first one) and the rule, ascending."""
+        return next(rule for since, rule in reversed(rows) if self.includes(since))
 
     def __str__(self) -> str:
         return self.name
