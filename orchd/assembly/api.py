@@ -125,7 +125,7 @@ class Api:
             shortest=settings.serving.min_request_timeout,
             resumes_efficiently=runtime.objects.feature("EfficientWatchResumption"),
         )
-        self.passed_on: RunningStreams[Stream] = RunningStreams(reactor, identity.authorization.union, forbidden)
+        self.passed_on: RunningStreams[Stream] = RunningStreams(reactor, access.authorization.union, forbidden)
         self.deadline = Deadline(reactor, settings.serving.request_timeout)
         self.request_metrics = RequestMetrics(
             reactor.seconds, lambda info: is_served(definitions.current(), info), own_user=LOOPBACK_USER
