@@ -52,7 +52,7 @@ from orchd.server.pipeline.stages.request_instruments import request_instruments
 from orchd.server.pipeline.stages.request_metrics import RequestMetrics
 from orchd.server.pipeline.verbs.context import VerbContext
 from orchd.server.pipeline.verbs.dispatch import Dispatch, is_served
-from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext
+from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext, preparation
 from orchd.server.pipeline.verbs.watch.running import RunningWatches
 from orchd.server.pipeline.verbs.watch.verb import WatchVerb
 from orchd.server.state import ServerState
@@ -152,7 +152,10 @@ class Api:
         authorizer = identity.authorization.union
         traces = subsystems.traces
         authorization = identity_stages.Authorization(traces.authorizer(authorizer), forbidden, runtime.dialect)
-        authentication = identity_stages.Authentication(traces.chain(identity.authentication.chain))
+        authentication = identity_stages.Authentication(
+            traces.chain(identity.authentication.chain),
+            settings.release.choose(("", identity_stages.no_warning), ("1.32", identity_stages.warn_of_spaces)),
+        )
         audit = stages.after_authentication(self.trail)
         impersonation = identity_stages.Impersonating(
             authorizer,
@@ -253,7 +256,9 @@ class Api:
         dependencies = VerbDependencies(
             runtime=self._runtime,
             catalog=parts.definitions.current(),
-            foreign=ForeignBodyContext(registry=parts.registries.unreviewed, admission=parts.admission),
+            foreign=ForeignBodyContext(
+                registry=parts.registries.unreviewed, admission=parts.admission, prepare=preparation(settings.release)
+            ),
             client=parts.client,
             identity=parts.identity,
             outbound=parts.outbound,

@@ -73,6 +73,7 @@ class Authorization:
             authorized_ttl=webhook.authorized_ttl,
             unauthorized_ttl=webhook.unauthorized_ttl,
             failed_open=partial(metrics.count_fail_open, name),
+            release=self._settings.release,
         )
         return WebhookAuthorizer(self._settings.dialect, reviews, options, clock=self._outbound.reactor.seconds)
 
@@ -163,5 +164,6 @@ class _AuthorizerLists:
             unauthorized_ttl=chosen.unauthorized_ttl,
             on_failure=Decision.DENY if chosen.denies_on_failure else Decision.NO_OPINION,
             failed_open=partial(metrics.count_fail_open, name),
+            release=self._settings.release,
         )
         return WebhookAuthorizer(dialect, reviews, options, clock=self._outbound.reactor.seconds)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -37,6 +39,11 @@ class Release:
         """Does this release have what exists since the release `since` ("": always) until `until`, the first one without it
         ("": still)? Both are names without patch level, with or without ``v``."""
         return (not since or self.minor >= _minor(since)) and (not until or self.minor < _minor(until))
+
+    def choose(self, *stages: tuple[str, T]) -> T:
+        """The value of the last of `stages` that this release has: pairs of the release that begins a stage ("": always) and a
+        value, ascending. The first one begins with ""."""
+        return next(value for since, value in reversed(stages) if self.includes(since))
 
     def __str__(self) -> str:
         return self.name

@@ -14,7 +14,9 @@ import orjson
 from zope.interface import implementer
 
 from orchd.dialect import Dialect
+from orchd.kinds import fields
 from orchd.kinds.identity import User
+from orchd.kinds.release import SPECIFICATION, Release
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, Rules, Verdict
 from orchd.server.outbound.reviews import ReviewStatus
 from orchd.server.outbound.webhooks import WebhookError
@@ -42,6 +44,7 @@ class WebhookOptions:
     unauthorized_ttl: float = 30.0
     on_failure: Decision = Decision.NO_OPINION
     failed_open: Callable[[str], object] = lambda result: None
+    release: Release = SPECIFICATION
 
 
 @implementer(IAuthorizer)
@@ -56,6 +59,7 @@ class WebhookAuthorizer:
     ) -> None:
         self._api_version = dialect("authorization.{abbr}.io/") + options.version
         self._groups = "group" if options.version == "v1beta1" else "groups"
+        self._metadata = fields.unstored_metadata(options.release)
         self._reviews = reviews
         self._options = options
         self._kept: ExpiringCache[bytes, Verdict] = ExpiringCache(_CAPACITY, clock)
@@ -69,7 +73,7 @@ class WebhookAuthorizer:
         review = {
             "kind": "SubjectAccessReview",
             "apiVersion": self._api_version,
-            "metadata": {"creationTimestamp": None},
+            "metadata": self._metadata,
             "spec": spec,
             "status": {"allowed": False},
         }

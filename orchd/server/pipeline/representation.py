@@ -21,6 +21,7 @@ from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.codec import decode, frames, json_, mediatype, partial, protobuf, tables, yaml_
 from orchd.kinds.codec.mediatype import Form, Negotiated
 from orchd.kinds.codec.sortedjson import encode_escaped, sorted_form
+from orchd.kinds.fields import unstored_metadata
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.named_types import type_of
 from orchd.kinds.objects import convert, shape
@@ -78,6 +79,9 @@ class Presenter:
         self._dialect = catalog().dialect
         self._list_meta = catalog().type("meta/v1.ListMeta")
         self._views: dict[Any, Representation] = {}
+        release = catalog().release
+        self._unstored = unstored_metadata(release)
+        self._bookmark_table = release.choose(("", self._empty_table), ("1.27", self._table_of_bookmark))
 
     # -- negotiation
 
@@ -431,17 +435,17 @@ class Presenter:
         """The object of a BOOKMARK event: an otherwise empty object of the watched kind. `state_sent` marks the one after the
         initial state, except in tables, which have no place for it."""
         chosen, resource = view.chosen, view.resource
-        metadata: dict[str, Any] = {"resourceVersion": version, "creationTimestamp": None}
+        metadata: dict[str, Any] = {"resourceVersion": version, **self._unstored}
         if state_sent:
             own = self._dialect("{abbr}.io/initial-events-end")
             metadata["annotations"] = dict.fromkeys((own, STOCK_INITIAL_EVENTS_END), "true")
         if chosen.as_ == "Table":
-            return self._table(view, [], {"resourceVersion": version}, with_columns=False)
+            return self._bookmark_table(view, metadata)
         if chosen.as_:
             return partial.partial({"metadata": metadata}, chosen.api_version)
         if resource.custom:
             # Not decoded from anything, it has no creation time.
-            del metadata["creationTimestamp"]
+            metadata.pop("creationTimestamp", None)
             return {
                 "apiVersion": resource.api_version,
                 "kind": resource.kind,
@@ -449,6 +453,14 @@ class Presenter:
             }
         obj = shape.canonical({"metadata": metadata}, resource.type)
         return {**obj, "kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
+
+    def _empty_table(self, view: Representation, metadata: Mapping[str, Any]) -> Object:
+        return self._table(view, [], {"resourceVersion": metadata["resourceVersion"]}, with_columns=False)
+
+    def _table_of_bookmark(self, view: Representation, metadata: Mapping[str, Any]) -> Object:
+        """A table with the row of the otherwise empty object."""
+        obj = {"kind": view.resource.kind, "apiVersion": view.resource.api_version, "metadata": metadata}
+        return self.table_of(view, [obj], {"resourceVersion": metadata["resourceVersion"]}, with_columns=False)
 
     # -- responses
 

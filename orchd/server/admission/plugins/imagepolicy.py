@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 from zope.interface import implementer
 
-from orchd.kinds.fields import metadata, spec
+from orchd.kinds.fields import metadata, spec, unstored_metadata
 from orchd.server.admission.interfaces import IValidatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, refuse
 from orchd.server.outbound.webhooks import WebhookError
@@ -94,7 +94,7 @@ class ImagePolicyWebhook(Plugin):
             {
                 "kind": "ImageReview",
                 "apiVersion": self.dialect("imagepolicy.{abbr}.io/v1alpha1"),
-                "metadata": {"creationTimestamp": None},
+                "metadata": unstored_metadata(self.context.settings.release),
                 "spec": asked,
                 "status": {"allowed": False},
             }

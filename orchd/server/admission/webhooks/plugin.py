@@ -47,6 +47,7 @@ class WebhookPlugin(Plugin):
     def setup(self) -> None:
         self._credentials = _credentials(self)
         self._hooks: list[Hook] | None = None
+        self._unstored = fields.unstored_metadata(self.context.settings.release)
         self._matches: dict[Any, list[Call]] = {}
         self._read[0].add_listener(self._changed)
 
@@ -178,9 +179,14 @@ class WebhookPlugin(Plugin):
         if review.kind is None:
             obj = await self.in_version(call.resource, obj)
         metadata = obj.get("metadata")
-        if metadata is not None and "creationTimestamp" not in metadata and not review.resource.custom:
+        if (
+            self._unstored
+            and metadata is not None
+            and "creationTimestamp" not in metadata
+            and not review.resource.custom
+        ):
             # Typed objects always have this member.
-            obj = {**obj, "metadata": {**metadata, "creationTimestamp": None}}
+            obj = {**obj, "metadata": {**metadata, **self._unstored}}
         return obj
 
     def observe_call(self, call: Call, review: Review, began: float, error: Exception | None) -> None:

@@ -19,7 +19,7 @@ from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import shape
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.patch import managers
-from orchd.kinds.strictness import Strictness, of_body, strictness
+from orchd.kinds.strictness import FieldValidation, Strictness, field_validation, of_body
 from orchd.server.pipeline.interfaces import Body, Request, Response
 from orchd.server.pipeline.representation import Presenter, Representation
 from orchd.server.pipeline.verbs.options import WriteOptions, write_options
@@ -62,6 +62,10 @@ class VerbContext:
     #: Calls `aside(size, function, *arguments)`: a pure function of a body of `size` bytes, in another thread if that
     #: is large.
     aside: Aside = field(default_factory=Aside)
+    field_validation: FieldValidation = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.field_validation = field_validation(self.settings)
 
     @property
     def dialect(self) -> Any:
@@ -173,7 +177,7 @@ class VerbContext:
 
     def strictness(self, request: Request, options: WriteOptions) -> Strictness:
         """The request's handling of unknown fields."""
-        return strictness(self.settings, options.validation, request.warnings.append)
+        return self.field_validation.strictness(options.validation, request.warnings.append)
 
 
 def _keep(entries: Sequence[Entry], apart: Sequence[DetachedEntry]) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from orchd.kinds.fields import unstored_metadata
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.release import SPECIFICATION, Release
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import Representation
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
@@ -28,7 +30,8 @@ class _Component:
 class Components:
     """`probes` in list order: name -> (probe, message when healthy)."""
 
-    def __init__(self, probes: Mapping[str, tuple[Probe, str]]) -> None:
+    def __init__(self, probes: Mapping[str, tuple[Probe, str]], release: Release = SPECIFICATION) -> None:
+        self._metadata = unstored_metadata(release)
         self._probes = probes
         self.verbs: Mapping[str, Verb] = {"get": self.get, "list": self.list_}
 
@@ -43,7 +46,7 @@ class Components:
         return {
             "kind": "ComponentStatus",
             "apiVersion": "v1",
-            "metadata": {"name": name, "creationTimestamp": None},
+            "metadata": {"name": name, **self._metadata},
             "conditions": [condition],
         }
 

@@ -37,6 +37,7 @@ class Bindings:
         view = context.present.view(request, self._kind, table=False)
         binding, options = await context.decode_object(request, self._kind, "CreateOptions")
         write_context = context.write_context(request, target, options)
+        binding = self._foreign.prepare(binding, target.namespace, named)
         binding = await context.registry.transform(
             replace(write_context, resource=self._kind), Create(obj=binding), None
         )
