@@ -29,7 +29,7 @@ from orchd.kinds.openapi.discovery import version_info
 from orchd.server.admission.chain import AdmissionChain
 from orchd.server.authn.impersonation import ImpersonationError, parse_impersonation
 from orchd.server.authn.loopback import LOOPBACK_USER
-from orchd.server.authz.messages import forbidden
+from orchd.server.authz.messages import forbidden, forbidden_with_reason
 from orchd.server.customkinds.tracker import DefinitionTracker
 from orchd.server.pipeline.audit.metrics import AuditMetrics
 from orchd.server.pipeline.endpoints.health import Health, Probe
@@ -249,7 +249,11 @@ class Api:
             present=self._presenter,
             settings=self._runtime.objects,
             wall=self._runtime.wall,
-            authorize=partial(identity_stages.require, parts.identity.authorization.union),
+            authorize=partial(
+                identity_stages.require,
+                parts.identity.authorization.union,
+                settings.release.choose(("", forbidden_with_reason), ("1.25", forbidden)),
+            ),
             delete_workers=settings.api.delete_collection_workers,
             aside=self._aside,
         )

@@ -30,7 +30,12 @@ class Registries:
         authorization = identity.authorization
         guarded: IAdmission = admission
         if authorization.rbac is not None:
-            check = EscalationCheck(runtime.dialect, authorization.rbac, authorization.union.authorize)
+            check = EscalationCheck(
+                runtime.dialect,
+                authorization.rbac,
+                authorization.union.authorize,
+                names_bindings=runtime.settings.release.includes("1.24"),
+            )
             guarded = EscalationGuard(admission, check, runtime.dialect(RBAC_GROUP))
         guarded = traces.admission(guarded)
         event_ttl = int(runtime.settings.storage.event_ttl)

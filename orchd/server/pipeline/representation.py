@@ -79,7 +79,7 @@ class Presenter:
         self._dialect = catalog().dialect
         self._list_meta = catalog().type("meta/v1.ListMeta")
         self._views: dict[Any, Representation] = {}
-        release = catalog().release
+        self._release = release = catalog().release
         self._unstored = unstored_metadata(release)
         self._bookmark_table = release.choose(("", self._empty_table), ("1.27", self._table_of_bookmark))
 
@@ -115,7 +115,12 @@ class Presenter:
         table: bool,
     ) -> Representation:
         chosen = mediatype.negotiate(
-            ",".join(accept), dialect=self._dialect, watch=watch, protobuf=not resource.custom, table=table
+            ",".join(accept),
+            dialect=self._dialect,
+            watch=watch,
+            protobuf=not resource.custom,
+            table=table,
+            release=self._release,
         )
         include = ""
         if chosen.as_ == "Table":
@@ -459,8 +464,18 @@ class Presenter:
 
     def _table_of_bookmark(self, view: Representation, metadata: Mapping[str, Any]) -> Object:
         """A table with the row of the otherwise empty object."""
-        obj = {"kind": view.resource.kind, "apiVersion": view.resource.api_version, "metadata": metadata}
-        return self.table_of(view, [obj], {"resourceVersion": metadata["resourceVersion"]}, with_columns=False)
+        kind, api_version = view.resource.kind, view.resource.api_version
+        cells = {"kind": kind, "apiVersion": api_version, "metadata": {"name": "", **metadata}}
+        shown = partial.partial({"metadata": metadata}, view.chosen.api_version)
+        return table.table(
+            [(convert.to_hub(cells, self._catalog()), shown)],
+            view.resource,
+            {"resourceVersion": metadata["resourceVersion"]},
+            datetime.fromtimestamp(self._wall(), UTC),
+            self._dialect,
+            with_columns=False,
+            api_version=view.chosen.api_version,
+        )
 
     # -- responses
 

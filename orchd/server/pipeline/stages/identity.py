@@ -120,16 +120,17 @@ class Authorization:
         return {self._decision: "allow" if allowed else "forbid", self._reason: verdict.reason}
 
 
-async def require(authorizer: IAuthorizer, request: Request, verb: str) -> None:
-    """Raise ApiError 403 unless the user of `request` may also perform `verb`."""
-    verdict = await authorizer.authorize(action_of(request, verb))
+async def require(
+    authorizer: IAuthorizer, refused: Callable[[Action, str], ApiError], request: Request, verb: str
+) -> None:
+    """Raise ApiError 403, made by `refused`, unless the user of `request` may also perform `verb`."""
+    action = action_of(request, verb)
+    verdict = await authorizer.authorize(action)
     if verdict.decision is Decision.ALLOW:
         return
-    info = request.info
-    assert info is not None
     if verdict.error:
         raise errors.internal(verdict.error)
-    raise errors.forbidden(info.group, info.resource, info.name, verdict.reason)
+    raise refused(action, verdict.reason)
 
 
 class Impersonating:

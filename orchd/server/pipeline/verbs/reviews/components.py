@@ -12,7 +12,6 @@ from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import Representation
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.dispatch import Verb
-from orchd.server.pipeline.verbs.options import list_query
 from orchd.server.pipeline.verbs.subresources.foreign import bare_error
 
 #: The reason for being unhealthy; "" when healthy.
@@ -63,7 +62,7 @@ class Components:
     async def list_(self, context: VerbContext, request: Request, target: ResourceTarget) -> Response:
         """All components that match the selectors."""
         view = context.present.view(request, target.resource)
-        chosen = list_query(context.dialect, request, target.resource, target.namespace).selection
+        chosen = context.list_query(request, target).selection
         found = [self._status(name) for name in self._probes if chosen.accepts(_Component({}, {"metadata.name": name}))]
         if view.chosen.as_ == "Table":
             return context.present.response(view, self._table(context, view, found))
