@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from orchd.testing.etcd import Etcd, find_etcd
+from orchd.testing.processes.etcd import Etcd, find_etcd
 
 
 def etcd_program() -> str:

@@ -16,6 +16,7 @@ from orchd.dialect import Dialect
 from orchd.kinds.naming import random_suffix
 from orchd.server.admission import builtin
 from orchd.server.admission.chain import AdmissionChain
+from orchd.server.admission.expressions.metrics import ConditionMetrics
 from orchd.server.admission.interfaces import (
     PluginApi,
     PluginContext,
@@ -52,7 +53,7 @@ def admission_chain(
         "default-not-ready-toleration-seconds": chosen.default_not_ready_toleration_seconds,
         "default-unreachable-toleration-seconds": chosen.default_unreachable_toleration_seconds,
     }
-    metrics = WebhookMetrics()
+    metrics, conditions = WebhookMetrics(), ConditionMetrics()
     services = WebhookServices(
         client=webhooks,
         uid=objects.naming.uid,
@@ -68,9 +69,13 @@ def admission_chain(
         api=PluginApi(client=client, informers=objects.informers, catalog=objects.store.catalog),
         authorize=identity.authorization.union.authorize,
         runtime=PluginRuntime(
-            wall=runtime.wall, reactor=reactor, random_suffix=lambda length: random_suffix(random, length)
+            wall=runtime.wall,
+            reactor=reactor,
+            random_suffix=lambda length: random_suffix(random, length),
+            aside=objects.aside,
         ),
         outbound=PluginOutbound(reviewer=reviewer, webhooks=services),
+        observe_conditions=conditions.observe,
     )
     found = sections(chosen.config_file, runtime.dialect)
     try:
@@ -79,7 +84,7 @@ def admission_chain(
             chosen.plugins,
             configurations={name: section.values for name, section in found.items()},
             more=builtin.drop_ins(),
-            measured=(metrics,),
+            measured=(metrics, conditions),
         )
     except builtin.PluginError as error:
         if error.plugin not in found:

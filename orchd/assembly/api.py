@@ -154,7 +154,7 @@ class Api:
         authorization = identity_stages.Authorization(traces.authorizer(authorizer), forbidden, runtime.dialect)
         authentication = identity_stages.Authentication(
             traces.chain(identity.authentication.chain),
-            settings.release.choose(("", identity_stages.no_warning), ("1.32", identity_stages.warn_of_spaces)),
+            settings.release.choose((("", identity_stages.no_warning), ("1.32", identity_stages.warn_of_spaces))),
         )
         audit = stages.after_authentication(self.trail)
         impersonation = identity_stages.Impersonating(
@@ -252,7 +252,7 @@ class Api:
             authorize=partial(
                 identity_stages.require,
                 parts.identity.authorization.union,
-                settings.release.choose(("", forbidden_with_reason), ("1.25", forbidden)),
+                settings.release.choose((("", forbidden_with_reason), ("1.25", forbidden))),
             ),
             delete_workers=settings.api.delete_collection_workers,
             aside=self._aside,

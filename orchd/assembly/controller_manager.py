@@ -46,7 +46,7 @@ class ManagerTerm:
         self._env = env
         self._catalog = catalog
         self._informers = informers
-        self._builtin = builtin_catalog(env.dialect)
+        self._builtin = builtin_catalog(env.dialect, env.release)
         self.group: ControllerGroup | None = None
 
     async def start(self) -> None:
@@ -166,6 +166,7 @@ class ControllerManager:
             signing_authority=self._signing,
             settings=controller_settings(self.settings.flags),
             several_servers=True,
+            release=self.settings.release,
             features=self.settings.features,
             aside=Aside(runtime.in_thread),
         )

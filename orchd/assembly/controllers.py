@@ -104,6 +104,7 @@ class Controllers:
             ),
             settings=controller_settings(settings.flags),
             several_servers=not subsystems.storage.store.exclusive,
+            release=runtime.settings.release,
             features=runtime.objects.features,
             aside=subsystems.objects.aside,
         )

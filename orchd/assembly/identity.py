@@ -100,7 +100,7 @@ def authentication(
         _verifier("client-ca-file", files.client_authorities),
         wall=outbound.wall,
         observe=metrics.certificate,
-        credential=settings.release.choose(("", ""), ("1.32", credential_key(settings.dialect))),
+        credential=settings.release.choose((("", ""), ("1.32", credential_key(settings.dialect)))),
     )
     front_proxy = _front_proxy(settings, files, outbound.wall)
     methods: list[IAuthenticator] = [

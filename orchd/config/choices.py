@@ -11,7 +11,7 @@ ADMISSION_PLUGINS: Final = (
     "ExtendedResourceToleration", "PersistentVolumeLabel", "DefaultStorageClass", "StorageObjectInUseProtection",
     "OwnerReferencesPermissionEnforcement", "PersistentVolumeClaimResize", "RuntimeClass", "CertificateApproval",
     "CertificateSigning", "CertificateSubjectRestriction", "DefaultIngressClass", "DenyServiceExternalIPs",
-    "MutatingAdmissionWebhook", "ValidatingAdmissionWebhook", "ResourceQuota", "AlwaysDeny",
+    "MutatingAdmissionWebhook", "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook", "ResourceQuota", "AlwaysDeny",
 )
 
 #: Admission plugins that are enabled by default.
@@ -22,6 +22,9 @@ DEFAULT_ADMISSION_PLUGINS: Final = frozenset((
     "CertificateSubjectRestriction", "DefaultIngressClass", "MutatingAdmissionWebhook",
     "ValidatingAdmissionWebhook", "ResourceQuota",
 ))
+
+#: Admission plugins of later releases, enabled by default, and the first release with each.
+LATER_ADMISSION_PLUGINS: Final = {"ValidatingAdmissionPolicy": "1.30"}
 
 #: Admission plugins whose use is warned about.
 DEPRECATED_ADMISSION_PLUGINS: Final = frozenset((

@@ -16,7 +16,7 @@ _NEVER_CREATED: Final[tuple[str, Object]] = "", {"creationTimestamp": None}
 
 def unstored_metadata(release: Release) -> Object:
     """Metadata of an object that was never stored: releases before 1.34 write its missing time of creation as null."""
-    return dict(release.choose(_NEVER_CREATED, ("1.34", {})))
+    return dict(release.choose((_NEVER_CREATED, ("1.34", {}))))
 
 
 def metadata(obj: ObjectView | None) -> Object:

@@ -6,11 +6,11 @@ Nothing else compares releases.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
-T = TypeVar("T")
+Rule = TypeVar("Rule")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -40,10 +40,9 @@ class Release:
         ("": still)? Both are names without patch level, with or without ``v``."""
         return (not since or self.minor >= _minor(since)) and (not until or self.minor < _minor(until))
 
-    def choose(self, *stages: tuple[str, T]) -> T:
-        """The value of the last of `stages` that this release has: pairs of the release that begins a stage ("": always) and a
-        value, ascending. The first one begins with ""."""
-        return next(value for since, value in reversed(stages) if self.includes(since))
+    def choose(self, rows: Sequence[tuple[str, Rule]]) -> Rule:
+        """The rule of this release. `rows` are pairs of the release that begins a rule ("" for the first one) and the rule, ascending."""
+        return next(rule for since, rule in reversed(rows) if self.includes(since))
 
     def __str__(self) -> str:
         return self.name

@@ -81,7 +81,7 @@ def _warning(settings: ObjectSettings) -> FieldValidation:
 
 def field_validation(settings: ObjectSettings) -> FieldValidation:
     """The treatment of the parameter in the release and with the feature gates of `settings`."""
-    return settings.release.choose(("", _by_gate), ("1.25", _warning))(settings)
+    return settings.release.choose((("", _by_gate), ("1.25", _warning)))(settings)
 
 
 def of_body(data: bytes, form: Form, obj: Any, type: Type, *, located: bool = False) -> list[str]:

@@ -15,7 +15,7 @@ from orchd.dialect import ORCH
 from orchd.pki.certificates import CLIENT, Signed, chain_pem, issue_pair, new_authority, subject
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.reconcilers.authentication_config import combine
-from orchd.testing.server import NOW, InProcessServer, make_server, run
+from orchd.testing.doubles.server import NOW, InProcessServer, make_server, run
 
 THEN = datetime.fromtimestamp(NOW, UTC)
 ONE, TWO = new_authority("one", now=THEN), new_authority("two", now=THEN)

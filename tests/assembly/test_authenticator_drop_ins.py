@@ -10,7 +10,7 @@ import pytest
 import orchd.plugins
 from orchd.errors import ApiError
 from orchd.server.authn.interfaces import Credentials
-from orchd.testing.server import make_server, run
+from orchd.testing.doubles.server import make_server, run
 
 MODULE = """
 from twisted.plugin import IPlugin

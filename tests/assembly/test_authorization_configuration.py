@@ -12,7 +12,7 @@ import pytest
 from orchd.dialect import ORCH
 from orchd.kinds.identity import User
 from orchd.server.authz.interfaces import Action, Decision
-from orchd.testing.server import InProcessServer, make_server, run
+from orchd.testing.doubles.server import InProcessServer, make_server, run
 
 NODE, RBAC, ALLOW = ({"type": sort, "name": f"the-{sort.lower()}"} for sort in ("Node", "RBAC", "AlwaysAllow"))
 MASTERS = User(name="root", groups=("system:masters",))

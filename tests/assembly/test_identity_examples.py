@@ -14,7 +14,7 @@ import orchd.plugins
 from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
 from orchd.server.authn.interfaces import Credentials
-from orchd.testing.server import make_server, run
+from orchd.testing.doubles.server import make_server, run
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 KEY = b"k" * 40

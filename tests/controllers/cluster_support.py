@@ -14,7 +14,7 @@ from orchd.config.choices import CONTROLLERS_BUILT
 from orchd.controllers.objects import PODS
 from orchd.errors import ApiError
 from orchd.store.memory import MemoryStore
-from orchd.testing.server import NOW, InProcessServer, make_server, run
+from orchd.testing.doubles.server import NOW, InProcessServer, make_server, run
 
 NAMESPACES = ResourceRef("", "v1", "namespaces")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from orchd.controllers.objects import NODES, PODS
 from orchd.controllers.podgc import PodGarbageCollector
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 from tests.controllers.cluster_support import Cluster, template
 from tests.controllers.lagging_support import StartLagging
 

@@ -14,7 +14,7 @@ import yaml
 
 from orchd.kinds.builtin import coordination_v1, groups
 from orchd.kinds.rows import KindRow, Row
-from orchd.testing.server import InProcessServer, make_server, run
+from orchd.testing.doubles.server import InProcessServer, make_server, run
 
 ROOT = Path(__file__).resolve().parents[2]
 OLD = "/apis/coordination.orch.io/v1beta1/namespaces/default/leases"

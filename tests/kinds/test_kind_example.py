@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from orchd.kinds.builtin import groups
-from orchd.testing.server import InProcessServer, make_server, run
+from orchd.testing.doubles.server import InProcessServer, make_server, run
 
 ROOT = Path(__file__).resolve().parents[2]
 BACKUPS = "/apis/backup.orch.io/v1/namespaces/default/backups"

@@ -23,7 +23,7 @@ from orchd.store.interfaces import DamagedValue, StoreError, UnavailableError
 from orchd.store.open_errors import ForeignFileError, NewerSchemaError, StoreDamagedError, StoreLockedError
 from orchd.store.salvage import salvage
 from orchd.store.sqlite import SqliteStore
-from orchd.testing.store_contract import Seen, Subject, present, raises
+from orchd.testing.contracts.store import Seen, Subject, present, raises
 
 
 @asynccontextmanager

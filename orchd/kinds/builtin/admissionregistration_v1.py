@@ -5,7 +5,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import KindRow, Row, Table, Validation
+from orchd.kinds.rows import ALL_METADATA, KindRow, Row, Subresource, Table, Validation
 
 GROUP: Final = "admissionregistration.{abbr}.io"
 VERSION: Final = "v1"
@@ -51,6 +51,59 @@ RESOURCES: Final[tuple[Row, ...]] = (
         ),
         generation=("webhooks",),
         unconditional_update=False,
+    ),
+    KindRow(
+        kind="ValidatingAdmissionPolicy",
+        plural="validatingadmissionpolicies",
+        categories=("api-extensions",),
+        key="validatingadmissionpolicies",
+        storage_version="admissionregistration.{abbr}.io/v1",
+        subresources=(
+            Subresource(
+                name="status",
+                update="validate.admissionpolicies.update_status",
+                resets=("spec", "metadata"),
+                keeps_metadata=ALL_METADATA,
+            ),
+        ),
+        table=Table(
+            "tabulate.policies.admission_policy",
+            ("Name|name", "Validations|integer", "ParamKind", "Age"),
+            {
+                "Validations": "Validations indicates the number of validation rules defined in this configuration",
+                "ParamKind": "ParamKind specifies the kind of resources used to parameterize this policy",
+            },
+        ),
+        strategy="PolicyStrategy",
+        validation=Validation(
+            create="validate.admissionpolicies.create",
+            update="validate.admissionpolicies.update",
+        ),
+        generation=("spec",),
+        unconditional_update=False,
+        since="1.30",
+    ),
+    KindRow(
+        kind="ValidatingAdmissionPolicyBinding",
+        plural="validatingadmissionpolicybindings",
+        categories=("api-extensions",),
+        key="validatingadmissionpolicybindings",
+        storage_version="admissionregistration.{abbr}.io/v1",
+        table=Table(
+            "tabulate.policies.admission_policy_binding",
+            ("Name|name", "PolicyName", "ParamRef", "Age"),
+            {
+                "PolicyName": "PolicyName indicates the policy definition which the policy binding binded to",
+                "ParamRef": "ParamRef indicates the param resource which sets the configuration param",
+            },
+        ),
+        validation=Validation(
+            create="validate.admissionpolicies.create_binding",
+            update="validate.admissionpolicies.update_binding",
+        ),
+        generation=("spec",),
+        unconditional_update=False,
+        since="1.30",
     ),
 )
 

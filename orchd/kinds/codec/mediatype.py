@@ -140,7 +140,7 @@ def check_route(accept: str, produced: tuple[str, ...], release: Release = SPECI
         name = part.partition(";")[0].strip()
         if name == "*/*" or name in produced:
             return
-    message = release.choose(("", _unlisted), ("1.26", _listed))
+    message = release.choose((("", _unlisted), ("1.26", _listed)))
     raise errors.ApiError(406, "NotAcceptable", message(produced), details={})
 
 

@@ -73,7 +73,7 @@ OptionRules = Callable[[ListOptions], list[Cause]]
 
 def option_rules(release: Release) -> OptionRules:
     """The rules of a release."""
-    return release.choose(("", _rules_without_initial_events), ("1.27", _rules_with_initial_events))
+    return release.choose((("", _rules_without_initial_events), ("1.27", _rules_with_initial_events)))
 
 
 def validate_options(dialect: Dialect, options: ListOptions, rules: OptionRules) -> None:

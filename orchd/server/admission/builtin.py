@@ -51,6 +51,7 @@ from orchd.server.admission.plugins.runtimeclass import RuntimeClass
 from orchd.server.admission.plugins.serviceaccount import ServiceAccount
 from orchd.server.admission.plugins.storageobjectinuse import StorageObjectInUseProtection
 from orchd.server.admission.plugins.taintnodes import TaintNodesByCondition
+from orchd.server.admission.policies.plugin import ValidatingAdmissionPolicy
 from orchd.server.admission.webhooks.mutating import MutatingAdmissionWebhook
 from orchd.server.admission.webhooks.validating import ValidatingAdmissionWebhook
 from orchd.txkit import dropins
@@ -91,6 +92,7 @@ _CLASSES: tuple[type[Plugin], ...] = (
     DefaultIngressClass,
     DenyServiceExternalIPs,
     MutatingAdmissionWebhook,
+    ValidatingAdmissionPolicy,
     ValidatingAdmissionWebhook,
     ResourceQuota,
     AlwaysDeny,

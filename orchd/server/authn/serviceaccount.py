@@ -60,17 +60,19 @@ class TokenRules:
     def of(cls, release: Release) -> TokenRules:
         """The rules of a release."""
         return release.choose(
-            ("", TokenRules()),
             (
-                "1.30",
-                TokenRules(
-                    identified=True,
-                    located=True,
-                    perpetual=True,
-                    expired="service account token has expired",
-                    early="service account token is not valid yet",
+                ("", TokenRules()),
+                (
+                    "1.30",
+                    TokenRules(
+                        identified=True,
+                        located=True,
+                        perpetual=True,
+                        expired="service account token has expired",
+                        early="service account token is not valid yet",
+                    ),
                 ),
-            ),
+            )
         )
 
 

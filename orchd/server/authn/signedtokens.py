@@ -100,7 +100,7 @@ def named_keys(keys: Sequence[VerificationKey], wanted: str) -> Sequence[Verific
 
 def key_choice(release: Release) -> KeyChoice:
     """The choice of a release."""
-    return release.choose(("", all_keys), ("1.30", named_keys))
+    return release.choose((("", all_keys), ("1.30", named_keys)))
 
 
 class Verifier:

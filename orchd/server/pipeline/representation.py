@@ -81,7 +81,7 @@ class Presenter:
         self._views: dict[Any, Representation] = {}
         self._release = release = catalog().release
         self._unstored = unstored_metadata(release)
-        self._bookmark_table = release.choose(("", self._empty_table), ("1.27", self._table_of_bookmark))
+        self._bookmark_table = release.choose((("", self._empty_table), ("1.27", self._table_of_bookmark)))
 
     # -- negotiation
 

@@ -42,7 +42,7 @@ class Deleter:
         self._aside = aside
         self._strategy = strategies
         self._admission = admission
-        self._removed = access.settings.release.choose(("", _as_stored), ("1.27", _at_removal))
+        self._removed = access.settings.release.choose((("", _as_stored), ("1.27", _at_removal)))
 
     async def delete(self, context: Context, operation: Delete) -> Deleted:
         """Delete the object or mark it for deletion. Raises ApiError."""

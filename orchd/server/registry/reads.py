@@ -75,8 +75,10 @@ class ReadRules:
     def of(cls, release: Release) -> ReadRules:
         """The rules of a release."""
         return release.choose(
-            ("", cls(version=parse_version, reach=_refuse_future, shown=errors.quoted)),
-            ("1.31", cls(version=_stored_version, reach=_await_future, shown=str)),
+            (
+                ("", cls(version=parse_version, reach=_refuse_future, shown=errors.quoted)),
+                ("1.31", cls(version=_stored_version, reach=_await_future, shown=str)),
+            )
         )
 
 

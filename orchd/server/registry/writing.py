@@ -63,7 +63,7 @@ class Writer:
         self._naming = naming
         self._admission = admission
         self.transformer = Transformer(access, strategies, aside)
-        self._place = access.settings.release.choose(("", objectmeta.as_sent), ("1.24", objectmeta.in_namespace))
+        self._place = access.settings.release.choose((("", objectmeta.as_sent), ("1.24", objectmeta.in_namespace)))
 
     async def write(self, context: Context, operation: Write) -> Written:
         """Carry out an operation. The entry is of the storage version. Raises ApiError."""

@@ -243,6 +243,41 @@ def test_limit_range_defaults(world: type[World], pod: Callable[..., Object]) ->
     }
 
 
+def test_limit_range_counts_the_larger_of_containers_and_largest_init_container(
+    world: type[World], pod: Callable[..., Object]
+) -> None:
+    """The limits of a pod apply to the sum of its containers, or to the largest init container if that is more."""
+    w = world(only=["LimitRanger"])
+    item = {"type": "Pod", "max": {"cpu": "4"}}
+    w.put("limitranges", {"metadata": {"name": "l", "namespace": "ns"}, "spec": {"limits": [item]}})
+
+    def sized(name: str, cpu: str) -> Object:
+        return {"name": name, "image": "i", "resources": {"requests": {"cpu": cpu}, "limits": {"cpu": cpu}}}
+
+    def made(containers: str, inits: str) -> Object:
+        return pod(
+            containers=[sized(f"c{i}", cpu) for i, cpu in enumerate(containers.split())],
+            initContainers=[sized(f"i{i}", cpu) for i, cpu in enumerate(inits.split())],
+        )
+
+    w.run("pods", made("2 2", "3 4 1"))
+    for containers, inits, total in (("2 3", "1", 5), ("1", "5 2", 5), ("1", "2 6", 6), ("3 2", "", 5)):
+        message = w.refusal("pods", made(containers, inits)).message
+        assert f"maximum cpu usage per Pod is 4, but limit is {total}" in message
+
+
+def test_limit_range_ignores_objects_that_are_being_deleted(world: type[World]) -> None:
+    """An update of a claim that is being deleted, such as the removal of its finalizers, is not checked."""
+    w = world(only=["LimitRanger"])
+    item = {"type": "PersistentVolumeClaim", "max": {"storage": "1Gi"}}
+    w.put("limitranges", {"metadata": {"name": "l", "namespace": "ns"}, "spec": {"limits": [item]}})
+    claim: Object = {"metadata": {"name": "c"}, "spec": {"resources": {"requests": {"storage": "2Gi"}}}}
+    leaving = {**claim, "metadata": {"name": "c", "deletionTimestamp": "2030-01-01T00:00:00Z"}}
+    message = w.refusal("persistentvolumeclaims", claim, claim, operation=UPDATE).message
+    assert "maximum storage usage per PersistentVolumeClaim is 1Gi, but request is 2Gi" in message
+    assert w.run("persistentvolumeclaims", leaving, claim, operation=UPDATE) == leaving
+
+
 def test_covered_tolerations_are_merged() -> None:
     """A toleration that another one covers is removed; of equal ones the first is kept."""
     wide, narrow = {"key": "a", "operator": "Exists"}, {"key": "a", "operator": "Exists", "effect": "NoSchedule"}

@@ -17,7 +17,7 @@ from orchd.server.authz.interfaces import Action, Decision, Verdict
 from orchd.server.authz.union import AuthorizerUnion
 from orchd.server.authz.webhook import WebhookAuthorizer, WebhookOptions
 from orchd.server.outbound.webhooks import WebhookError
-from orchd.testing.results import result_of
+from orchd.testing.doubles.results import result_of
 
 ALICE = User(name="alice", uid="u1", groups=("dev",), extra={"scopes": ("a", "b"), "a": ("x",)})
 GET = Action(user=ALICE, verb="get", group="apps", version="v1", resource="deployments", namespace="n", name="d")

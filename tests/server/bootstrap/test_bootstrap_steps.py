@@ -17,7 +17,7 @@ from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.rule_coverage import uncovered
 from orchd.server.bootstrap import ensure_objects, objects
 from orchd.server.bootstrap.objects import BootstrapObject
-from orchd.testing.server import InProcessServer, make_server, run
+from orchd.testing.doubles.server import InProcessServer, make_server, run
 
 ADDRESS = objects.ServiceAddress(port=6443, service_ip="10.0.0.1")
 SERVER = objects.ServerEndpoint(ip="192.0.2.7", port=6443)

@@ -24,7 +24,7 @@ from orchd.server.pipeline.interfaces import Request, RequestInfo, Response
 from orchd.server.pipeline.query import Query
 from orchd.server.pipeline.stages.limits import InFlightCount
 from orchd.server.reconcilers.flow_control import mandatory
-from orchd.testing.server import BytesBody
+from orchd.testing.doubles.server import BytesBody
 from orchd.txkit.coroutines import start
 
 ALICE = User(name="alice", groups=(AUTHENTICATED_GROUP,))

@@ -21,7 +21,7 @@ from orchd.server.outbound.metrics import ReviewMetrics
 from orchd.server.pipeline.interfaces import Request, RequestInfo, Response
 from orchd.server.pipeline.query import Query
 from orchd.server.pipeline.stages import identity
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 from orchd.txkit.aside import current_flow
 
 PODS = RequestInfo(

@@ -25,8 +25,8 @@ from orchd.server.tracing.stages import RequestTrace, TracedAuthorizer, TracedCh
 from orchd.server.tracing.telemetry import Telemetry
 from orchd.store.memory import MemoryStore
 from orchd.store.traced import TracedStore
-from orchd.testing.results import result_of
-from orchd.testing.server import BytesBody, StillReactor
+from orchd.testing.doubles.results import result_of
+from orchd.testing.doubles.server import BytesBody, StillReactor
 from orchd.txkit.tracing import current_span, trace_headers, traced
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"

@@ -28,9 +28,16 @@ _SERVICE_PORT: Final = {"port": 443}
 _ENDPOINT_PORT: Final = {"name": "", "protocol": "TCP"}
 
 CONSTANTS: Final[dict[str, dict[str, Any]]] = {
+    "admissionregistration/v1.MatchResources": {
+        "matchPolicy": "Equivalent",
+        "namespaceSelector": {},
+        "objectSelector": {},
+    },
     "admissionregistration/v1.MutatingWebhook": {**_WEBHOOK, "reinvocationPolicy": "Never"},
+    "admissionregistration/v1.NamedRuleWithOperations": {"scope": "*"},
     "admissionregistration/v1.RuleWithOperations": {"scope": "*"},
     "admissionregistration/v1.ServiceReference": _SERVICE_PORT,
+    "admissionregistration/v1.ValidatingAdmissionPolicySpec": {"failurePolicy": "Fail"},
     "admissionregistration/v1.ValidatingWebhook": _WEBHOOK,
     "admissionregistration/v1beta1.MutatingWebhook": {**_WEBHOOK_V1BETA1, "reinvocationPolicy": "Never"},
     "admissionregistration/v1beta1.RuleWithOperations": {"scope": "*"},

@@ -32,6 +32,38 @@ def webhook_configuration(o: Json, x: Printing) -> Cells:
     return [o["metadata"]["name"], len(o.get("webhooks") or ()), age_of(o, x)]
 
 
+def admission_policy(o: Json, x: Printing) -> Cells:
+    spec = fields.spec(o)
+    kind = spec.get("paramKind")
+    shown = UNSET if kind is None else f"{kind.get('apiVersion') or ''}/{kind.get('kind') or ''}"
+    return [o["metadata"]["name"], len(spec.get("validations") or ()), shown, age_of(o, x)]
+
+
+def admission_policy_binding(o: Json, x: Printing) -> Cells:
+    spec = fields.spec(o)
+    ref = spec.get("paramRef") or EMPTY
+    shown = UNSET
+    if ref.get("name"):
+        # Without a namespace the parameter may be in that of each request.
+        shown = f"{ref.get('namespace') or '*'}/{ref['name']}"
+    elif ref.get("selector") is not None:
+        shown = _selector(ref["selector"])
+    return [o["metadata"]["name"], spec.get("policyName") or "", shown, age_of(o, x)]
+
+
+def _selector(selector: Json) -> str:
+    """A label selector as the text form of its protobuf message."""
+    labels = "".join(f"{key}: {value}," for key, value in sorted((selector.get("matchLabels") or {}).items()))
+    requirements = "".join(
+        f"LabelSelectorRequirement{{Key:{each['key']},Operator:{each['operator']},Values:[{' '.join(each.get('values') or ())}],}},"
+        for each in selector.get("matchExpressions") or ()
+    )
+    return (
+        f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},"
+        f"MatchExpressions:[]LabelSelectorRequirement{{{requirements}}},}}"
+    )
+
+
 def api_service(o: Json, x: Printing) -> Cells:
     service = fields.spec(o).get("service")
     where = f"{service.get('namespace') or ''}/{service.get('name') or ''}" if service else "Local"

@@ -2,22 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import Any, Final
 
 from orchd.dialect import Dialect
 from orchd.errors import MAX_CAUSES, Cause
-from orchd.kinds.gotext.values import quote, show
+from orchd.kinds.gotext.values import quote, show, show_json
 from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.objects.validate.by_release import Reworded, reworded
 from orchd.kinds.objects.validate.paths import Path
+from orchd.kinds.release import Release
 
 #: Maximum number of characters of a value in a message.
 _LONGEST: Final = 32 << 10
 
 
-def _format(value: Any) -> str:
-    text = show(value)
-    return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
+#: How values are printed, from a release on.
+_PRINTERS: Final[tuple[tuple[str, Callable[[Any], str]], ...]] = (("", show), ("1.34", show_json))
+
+
+@cache
+def _printer(release: Release) -> Callable[[Any], str]:
+    return next(printer for since, printer in reversed(_PRINTERS) if release.includes(since))
+
+
+def _too_long(limit: int) -> str:
+    return reworded(
+        f"must have at most {limit} bytes", ("1.32", f"may not be more than {limit} byte{'s' if limit != 1 else ''}")
+    )
+
+
+def _too_many(limit: int) -> str:
+    return reworded(
+        f"must have at most {limit} items", ("1.31", f"must have at most {limit} item{'s' if limit != 1 else ''}")
+    )
 
 
 class Report:
@@ -37,13 +56,18 @@ class Report:
         )
         return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""
 
+    def show(self, value: Any) -> str:
+        """A value as messages print it, cut after `_LONGEST` characters."""
+        text = _printer(self.settings.release)(value)
+        return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
+
     def required(self, at: Path, why: str = "") -> None:
         self._add("FieldValueRequired", "Required value", at, why)
 
     def invalid(self, at: Path, value: Any, why: str) -> None:
         if len(self.causes) >= MAX_CAUSES:
             return
-        self._add("FieldValueInvalid", f"Invalid value: {_format(value)}", at, why)
+        self._add("FieldValueInvalid", f"Invalid value: {self.show(value)}", at, why)
 
     def invalids(self, at: Path, value: Any, whys: Iterable[str]) -> None:
         """One cause per reason."""
@@ -51,26 +75,26 @@ class Report:
             self.invalid(at, value, why)
 
     def duplicate(self, at: Path, value: Any) -> None:
-        self._add("FieldValueDuplicate", f"Duplicate value: {_format(value)}", at)
+        self._add("FieldValueDuplicate", f"Duplicate value: {self.show(value)}", at)
 
     def duplicate_because(self, at: Path, value: Any, why: str) -> None:
-        self._add("FieldValueDuplicate", f"Duplicate value: {_format(value)}", at, why)
+        self._add("FieldValueDuplicate", f"Duplicate value: {self.show(value)}", at, why)
 
     def not_found(self, at: Path, value: Any) -> None:
-        self._add("FieldValueNotFound", f"Not found: {show(value)}", at)
+        self._add("FieldValueNotFound", f"Not found: {self.show(value)}", at)
 
     def unsupported(self, at: Path, value: Any, supported: Sequence[str]) -> None:
         why = "supported values: " + ", ".join(map(quote, supported)) if supported else ""
-        self._add("FieldValueNotSupported", f"Unsupported value: {_format(value)}", at, why)
+        self._add("FieldValueNotSupported", f"Unsupported value: {self.show(value)}", at, why)
 
     def forbidden(self, at: Path, why: str) -> None:
         self._add("FieldValueForbidden", "Forbidden", at, why)
 
     def too_long(self, at: Path, limit: int) -> None:
-        self._add("FieldValueTooLong", "Too long", at, f"must have at most {limit} bytes")
+        self._add("FieldValueTooLong", "Too long", at, _too_long(limit))
 
     def too_many(self, at: Path, count: int, limit: int) -> None:
-        self._add("FieldValueTooMany", f"Too many: {count}", at, f"must have at most {limit} items")
+        self._add("FieldValueTooMany", f"Too many: {count}", at, _too_many(limit))
 
     def internal(self, at: Path, why: str) -> None:
         self._add("InternalError", "Internal error", at, why)
@@ -88,4 +112,6 @@ class Report:
     def _add(self, reason: str, head: str, at: Path, why: str = "") -> None:
         if len(self.causes) >= MAX_CAUSES:
             return
+        if isinstance(why, Reworded):
+            why = why.in_release(self.settings.release)
         self.causes.append(Cause(reason, f"{head}: {why}" if why else head, str(at)))

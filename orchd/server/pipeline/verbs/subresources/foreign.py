@@ -69,7 +69,7 @@ def in_namespace(obj: Object, namespace: str, keeps: bool) -> Object:
 
 def preparation(release: Release) -> Preparation:
     """The rule of a release."""
-    return release.choose(("", as_sent), ("1.24", in_namespace))
+    return release.choose((("", as_sent), ("1.24", in_namespace)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

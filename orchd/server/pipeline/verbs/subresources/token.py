@@ -105,7 +105,7 @@ class DescribedTokenRequestRules(TokenRequestRules):
 
 def token_request_rules(release: Release) -> TokenRequestRules:
     """The rules of a release."""
-    return release.choose(("", TokenRequestRules()), ("1.30", DescribedTokenRequestRules()))
+    return release.choose((("", TokenRequestRules()), ("1.30", DescribedTokenRequestRules())))
 
 
 class Tokens:
