@@ -93,12 +93,12 @@ class ClusterBootstrap:
         dialect, now = runtime.dialect, timestamp(runtime.wall())
         await ensure_objects.ensure(client, objects.namespaces(dialect), now=now)
         if self._roles:
-            await rbac.ensure(client, dialect, runtime.objects.features)
+            await rbac.ensure(client, dialect, runtime.objects.features, runtime.settings.release)
         state.done("roles")
         for step, wanted in (
             ("own service", self._own_service()),
             ("priority classes", objects.priority_classes(dialect)),
-            ("flow control", objects.flow_control(dialect)),
+            ("flow control", objects.flow_control(dialect, self._catalog.release)),
             ("api services", objects.api_services(dialect, self._catalog)),
         ):
             served = [

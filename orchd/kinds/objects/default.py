@@ -75,7 +75,7 @@ def _compile(type: Type) -> Fill | None:
 
 def _named_struct(type: Type) -> Fill | None:
     constants = {name: field.default for name, field in type.fields.items() if field.default is not None}
-    constants.update(CONSTANTS.get(type.name, {}))
+    constants.update((name, value) for name, value in CONSTANTS.get(type.name, {}).items() if name in type.fields)
     rule = RULES.get(type.name)
     children = {}
     for name, field in type.fields.items():
