@@ -27,7 +27,7 @@ from orchd.config.source import FlagError, Mention, Reader
 from orchd.config.table import AMBIGUOUS, COMPONENTS, component_table, private_flags, table
 from orchd.config.values import FLOAT, INT
 from orchd.dialect import DIALECTS, ORCH, Dialect
-from orchd.kinds.release import VERSION
+from orchd.kinds.release import RELEASES
 
 
 def _read(path: str) -> str:
@@ -184,7 +184,7 @@ class Options(usage.Options):
 
     def opt_version(self) -> NoReturn:
         """Print the version of this program and the API release, and exit. Overridden: the base class prints Twisted's."""
-        sys.stdout.write(f"orchd {installed('orchd')}, API release {VERSION}\n")
+        sys.stdout.write(f"orchd {installed('orchd')}, API releases {', '.join(RELEASES)}\n")
         raise SystemExit(0)
 
     def effective_text(self) -> str:

@@ -62,6 +62,6 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         Options().parseOptions(["--version"])
     assert ended.value.code == 0
-    assert re.fullmatch(r"orchd \d+\.\d+\.\d+\S*, API release v1\.23\.\d+\n", capsys.readouterr().out)
+    assert re.fullmatch(r"orchd \d+\.\d+\.\d+\S*, API releases 1\.23, 1\.35\n", capsys.readouterr().out)
     Options().parseOptions(["--version=false", "--data-dir=d"])
     assert capsys.readouterr().out == ""

@@ -31,7 +31,7 @@ from orchd.store.open_errors import (
 )
 from orchd.store.single_process import Write
 from orchd.store.sqlite import SqliteStore
-from orchd.testing.store_contract import Seen, Subject, raises
+from orchd.testing.contracts.store import Seen, Subject, raises
 
 
 @asynccontextmanager

@@ -29,7 +29,7 @@ from orchd.server.http.limits import Limits
 from orchd.server.http.listener import Binding, Listener
 from orchd.server.http.tls import KeyPairFiles, ServerContexts, TlsSettings
 from orchd.server.http.tls_transport import TlsTransport
-from orchd.testing.process import PATIENCE
+from orchd.testing.processes.daemon import PATIENCE
 from tests.server.http.http_doubles import Answer, Paths, read_answers
 from tests.waiting import until_true
 

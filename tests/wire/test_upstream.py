@@ -29,7 +29,7 @@ from orchd.server.pipeline.verbs.subresources.upstream import (
     UpstreamLimits,
     text,
 )
-from orchd.testing.server import BytesBody
+from orchd.testing.doubles.server import BytesBody
 from orchd.txkit.coroutines import start
 
 CLOCK: Any = reactor

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from orchd.client.interfaces import IClient
 from orchd.controllers.base import terminating_namespace
@@ -31,11 +31,25 @@ from orchd.kinds.fields import (
     with_status,
 )
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.release import Release
 from orchd.kinds.times import seconds_of
 
 #: Maximum length of the revision history annotation.
 _HISTORY = 2000
 HASH_LABEL = "pod-template-hash"
+
+
+def _scaled_to(called: str, before: int, size: int) -> str:
+    """The note about a set whose size changes."""
+    return f"Scaled {'up' if size > before else 'down'} replica set {called} to {size}"
+
+
+def _scaled_from_to(called: str, before: int, size: int) -> str:
+    """The note that names the former size as well."""
+    return f"Scaled {'up' if size > before else 'down'} replica set {called} from {before} to {size}"
+
+
+_SCALING_NOTES: Final = (("", _scaled_to), ("1.29", _scaled_from_to))
 
 
 class Keys:
@@ -88,11 +102,13 @@ class Rollout:
         *,
         now: Callable[[], float],
         record: Callable[[Object, str, str, str], None],
+        release: Release,
     ) -> None:
         self._client = client
         self._keys = keys
         self._now = now
         self._record = record
+        self._release = release
         self.deployment = deployment
         sets = list(sets)
         matching = [each for each in by_age(sets) if same_template(each, deployment)]
@@ -203,7 +219,7 @@ class Rollout:
             self.newest = await self._collide(name(fresh), error)
             existed = True
         if not existed and desired_replicas(fresh):
-            self._record_scaling("up", self.newest, desired_replicas(fresh))
+            self._record_scaling(self.newest, 0, desired_replicas(fresh))
         await self._mark_revision(
             revision, "NewReplicaSetCreated", f'Created new replica set "{name(self.newest)}"', replace=not existed
         )
@@ -250,11 +266,11 @@ class Rollout:
         else:
             self.old = [updated if one is each else one for one in self.old]
         if resized:
-            self._record_scaling("up" if size > desired_replicas(each) else "down", each, size)
+            self._record_scaling(each, desired_replicas(each), size)
         return resized
 
-    def _record_scaling(self, direction: str, each: Object, size: int) -> None:
-        note = f"Scaled {direction} replica set {name(each)} to {size}"
+    def _record_scaling(self, each: Object, before: int, size: int) -> None:
+        note = self._release.choose(_SCALING_NOTES)(name(each), before, size)
         self._record(self.deployment, NORMAL, "ScalingReplicaSet", note)
 
     def scaling(self) -> bool:
@@ -367,6 +383,9 @@ class Rollout:
             "unavailableReplicas": max(0, total(self.every) - available),
         }
         fresh: dict[str, Any] = {k: v for k, v in numbers.items() if v}
+        terminating = sizing.total_terminating(self.every)
+        if terminating is not None and self._release.includes("1.35"):
+            fresh["terminatingReplicas"] = terminating
         if status(deployment).get("collisionCount"):
             fresh["collisionCount"] = status(deployment)["collisionCount"]
         if available >= desired_replicas(deployment) - sizing.max_unavailable(deployment):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import islice
-from typing import Any
+from typing import Any, Final
 
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.base import Key, terminating_namespace
@@ -18,11 +18,25 @@ from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import NODES
 from orchd.controllers.pods import is_ready
 from orchd.errors import ApiError
-from orchd.kinds.fields import deleting, labels, name, namespace, owner_reference, spec
+from orchd.kinds.fields import annotations_of, deleting, labels, name, namespace, owner_reference, spec
 from orchd.kinds.jsonvalues import Object
 from orchd.txkit.metrics.instruments import Counter, Distribution
 
 _BY_SERVICE = "controllers/service"
+#: Annotations of services that ask for hints by topology; the first one that is there counts.
+_TOPOLOGY_MODES: Final = ("service.{long}.io/topology-aware-hints", "service.{long}.io/topology-mode")
+#: Hints and the members of an endpoint that they repeat, for each value of spec.trafficDistribution; by release.
+_DISTRIBUTIONS: Final[tuple[tuple[str, dict[str, tuple[tuple[str, str], ...]]], ...]] = (
+    ("", {}),
+    (
+        "1.31",
+        {
+            "PreferClose": (("forZones", "zone"),),
+            "PreferSameZone": (("forZones", "zone"),),
+            "PreferSameNode": (("forZones", "zone"), ("forNodes", "nodeName")),
+        },
+    ),
+)
 
 Group = tuple[str, tuple[targets.Port, ...]]
 
@@ -52,6 +66,9 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
         self._manager = env.dialect("endpointslice-controller.{abbr}.io")
         self._headless = env.dialect("service.{long}.io/headless")
         self._zone_label = env.dialect("topology.{long}.io/zone")
+        self._refer = env.release.choose(targets.REFERENCES)
+        self._distributions = env.release.choose(_DISTRIBUTIONS)
+        self._topology_modes = tuple(env.dialect(key) for key in _TOPOLOGY_MODES)
         self._numbers = SliceMetrics("endpoint_slice_controller", self._most)
         self._changed_per_sync = Distribution(
             "endpoint_slice_controller_endpointslices_changed_per_sync",
@@ -122,11 +139,29 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
             return []
         addresses = ((family, targets.address_of(pod, family)) for family in targets.families(service))
         ports = targets.ports_of(service, pod)
-        found = [((family, ports), _endpoint(service, pod, zone, address)) for family, address in addresses if address]
+        found = [
+            ((family, ports), _endpoint(service, pod, zone, address, self._refer))
+            for family, address in addresses
+            if address
+        ]
+        for _, endpoint in found:
+            hints = self._hints(service, endpoint)
+            if hints:
+                endpoint["hints"] = hints
         if not conditions:
             for _, endpoint in found:
                 endpoint["conditions"] = {"ready": endpoint["conditions"]["ready"]}
         return found
+
+    def _hints(self, service: Object, endpoint: dict[str, Any]) -> dict[str, Any]:
+        """The zones and nodes whose clients should use an endpoint, as spec.trafficDistribution says. An annotation that asks for
+        hints by topology overrides it."""
+        wanted = self._distributions.get(spec(service).get("trafficDistribution") or "", ())
+        notes = annotations_of(service)
+        mode = next((notes[key] for key in self._topology_modes if key in notes), "")
+        if not wanted or not endpoint["conditions"]["ready"] or mode in ("Auto", "auto"):
+            return {}
+        return {hint: [{"name": endpoint[member]}] for hint, member in wanted if endpoint.get(member)}
 
     async def _desired_endpoints(self, service: Object) -> dict[Group, dict[str, dict[str, Any]]]:
         """Endpoints by address family and ports, then by pod."""
@@ -219,13 +254,13 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
         self._expected.expect_creation((namespace(service), name(service)), made)
 
 
-def _endpoint(service: Object, pod: Object, zone: str, address: str) -> dict[str, Any]:
+def _endpoint(service: Object, pod: Object, zone: str, address: str, refer: targets.Reference) -> dict[str, Any]:
     serving = is_ready(pod)
     ready = bool(spec(service).get("publishNotReadyAddresses")) or (serving and not deleting(pod))
     out: dict[str, Any] = {
         "addresses": [address],
         "conditions": {"ready": ready, "serving": serving, "terminating": deleting(pod)},
-        "targetRef": targets.reference(pod),
+        "targetRef": refer(pod),
     }
     host = targets.hostname(service, pod)
     if host:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import Any
+from typing import Any, Final
 
 from orchd.controllers.pods import is_ready
 from orchd.kinds.fields import deleting, labels, name, namespace, spec, status, uid
@@ -67,13 +67,17 @@ def _number(port: Mapping[str, Any], pod: Object) -> int | None:
 
 def reference(pod: Object) -> dict[str, Any]:
     """The target reference of a pod."""
-    return {
-        "kind": "Pod",
-        "namespace": namespace(pod),
-        "name": name(pod),
-        "uid": uid(pod),
-        "resourceVersion": pod["metadata"].get("resourceVersion", ""),
-    }
+    return {"kind": "Pod", "namespace": namespace(pod), "name": name(pod), "uid": uid(pod)}
+
+
+def versioned_reference(pod: Object) -> dict[str, Any]:
+    """The target reference of a pod, with its resource version."""
+    return {**reference(pod), "resourceVersion": pod["metadata"].get("resourceVersion", "")}
+
+
+#: Makes the target reference of a pod.
+Reference = Callable[[Object], dict[str, Any]]
+REFERENCES: Final[tuple[tuple[str, Reference], ...]] = (("", versioned_reference), ("1.24", reference))
 
 
 def same_entries(one: Sequence[Mapping[str, Any]], other: Sequence[Mapping[str, Any]]) -> bool:

@@ -30,14 +30,11 @@ from orchd.server.http.limits import Limits
 from orchd.server.http.request_body import BufferedBody
 from orchd.server.http.resource import ApiSite
 from orchd.server.pipeline.interfaces import IPipeline
+from orchd.txkit.http2_frames import FramePacer
 
-_PREFACE: Final = 24
-_HEADER: Final = 9
-_DATA, _HEADERS, _WINDOW = 0, 1, 8
-#: Frames that are handed on in one turn of the reactor.
-_AT_ONCE: Final = 100
 #: Empty frames and resets that a client may send at once, and in each second.
-_BURST, _RATE = 1000, 50
+_BURST: Final = 1000
+_RATE: Final = 50
 #: Received bytes for which a window is opened at once: smaller updates would only cost frames.
 _UPDATE: Final = 16 << 10
 
@@ -96,17 +93,14 @@ class StreamRequest(WebRequest):
 
 
 class BoundedConnection(H2Connection):
-    """One connection; see the module. Window updates are not counted, as they follow content."""
+    """One connection; see the module."""
 
     def __init__(self, clock: IReactorTime) -> None:
         H2Connection.__init__(self, clock)
         self._clock = clock
         #: What has arrived and was not handed on.
         self._arrived = b""
-        #: Bytes of the current frame (or the preface) that belong to it without a look.
-        self._missing = _PREFACE
-        self._allowed = float(_BURST)
-        self._counted = clock.seconds()
+        self._pacer = FramePacer(clock, requests=1, burst=_BURST, rate=_RATE)
         self._more: IDelayedCall | None = None
         #: Says of each request whether the client is to connect anew after it.
         self.says_goodbye: Callable[[], bool] = lambda: False
@@ -189,9 +183,9 @@ class BoundedConnection(H2Connection):
     def _go_on(self) -> None:
         """Hand on what may be handed on in this turn."""
         waited, self._more = self._more is not None, None
-        size = self._take()
+        size = self._pacer.take(self._arrived)
         taken, self._arrived = self._arrived[:size], self._arrived[size:]
-        if self._allowed < 0:
+        if self._pacer.exceeded:
             self.conn.close_connection(error_code=ErrorCodes.ENHANCE_YOUR_CALM)
             self._arrived = b""
             self._terminate(Failure(ConnectionLost("too many frames without content")))
@@ -202,41 +196,13 @@ class BoundedConnection(H2Connection):
         if not self._stillProducing:
             self._arrived = b""
         transport: Any = self.transport
-        if len(self._arrived) >= (1 if self._missing else _HEADER):
+        if self._pacer.more(len(self._arrived)):
             self._more = self._clock.callLater(0, self._go_on)
             if not waited:
                 transport.pauseProducing()
             return
         if waited:
             transport.resumeProducing()
-
-    def _take(self) -> int:
-        """How much of what has arrived is handed on now: some frames, up to a request."""
-        data, at, frames = self._arrived, 0, 0
-        size = len(data)
-        while at < size and frames < _AT_ONCE:
-            if self._missing:
-                step = min(self._missing, size - at)
-                self._missing -= step
-                at += step
-                continue
-            if size - at < _HEADER:
-                break
-            length, kind = int.from_bytes(data[at : at + 3], "big"), data[at + 3]
-            frames += _AT_ONCE if kind == _HEADERS else 1
-            if kind not in (_HEADERS, _WINDOW) and not (kind == _DATA and length):
-                self._count(1 + length // 64)
-            self._missing = length
-            at += _HEADER
-        # The available content goes into the same write as the last frame.
-        step = min(self._missing, size - at)
-        self._missing -= step
-        return at + step
-
-    def _count(self, cost: int) -> None:
-        now = self._clock.seconds()
-        self._allowed = min(float(_BURST), self._allowed + (now - self._counted) * _RATE) - cost
-        self._counted = now
 
     def _sendPrioritisedData(self, *_: object) -> None:
         """Send one frame of the stream whose turn it is, and come back while any stream can go on.

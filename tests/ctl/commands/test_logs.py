@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from orchd.server.pipeline.verbs.subresources.upstream import Reply
-from orchd.testing.server import make_server
+from orchd.testing.doubles.server import make_server
 from tests.ctl.ctl_runner import Ctl
 
 POD = """

@@ -12,7 +12,7 @@ from orchd.kinds.identity import User
 from orchd.server.authz.interfaces import Action, Decision, Verdict
 from orchd.server.authz.messages import forbidden
 from orchd.server.pipeline.running import REVIEW_EVERY, RunningStreams
-from orchd.testing.server import InProcessServer, make_server, run, user
+from orchd.testing.doubles.server import InProcessServer, make_server, run, user
 from orchd.txkit.coroutines import start
 from tests.server.pipeline.test_watches import Reader
 

@@ -80,8 +80,10 @@ class PersistentVolumeBinder(Controller):
         writer = BindingWriter(
             self.client, env.dialect, self._assumed_volumes, self._assumed_claims, self.recorder.event
         )
-        self._reclaimer = Reclaimer(self.client, writer, self._pods, env.settings)
-        provisioning = ProvisioningRequests(writer, classes, enabled=env.settings.enable_dynamic_provisioning)
+        self._reclaimer = Reclaimer(self.client, writer, self._pods, env.settings, env.release)
+        provisioning = ProvisioningRequests(
+            writer, classes, env.release, enabled=env.settings.enable_dynamic_provisioning
+        )
         self._claim_reconciler = ClaimReconciler(writer, classes, provisioning, self._suitable, self._pods_without_node)
         self._volume_reconciler = VolumeReconciler(writer, self._reclaimer, self._live_claim, self._enqueue)
 

@@ -24,7 +24,7 @@ from orchd.server.pipeline.verbs.subresources.locations import Location
 from orchd.server.pipeline.verbs.subresources.proxy import Proxies, rest_of
 from orchd.server.pipeline.verbs.subresources.upgrade import UpgradeError, offered_protocols, wants_upgrade
 from orchd.server.pipeline.verbs.subresources.upstream import Reply, UnreachableError
-from orchd.testing.server import InProcessServer, make_server, run
+from orchd.testing.doubles.server import InProcessServer, make_server, run
 
 CORE = "/api/v1/namespaces/a"
 MERGE = {"content-type": "application/merge-patch+json"}

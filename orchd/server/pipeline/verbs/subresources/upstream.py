@@ -44,10 +44,10 @@ from orchd.server.pipeline.verbs.subresources.upgrade import (
     offered_protocols,
     upgrade_request,
 )
-from orchd.txkit.answerheads import EndpointAgent
 from orchd.txkit.coroutines import start
 from orchd.txkit.log import Logger
 from orchd.txkit.proxy_tunnel import Dial
+from orchd.txkit.response_heads import EndpointAgent
 from orchd.txkit.timeouts import within
 from orchd.txkit.tls_client import UnverifiedConnection, own_certificate, trust_roots
 
