@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.definition_rules import DEFINITIONS, schema_of
 from orchd.cel.releases import environment_of_release
 from orchd.cel.schema import declare_variable
 
@@ -76,3 +77,29 @@ def cel_rows(bench: Bench) -> None:
         bench.show(f"compile {text[:36]}", spent)
         spent = _least(lambda program=program: program.evaluate(bindings, _BUDGET), bench.times(count))  # type: ignore[misc]
         bench.show(f"evaluate {text[:35]}", spent, f"cost {outcome.cost:,}")
+    for name in DEFINITIONS:
+        _definition_row(bench, name)
+
+
+def _definition_row(bench: Bench, name: str) -> None:
+    """All rules of one definition, for one object."""
+    short, rules, value = DEFINITIONS[name]
+    variable, structs = declare_variable(schema_of(short), name.title().replace(" ", ""), "example")
+    environment = environment_of_release((1, 35), "example").with_variables({"self": variable}, structs)
+    checked = [environment.compile(rule) for rule in rules]
+    for each in checked:
+        if each.issues:
+            raise SystemExit(f"{name}: {each.text}")
+    programs = [each.program() for each in checked]
+    cost = 0
+    for rule, program in zip(rules, programs, strict=True):
+        outcome = program.evaluate({"self": value}, _BUDGET)
+        if outcome.value is not True:
+            raise SystemExit(f"{name}: {rule}: {outcome}")
+        cost += outcome.cost
+
+    def evaluate() -> None:
+        for program in programs:
+            program.evaluate({"self": value}, _BUDGET)
+
+    bench.show(f"evaluate {len(rules)} rules of a {name}", _least(evaluate, bench.times(200)), f"cost {cost:,}")
