@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 Rule = TypeVar("Rule")
 
@@ -34,6 +34,11 @@ class Release:
     def previous(self) -> str:
         """The name of the minor release before."""
         return f"1.{self.minor - 1}"
+
+    @property
+    def empty_metadata(self) -> dict[str, Any]:
+        """The metadata of an object that was never stored: with a creation time of null before 1.34."""
+        return {"creationTimestamp": None} if self.includes(until="1.34") else {}
 
     def includes(self, since: str = "", until: str = "") -> bool:
         """Does this release have what exists since the release `since` ("": always) until `until`, the first one without it

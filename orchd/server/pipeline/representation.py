@@ -431,7 +431,7 @@ class Presenter:
         """The object of a BOOKMARK event: an otherwise empty object of the watched kind. `state_sent` marks the one after the
         initial state, except in tables, which have no place for it."""
         chosen, resource = view.chosen, view.resource
-        metadata: dict[str, Any] = {"resourceVersion": version, "creationTimestamp": None}
+        metadata: dict[str, Any] = {"resourceVersion": version, **self._catalog().release.empty_metadata}
         if state_sent:
             own = self._dialect("{abbr}.io/initial-events-end")
             metadata["annotations"] = dict.fromkeys((own, STOCK_INITIAL_EVENTS_END), "true")

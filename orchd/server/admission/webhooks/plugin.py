@@ -185,7 +185,7 @@ class WebhookPlugin(Plugin):
         metadata = obj.get("metadata")
         if metadata is not None and "creationTimestamp" not in metadata and not review.resource.custom:
             # Typed objects always have this member.
-            obj = {**obj, "metadata": {**metadata, "creationTimestamp": None}}
+            obj = {**obj, "metadata": {**metadata, **self.context.api.catalog().release.empty_metadata}}
         return obj
 
     def observe_call(self, call: Call, review: Review, began: float, error: Exception | None) -> None:
