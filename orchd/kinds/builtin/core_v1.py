@@ -131,6 +131,16 @@ RESOURCES: Final[tuple[Row, ...]] = (
         ),
         validation=Validation(create="validate.core.endpoints.create", update="validate.core.endpoints.update"),
         creates_on_update=True,
+        changes=(
+            (
+                "1.33",
+                {
+                    "deprecated": Deprecation(
+                        since="v1.33", replacement="discovery.{abbr}.io/v1", replacement_kind="EndpointSlice"
+                    )
+                },
+            ),
+        ),
     ),
     KindRow(
         kind="Event",
@@ -446,6 +456,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
             unsupported=UNSUPPORTED_FIELD,
         ),
         quota=Quota(usage="quota.usage.pod_usage", concerns="quota.usage.concerns_pod"),
+        changes=(("1.33", {"generation": ("spec",)}),),
         strategy="PodStrategy",
         validation=Validation(create="validate.core.pods.create", update="validate.core.podupdates.update"),
         warnings="validate.warnings.pod",
