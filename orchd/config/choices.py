@@ -40,8 +40,11 @@ CONTROLLERS: Final = (
     "namespace", "nodeipam", "nodelifecycle", "persistentvolume-binder", "persistentvolume-expander", "podgc",
     "pv-protection", "pvc-protection", "replicaset", "replicationcontroller", "resourcequota",
     "root-ca-cert-publisher", "route", "service", "serviceaccount", "serviceaccount-token", "statefulset",
-    "tokencleaner", "ttl", "ttl-after-finished",
+    "tokencleaner", "ttl", "ttl-after-finished", "validatingadmissionpolicy-status-controller",
 )
+
+#: Controllers of later releases, and the first release with each.
+LATER_CONTROLLERS: Final = {"validatingadmissionpolicy-status-controller": "1.30"}
 
 #: Controllers that `*` does not enable.
 CONTROLLERS_OFF_BY_DEFAULT: Final = frozenset(("bootstrapsigner", "tokencleaner"))
@@ -49,5 +52,6 @@ CONTROLLERS_OFF_BY_DEFAULT: Final = frozenset(("bootstrapsigner", "tokencleaner"
 #: Controllers of the reference that are not implemented.
 CONTROLLERS_NOT_BUILT: Final = frozenset(("cloud-node-lifecycle",))
 
-#: Controllers that are implemented.
+#: Controllers that are implemented, and those of them that every release has.
 CONTROLLERS_BUILT: Final = tuple(name for name in CONTROLLERS if name not in CONTROLLERS_NOT_BUILT)
+CONTROLLERS_OF_ALL_RELEASES: Final = tuple(name for name in CONTROLLERS_BUILT if name not in LATER_CONTROLLERS)
