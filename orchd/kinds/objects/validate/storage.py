@@ -290,3 +290,24 @@ def _under_its_path(shown: GoValue, report: Report) -> None:
 
 
 _driver_changed = by_release(_under_its_type, ("1.34", _under_its_path))
+
+
+def create_attributes_class(value: Object, report: Report) -> None:
+    meta.create(value, report, namespaced=False, name_rule=subdomain_name)
+    driver, parameters = value.get("driverName") or "", value.get("parameters") or {}
+    if not driver:
+        report.required(root("driverName"))
+    else:
+        report.invalids(root("driverName"), driver, qualified_name(driver.lower()))
+    _parameters(parameters, report)
+    if not parameters:
+        report.required(root("parameters"), "must contain at least one key/value pair")
+
+
+def update_attributes_class(value: Object, old: Object, report: Report) -> None:
+    meta.update(value, old, report)
+    if value.get("driverName") != old.get("driverName"):
+        report.forbidden(root("driverName"), "updates to driverName are forbidden.")
+    if (value.get("parameters") or {}) != (old.get("parameters") or {}):
+        report.forbidden(root("parameters"), "updates to parameters are forbidden.")
+    create_attributes_class(value, report)

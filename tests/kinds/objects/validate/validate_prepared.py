@@ -15,6 +15,7 @@ from cryptography.x509.oid import NameOID
 from orchd.kinds.catalog import Resource
 from orchd.kinds.objects import joblabels
 from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.release import SPECIFICATION
 
 Object = dict[str, Any]
 
@@ -56,7 +57,7 @@ def create(obj: Object, resource: Resource, namespace: str, settings: ObjectSett
         out = {**out, "spec": {**(out.get("spec") or {}), "serviceAccountName": "default", "serviceAccount": "default"}}
     if resource.kind == "Service":
         out = _service(out)
-    if resource.kind == "EndpointSlice" and resource.version == "v1":
+    if resource.kind == "EndpointSlice" and resource.version == "v1" and settings.release == SPECIFICATION:
         listed = [
             {k: v for k, v in e.items() if k not in ("deprecatedTopology", "hints")} for e in out.get("endpoints") or ()
         ]

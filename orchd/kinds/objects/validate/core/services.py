@@ -302,7 +302,8 @@ def _traffic(kind: str, spec: Object, report: Report) -> None:
             )
             report.invalid(SPEC / "externalTrafficPolicy", policy, why)
     elif not policy:
-        report.required(SPEC / "externalTrafficPolicy")
+        if kind in ("LoadBalancer", "NodePort"):
+            report.required(SPEC / "externalTrafficPolicy")
     elif policy not in ("Cluster", "Local"):
         report.unsupported(SPEC / "externalTrafficPolicy", policy, ("Cluster", "Local"))
     if needs_health_check(spec):
