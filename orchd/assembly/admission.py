@@ -63,7 +63,9 @@ def admission_chain(
         observe=metrics.observe,
     )
     context = PluginContext(
-        settings=PluginSettings(dialect=runtime.dialect, flags=flags, disabled=runtime.objects.disabled),
+        settings=PluginSettings(
+            dialect=runtime.dialect, flags=flags, disabled=runtime.objects.disabled, release=runtime.objects.release
+        ),
         api=PluginApi(client=client, informers=objects.informers, catalog=objects.store.catalog),
         authorize=access.authorization.union.authorize,
         runtime=PluginRuntime(

@@ -29,7 +29,7 @@ from orchd.kinds.openapi.discovery import version_info
 from orchd.server.admission.chain import AdmissionChain
 from orchd.server.authn.impersonation import ImpersonationError, parse_impersonation
 from orchd.server.authn.loopback import LOOPBACK_USER
-from orchd.server.authz.messages import forbidden
+from orchd.server.authz.messages import forbidden, forbidden_with_reason
 from orchd.server.customkinds.tracker import DefinitionTracker
 from orchd.server.pipeline.audit.metrics import AuditMetrics
 from orchd.server.pipeline.endpoints.health import Health, Probe
@@ -53,7 +53,7 @@ from orchd.server.pipeline.stages.request_instruments import request_instruments
 from orchd.server.pipeline.stages.request_metrics import RequestMetrics
 from orchd.server.pipeline.verbs.context import VerbContext
 from orchd.server.pipeline.verbs.dispatch import Dispatch, is_served
-from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext
+from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext, preparation
 from orchd.server.pipeline.verbs.watch.verb import WatchVerb
 from orchd.server.state import ServerState
 from orchd.txkit.aside import Aside
@@ -125,7 +125,7 @@ class Api:
             shortest=settings.serving.min_request_timeout,
             resumes_efficiently=runtime.objects.feature("EfficientWatchResumption"),
         )
-        self.passed_on: RunningStreams[Stream] = RunningStreams(reactor, identity.authorization.union, forbidden)
+        self.passed_on: RunningStreams[Stream] = RunningStreams(reactor, access.authorization.union, forbidden)
         self.deadline = Deadline(reactor, settings.serving.request_timeout)
         self.request_metrics = RequestMetrics(
             reactor.seconds, lambda info: is_served(definitions.current(), info), own_user=LOOPBACK_USER
@@ -155,7 +155,10 @@ class Api:
         authorization = access_stages.Authorization(
             traces.authorizer(authorizer), forbidden, runtime.dialect, running=self.passed_on
         )
-        authentication = access_stages.Authentication(traces.chain(access.authentication.chain))
+        authentication = access_stages.Authentication(
+            traces.chain(access.authentication.chain),
+            settings.release.choose((("", access_stages.no_warning), ("1.32", access_stages.warn_of_spaces))),
+        )
         audit = stages.after_authentication(self.trail)
         impersonation = access_stages.Impersonating(
             authorizer,
@@ -250,14 +253,20 @@ class Api:
             present=self._presenter,
             settings=self._runtime.objects,
             wall=self._runtime.wall,
-            authorize=partial(access_stages.require, parts.access.authorization.union),
+            authorize=partial(
+                access_stages.require,
+                parts.access.authorization.union,
+                settings.release.choose((("", forbidden_with_reason), ("1.25", forbidden))),
+            ),
             delete_workers=settings.api.delete_collection_workers,
             aside=self._aside,
         )
         dependencies = VerbDependencies(
             runtime=self._runtime,
             catalog=parts.definitions.current(),
-            foreign=ForeignBodyContext(registry=parts.registries.unreviewed, admission=parts.admission),
+            foreign=ForeignBodyContext(
+                registry=parts.registries.unreviewed, admission=parts.admission, prepare=preparation(settings.release)
+            ),
             client=parts.client,
             access=parts.access,
             outbound=parts.outbound,

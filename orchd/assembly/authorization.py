@@ -74,6 +74,7 @@ class Authorization:
             authorized_ttl=webhook.authorized_ttl,
             unauthorized_ttl=webhook.unauthorized_ttl,
             failed_open=partial(metrics.count_fail_open, name),
+            release=self._settings.release,
         )
         return WebhookAuthorizer(self._settings.dialect, reviews, options, clock=self._outbound.reactor.seconds)
 
@@ -166,5 +167,6 @@ class _AuthorizerLists:
             failed_open=partial(metrics.count_fail_open, name),
             conditions=tuple(compile_review_condition(text, dialect) for text in chosen.conditions),
             observe_conditions=partial(metrics.observe_conditions, name),
+            release=self._settings.release,
         )
         return WebhookAuthorizer(dialect, reviews, options, clock=self._outbound.reactor.seconds)

@@ -37,7 +37,12 @@ class Registries:
         authorization = access.authorization
         guarded: IAdmission = admission
         if authorization.rbac is not None:
-            check = EscalationCheck(runtime.dialect, authorization.rbac, authorization.union.authorize)
+            check = EscalationCheck(
+                runtime.dialect,
+                authorization.rbac,
+                authorization.union.authorize,
+                names_bindings=runtime.settings.release.includes("1.24"),
+            )
             guarded = EscalationGuard(admission, check, runtime.dialect(RBAC_GROUP))
         policies = objects.store.catalog().kind(runtime.dialect(POLICIES), "ValidatingAdmissionPolicy")
         if policies is not None:

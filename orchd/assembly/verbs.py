@@ -22,7 +22,7 @@ from orchd.server.pipeline.verbs.subresources.eviction import Evictions
 from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext
 from orchd.server.pipeline.verbs.subresources.proxy import Proxies
 from orchd.server.pipeline.verbs.subresources.scale import Scales
-from orchd.server.pipeline.verbs.subresources.token import Tokens
+from orchd.server.pipeline.verbs.subresources.token import Tokens, token_request_rules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,10 +74,11 @@ def named_verbs(parts: VerbDependencies) -> dict[str, Mapping[str, Verb]]:
     requests = Tokens(
         catalog, foreign, authentication.issuer, audiences=authentication.audiences,
         most_seconds=int(settings.authentication.service_accounts.max_expiration),
+        rules=token_request_rules(settings.release),
     )  # fmt: skip
     streams = Streams(foreign, outbound.nodes.agents, preferred=preferred)
     proxies = Proxies(foreign, outbound.pods, random, agents=outbound.nodes.proxied, preferred=preferred)
-    bindings = Bindings(catalog, foreign)
+    bindings = Bindings(catalog, foreign, copies_labels=settings.release.includes("1.33"))
     return {
         "object": OF_OBJECT,
         "scale": Scales(catalog, foreign).verbs,
@@ -92,7 +93,7 @@ def named_verbs(parts: VerbDependencies) -> dict[str, Mapping[str, Verb]]:
         "pod proxy": proxies.pods,
         "service proxy": proxies.services,
         "binding": {"create": bindings.create_legacy},
-        "component statuses": Components(parts.components).verbs,
+        "component statuses": Components(parts.components, settings.release).verbs,
         "token review": {"create": review(foreign, tokens.token_review(authentication.bearer))},
         "access review": {"create": review(foreign, access.access_review(authorizer))},
         "self access review": {"create": review(foreign, access.self_access_review(authorizer))},

@@ -23,7 +23,7 @@ from orchd.kinds.jsonvalues import Object
 from orchd.txkit.for_each import side_by_side
 
 #: Number of pods that one pass counts: it bounds the size of the status.
-_MOST: Final = 500
+MOST_UNCOUNTED: Final = 500
 _RESULTS: Final = {"Succeeded": "succeeded", "Failed": "failed"}
 
 
@@ -180,7 +180,7 @@ def tally(
             if uid(pod) not in listed and (index is None or own is not None):
                 listed.append(uid(pod))
                 found.changed = True
-        if len(found.indexes) + sum(map(len, found.uncounted.values())) >= _MOST:
+        if len(found.indexes) + sum(map(len, found.uncounted.values())) >= MOST_UNCOUNTED:
             # The change of the status brings the job back into the queue.
             break
     return found

@@ -382,6 +382,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
         short_names=("po",),
         categories=("all",),
         key="pods",
+        changes=(("1.33", {"generation": ("spec",)}),),
         table=Table(
             "tabulate.pods.cells",
             (

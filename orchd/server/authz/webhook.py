@@ -15,8 +15,10 @@ import orjson
 from zope.interface import implementer
 
 from orchd.dialect import Dialect
+from orchd.kinds import fields
 from orchd.kinds.expressions.compiled import Expression
 from orchd.kinds.identity import User
+from orchd.kinds.release import SPECIFICATION, Release
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, Rules, Verdict
 from orchd.server.authz.messages import join_errors
 from orchd.server.outbound.reviews import ReviewStatus
@@ -51,6 +53,7 @@ class WebhookOptions:
     conditions: tuple[Expression, ...] = ()
     #: `observe_conditions(seconds, failed, excluded)` after every evaluation of the conditions.
     observe_conditions: Callable[[float, bool, bool], object] = lambda *observed: None
+    release: Release = SPECIFICATION
 
 
 @implementer(IAuthorizer)
@@ -65,6 +68,7 @@ class WebhookAuthorizer:
     ) -> None:
         self._api_version = dialect("authorization.{abbr}.io/") + options.version
         self._groups = "group" if options.version == "v1beta1" else "groups"
+        self._metadata = fields.unstored_metadata(options.release)
         self._reviews = reviews
         self._options = options
         self._kept: ExpiringCache[bytes, Verdict] = ExpiringCache(_CAPACITY, clock)
@@ -81,7 +85,7 @@ class WebhookAuthorizer:
         review = {
             "kind": "SubjectAccessReview",
             "apiVersion": self._api_version,
-            "metadata": {"creationTimestamp": None},
+            "metadata": self._metadata,
             "spec": spec,
             "status": {"allowed": False},
         }
