@@ -480,7 +480,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
                 verbs=("create", "delete", "get", "patch", "update"),
                 served_by="pod proxy",
             ),
-            Subresource(name="resize", resets=(), since="1.33"),
+            Subresource(name="resize", update="validate.core.podresize.update", resets=(), since="1.33"),
             Subresource(
                 name="status",
                 update="validate.core.podupdates.update_status",
