@@ -32,7 +32,7 @@ LAYERS = {
     "kinds.gotext": "kinds.ir",
     "kinds.catalog": "kinds.ir kinds.builtin",
     # Environments of expressions in objects and configuration files.
-    "kinds.expressions": "cel",
+    "kinds.expressions": "cel kinds.catalog kinds.ir kinds.jsonvalues",
     # Converts definitions to catalog entries.
     "kinds.crd": "kinds.ir kinds.catalog cel",
     "kinds.objects": "kinds.ir kinds.catalog kinds.conditions kinds.expressions kinds.gotext kinds.jsonvalues kinds.verbatim",

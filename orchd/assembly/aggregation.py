@@ -54,7 +54,7 @@ class Aggregation:
         #: The group versions of other servers with their resources.
         self.discovered = self.discovery.versions
 
-    def elsewhere(self, group: str, version: str) -> Callable[[Request], Awaitable[Response]] | None:
+    def forwarder(self, group: str, version: str) -> Callable[[Request], Awaitable[Response]] | None:
         """The handler for a group and version that another server serves; None when this server serves it."""
         found = self.availability.registry.find(group, version)
         return None if found is None else partial(self.forwarding.forward, found)

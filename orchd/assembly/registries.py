@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from orchd.assembly.identity import Identity
+from orchd.assembly.access import Access
 from orchd.assembly.objects import Objects
 from orchd.assembly.runtime import Runtime
 from orchd.assembly.tracing import Traces
@@ -32,9 +32,9 @@ class Registries:
     whose verbs run admission on that kind."""
 
     def __init__(
-        self, runtime: Runtime, objects: Objects, admission: AdmissionChain, identity: Identity, traces: Traces
+        self, runtime: Runtime, objects: Objects, admission: AdmissionChain, access: Access, traces: Traces
     ) -> None:
-        authorization = identity.authorization
+        authorization = access.authorization
         guarded: IAdmission = admission
         if authorization.rbac is not None:
             check = EscalationCheck(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from orchd.assembly.identity import Identity
+from orchd.assembly.access import Access
 from orchd.assembly.outbound import Outbound
 from orchd.assembly.runtime import Runtime
 from orchd.client.interfaces import IClient, ResourceRef
@@ -34,7 +34,7 @@ class VerbDependencies:
     catalog: Catalog
     foreign: ForeignBodyContext
     client: IClient
-    identity: Identity
+    access: Access
     outbound: Outbound
     components: Mapping[str, tuple[Probe, str]]
 
@@ -68,7 +68,7 @@ def named_verbs(parts: VerbDependencies) -> dict[str, Mapping[str, Verb]]:
     """Verbs of subresources and of kinds that are not stored, by the name that rows give in `served_by`
     (`orchd.kinds.rows`)."""
     catalog, foreign, outbound = parts.catalog, parts.foreign, parts.outbound
-    authentication, authorizer = parts.identity.authentication, parts.identity.authorization.union
+    authentication, authorizer = parts.access.authentication, parts.access.authorization.union
     settings, random = parts.runtime.settings, parts.runtime.random
     preferred = settings.nodes.address_types
     requests = Tokens(

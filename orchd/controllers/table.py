@@ -49,6 +49,7 @@ from orchd.controllers.objects import (
     STATEFUL_SETS,
 )
 from orchd.controllers.podgc import PodGarbageCollector
+from orchd.controllers.policy_status import POLICIES, PolicyStatusController
 from orchd.controllers.replicaset import ReplicaSetController
 from orchd.controllers.replicationcontroller import ReplicationControllerController
 from orchd.controllers.resourcequota.controller import ResourceQuotaController
@@ -99,6 +100,7 @@ CONTROLLERS: Final[tuple[ControllerRow, ...]] = (
     ),
     ControllerRow("persistentvolume-expander", VolumeExpansion, (CLAIMS, VOLUMES)),
     ControllerRow("clusterrole-aggregation", ClusterRoleAggregation, (_CLUSTER_ROLES,)),
+    ControllerRow("validatingadmissionpolicy-status-controller", PolicyStatusController, (POLICIES,)),
     ControllerRow("pvc-protection", ClaimProtection, (CLAIMS, PODS)),
     ControllerRow("pv-protection", VolumeProtection, (VOLUMES,)),
     ControllerRow("ephemeral-volume", EphemeralVolumeController, (PODS, CLAIMS)),

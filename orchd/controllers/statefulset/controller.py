@@ -12,8 +12,8 @@ from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import BY_CONTROLLER, CLAIMS, PODS, REVISIONS, STATEFUL_SETS, index_by_controller
 from orchd.controllers.pods import is_available, is_ready
-from orchd.controllers.statefulset import identity, retention
-from orchd.controllers.statefulset.identity import REVISION_LABEL
+from orchd.controllers.statefulset import ordinals, retention
+from orchd.controllers.statefulset.ordinals import REVISION_LABEL
 from orchd.controllers.workload import PodViewController
 from orchd.errors import ApiError
 from orchd.kinds.fields import deleting, labels, name, namespace, spec, status, uid
@@ -38,12 +38,12 @@ class StatefulSetController(PodViewController):
     def __init__(self, env: Environment) -> None:
         super().__init__(env, workers=env.settings.concurrent_statefulset_syncs)
         self._hash_label = env.dialect("controller.{long}.io/hash")
-        self._pod_name_label = identity.pod_name_label(env.dialect)
+        self._pod_name_label = ordinals.pod_name_label(env.dialect)
         self._revisions = self.follow(REVISIONS)
         index_by_controller(self._revisions)
 
     def adopts(self, each: Object, pod: Object) -> bool:
-        return identity.ordinal(each, pod) is not None
+        return ordinals.ordinal(each, pod) is not None
 
     async def reconcile(self, key: Key) -> float | None:
         parent = self._owners.get(*key)
@@ -54,14 +54,14 @@ class StatefulSetController(PodViewController):
             self.as_parent(parent),
             PODS,
             self._views.controlled,
-            fits=lambda pod: identity.ordinal(parent, pod) is not None,
+            fits=lambda pod: ordinals.ordinal(parent, pod) is not None,
         )
         known = list(self._revisions.by_index(BY_CONTROLLER, uid(parent)))
         update, collisions = await revisions.newest(
             self.client, parent, "apps/v1", "StatefulSet", known, self._hash_label
         )
         current = next((r for r in known if name(r) == status(parent).get("currentRevision")), update)
-        numbered = {n: p for p in pods if (n := identity.ordinal(parent, p)) is not None}
+        numbered = {n: p for p in pods if (n := ordinals.ordinal(parent, p)) is not None}
         problem: ApiError | None = None
         if not deleting(parent):
             try:
@@ -144,9 +144,9 @@ class StatefulSetController(PodViewController):
                 return
 
     async def _create(self, parent: Object, revision: Object, number: int) -> None:
-        pod = identity.pod(self.dialect, parent, revisions.template_of(revision), name(revision), number)
+        pod = ordinals.pod(self.dialect, parent, revisions.template_of(revision), name(revision), number)
         try:
-            for wanted in identity.claims(parent, number):
+            for wanted in ordinals.claims(parent, number):
                 await self._ensure_claim(parent, pod, wanted)
             made: Object = await self.client.create(PODS, namespace(parent), pod)
             await self._set_claim_owners(parent, made, number)
@@ -177,7 +177,7 @@ class StatefulSetController(PodViewController):
         if not self._retains_by_policy(parent):
             return False
         pod = f"{name(parent)}-{number}"
-        found = [await self.live(CLAIMS, namespace(parent), name(each)) for each in identity.claims(parent, number)]
+        found = [await self.live(CLAIMS, namespace(parent), name(each)) for each in ordinals.claims(parent, number)]
         return any(each is not None and retention.is_stale(each, pod) for each in found)
 
     def _retains_by_policy(self, parent: Object) -> bool:
@@ -189,7 +189,7 @@ class StatefulSetController(PodViewController):
         """Make the set or a pod that is scaled down the owner of the pod's claims, as the retention policy says."""
         if not self._retains_by_policy(parent):
             return
-        for each in identity.claims(parent, number):
+        for each in ordinals.claims(parent, number):
             found = await self.live(CLAIMS, namespace(parent), name(each))
             owners = None if found is None else retention.wanted_owners(found, parent, pod, number)
             if found is not None and owners is not None:

@@ -277,8 +277,19 @@ RESOURCES: Final[tuple[Row, ...]] = (
         key="persistentvolumeclaims",
         table=Table(
             "tabulate.storage.claim",
-            ("Name|name", "Status", "Volume", "Capacity", "Access Modes", "StorageClass", "Age", "VolumeMode|wide"),
+            (
+                "Name|name",
+                "Status",
+                "Volume",
+                "Capacity",
+                "Access Modes",
+                "StorageClass",
+                "VolumeAttributesClass|since=1.31",
+                "Age",
+                "VolumeMode|wide",
+            ),
             {
+                "VolumeAttributesClass": "Class of the attributes of the claim's volume",
                 "Status": "Phase represents the current phase of PersistentVolumeClaim.",
                 "Volume": "VolumeName is the binding reference to the PersistentVolume backing this claim.",
                 "Capacity": "Represents the actual resources of the underlying volume.",
@@ -314,11 +325,13 @@ RESOURCES: Final[tuple[Row, ...]] = (
                 "Status",
                 "Claim",
                 "StorageClass",
+                "VolumeAttributesClass|since=1.31",
                 "Reason",
                 "Age",
                 "VolumeMode|wide",
             ),
             {
+                "VolumeAttributesClass": "Class of the volume's attributes",
                 "Capacity": (
                     "A description of the persistent volume's resources and capacity. More info: "
                     "https://{long}.io/docs/concepts/storage/persistent-volumes#capacity"
@@ -413,6 +426,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
                     "https://git.{abbr}.io/enhancements/keps/sig-network/580-pod-readiness-gates"
                 ),
             },
+            printers=(("1.29", "tabulate.pods.cells_with_sidecars"),),
         ),
         fields=FieldSelectors(
             names=(
@@ -455,6 +469,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
                 verbs=("create", "delete", "get", "patch", "update"),
                 served_by="pod proxy",
             ),
+            Subresource(name="resize", resets=(), since="1.33"),
             Subresource(
                 name="status",
                 update="validate.core.podupdates.update_status",
@@ -521,7 +536,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
         key="resourcequotas",
         table=Table(
             "tabulate.core.resource_quota",
-            ("Name|name", "Age", "Request", "Limit"),
+            ("Name|name", "Age|until=1.32", "Request", "Limit", "Age|since=1.32"),
             {
                 "Request": "Request represents a minimum amount of cpu/memory that a container may consume.",
                 "Limit": (
@@ -568,7 +583,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
         key="serviceaccounts",
         table=Table(
             "tabulate.core.service_account",
-            ("Name|name", "Secrets", "Age"),
+            ("Name|name", "Secrets|until=1.32", "Age"),
             {
                 "Secrets": (
                     "Secrets is the list of secrets allowed to be used by pods running using this ServiceAccount. "

@@ -97,20 +97,22 @@ _STRUCTS: Final = {type_.name: Struct(fields=fields) for type_, fields in _FIELD
 
 
 @lru_cache(maxsize=16)
+def base_environment(vendor: str) -> Environment:
+    """The environment without objects: the request, and the namespace that it is in."""
+    variables = {"namespaceObject": Variable(type=_NAMESPACE), "request": Variable(type=_REQUEST)}
+    return environment_of_release(RELEASE, vendor).with_variables(variables, _STRUCTS)
+
+
+@lru_cache(maxsize=16)
 def admission_environment(vendor: str, *, params: bool, authorizer: bool) -> Environment:
     """The environment with dynamic objects. `params`: the policy has parameters."""
-    variables = {
-        "object": Variable(type=DYN),
-        "oldObject": Variable(type=DYN),
-        "namespaceObject": Variable(type=_NAMESPACE),
-        "request": Variable(type=_REQUEST),
-    }
+    variables = {"object": Variable(type=DYN), "oldObject": Variable(type=DYN)}
     if params:
         variables["params"] = Variable(type=DYN)
     if authorizer:
         variables["authorizer"] = Variable(type=AUTHORIZER_TYPE)
         variables["authorizer.requestResource"] = Variable(type=RESOURCE_TYPE)
-    return environment_of_release(RELEASE, vendor).with_variables(variables, _STRUCTS)
+    return base_environment(vendor).with_variables(variables)
 
 
 class Compiler:

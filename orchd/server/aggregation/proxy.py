@@ -39,8 +39,6 @@ from orchd.txkit.timeouts import within
 from orchd.txkit.tls_client import ServerPolicy, own_certificate
 from orchd.txkit.tracing import trace_headers, traced
 
-#: Maximum size in bytes of a forwarded request body, which is held in memory.
-BODY_LIMIT = 64 * 1024 * 1024
 #: Maximum size in bytes of a discovery document of another server.
 DOCUMENT_LIMIT = 8 * 1024 * 1024
 #: Maximum number of cached TLS settings of servers.
@@ -113,9 +111,10 @@ class AggregationProxy:
         try:
             if wants_upgrade(request) and request.hijack is not None:
                 return await upstream.hand_through(request, server.location, target, with_trace(headers))
-            body = await request.body.read(BODY_LIMIT)
             with traced(f"HTTP {request.method}", {"http.host": server.location.origin}, outgoing=True) as span:
-                reply = await upstream.fetch(request.method, server.location, target, with_trace(headers), body)
+                reply = await upstream.fetch(
+                    request.method, server.location, target, with_trace(headers), request, body=request.body
+                )
                 if span is not None:
                     span.set("http.status_code", reply.code)
         except UnreachableError as error:

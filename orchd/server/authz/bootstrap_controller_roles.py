@@ -241,4 +241,19 @@ CONTROLLER_ROLES: dict[str, list[dict[str, str]]] = {
         {"verbs": "list patch update watch", "groups": "core", "resources": "nodes"},
         {"verbs": "create patch update", "groups": "core events.{abbr}.io", "resources": "events"},
     ],
+    "validatingadmissionpolicy-status-controller": [
+        {
+            "verbs": "get list watch",
+            "groups": "admissionregistration.{abbr}.io",
+            "resources": "validatingadmissionpolicies",
+        },
+        {
+            "verbs": "get patch update",
+            "groups": "admissionregistration.{abbr}.io",
+            "resources": "validatingadmissionpolicies/status",
+        },
+        {"verbs": "create patch update", "groups": "core events.{abbr}.io", "resources": "events"},
+    ],
 }
+#: The first release of roles of later releases.
+SINCE: dict[str, str] = {"validatingadmissionpolicy-status-controller": "1.30"}

@@ -9,7 +9,7 @@ import pytest
 
 from orchd.kinds.identity import User
 from orchd.server.authn.signedtokens import unverified_claims
-from orchd.testing.server import Answer, InProcessServer, make_server, run
+from orchd.testing.doubles.server import Answer, InProcessServer, make_server, run
 
 OLD, NEW = "1.23", "1.35"
 NAMESPACE: Any = {"metadata": {"name": "a"}}

@@ -8,7 +8,9 @@ from typing import Any, Final
 
 from orchd.dialect import Dialect
 from orchd.errors import MAX_CAUSES, Cause
+from orchd.kinds.gotext import differences
 from orchd.kinds.gotext.values import quote, show, show_json
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.by_release import Reworded, reworded
 from orchd.kinds.objects.validate.paths import Path
@@ -39,6 +41,18 @@ def _too_many(limit: int) -> str:
     )
 
 
+#: How changes of immutable values are printed, from a release on.
+_DIFFERS: Final[tuple[tuple[str, Callable[[str, Object, Object], str]], ...]] = (
+    ("", differences.text),
+    ("1.34", differences.json_text),
+)
+
+
+@cache
+def _differ(release: Release) -> Callable[[str, Object, Object], str]:
+    return next(differ for since, differ in reversed(_DIFFERS) if release.includes(since))
+
+
 class Report:
     """Errors so far, in order and up to `MAX_CAUSES`, and the settings that rules depend on."""
 
@@ -61,6 +75,10 @@ class Report:
         text = _printer(self.settings.release)(value)
         return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
 
+    def difference(self, type_name: str, old: Object, new: Object) -> str:
+        """The text of a change of an immutable value of one of the reference's internal types."""
+        return _differ(self.settings.release)(type_name, old, new)
+
     def required(self, at: Path, why: str = "") -> None:
         self._add("FieldValueRequired", "Required value", at, why)
 
@@ -82,6 +100,9 @@ class Report:
 
     def not_found(self, at: Path, value: Any) -> None:
         self._add("FieldValueNotFound", f"Not found: {self.show(value)}", at)
+
+    def not_found_because(self, at: Path, value: Any, why: str) -> None:
+        self._add("FieldValueNotFound", f"Not found: {self.show(value)}", at, why)
 
     def unsupported(self, at: Path, value: Any, supported: Sequence[str]) -> None:
         why = "supported values: " + ", ".join(map(quote, supported)) if supported else ""

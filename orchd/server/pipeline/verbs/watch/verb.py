@@ -15,11 +15,11 @@ from orchd.kinds.objects.list_options import ListOptions, parse_version
 from orchd.kinds.objects.list_query import ListQuery
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE, Representation
+from orchd.server.pipeline.running import RunningStreams
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.watch.conversion import ConvertedFeed, SharedConversions
 from orchd.server.pipeline.verbs.watch.events import EventEncoder
 from orchd.server.pipeline.verbs.watch.metrics import WatchMetrics
-from orchd.server.pipeline.verbs.watch.running import RunningWatches
 from orchd.server.pipeline.verbs.watch.stream import WatchStream
 
 #: Default watch duration in seconds: random between this and twice as much.
@@ -31,7 +31,7 @@ class WatchVerb:
 
     def __init__(
         self,
-        running: RunningWatches,
+        running: RunningStreams[WatchStream],
         clock: IReactorTime,
         random: Random,
         *,

@@ -292,7 +292,7 @@ def _open_id(
     )
 
 
-class Identity:
+class Access:
     """Authentication and authorization of one server, and the publisher of its CA bundles."""
 
     def __init__(

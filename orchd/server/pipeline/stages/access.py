@@ -14,6 +14,7 @@ from orchd.server.authn.interfaces import Authenticated, Credentials
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, Verdict
 from orchd.server.pipeline.interfaces import Next, Request, Response
 from orchd.server.pipeline.representation import NO_STORE
+from orchd.server.pipeline.running import RunningStreams, Stream
 from orchd.txkit.aside import current_flow
 
 _MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
@@ -92,10 +93,18 @@ class Authentication:
 class Authorization:
     """Authorizes requests: anything but ALLOW is 403, or 500 when an authorizer failed.
 
-    `refused` makes the error with the reference's message."""
+    `refused` makes the error with the reference's message. `running` reviews the permission of streams that are passed on."""
 
-    def __init__(self, authorizer: IAuthorizer, refused: Callable[[Action, str], ApiError], dialect: Dialect) -> None:
+    def __init__(
+        self,
+        authorizer: IAuthorizer,
+        refused: Callable[[Action, str], ApiError],
+        dialect: Dialect,
+        *,
+        running: RunningStreams[Stream] | None = None,
+    ) -> None:
         self._authorizer = authorizer
+        self._running = running
         self._refused = refused
         self._decision = dialect("authorization.{abbr}.io/decision")
         self._reason = dialect("authorization.{abbr}.io/reason")
@@ -107,6 +116,7 @@ class Authorization:
             request.trace.annotations.update(self._annotations(verdict))
         if verdict.decision is Decision.ALLOW:
             request.permitted = (*request.permitted, action)
+            request.running = self._running
             return await then(request)
         if verdict.error:
             return internal_error(request, verdict.error)
