@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from orchd.kinds.identity import User
+from orchd.kinds.release import NEWEST, SPECIFICATION
 from orchd.server.authn.signedtokens import unverified_claims
+from orchd.server.pipeline.audit.record import STATUS_MEMBERS_BY_RELEASE, status_of
 from orchd.testing.doubles.server import Answer, InProcessServer, make_server, run
 from orchd.txkit.coroutines import start
 
@@ -196,3 +198,11 @@ def test_tokens_have_an_identifier_and_a_node(servers: dict[str, InProcessServer
     extra = ask(servers[NEW], review).json["status"]["user"]["extra"]
     assert extra["authentication.orch.io/credential-id"] == [f"JTI={later['jti']}"]
     assert extra["authentication.orch.io/node-name"] == ["n"]
+
+
+def test_audit_events_repeat_the_status() -> None:
+    """Events of the new release repeat message and details of a Status, those of the old one do not."""
+    answer = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "R", "message": "m", "details": {}}
+    found = [status_of(404, answer, release.choose(STATUS_MEMBERS_BY_RELEASE)) for release in (SPECIFICATION, NEWEST)]
+    assert found[0] == {"metadata": {}, "status": "Failure", "reason": "R", "code": 404}
+    assert found[1] == {**found[0], "message": "m", "details": {}}
