@@ -165,8 +165,8 @@ class _AuthorizerLists:
             unauthorized_ttl=chosen.unauthorized_ttl,
             on_failure=Decision.DENY if chosen.denies_on_failure else Decision.NO_OPINION,
             failed_open=partial(metrics.count_fail_open, name),
-            release=self._settings.release,
             conditions=tuple(compile_review_condition(text, dialect) for text in chosen.conditions),
             observe_conditions=partial(metrics.observe_conditions, name),
+            release=self._settings.release,
         )
         return WebhookAuthorizer(dialect, reviews, options, clock=self._outbound.reactor.seconds)

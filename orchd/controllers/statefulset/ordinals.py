@@ -18,6 +18,17 @@ def pod_name_label(dialect: Dialect) -> str:
     return dialect("statefulset.{long}.io/pod-name")
 
 
+def index_label(dialect: Dialect) -> str:
+    """The label that holds a pod's number, from release 1.28 on."""
+    return dialect("apps.{long}.io/pod-index")
+
+
+def ordinals(parent: Object) -> range:
+    """The numbers of the pods that a set should have."""
+    start = int((spec(parent).get("ordinals") or {}).get("start") or 0)
+    return range(start, start + int(spec(parent).get("replicas", 1)))
+
+
 def ordinal(parent: Object, pod: Object) -> int | None:
     """The pod's number; None for a pod with another name."""
     front, _, back = name(pod).rpartition("-")
@@ -40,15 +51,15 @@ def _claim(parent: Object, template: Object, number: int) -> str:
     return f"{template['metadata']['name']}-{name(parent)}-{number}"
 
 
-def pod(dialect: Dialect, parent: Object, template: dict[str, Any], revision: str, number: int) -> Object:
-    """The pod of a number, from a template of the set that has the name `revision`."""
+def pod(parent: Object, template: dict[str, Any], revision: str, number: int, tags: dict[str, str]) -> Object:
+    """The pod of a number, from a template of the set that has the name `revision`, with the labels `tags`."""
     called = f"{name(parent)}-{number}"
     wanted = fields.metadata(template)
     metadata: dict[str, Any] = {
         "name": called,
         "generateName": f"{name(parent)}-",
         "namespace": namespace(parent),
-        "labels": {**(wanted.get("labels") or {}), REVISION_LABEL: revision, pod_name_label(dialect): called},
+        "labels": {**(wanted.get("labels") or {}), REVISION_LABEL: revision, **tags},
         "ownerReferences": [owner_reference(parent, "apps/v1", "StatefulSet")],
     }
     for key in ("annotations", "finalizers"):

@@ -98,7 +98,8 @@ def bootstrap_objects(
         if not release.includes(bootstrap_controller_roles.SINCE.get(controller, "")):
             continue
         name = _CONTROLLER + controller
-        cluster_roles[name] = [*rows, *granted.get(controller, ())]
+        kept = [row for row in rows if release.includes(row.get("since", ""), row.get("until", ""))]
+        cluster_roles[name] = [*kept, *granted.get(controller, ())]
         bindings[name] = (name, (f"sa {{short}}-system/{controller}",))
     objects = [_role(dialect, "ClusterRole", name, rows) for name, rows in cluster_roles.items()]
     for name, (role, subjects) in bindings.items():

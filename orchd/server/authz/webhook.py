@@ -49,11 +49,11 @@ class WebhookOptions:
     unauthorized_ttl: float = 30.0
     on_failure: Decision = Decision.NO_OPINION
     failed_open: Callable[[str], object] = lambda result: None
-    release: Release = SPECIFICATION
     #: What all must be true of a request to ask about it.
     conditions: tuple[Expression, ...] = ()
     #: `observe_conditions(seconds, failed, excluded)` after every evaluation of the conditions.
     observe_conditions: Callable[[float, bool, bool], object] = lambda *observed: None
+    release: Release = SPECIFICATION
 
 
 @implementer(IAuthorizer)

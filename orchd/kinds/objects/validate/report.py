@@ -24,11 +24,6 @@ _LONGEST: Final = 32 << 10
 _PRINTERS: Final[tuple[tuple[str, Callable[[Any], str]], ...]] = (("", show), ("1.34", show_json))
 
 
-@cache
-def _printer(release: Release) -> Callable[[Any], str]:
-    return next(printer for since, printer in reversed(_PRINTERS) if release.includes(since))
-
-
 def _too_long(limit: int) -> str:
     return reworded(
         f"must have at most {limit} bytes", ("1.32", f"may not be more than {limit} byte{'s' if limit != 1 else ''}")
@@ -72,7 +67,7 @@ class Report:
 
     def show(self, value: Any) -> str:
         """A value as messages print it, cut after `_LONGEST` characters."""
-        text = _printer(self.settings.release)(value)
+        text = self.settings.release.choose(_PRINTERS)(value)
         return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
 
     def difference(self, type_name: str, old: Object, new: Object) -> str:
