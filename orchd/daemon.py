@@ -1,4 +1,4 @@
-"""Exit status and garbage collection of a `twistd` process that runs a single service."""
+"""Exit status and garbage collection of a process that runs a single service."""
 
 from __future__ import annotations
 
@@ -8,13 +8,19 @@ import gc
 import os
 import signal
 import sys
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol
 
+from twisted.internet.defer import Deferred
 from twisted.internet.error import ReactorNotRunning
 from twisted.internet.interfaces import IReactorTime
+from twisted.internet.task import react
+from twisted.logger import globalLogBeginner, textFileLogObserver
 from twisted.python.failure import Failure
 
+from orchd.txkit.coroutines import start
 from orchd.txkit.log import Logger
+from orchd.txkit.notify import Notifier
 
 _log = Logger(namespace="orchd")
 
@@ -106,3 +112,42 @@ class ProcessEnd:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(1)
+
+
+class Stoppable(Protocol):
+    """What `run_until_stopped` runs."""
+
+    async def start(self) -> None: ...
+
+    async def stop(self) -> None: ...
+
+
+def run_until_stopped(make: Callable[[Any], Stoppable], started: Callable[[Any], object]) -> None:
+    """Run the reactor for the server that `make` makes with it until a signal stops it, with its log on standard error; `started` is
+    called with it when it has started. Raises what making, starting or stopping it raises."""
+    failures: list[Failure] = []
+    with contextlib.suppress(SystemExit):
+        # `react` always exits, with a status that says less than the failures.
+        react(lambda reactor: _serve(reactor, make, started, failures))
+    if failures:
+        failures[0].raiseException()
+
+
+async def _serve(
+    reactor: Any, make: Callable[[Any], Stoppable], started: Callable[[Any], object], failures: list[Failure]
+) -> None:
+    """Ends on failure; a signal stops the reactor meanwhile."""
+    globalLogBeginner.beginLoggingTo([textFileLogObserver(sys.stderr)], redirectStandardIO=False, discardBuffer=True)
+    notifier = Notifier.from_environment(reactor, os.environ, os.getpid())
+    collect_seldom()
+    try:
+        server = make(reactor)
+        await server.start()
+    except Exception:
+        failures.append(Failure())
+        return
+    reactor.addSystemEventTrigger("before", "shutdown", lambda: start(server.stop()).addErrback(failures.append))
+    started(server)
+    notifier.startService()
+    notifier.ready("running")
+    await Deferred()

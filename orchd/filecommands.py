@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from twisted.python import usage
@@ -58,12 +58,14 @@ Command = Callable[[Settings, str, Report], Result]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """`commands` by name, each with its arguments besides flags; the texts of `errors` are printed for the user."""
+    """`commands` by name, each with its arguments besides flags; the texts of `errors` are printed for the user. `flags` are flags
+    of single commands by their names, which get the value in place of a file."""
 
     name: str
     text: str
     commands: Mapping[str, tuple[Command, str]]
     errors: tuple[type[Exception], ...]
+    flags: Mapping[str, str] = field(default_factory=dict)
 
     def run(self, arguments: Sequence[str] | None = None, report: Report | None = None) -> int:
         """Run one command; the exit status."""
@@ -82,6 +84,8 @@ class Program:
             return self._fail(f"{name} needs a file as its last argument", 2)
         options = Options(capabilities=capabilities())
         try:
+            if name in self.flags:
+                file, rest = _own_flag(self.flags[name], rest)
             options.parseOptions(rest)
         except usage.UsageError as error:
             return self._fail(str(error), 2)
@@ -96,6 +100,21 @@ class Program:
     def _fail(self, text: str, status: int) -> int:
         sys.stderr.write(f"{self.name}: {text}\n")
         return status
+
+
+def _own_flag(flag: str, words: Sequence[str]) -> tuple[str, list[str]]:
+    """The value of `flag` in `words` ("" without it), and the other words. Raises UsageError."""
+    value, others = "", list[str]()
+    given = iter(words)
+    for word in given:
+        name, equals, text = word.partition("=")
+        if name != f"--{flag}":
+            others.append(word)
+            continue
+        value = text if equals else next(given, "")
+        if not value:
+            raise usage.UsageError(f"--{flag} needs a value")
+    return value, others
 
 
 _HELP: Final = ("-h", "--help", "help")

@@ -1,4 +1,4 @@
-"""`orchd-store`: backup, check and migration of a server's store, from outside the server.
+"""`orchd-store`: backup, check and migration of a server's store, from outside the server; and the store as a server of its own.
 
     orchd-store backup    [FLAG...] FILE     copy the embedded store, in use or not, into a new file
     orchd-store restore   [FLAG...] FILE     put such a copy in the embedded store's place; no server may be using it
@@ -6,10 +6,16 @@
     orchd-store salvage   [FLAG...]          go on with what can be read of a damaged embedded store, and lose the rest
     orchd-store to-etcd   FLAG...            copy the embedded store into a prefix of etcd that has nothing yet
     orchd-store from-etcd FLAG...            copy a prefix of etcd into an embedded store that is not there yet
+    orchd-store serve     [FLAG...]          serve the embedded store to API servers, in the way of etcd, until it is stopped
 
 FLAG are the server's, so that --flagfile can be the server's file: --data-dir says where the embedded store is, and
 --etcd-servers with those beside it where etcd is. The store says its dialect; one that differs from --dialect is refused, where
-that is given. For the last two commands no server may run.
+that is given. For to-etcd and from-etcd no server may run.
+
+serve listens on store.sock in the data folder; API servers reach it with --etcd-servers=unix://FOLDER/store.sock, and those that
+are to continue with the objects of an API server that used the folder by itself have --etcd-prefix=/ too. With
+--listen=HOST:PORT it also listens on an address: of other machines only with --tls-cert-file, --tls-private-key-file and
+--client-ca-file, by which every client's certificate is verified.
 
 Exit status: 0 on success; 1 on failure, with the reason on standard error; 2 for an invalid command line.
 """
@@ -27,6 +33,7 @@ from twisted.internet.task import react
 
 from orchd.assembly.storage import etcd_servers, store_file
 from orchd.config.settings import Settings
+from orchd.daemon import run_until_stopped
 from orchd.dialect import DIALECTS
 from orchd.filecommands import FILE, NO_FILE, OPTIONAL_FILE, Command, Program, Report, Result
 from orchd.store.backup import Summary, back_up, check_copy, refuse_bad_history, refuse_bad_values, restore
@@ -127,6 +134,25 @@ def _from_etcd(settings: Settings, file: str, report: Report) -> Result:
     return Result(f"{target}: {_words(import_content(target, content))}")
 
 
+def _serve(settings: Settings, listen: str, report: Report) -> Result:
+    from orchd.assembly.store_server import StoreServer, address
+
+    servers: list[StoreServer] = []
+
+    def started(server: StoreServer) -> None:
+        servers.append(server)
+        report.say(f"serving on {', '.join(server.urls)}")
+
+    try:
+        where = address(listen, settings) if listen else None
+        run_until_stopped(lambda reactor: StoreServer(settings, reactor, SystemRandom(), where), started)
+    except ValueError as error:
+        raise StoreError(str(error)) from error
+    if not servers:
+        raise StoreError("interrupted")
+    return Result(f"{store_file(settings)}: stopped at revision {servers[0].store.revision}")
+
+
 #: What each does, and what it takes besides flags.
 COMMANDS: Final[Mapping[str, tuple[Command, str]]] = {
     "backup": (_backup, FILE),
@@ -135,6 +161,7 @@ COMMANDS: Final[Mapping[str, tuple[Command, str]]] = {
     "salvage": (_salvage, NO_FILE),
     "to-etcd": (_to_etcd, NO_FILE),
     "from-etcd": (_from_etcd, NO_FILE),
+    "serve": (_serve, NO_FILE),
 }
 
 
@@ -186,7 +213,9 @@ def _reacted(work: Callable[[Any], Any]) -> Any:
     return results[0]
 
 
-PROGRAM: Final = Program(name="orchd-store", text=__doc__, commands=COMMANDS, errors=(StoreError,))
+PROGRAM: Final = Program(
+    name="orchd-store", text=__doc__, commands=COMMANDS, errors=(StoreError,), flags={"serve": "listen"}
+)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -9,6 +9,10 @@ from pathlib import Path
 import pytest
 
 from orchd.testing.processes.etcd import Etcd, find_etcd
+from orchd.testing.processes.served_store import ServedStore
+
+#: What API servers can share: etcd, and the embedded store served in its way.
+KINDS = ("etcd", "served")
 
 
 def etcd_program() -> str:
@@ -20,9 +24,10 @@ def etcd_program() -> str:
 
 
 @contextmanager
-def running_etcd(folder: Path) -> Iterator[Etcd]:
-    """An etcd with its data in `folder`, for as long as the block runs; skips the test if etcd is not installed."""
-    server = Etcd(etcd_program(), folder)
+def running_etcd(folder: Path, kind: str = "etcd") -> Iterator[Etcd]:
+    """An etcd with its data in `folder`, or what has its place, for as long as the block runs; skips the test if etcd is not
+    installed."""
+    server = Etcd(etcd_program(), folder) if kind == "etcd" else ServedStore(folder)
     server.start()
     try:
         yield server

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from orchd import storecommands
 from orchd.config.table import COMPONENTS, component_table, table
 from orchd.dialect import DIALECTS
 from orchd.pki.certificates import chain_pem, new_authority
@@ -45,7 +46,9 @@ COMPONENT = {
     for word in ("orch", "kube")
 }
 #: Program -> flags that it takes.
-PROGRAMS = {"orchd": SERVER, "orchd-store": SERVER, "orchd-certs": SERVER, **COMPONENT}
+#: Flags of single commands of orchd-store.
+STORE = set(storecommands.PROGRAM.flags.values())
+PROGRAMS = {"orchd": SERVER, "orchd-store": SERVER | STORE, "orchd-certs": SERVER, **COMPONENT}
 #: Options of the pytest plugin.
 PLUGIN = set(
     re.findall(
@@ -117,7 +120,7 @@ def test_commands_exist(page: Path) -> None:
 @pytest.mark.parametrize("page", [page for page in DOCS if page.name not in ("flags.md", "orchctl.md")], ids=page_id)
 def test_flags_exist(page: Path) -> None:
     """Flags in the text are the server's, a component's, the pytest plugin's, or a known flag of another program."""
-    known = SERVER.union(*COMPONENT.values(), PLUGIN, OTHERS.get(page.name, set()))
+    known = SERVER.union(*COMPONENT.values(), STORE, PLUGIN, OTHERS.get(page.name, set()))
     found = set(re.findall(r"`--([a-z][a-z0-9-]+)[=`\[ ]", page.read_text(encoding="utf-8")))
     assert not sorted(found - known)
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from orchd.assembly.identity import Identity
+from orchd.assembly.access import Access
 from orchd.assembly.objects import Objects
 from orchd.assembly.outbound import Outbound
 from orchd.assembly.runtime import Runtime
@@ -34,7 +34,7 @@ _FLAG: Final = "--admission-control-config-file"
 
 
 def admission_chain(
-    runtime: Runtime, client: IClient, objects: Objects, outbound: Outbound, identity: Identity, state: ServerState
+    runtime: Runtime, client: IClient, objects: Objects, outbound: Outbound, access: Access, state: ServerState
 ) -> AdmissionChain:
     """The enabled plugins in running order. Raises ValueError naming the invalid flag, file or plugin."""
     random, reactor, webhooks = runtime.random, runtime.reactor, outbound.webhooks
@@ -63,9 +63,11 @@ def admission_chain(
         observe=metrics.observe,
     )
     context = PluginContext(
-        settings=PluginSettings(dialect=runtime.dialect, flags=flags, disabled=runtime.objects.disabled),
+        settings=PluginSettings(
+            dialect=runtime.dialect, flags=flags, disabled=runtime.objects.disabled, release=runtime.objects.release
+        ),
         api=PluginApi(client=client, informers=objects.informers, catalog=objects.store.catalog),
-        authorize=identity.authorization.union.authorize,
+        authorize=access.authorization.union.authorize,
         runtime=PluginRuntime(
             wall=runtime.wall,
             reactor=reactor,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from orchd.assembly.identity import Identity
+from orchd.assembly.access import Access
 from orchd.assembly.objects import Objects
 from orchd.assembly.runtime import Runtime
 from orchd.assembly.tracing import Traces
@@ -32,12 +32,17 @@ class Registries:
     whose verbs run admission on that kind."""
 
     def __init__(
-        self, runtime: Runtime, objects: Objects, admission: AdmissionChain, identity: Identity, traces: Traces
+        self, runtime: Runtime, objects: Objects, admission: AdmissionChain, access: Access, traces: Traces
     ) -> None:
-        authorization = identity.authorization
+        authorization = access.authorization
         guarded: IAdmission = admission
         if authorization.rbac is not None:
-            check = EscalationCheck(runtime.dialect, authorization.rbac, authorization.union.authorize)
+            check = EscalationCheck(
+                runtime.dialect,
+                authorization.rbac,
+                authorization.union.authorize,
+                names_bindings=runtime.settings.release.includes("1.24"),
+            )
             guarded = EscalationGuard(admission, check, runtime.dialect(RBAC_GROUP))
         policies = objects.store.catalog().kind(runtime.dialect(POLICIES), "ValidatingAdmissionPolicy")
         if policies is not None:

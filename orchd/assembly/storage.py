@@ -69,7 +69,9 @@ class Storage:
 def make_store(settings: Settings, reactor: Any, random: Random, dial: Dial | None) -> IStore:
     """Create the configured store without starting it. Raises ValueError that names the invalid flag or file."""
     store: IStore = (
-        _etcd(settings, reactor, random, dial) if settings.storage.etcd is not None else _sqlite(settings, reactor)
+        _etcd(settings, reactor, random, dial)
+        if settings.storage.etcd is not None
+        else make_embedded_store(settings, reactor)
     )
     name = settings.storage.encryption_provider_config
     return with_encryption(settings, store, name) if name else store
@@ -129,7 +131,8 @@ def locked_store(settings: Settings) -> Iterator[None]:
         raise ValueError(str(error)) from error
 
 
-def _sqlite(settings: Settings, reactor: Any) -> SqliteStore:
+def make_embedded_store(settings: Settings, reactor: Any) -> SqliteStore:
+    """Create the embedded store of the data folder without starting it."""
     return SqliteStore(reactor, store_file(settings), dialect_name=settings.dialect.name, history=_history(settings))
 
 

@@ -11,7 +11,8 @@ ADMISSION_PLUGINS: Final = (
     "ExtendedResourceToleration", "PersistentVolumeLabel", "DefaultStorageClass", "StorageObjectInUseProtection",
     "OwnerReferencesPermissionEnforcement", "PersistentVolumeClaimResize", "RuntimeClass", "CertificateApproval",
     "CertificateSigning", "CertificateSubjectRestriction", "DefaultIngressClass", "DenyServiceExternalIPs",
-    "MutatingAdmissionWebhook", "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook", "ResourceQuota", "AlwaysDeny",
+    "PodTopologyLabels", "MutatingAdmissionWebhook", "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook", "ResourceQuota",
+    "AlwaysDeny",
 )
 
 #: Admission plugins that are enabled by default.
@@ -24,7 +25,13 @@ DEFAULT_ADMISSION_PLUGINS: Final = frozenset((
 ))
 
 #: Admission plugins of later releases, enabled by default, and the first release with each.
-LATER_ADMISSION_PLUGINS: Final = {"ValidatingAdmissionPolicy": "1.30"}
+LATER_ADMISSION_PLUGINS: Final = {"PodTopologyLabels": "1.35", "ValidatingAdmissionPolicy": "1.30"}
+
+#: Admission plugins that are gone, and the first release without each.
+FORMER_ADMISSION_PLUGINS: Final = {
+    "DenyEscalatingExec": "1.24", "DenyExecOnPrivileged": "1.24", "PersistentVolumeLabel": "1.31", "PodSecurityPolicy": "1.25",
+    "SecurityContextDeny": "1.30",
+}
 
 #: Admission plugins whose use is warned about.
 DEPRECATED_ADMISSION_PLUGINS: Final = frozenset((

@@ -55,11 +55,24 @@ def resolve(dialect: Dialect, given: Mapping[str, bool], release: Release = SPEC
                 f"Setting {stage.name} feature gate {shown}={_text(value)}. It will be removed in a future release."
             )
         values[name] = value
+    _check_needs(dialect, {**defaults(release), **values}, release)
     if dialect.stock:
         for gate in GATES:
             if gate.stock and gate.stage(release) is not None and not gate.default(release):
                 values.setdefault(gate.name, True)
     return Chosen(values, tuple(warnings))
+
+
+def _check_needs(dialect: Dialect, values: Mapping[str, bool], release: Release) -> None:
+    """Raises ValueError for a gate that is on while one that it needs is off."""
+    for gate in GATES:
+        needed = gate.needed(release) if values[gate.name] and gate.stage(release) is not None else ()
+        if needed:
+            off = sorted(dialect(name) for name in needed if not values[name])
+            if off:
+                raise ValueError(
+                    f"{dialect(gate.name)} is enabled, but depends on features that are disabled: [{' '.join(off)}]"
+                )
 
 
 def _text(value: bool) -> str:

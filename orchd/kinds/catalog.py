@@ -39,6 +39,9 @@ def split_group_version(text: str) -> tuple[str, str]:
     return group, version
 
 
+#: The release that begins to announce the singular names of built-in kinds.
+SINGULAR_NAMES: Final = "1.27"
+
 #: The row of resources of which only the names are known (those that a client discovered).
 _DEFAULTS: Final = KindRow(kind="")
 
@@ -399,6 +402,7 @@ def _resource(dialect: Dialect, types: TypeTable, package: str, row: KindRow) ->
         type=types.get(f"{package}.{row.kind}"),
         namespaced=row.namespaced,
         row=row,
+        singular=row.kind.lower() if types.release.includes(SINGULAR_NAMES) else "",
         list_kind=row.kind + "List",
         verbs=row.verbs,
         short_names=row.short_names,

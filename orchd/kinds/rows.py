@@ -64,13 +64,43 @@ class Table:
     """Columns of tables. `printer` names the function that returns the cells of an object.
 
     A column is ``Name``, with ``|name`` for a format, ``|integer``, ``|boolean`` or ``|date`` for a type other than
-    string, and ``|wide`` for a column of priority 1, which clients show on request. `descriptions` are the descriptions
-    of columns by name; other columns have the default description of their name.
+    string, ``|wide`` for a column of priority 1, which clients show on request, and ``|since=1.31`` or ``|until=1.24`` for the
+    releases that have it. `descriptions` are the descriptions of columns by name; other columns have the default description of
+    their name. The printer returns a cell per column of any release. `printers` are other printers, each from a release on.
+    `shown` are the positions of the cells that a release shows; (): all of them.
     """
 
     printer: str = "tabulate.policies.created"
     columns: tuple[str, ...] = ("Name|name", "Created At|date")
     descriptions: Mapping[str, str] = field(default_factory=dict)
+    printers: tuple[tuple[str, str], ...] = ()
+    shown: tuple[int, ...] = ()
+
+    def in_release(self, release: Release) -> Table:
+        """The table as it is in a release."""
+        printer = next((name for since, name in reversed(self.printers) if release.includes(since)), self.printer)
+        if not any("=" in column for column in self.columns):
+            return self if printer == self.printer else replace(self, printer=printer, printers=())
+        shown = tuple(i for i, column in enumerate(self.columns) if _column_in(column, release))
+        columns = tuple(_without_releases(self.columns[i]) for i in shown)
+        names = {column.partition("|")[0] for column in columns}
+        return replace(
+            self,
+            printer=printer,
+            printers=(),
+            columns=columns,
+            descriptions={name: text for name, text in self.descriptions.items() if name in names},
+            shown=() if len(shown) == len(self.columns) else shown,
+        )
+
+
+def _column_in(column: str, release: Release) -> bool:
+    words = dict(word.split("=") for word in column.split("|") if "=" in word)
+    return release.includes(words.get("since", ""), words.get("until", ""))
+
+
+def _without_releases(column: str) -> str:
+    return "|".join(word for word in column.split("|") if "=" not in word)
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,10 +323,13 @@ def in_release(row: KindRow, release: Release) -> KindRow:
     for since, members in row.changes:
         if release.includes(since):
             changes.update(members)
-    if changes:
-        row = replace(row, **changes, changes=())
     subresources = tuple(sub for sub in row.subresources if release.includes(sub.since, sub.until))
-    return row if len(subresources) == len(row.subresources) else replace(row, subresources=subresources)
+    if len(subresources) < len(row.subresources):
+        changes["subresources"] = subresources
+    table: Table = changes.get("table", row.table)
+    if (of_release := table.in_release(release)) is not table:
+        changes["table"] = of_release
+    return replace(row, **changes, changes=()) if changes else row
 
 
 @cache

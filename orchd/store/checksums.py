@@ -21,19 +21,24 @@ class Verdict(Enum):
     BAD_ROW = "the row is not what was written"
 
 
-def row_sum(revision: int, key: str, created: int, prev: int, deleted: int, expires: float, value: bytes) -> int:
-    """The checksum of a row from the columns of `log`."""
+def row_sum(
+    revision: int, key: str, created: int, prev: int, deleted: int, expires: float, value: bytes, *more: int | None
+) -> int:
+    """The checksum of a row from the columns of `log`. `more` are version, lease and txn, which only rows of transactions have."""
     about = crc32(b"%d %d %d %d %r %b" % (revision, created, prev, deleted, expires, key.encode()))
+    if more and more[0] is not None:
+        about = crc32(repr(more).encode(), about)
     return (about & _HALF) << 32 | crc32(value)
 
 
 def verify(
-    revision: int, key: str, created: int, prev: int, deleted: int, expires: float, value: bytes, total: int | None
-) -> Verdict:
+    revision: int, key: str, created: int, prev: int, deleted: int, expires: float, value: bytes, total: int | None,
+    *more: int | None,
+) -> Verdict:  # fmt: skip
     """Compare a row with its checksum. Rows from before schema version 2 have none (None) and pass."""
     if total is None:
         return Verdict.GOOD
-    now = row_sum(revision, key, created, prev, deleted, expires, value)
+    now = row_sum(revision, key, created, prev, deleted, expires, value, *more)
     if now == total:
         return Verdict.GOOD
     return Verdict.BAD_VALUE if now >> 32 == total >> 32 and not deleted else Verdict.BAD_ROW

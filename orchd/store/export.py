@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -16,9 +17,11 @@ from orchd.store.backup import Summary, check_copy, give_to_owner, refuse_bad_va
 from orchd.store.checksums import row_sum
 from orchd.store.highwater import highwater_file, read_highwater, set_highwater
 from orchd.store.interfaces import KeyValue, StoreError
+from orchd.store.loading import Loaded
 from orchd.store.locking import FileLock
 from orchd.store.opening import examine
-from orchd.store.schema import connect, create, sync
+from orchd.store.records import lease_of
+from orchd.store.schema import COLUMNS, connect, create, sync
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,13 +51,21 @@ def export_content(path: str, *, dialect_name: str | None = None) -> Iterator[Co
         yield Content(
             dialect_name=header.dialect_name,
             revision=loaded.revision,
-            items=loaded.items,
-            expires={key: end for end, key, _ in loaded.leases},
+            # Without what served stores keep beside objects.
+            items=[item for item in loaded.items if item.key.startswith("/")],
+            expires=expirations(loaded),
         )
     except sqlite3.Error as error:
         raise StoreError(f"cannot read {path}: {error}") from error
     finally:
         lock.release()
+
+
+def expirations(loaded: Loaded) -> dict[str, float]:
+    """When keys end, in epoch seconds: those with a time to live, and those of leases, which have their whole time again."""
+    now = time.time()
+    leased = {item.key: now + loaded.grants.get(lease_of(item), 0) for item in loaded.items if lease_of(item)}
+    return leased | {key: end for end, key, _ in loaded.leases}
 
 
 def import_content(path: str, content: Content) -> Summary:
@@ -109,7 +120,7 @@ def _write(path: str, content: Content) -> None:
                 revision = last
             used.add(revision)
             row = (revision, item.key, item.created, 0, 0, content.expires.get(item.key, 0.0), item.value)
-            connection.execute("INSERT INTO log VALUES (?,?,?,?,?,?,?,?)", (*row, row_sum(*row)))
+            connection.execute(f"INSERT INTO log ({COLUMNS}) VALUES (?,?,?,?,?,?,?,?)", (*row, row_sum(*row)))
         connection.execute("UPDATE meta SET value = ? WHERE name = 'compacted'", (str(last),))
         connection.execute("COMMIT")
         # A single file, without a write-ahead log.

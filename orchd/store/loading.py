@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from orchd.dialect import DIALECTS
@@ -10,10 +11,11 @@ from orchd.store import schema
 from orchd.store.checksums import Verdict, verify
 from orchd.store.interfaces import DamagedValue, KeyValue
 from orchd.store.open_errors import DialectMismatchError, ForeignFileError, NewerSchemaError, StoreDamagedError
+from orchd.store.records import Record, row_of
 
 #: A value whose type was changed to text is damaged like any other changed value.
 _ROWS = """
-SELECT revision, key, created, prev, deleted, expires, CAST(value AS BLOB), {} FROM log WHERE revision > ? ORDER BY revision
+SELECT revision, key, created, prev, deleted, expires, CAST(value AS BLOB), {}, {} FROM log WHERE revision > ? ORDER BY revision
 """
 
 
@@ -30,7 +32,8 @@ class Header:
 class Loaded:
     """Current `items`; damaged values are DamagedValue. `leases` are (expires, key, revision). `bad_rows` are revisions
     of damaged rows, `bad_values` the current keys with DamagedValue, `bad_history` the revisions of damaged values that later
-    writes replaced."""
+    writes replaced. `joint` are the first row and the revision of each transaction with several rows, `grants` the seconds of
+    leases by id."""
 
     items: list[KeyValue]
     leases: list[tuple[float, str, int]]
@@ -38,6 +41,8 @@ class Loaded:
     bad_rows: list[int]
     bad_values: list[str]
     bad_history: list[int]
+    joint: list[tuple[int, int]]
+    grants: dict[int, int]
 
 
 def read_header(connection: sqlite3.Connection, path: str) -> Header:
@@ -52,7 +57,7 @@ def read_header(connection: sqlite3.Connection, path: str) -> Header:
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > schema.SCHEMA_VERSION:
         raise NewerSchemaError(path, version, schema.SCHEMA_VERSION)
-    if version < 1 or min(version, schema.WITH_SUMS) != by_tables:
+    if version < 1 or min(version, schema.WITH_TRANSACTIONS) != by_tables:
         raise StoreDamagedError(path, f"its header has schema version {version}, which does not fit its tables")
     meta = dict(connection.execute("SELECT name, value FROM meta"))
     try:
@@ -76,7 +81,10 @@ def is_garbled(header: Header, dialect_name: str) -> bool:
 
 def rows_query(version: int) -> str:
     """The query for rows above a revision, in order, of a database with schema `version`."""
-    return _ROWS.format("sum" if version >= schema.WITH_SUMS else "NULL")
+    return _ROWS.format(
+        "sum" if version >= schema.WITH_SUMS else "NULL",
+        "version, lease, txn" if version >= schema.WITH_TRANSACTIONS else "NULL, NULL, NULL",
+    )
 
 
 class Loading:
@@ -87,6 +95,7 @@ class Loading:
         self._expires: dict[str, float] = {}
         self._bad_rows: list[int] = []
         self._bad_values: dict[int, str] = {}
+        self._joint: list[tuple[int, int]] = []
         self.revision = 0
 
     def take(
@@ -99,26 +108,36 @@ class Loading:
         expires: float,
         value: bytes,
         total: int | None,
+        version: int | None,
+        lease: int | None,
+        txn: int | None,
     ) -> None:
-        verdict = verify(revision, key, created, prev, deleted, expires, value, total)
-        self.revision = revision
+        verdict = verify(revision, key, created, prev, deleted, expires, value, total, version, lease, txn)
+        row, self.revision = revision, txn or revision
+        revision = self.revision
         if verdict is Verdict.BAD_ROW:
-            self._bad_rows.append(revision)
+            self._bad_rows.append(row)
             return
+        if txn is not None and (not self._joint or self._joint[-1][1] != txn):
+            self._joint.append((row, txn))
         self._expires.pop(key, None)
         if deleted:
             self._items.pop(key, None)
             return
         if verdict is Verdict.BAD_VALUE:
-            self._bad_values[revision] = key
+            self._bad_values[row] = key
             value = DamagedValue(value)
-        self._items[key] = KeyValue(key, value, revision, created)
+        self._items[key] = (
+            KeyValue(key, value, revision, created)
+            if version is None
+            else Record(key, value, revision, created, version=version, lease=lease or 0, row=row)
+        )
         if expires:
             self._expires[key] = expires
 
-    def done(self, compacted: int) -> Loaded:
+    def done(self, compacted: int, grants: Mapping[int, int]) -> Loaded:
         items = self._items
-        current = {at: key for at, key in self._bad_values.items() if key in items and items[key].revision == at}
+        current = {at: key for at, key in self._bad_values.items() if key in items and row_of(items[key]) == at}
         return Loaded(
             items=list(items.values()),
             leases=[(end, key, items[key].revision) for key, end in self._expires.items()],
@@ -127,6 +146,8 @@ class Loading:
             bad_rows=self._bad_rows,
             bad_values=list(current.values()),
             bad_history=[at for at in self._bad_values if at not in current],
+            joint=[span for span in self._joint if span[1] > compacted],
+            grants=dict(grants),
         )
 
 
@@ -143,4 +164,11 @@ def load(connection: sqlite3.Connection, header: Header, path: str) -> Loaded:
         raise
     except (TypeError, ValueError, AttributeError) as error:
         raise StoreDamagedError(path, f"invalid row in table log: {error}") from error
-    return loading.done(header.compacted)
+    return loading.done(header.compacted, read_grants(connection, header.version))
+
+
+def read_grants(connection: sqlite3.Connection, version: int) -> dict[int, int]:
+    """The seconds of the leases of a database with schema `version`, by id. Raises sqlite3.Error."""
+    if version < schema.WITH_TRANSACTIONS:
+        return {}
+    return {int(lease): int(ttl) for lease, ttl in connection.execute("SELECT id, ttl FROM lease")}

@@ -7,11 +7,12 @@ from twisted.internet.interfaces import IReactorTime
 from zope.interface import implementer
 
 from orchd.store.compaction import Compaction
-from orchd.store.interfaces import Event, IStore, KeyValue
+from orchd.store.interfaces import Event, KeyValue
+from orchd.store.serving.interfaces import IServedStore
 from orchd.store.single_process import SingleProcessStore, Write
 
 
-@implementer(IStore)
+@implementer(IServedStore)
 class MemoryStore(SingleProcessStore):
     """`history_events` and `history_bytes` limit the history of `range` and `watch`; beyond them it compacts itself.
 
@@ -35,12 +36,15 @@ class MemoryStore(SingleProcessStore):
         """A store that is not started, with the contents and the history of this one. Keys with a time to live have there
         what remains of it. Watches and pending writes are not copied."""
         made = MemoryStore(reactor, history_events=self._recent_events, history_bytes=self._recent_bytes)
-        made._load(self._items.values(), self.revision, self.compacted)
+        made._load(self._items.values(), self.revision, self.compacted, self._joint)
         made._recent.extend(self._recent)
         made._recent_start, made._recent_size = self._recent_start, self._recent_size
         passed = reactor.seconds() - self._reactor.seconds()
         made._leases.load([(expires + passed, key, revision) for expires, key, revision in self._leases.pending()])
         return made
+
+    def file_size(self) -> int:
+        return 0
 
     def healthy(self) -> str:
         return self._refusal
@@ -61,7 +65,7 @@ class MemoryStore(SingleProcessStore):
         self._busy = True
         try:
             while self._queue:
-                batch: tuple[Write, ...] = tuple(self._queue)
+                batch: tuple[Write, ...] = tuple(write for first in self._queue for write in (first, *first.rest))
                 self._queue.clear()
                 self._committed(batch)
         finally:

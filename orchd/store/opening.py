@@ -133,7 +133,7 @@ def examine(
 
 
 def _nothing() -> Loaded:
-    return Loaded(items=[], leases=[], revision=1, bad_rows=[], bad_values=[], bad_history=[])
+    return Loaded(items=[], leases=[], revision=1, bad_rows=[], bad_values=[], bad_history=[], joint=[], grants={})
 
 
 def _is_blank(connection: sqlite3.Connection) -> bool:

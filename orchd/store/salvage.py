@@ -12,10 +12,10 @@ from math import inf
 from typing import Final
 
 from orchd.store.backup import give_to_owner, move_store
-from orchd.store.export import Content, write_file
+from orchd.store.export import Content, expirations, write_file
 from orchd.store.highwater import highwater_file, read_highwater, set_highwater
 from orchd.store.interfaces import DamagedValue, StoreError
-from orchd.store.loading import Header, Loaded, Loading, check_dialect, is_garbled, rows_query
+from orchd.store.loading import Header, Loaded, Loading, check_dialect, is_garbled, read_grants, rows_query
 from orchd.store.locking import FileLock
 from orchd.store.open_errors import StoreDamagedError
 from orchd.store.opening import examine, refuse_gone
@@ -89,7 +89,7 @@ def _salvage(path: str, usual: str, dialect_name: str | None) -> Salvaged:
         check_dialect(header, path, dialect_name)
     items = [item for item in loaded.items if item.value.__class__ is not DamagedValue]
     revision = max(known, loaded.revision) + _SKIP
-    expires = {key: end for end, key, _ in loaded.leases}
+    expires = expirations(loaded)
     content = Content(dialect_name=header.dialect_name, revision=revision, items=items, expires=expires)
     partial, aside = path + ".partial", path + ".damaged"
     write_file(partial, content)
@@ -110,7 +110,7 @@ def _salvage(path: str, usual: str, dialect_name: str | None) -> Salvaged:
 
 def _read(path: str, usual: str, known: int) -> tuple[Header, Loaded, bool]:
     """The readable contents, and whether they are complete up to the last known revision."""
-    nothing = Header(version=0, dialect_name=usual, compacted=1), Loading().done(1), False
+    nothing = Header(version=0, dialect_name=usual, compacted=1), Loading().done(1, {}), False
     try:
         refuse_gone(path)
     except StoreDamagedError:
@@ -156,9 +156,12 @@ def _read_database(path: str, usual: str, known: int) -> tuple[Header, Loaded, b
         header = _read_header(connection, usual)
         loading = Loading()
         complete = _read_rows(connection, header.version, loading, known)
+        grants: dict[int, int] = {}
+        with suppress(sqlite3.DatabaseError):
+            grants = read_grants(connection, header.version)
     finally:
         connection.close()
-    loaded = loading.done(header.compacted)
+    loaded = loading.done(header.compacted, grants)
     return header, loaded, complete and loaded.revision >= known
 
 

@@ -4,6 +4,9 @@ One row of `log` is one write, keyed by its revision; `prev` is the revision tha
 therefore only appends, whatever its key: the current values are the rows that no other row names as `prev` and that are
 no deletions, and a range at an older revision is the current one with the later rows undone. `sum` is the row's checksum
 (`checksums`), NULL in rows of releases before schema version 2.
+
+`version`, `lease` and `txn` are those of rows that a transaction wrote (`records`), NULL in others: the writes of the key
+since its creation, its lease (0: none), and the revision of the transaction, NULL in its last row, which has that number.
 """
 
 from __future__ import annotations
@@ -22,9 +25,9 @@ FILES = ("-wal", "-shm", "-journal", "")
 _SMALLEST = 512
 #: Marks the file as ours ("orcd"), in SQLite's header.
 APPLICATION_ID = 0x6F726364
-SCHEMA_VERSION = 2
-#: The schema version from which rows have checksums.
-WITH_SUMS = 2
+SCHEMA_VERSION = 3
+#: The schema versions from which rows have checksums, and what transactions need.
+WITH_SUMS, WITH_TRANSACTIONS = 2, 3
 
 _TABLES = """
 CREATE TABLE log (
@@ -35,13 +38,24 @@ CREATE TABLE log (
     deleted INTEGER NOT NULL,
     expires REAL NOT NULL,
     value BLOB NOT NULL,
-    sum INTEGER
+    sum INTEGER,
+    version INTEGER,
+    lease INTEGER,
+    txn INTEGER
 );
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE lease (id INTEGER PRIMARY KEY, ttl INTEGER NOT NULL);
 """
 
+#: The columns that every row has, in their order.
+COLUMNS = "revision, key, created, prev, deleted, expires, value, sum"
+
 #: Migration statements: MIGRATIONS[n] leads from schema version n to n + 1.
-MIGRATIONS: dict[int, str] = {1: "ALTER TABLE log ADD COLUMN sum INTEGER"}
+MIGRATIONS: dict[int, str] = {
+    1: "ALTER TABLE log ADD COLUMN sum INTEGER",
+    2: "ALTER TABLE log ADD COLUMN version INTEGER; ALTER TABLE log ADD COLUMN lease INTEGER;"
+    "ALTER TABLE log ADD COLUMN txn INTEGER; CREATE TABLE lease (id INTEGER PRIMARY KEY, ttl INTEGER NOT NULL)",
+}
 
 
 def delete_store(path: str) -> None:
@@ -131,10 +145,12 @@ def create(connection: sqlite3.Connection, dialect_name: str) -> None:
 
 
 def version_by_tables(connection: sqlite3.Connection) -> int:
-    """1 or WITH_SUMS, the version that brought the columns of the tables; 0 if they are no store's. Raises sqlite3.Error."""
+    """The version that brought the columns of the table; 0 if it is no store's. Raises sqlite3.Error."""
     log = {row[1] for row in connection.execute("PRAGMA table_info(log)")}
     if not {"revision", "key", "created", "prev", "deleted", "expires", "value"} <= log:
         return 0
+    if {"version", "lease", "txn"} <= log:
+        return WITH_TRANSACTIONS
     return WITH_SUMS if "sum" in log else 1
 
 

@@ -10,6 +10,8 @@ becomes visible when durable. If making it durable fails, all pending writes fai
 
 from __future__ import annotations
 
+import sys
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
@@ -18,6 +20,7 @@ from sortedcontainers import SortedList
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IReactorTime
 
+from orchd.store.grants import Grants
 from orchd.store.interfaces import (
     CompactedError,
     Event,
@@ -36,6 +39,7 @@ from orchd.store.interfaces import (
 from orchd.store.keys import check_key, prefix_end, span
 from orchd.store.leases import Leases
 from orchd.store.metrics import revision_gauge, watchers_gauge
+from orchd.store.records import Change, Record, Recorded, event_row, item_of, lease_of, version_of
 from orchd.store.watching import Watch, Watches
 from orchd.txkit.log import Logger
 from orchd.txkit.metrics.instruments import Instrument
@@ -46,12 +50,13 @@ _PUT = EventType.PUT
 
 class Write:
     """A decided write: its result (`event`, leaving `item`), or why it failed (`error`, because of pending writes
-    before it).
+    before it). Without either it is a barrier, which only waits for the writes before it.
 
-    `expires` is on the reactor's clock, 0 for never.
+    `expires` is on the reactor's clock, 0 for never. `rest` are further writes of its transaction: they follow it in its batch,
+    and nobody waits for their results.
     """
 
-    __slots__ = ("deferred", "error", "event", "expires", "item")
+    __slots__ = ("deferred", "error", "event", "expires", "item", "rest")
 
     def __init__(
         self, event: Event | None, item: KeyValue | None, error: StoreError | None = None, expires: float = 0.0
@@ -60,6 +65,7 @@ class Write:
         self.item = item
         self.error = error
         self.expires = expires
+        self.rest: tuple[Write, ...] = ()
         self.deferred: Deferred[int] = Deferred()
 
 
@@ -72,6 +78,8 @@ class SingleProcessStore:
     def __init__(self, reactor: IReactorTime, *, recent_events: int, recent_bytes: int) -> None:
         self.revision = 1
         self.compacted = 1
+        #: Called with each new revision before its writes are acknowledged. Must not raise.
+        self.on_revision: Callable[[int], None] | None = None
         self._reactor = reactor
         self._refusal = "the store is not started"
         self._items: dict[str, KeyValue] = {}
@@ -87,7 +95,11 @@ class SingleProcessStore:
         self._recent_events = recent_events
         self._recent_bytes = recent_bytes
         self._watches = Watches(self)
+        #: First row and revision of every transaction with several rows that history has, in order: revisions from the first row
+        #: up to the last but one are used by nothing.
+        self._joint: list[tuple[int, int]] = []
         self._leases = Leases(reactor, self._expire)
+        self.grants = Grants(reactor, self._end_lease)
         self.instruments: tuple[Instrument, ...] = (
             revision_gauge(lambda: self.revision), watchers_gauge(lambda: self.watchers)
         )  # fmt: skip
@@ -112,6 +124,14 @@ class SingleProcessStore:
 
     def _forget(self, revision: int) -> Deferred[None]:
         """Delete history before `revision` from persistent storage."""
+        return succeed(None)
+
+    def _keep_lease(self, lease: int, ttl: int) -> Deferred[None]:
+        """Make a lease durable. Fails with StoreError."""
+        return succeed(None)
+
+    def _drop_lease(self, lease: int) -> Deferred[None]:
+        """Undo `_keep_lease`. Fails with StoreError."""
         return succeed(None)
 
     # Writes.
@@ -169,6 +189,8 @@ class SingleProcessStore:
                 if event is None:
                     continue
                 key = event.key
+                if event.__class__ is Recorded or event.previous.__class__ is Record:
+                    self._note(event)
                 if pending.get(key) is write:
                     del pending[key]
                 if write.item is None:
@@ -182,6 +204,8 @@ class SingleProcessStore:
                         self._leases.add(write.expires, key, event.revision)
                 self._recent_size += _size(event)
             self.revision = events[-1].revision
+            if self.on_revision is not None:
+                self.on_revision(self.revision)
             self._recent.extend(events)
             if len(self._recent) > self._recent_events or self._recent_size > self._recent_bytes:
                 self._trim()
@@ -189,8 +213,8 @@ class SingleProcessStore:
         for write in batch:
             if write.error is not None:
                 write.deferred.errback(write.error)
-            elif write.event is not None:
-                write.deferred.callback(write.event.revision)
+            else:
+                write.deferred.callback(self.revision if write.event is None else write.event.revision)
 
     def _discard_pending(self, batch: Iterable[Write]) -> list[Write]:
         """`batch` was not made durable: discard and return it with all writes decided after it."""
@@ -203,6 +227,122 @@ class SingleProcessStore:
     def _expire(self, key: str, revision: int) -> Deferred[int]:
         return self._submit(key, None, revision, None)
 
+    def _note(self, event: Event) -> None:
+        """Follow the leases of keys, and transactions with several rows."""
+        item, row = item_of(event), event_row(event)
+        before, after = lease_of(event.previous), lease_of(item)
+        if before != after:
+            if before:
+                self.grants.detach(before, event.key)
+            if after:
+                self.grants.attach(after, event.key)
+        if row != event.revision and (not self._joint or self._joint[-1][1] != event.revision):
+            self._joint.append((row, event.revision))
+
+    # Transactions, which are decided by the caller: what it reads with `newest` holds until the end of the reactor turn.
+
+    def newest(self, key: str) -> KeyValue | None:
+        """The state of a key after all submitted writes, which may not be durable yet."""
+        before = self._pending.get(key)
+        return self._items.get(key) if before is None else before.item
+
+    def newest_span(self, low: str, high: str | None) -> list[KeyValue]:
+        """As `newest`, of all keys from `low` on and before `high` (None: no bound), in order."""
+        first, end = span(self._keys, low, high)
+        found = {key: self._items[key] for key in self._keys.islice(first, end)}
+        changed = False
+        for key, write in self._pending.items():
+            if low <= key and (high is None or key < high):
+                changed = changed or key not in found
+                if write.item is None:
+                    found.pop(key, None)
+                else:
+                    found[key] = write.item
+        return sorted(found.values(), key=_key) if changed else list(found.values())
+
+    def apply(self, changes: Sequence[Change]) -> Deferred[int]:
+        """Write all of `changes`, of different keys, at one revision; fires with it when they are durable, and fails with
+        UnavailableError if none is. Raises ValueError for an invalid key, UnavailableError."""
+        if self._refusal:
+            raise UnavailableError(self._refusal)
+        for change in changes:
+            check_key(change.key)
+        row = self._next
+        revision = row + len(changes) - 1
+        self._next = revision + 1
+        writes = []
+        for change in changes:
+            key, value, previous = change.key, change.value, self.newest(change.key)
+            item = None
+            created = revision if previous is None else previous.created
+            if value is not None:
+                version = version_of(previous) + 1
+                item = Record(key, value, revision, created, version=version, lease=change.lease, row=row)
+            event = Recorded(key, item, revision=revision, row=row, created=created, previous=previous)
+            self._pending[key] = write = Write(event, item)
+            writes.append(write)
+            row += 1
+        first, *rest = writes
+        for write in rest:
+            # The first one reports a failure.
+            write.deferred.addErrback(lambda _: None)
+        first.rest = tuple(rest)
+        self._queue.append(first)
+        self._start_commit()
+        return first.deferred
+
+    @property
+    def submitted(self) -> int:
+        """The revision that `newest` reads at: that of the last submitted write."""
+        return self._next - 1
+
+    def barrier(self) -> Deferred[int]:
+        """Fires with the newest revision when every write submitted so far is durable; fails with UnavailableError if one is
+        not."""
+        if self._refusal:
+            raise UnavailableError(self._refusal)
+        if not self._pending and not self._queue:
+            return succeed(self.revision)
+        write = Write(None, None)
+        self._queue.append(write)
+        self._start_commit()
+        return write.deferred
+
+    async def grant(self, lease: int, ttl: int) -> None:
+        """Begin a lease, which must not be running, when it is durable. Raises UnavailableError."""
+        if self._refusal:
+            raise UnavailableError(self._refusal)
+        await self._keep_lease(lease, ttl)
+        if not self._refusal:
+            self.grants.begin(lease, ttl)
+
+    async def revoke(self, lease: int) -> None:
+        """End a lease, with all keys attached to it. Raises StoreError, and continues in the background then."""
+        if self._refusal:
+            raise UnavailableError(self._refusal)
+        self.grants.forget(lease)
+        try:
+            await self._end_lease(lease, self.grants.keys(lease))
+        except StoreError:
+            self.grants.end(lease)
+            raise
+
+    async def _end_lease(self, lease: int, keys: Sequence[str]) -> None:
+        # A write of a key that takes it from the lease may be pending.
+        changes = [Change(key, None) for key in keys if lease_of(self.newest(key)) == lease]
+        if changes:
+            await self.apply(changes)
+        elif keys:
+            await self.barrier()
+        await self._drop_lease(lease)
+
+    def settled(self, revision: int) -> int:
+        """The newest used revision up to `revision`: the rows of a transaction become visible together."""
+        at = bisect_right(self._joint, (revision, sys.maxsize)) - 1
+        if at >= 0 and revision < self._joint[at][1]:
+            return self._joint[at][0] - 1
+        return revision
+
     # Reads.
 
     def _check(self, revision: int) -> None:
@@ -214,6 +354,8 @@ class SingleProcessStore:
             raise CompactedError(revision, self.compacted)
 
     async def get(self, key: str, *, revision: int = 0) -> KeyValue | None:
+        if self._joint:
+            revision = self.settled(revision)
         self._check(revision)
         item = self._items.get(key)
         if not revision or revision == self.revision or (item is not None and item.revision <= revision):
@@ -223,8 +365,13 @@ class SingleProcessStore:
         return None
 
     async def range(self, prefix: str, *, start: str = "", limit: int = 0, revision: int = 0) -> Range:
+        return await self.span(max(prefix, start), prefix_end(prefix), limit=limit, revision=revision)
+
+    async def span(self, low: str, high: str | None, *, limit: int = 0, revision: int = 0) -> Range:
+        """As `range`, of the keys from `low` on and before `high` (None: no bound)."""
+        if self._joint:
+            revision = self.settled(revision)
         self._check(revision)
-        low, high = max(prefix, start), prefix_end(prefix)
         first, end = span(self._keys, low, high)
         items = self._items
         if not revision or revision == self.revision:
@@ -262,6 +409,8 @@ class SingleProcessStore:
     ) -> Watch:
         if self._refusal:
             raise UnavailableError(self._refusal)
+        if self._joint:
+            after = self.settled(after)
         watch = Watch(self._watches, prefix, after, on_events, on_end, on_progress)
         self._watches.add(watch)
         return watch
@@ -276,9 +425,13 @@ class SingleProcessStore:
         if revision <= self.compacted:
             return
         self._check(revision)
+        revision = self.settled(revision)
+        if revision <= self.compacted:
+            return
         self.compacted = revision
         self._drop_recent(lambda event: event.revision <= revision)
         await self._forget(revision)
+        self._joint = [each for each in self._joint if each[1] > self.compacted]
 
     def _drop_recent(self, stale: Callable[[Event], bool]) -> None:
         recent = self._recent
@@ -287,9 +440,12 @@ class SingleProcessStore:
             self._recent_size -= _size(event)
             self._recent_start = event.revision
 
-    def _load(self, items: Iterable[KeyValue], revision: int, compacted: int) -> None:
+    def _load(
+        self, items: Iterable[KeyValue], revision: int, compacted: int, joint: Iterable[tuple[int, int]] = ()
+    ) -> None:
         """Start from the loaded state; earlier history is only in persistent storage."""
         self._items = {item.key: item for item in items}
+        self._joint = list(joint)
         self._keys = SortedList(self._items)
         self.revision = self._recent_start = revision
         self.compacted = compacted
@@ -299,6 +455,7 @@ class SingleProcessStore:
         """Reject calls from now on and end watches."""
         self._refusal = why
         self._leases.stop()
+        self.grants.stop()
         self._watches.end(UnavailableError(why))
 
     @property

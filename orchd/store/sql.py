@@ -8,16 +8,22 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from typing import Any
 
 from orchd.store.checksums import check_value, row_sum
 from orchd.store.interfaces import Event, EventType, KeyValue
+from orchd.store.records import Record, Recorded, event_row, lease_of, row_of, version_of
+from orchd.store.schema import COLUMNS
 from orchd.store.single_process import Write
 
-_ROW = "(?,?,?,?,?,?,?,?)"
-_WIDTH = 8
+_ROW = "(?,?,?,?,?,?,?,?,?,?,?)"
+_WIDTH = 11
 #: Rows per statement: few enough sizes that SQLite's compiled statements are all reused.
 _SIZES = (64, 32, 16, 8, 4, 2, 1)
-_INSERT = {n: "INSERT INTO log VALUES " + ",".join([_ROW] * n) for n in _SIZES}
+_INSERT = {n: f"INSERT INTO log ({COLUMNS}, version, lease, txn) VALUES " + ",".join([_ROW] * n) for n in _SIZES}
+
+#: Version, lease and txn of a row that no transaction wrote.
+_PLAIN: tuple[None, None, None] = (None, None, None)
 
 #: Revisions per compaction step: writes run between steps.
 COMPACTION_STEP = 1000
@@ -27,14 +33,15 @@ _VACUUM_PAGES = 512
 _PIECE_EVENTS = 1000
 
 _PAST = """
-SELECT e.revision, e.key, e.created, e.deleted, CAST(e.value AS BLOB), e.sum, p.revision, CAST(p.value AS BLOB), p.sum, p.created
+SELECT e.revision, e.key, e.created, e.deleted, CAST(e.value AS BLOB), e.sum, e.version, e.lease, e.txn,
+    p.revision, CAST(p.value AS BLOB), p.sum, p.created, p.version, p.lease, p.txn
 FROM log AS e LEFT JOIN log AS p ON p.revision = e.prev
 WHERE e.revision > ? AND e.revision <= ? AND e.key >= ? AND (? IS NULL OR e.key < ?)
 ORDER BY e.revision LIMIT ?
 """
 # What the first write after a revision replaced is the state at that revision.
 _UNDONE = """
-SELECT key, CAST(value AS BLOB), sum, revision, created FROM log WHERE revision IN (
+SELECT key, CAST(value AS BLOB), sum, revision, created, version, lease, txn FROM log WHERE revision IN (
     SELECT prev FROM log
     WHERE revision > ?1 AND revision <= ?2 AND prev > 0 AND prev <= ?1 AND key >= ?3 AND (?4 IS NULL OR key < ?4)
 )
@@ -51,17 +58,19 @@ def append(connection: sqlite3.Connection, batch: Sequence[Write]) -> int:
             continue
         count += 1
         previous = event.previous
+        more = _more(event) if isinstance(event, Recorded) else _PLAIN
         row = (
-            event.revision,
+            event_row(event),
             event.key,
             event.created,
-            0 if previous is None else previous.revision,
+            row_of(previous),
             write.item is None,
             write.expires,
             event.value,
         )
         rows += row
-        rows.append(row_sum(*row))
+        rows.append(row_sum(*row, *more))
+        rows += more
     if count in _INSERT:
         # A single statement is its own transaction.
         connection.execute(_INSERT[count], rows)
@@ -78,6 +87,21 @@ def append(connection: sqlite3.Connection, batch: Sequence[Write]) -> int:
             roll_back(connection)
             raise
     return count
+
+
+def _more(event: Recorded) -> tuple[int, int, int | None]:
+    """Version, lease and txn of a row."""
+    return version_of(event.item), lease_of(event.item), event.revision if event.row != event.revision else None
+
+
+def keep_lease(connection: sqlite3.Connection, lease: int, ttl: int) -> None:
+    """Record a lease. Raises sqlite3.Error."""
+    connection.execute("INSERT OR REPLACE INTO lease VALUES (?, ?)", (lease, ttl))
+
+
+def drop_lease(connection: sqlite3.Connection, lease: int) -> None:
+    """Forget a lease. Raises sqlite3.Error."""
+    connection.execute("DELETE FROM lease WHERE id = ?", (lease,))
 
 
 def roll_back(connection: sqlite3.Connection) -> None:
@@ -127,21 +151,46 @@ def past_events(
     connection: sqlite3.Connection, low: str, high: str | None, after: int, upto: int
 ) -> tuple[list[Event], int]:
     """A batch of events of a key range above `after`, and the revision up to which they are complete."""
+    events = _events(connection, low, high, after, upto, _PIECE_EVENTS)
+    if len(events) < _PIECE_EVENTS:
+        return events, upto
+    last, row = events[-1].revision, event_row(events[-1])
+    # The rest of a transaction, which is delivered whole.
+    return events + (_events(connection, low, high, row, last, last - row) if row < last else []), last
+
+
+def _events(
+    connection: sqlite3.Connection, low: str, high: str | None, after: int, upto: int, limit: int
+) -> list[Event]:
+    """The first events of a key range whose rows are above `after`."""
     events: list[Event] = []
-    for revision, key, created, deleted, value, total, prev, old, old_total, old_created in connection.execute(
-        _PAST, (after, upto, low, high, high, _PIECE_EVENTS)
+    for row, key, created, deleted, value, total, version, lease, txn, prev, *old in connection.execute(
+        _PAST, (after, upto, low, high, high, limit)
     ):
-        previous = None if prev is None else KeyValue(key, check_value(old, old_total), prev, old_created)
-        kind = EventType.DELETE if deleted else EventType.PUT
-        events.append(Event(kind, key, check_value(value, total), revision, created, previous))
-    return events, events[-1].revision if len(events) == _PIECE_EVENTS else upto
+        previous = None if prev is None else _item(key, (*old[:2], prev, *old[2:]))
+        if version is None:
+            kind = EventType.DELETE if deleted else EventType.PUT
+            events.append(Event(kind, key, check_value(value, total), row, created, previous))
+            continue
+        item = None if deleted else _item(key, (value, total, row, created, version, lease, txn))
+        events.append(
+            Recorded(key, item, revision=txn or row, row=row, created=created, previous=previous)  # type: ignore[arg-type]  # a version makes it a Record
+        )
+    return events
+
+
+def _item(key: str, columns: Sequence[Any]) -> KeyValue:
+    """The item of a row: value, sum, row, created, version, lease, txn."""
+    value, total, row, created, version, lease, txn = columns
+    checked = check_value(value, total)
+    if version is None:
+        return KeyValue(key, checked, row, created)
+    return Record(key, checked, txn or row, created, version=version, lease=lease, row=row)
 
 
 def values_before(
     connection: sqlite3.Connection, low: str, high: str | None, revision: int, upto: int
 ) -> list[KeyValue]:
     """The values at `revision` of the keys in a range that were written between it and `upto`."""
-    return [
-        KeyValue(key, check_value(value, total), at, created)
-        for key, value, total, at, created in connection.execute(_UNDONE, (revision, upto, low, high))
-    ]
+    found = connection.execute(_UNDONE, (revision, upto, low, high))
+    return [_item(key, columns) for key, *columns in found]

@@ -25,12 +25,14 @@ from orchd.store import disk_errors, sql
 from orchd.store.backup import write_backup
 from orchd.store.compaction import USUAL_HISTORY, Compaction, HistoryLimits
 from orchd.store.highwater import HighWater
-from orchd.store.interfaces import Event, EventType, IStore, KeyValue, StoreError, UnavailableError
+from orchd.store.interfaces import Event, KeyValue, StoreError, UnavailableError
 from orchd.store.keys import prefix_end
 from orchd.store.locking import FileLock
 from orchd.store.metrics import CommitMetrics, size_gauge
 from orchd.store.opening import Found, examine, open_for_writing, open_store
+from orchd.store.records import item_of, lease_of
 from orchd.store.schema import connect
+from orchd.store.serving.interfaces import IServedStore
 from orchd.store.single_process import SingleProcessStore, Write
 from orchd.store.worker import Worker
 
@@ -46,7 +48,7 @@ _NOT_COMMITTED = (
 )  # fmt: skip
 
 
-@implementer(IStore)
+@implementer(IServedStore)
 class SqliteStore(SingleProcessStore):
     """`path` is the data file. `history_events` limits persisted history by number, `history_seconds` by time;
     `recent_events` and `recent_bytes` limit its part in memory. `check_seconds` limits the check of the file at start.
@@ -136,7 +138,7 @@ class SqliteStore(SingleProcessStore):
     def _begin(self, found: Found) -> None:
         self._connection = found.connection
         loaded = found.loaded
-        self._load(loaded.items, loaded.revision, found.compacted)
+        self._load(loaded.items, loaded.revision, found.compacted, loaded.joint)
         if loaded.bad_values:
             self._log.error(
                 "{number} values of {path} are damaged (checksum mismatch) and not served: {keys}; delete these "
@@ -149,6 +151,10 @@ class SqliteStore(SingleProcessStore):
             self._switch_interval_before = sys.getswitchinterval()
             sys.setswitchinterval(self._switch_interval)
         self._leases.load(loaded.leases)
+        self.grants.load(loaded.grants)
+        for item in loaded.items:
+            if lease_of(item):
+                self.grants.attach(lease_of(item), item.key)
         self._compaction.start()
         if found.trouble:
             self._in_trouble(found.trouble)
@@ -175,6 +181,7 @@ class SqliteStore(SingleProcessStore):
         # New writes are rejected, queued ones are written.
         self._refusal = "the store is stopped"
         self._leases.stop()
+        self.grants.stop()
         await self._compaction.stop()
         if self._probing is not None:
             self._probing.cancel()
@@ -312,7 +319,11 @@ class SqliteStore(SingleProcessStore):
     def _test_write(self, connection: sqlite3.Connection) -> list[Event]:
         """Test writing, and read events in the file that are not in memory. Raises sqlite3.Error."""
         sql.probe(connection)
-        events, _ = sql.past_events(connection, "", None, self.revision, sys.maxsize)
+        events: list[Event] = []
+        upto = self.revision
+        while upto < sys.maxsize:
+            piece, upto = sql.past_events(connection, "", None, upto, sys.maxsize)
+            events += piece
         # Queued writes were decided without them.
         self._broken = bool(events)
         return events
@@ -325,7 +336,9 @@ class SqliteStore(SingleProcessStore):
         batch: list[Write] = []
         queue = self._queue
         while queue and len(batch) < _BATCH:
-            batch.append(queue.popleft())
+            write = queue.popleft()
+            batch.append(write)
+            batch += write.rest
         if not batch:
             return
         began = time.perf_counter()
@@ -341,9 +354,29 @@ class SqliteStore(SingleProcessStore):
         self._threads.callFromThread(self._wrote, batch, count, time.perf_counter() - began)
         if count and self._mark is not None:
             self._mark.write(_last_revision(batch))
-        if len(batch) == _BATCH:
+        if len(batch) >= _BATCH:
             # Later writes have posted their own job, or will at the end of the reactor turn.
             self._writer.post(self._commit)
+
+    def _keep_lease(self, lease: int, ttl: int) -> Deferred[None]:
+        return self._change_lease(partial(sql.keep_lease, lease=lease, ttl=ttl))
+
+    def _drop_lease(self, lease: int) -> Deferred[None]:
+        return self._change_lease(partial(sql.drop_lease, lease=lease))
+
+    def _change_lease(self, change: Callable[[sqlite3.Connection], None]) -> Deferred[None]:
+        connection = self._connection
+        if connection is None or self._trouble:
+            return fail(UnavailableError(self._trouble or self._refusal))
+
+        def run() -> None:
+            try:
+                change(connection)
+            except sqlite3.Error as error:
+                reason = disk_errors.reason(self.path, error)
+                raise UnavailableError(f"the store cannot write a lease: {reason} ({self.path})") from error
+
+        return self._writer.run(run)
 
     # History.
 
@@ -383,7 +416,10 @@ class SqliteStore(SingleProcessStore):
         try:
             low = await self._writer.run(lambda: _compacted_revision(connection))
             while low < revision and not self._refusal:
-                high = min(revision, low + sql.COMPACTION_STEP)
+                # At the end of a transaction, never in the middle of one.
+                high = self.settled(min(revision, low + sql.COMPACTION_STEP))
+                if high <= low:
+                    high = revision
                 await self._writer.run(partial(sql.compact_step, connection, low, high))
                 low = high
             while not self._refusal and await self._writer.run(lambda: sql.vacuum_step(connection)):
@@ -434,8 +470,7 @@ def _open(connection: sqlite3.Connection | None) -> sqlite3.Connection:
 
 def _write_of(event: Event) -> Write:
     """A write without a waiter."""
-    item = None if event.type is EventType.DELETE else KeyValue(event.key, event.value, event.revision, event.created)
-    write = Write(event, item)
+    write = Write(event, item_of(event))
     write.deferred.addErrback(lambda _: None)
     return write
 

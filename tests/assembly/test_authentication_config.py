@@ -37,7 +37,7 @@ def authenticates(server: InProcessServer, authority: Signed, **headers: str) ->
     shown = {name.replace("_", "-"): (value,) for name, value in headers.items()}
     credentials = Credentials(headers=shown, certificates=(pair.certificate.public_bytes(Encoding.DER),))
     try:
-        run(server.server.identity.authentication.chain.authenticate(credentials))
+        run(server.server.access.authentication.chain.authenticate(credentials))
     except Exception as error:
         assert getattr(error, "code", 0) == 401
         return False

@@ -219,7 +219,7 @@ def anonymous(folder: Path, file: str, *flags: str) -> bool:
     (folder / "authn.json").write_text(file)
     server = make_server(folder / "server", f"--authentication-config={folder / 'authn.json'}", *flags)
     try:
-        run(server.server.identity.authentication.chain.authenticate(Credentials(headers={}, path="/x")))
+        run(server.server.access.authentication.chain.authenticate(Credentials(headers={}, path="/x")))
     except Exception as error:
         assert getattr(error, "code", 0) == 401
         return False

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -38,6 +40,20 @@ def test_help_follows_the_dialect() -> None:
         assert f"--{dialect('{long}-service-node-port')}=int" in text
         assert "{" not in text
         assert max(map(len, text.splitlines())) < 110
+
+
+def test_help_into_a_closed_pipe_ends_quietly() -> None:
+    """When the reader of the help, such as `head`, has ended, the process ends without a traceback."""
+    program = (
+        "import sys; from orchd.config.options import Options; sys.stdin.read(); Options().parseOptions(['--help'])"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    process.stdout = None
+    assert process.communicate(b"")[1] == b"" and process.returncode == 1
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

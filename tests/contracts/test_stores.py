@@ -21,7 +21,7 @@ from orchd.store.sqlite import SqliteStore
 from orchd.testing.contracts.store import CHECKS, Subject
 from orchd.testing.processes.daemon import PATIENCE
 from orchd.testing.processes.etcd import Etcd, Rebased
-from tests.etcd import running_etcd
+from tests.etcd import KINDS, running_etcd
 
 STORES: dict[str, Callable[[Path], Any]] = {
     "memory": lambda path: MemoryStore(reactor),
@@ -54,9 +54,9 @@ ETCD = {
 }
 
 
-@pytest.fixture(scope="module")
-def etcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
-    with running_etcd(tmp_path_factory.mktemp("etcd")) as server:
+@pytest.fixture(scope="module", params=KINDS)
+def etcd(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
+    with running_etcd(tmp_path_factory.mktemp("etcd"), request.param) as server:
         yield server
 
 
@@ -64,7 +64,7 @@ def etcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
 @pytest.mark.parametrize("kind", ETCD)
 @pytest_twisted.ensureDeferred
 async def test_etcd_store_passes_the_contract(kind: str, check: Any, etcd: Etcd) -> None:
-    """etcd passes the same checks, each under its own prefix, with revisions counted from the start of the store."""
+    """etcd, and the embedded store in its place, pass the same checks, each under its own prefix, with revisions counted from the start of the store."""
     servers = make_servers(reactor, [etcd.url])
     # What a slow machine answers late is no failure of the store.
     prefix = f"/{kind}-{check.__name__}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from orchd.testing.server import make_server, run
+from orchd.testing.doubles.server import make_server, run
 
 PATH = "/apis/admissionregistration.orch.io/v1/validatingadmissionpolicies"
 

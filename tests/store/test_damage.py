@@ -21,6 +21,7 @@ from orchd.store.export import Content, export_content, import_content
 from orchd.store.highwater import highwater_file, read_highwater
 from orchd.store.interfaces import DamagedValue, StoreError, UnavailableError
 from orchd.store.open_errors import ForeignFileError, NewerSchemaError, StoreDamagedError, StoreLockedError
+from orchd.store.records import Change
 from orchd.store.salvage import salvage
 from orchd.store.sqlite import SqliteStore
 from orchd.testing.contracts.store import Seen, Subject, present, raises
@@ -403,12 +404,51 @@ async def test_databases_of_other_programs_are_not_salvaged(tmp_path: Path) -> N
     assert path.read_bytes() == before
 
 
+def drop_transactions(path: Path) -> None:
+    """Remove what schema version 3 added."""
+    for column in ("version", "lease", "txn"):
+        change(path, f"ALTER TABLE log DROP COLUMN {column}")
+    change(path, "DROP TABLE lease")
+    change(path, "PRAGMA user_version = 2")
+
+
+@pytest_twisted.ensureDeferred
+async def test_older_stores_get_transactions(tmp_path: Path) -> None:
+    """A store of schema version 2 is opened with its checksums intact, and has transactions from then on."""
+    path = tmp_path / "s.sqlite"
+    async with opened(path) as store:
+        made = await store.create("/a", b"1")
+    drop_transactions(path)
+    assert check_copy(str(path)).schema_version == 2
+    for _ in range(2):
+        async with opened(path) as store:
+            last = await store.apply([Change("/a", b"2"), Change("/b", b"1", 0)])
+            changed = await present(store, "/a")
+            assert (changed.revision, changed.created) == (last, made)
+    assert check_copy(str(path)).schema_version == 3
+
+
+@pytest_twisted.ensureDeferred
+async def test_damage_of_a_transaction_is_noticed(tmp_path: Path) -> None:
+    """Checksums cover the version, the lease and the transaction of a row."""
+    path = tmp_path / "s.sqlite"
+    async with opened(path) as store:
+        await store.apply([Change("/a", b"1"), Change("/b", b"1")])
+    for column in ("version", "lease", "txn"):
+        change(path, f"UPDATE log SET {column} = {column} + 1 WHERE key = '/a'")
+        with pytest.raises(StoreDamagedError):
+            check_copy(str(path))
+        change(path, f"UPDATE log SET {column} = {column} - 1 WHERE key = '/a'")
+    assert check_copy(str(path)).keys == 2
+
+
 @pytest_twisted.ensureDeferred
 async def test_older_stores_get_checksums(tmp_path: Path) -> None:
     """A store without checksums and without a record of its last revision is opened, and has both from then on."""
     path = tmp_path / "s.sqlite"
     async with opened(path) as store:
         await store.create("/a", b"1")
+    drop_transactions(path)
     change(path, "ALTER TABLE log DROP COLUMN sum")
     change(path, "PRAGMA user_version = 1")
     os.unlink(highwater_file(str(path)))

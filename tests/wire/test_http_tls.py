@@ -405,6 +405,17 @@ def test_invalid_tls_settings_are_refused(files: Files, change: dict[str, Any], 
         ServerContexts(TlsSettings(serving=serving, **change))
 
 
+@pytest.mark.parametrize("content", [None, b"no certificate"])
+def test_error_of_certificate_files_names_the_flag(tmp_path: Path, content: bytes | None) -> None:
+    """A file that is missing or has no certificate is an error that names file and flag."""
+    name = tmp_path / "x.pem"
+    if content is not None:
+        name.write_bytes(content)
+    serving = KeyPairFiles(certificate=str(name), key=str(name), flags="--tls-cert-file")
+    with pytest.raises(ValueError, match=r"^--tls-cert-file: .*x\.pem"):
+        ServerContexts(TlsSettings(serving=serving))
+
+
 def test_suites_that_the_library_lacks_are_named(files: Files) -> None:
     """A suite that the TLS library does not have is named in a warning, and the others are offered."""
     serving = KeyPairFiles(certificate=str(files.serving_certificate), key=str(files.serving_key))

@@ -37,7 +37,12 @@ def admission(flags: FlagValues, can: Capabilities) -> AdmissionSettings:
 
 def _chosen(flags: FlagValues, can: Capabilities) -> frozenset[str]:
     since = choices.LATER_ADMISSION_PLUGINS
-    unknown = {name for name in since if not flags.release.includes(since[name])}
+    names = (*since, *choices.FORMER_ADMISSION_PLUGINS)
+    unknown = {
+        name
+        for name in names
+        if not flags.release.includes(since.get(name, ""), choices.FORMER_ADMISSION_PLUGINS.get(name, ""))
+    }
     known = tuple(name for name in choices.ADMISSION_PLUGINS if name not in unknown)
     built = can.admission_plugins - unknown
     on: tuple[str, ...] = flags["enable-admission-plugins"]

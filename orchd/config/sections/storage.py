@@ -67,8 +67,10 @@ def _etcd(flags: FlagValues) -> EtcdSettings | None:
         raise flags.error("storage-backend", "sqlite cannot be combined with --etcd-servers")
     for url in servers:
         parts = url_parts(url)
+        if parts.scheme == "unix" and not parts.netloc and parts.path.strip("/"):
+            continue
         if parts.scheme not in ("http", "https") or not parts.netloc or parts.path not in ("", "/"):
-            raise flags.error("etcd-servers", f"{url!r} is not http://host:port or https://host:port")
+            raise flags.error("etcd-servers", f"{url!r} is not http://host:port, https://host:port or unix:///path")
     cert, key = flags.pair("etcd-certfile", "etcd-keyfile")
     if flags["etcd-healthcheck-timeout"] <= 0:
         raise flags.error("etcd-healthcheck-timeout", "must be above 0")

@@ -14,8 +14,8 @@ from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import BY_CONTROLLER, CLAIMS, PODS, REVISIONS, STATEFUL_SETS, index_by_controller
 from orchd.controllers.pods import is_available, is_ready
-from orchd.controllers.statefulset import identity, retention
-from orchd.controllers.statefulset.identity import REVISION_LABEL
+from orchd.controllers.statefulset import ordinals, retention
+from orchd.controllers.statefulset.ordinals import REVISION_LABEL
 from orchd.controllers.workload import PodViewController
 from orchd.errors import ApiError
 from orchd.kinds.fields import deleting, labels, name, namespace, spec, status, uid
@@ -79,10 +79,10 @@ class StatefulSetController(PodViewController):
     def __init__(self, env: Environment) -> None:
         super().__init__(env, workers=env.settings.concurrent_statefulset_syncs)
         self._rules = env.release.choose(_RULES)
-        self._index_label = identity.index_label(env.dialect)
+        self._index_label = ordinals.index_label(env.dialect)
         self._claims = self.follow(CLAIMS) if env.feature("StatefulSetAutoDeletePVC") else None
         self._hash_label = env.dialect("controller.{long}.io/hash")
-        self._pod_name_label = identity.pod_name_label(env.dialect)
+        self._pod_name_label = ordinals.pod_name_label(env.dialect)
         self._revisions = self.follow(REVISIONS)
         index_by_controller(self._revisions)
 
@@ -92,7 +92,7 @@ class StatefulSetController(PodViewController):
         return {**tags, self._index_label: str(number)} if self._rules.labels_index else tags
 
     def adopts(self, each: Object, pod: Object) -> bool:
-        return identity.ordinal(each, pod) is not None
+        return ordinals.ordinal(each, pod) is not None
 
     async def reconcile(self, key: Key) -> float | None:
         parent = self._owners.get(*key)
@@ -103,14 +103,14 @@ class StatefulSetController(PodViewController):
             self.as_parent(parent),
             PODS,
             self._views.controlled,
-            fits=lambda pod: identity.ordinal(parent, pod) is not None,
+            fits=lambda pod: ordinals.ordinal(parent, pod) is not None,
         )
         known = list(self._revisions.by_index(BY_CONTROLLER, uid(parent)))
         update, collisions = await revisions.newest(
             self.client, parent, "apps/v1", "StatefulSet", known, self._hash_label
         )
         current = next((r for r in known if name(r) == status(parent).get("currentRevision")), update)
-        numbered = {n: p for p in pods if (n := identity.ordinal(parent, p)) is not None}
+        numbered = {n: p for p in pods if (n := ordinals.ordinal(parent, p)) is not None}
         problem: ApiError | None = None
         if not deleting(parent):
             try:
@@ -137,7 +137,7 @@ class StatefulSetController(PodViewController):
         """Create missing pods, delete surplus ones and replace outdated ones; with an order, one change per pass. A pass
         creates at most `_BURST` pods; their events trigger the next pass."""
         ordered = spec(parent).get("podManagementPolicy", "OrderedReady") == "OrderedReady"
-        numbers = identity.ordinals(parent)
+        numbers = ordinals.ordinals(parent)
         strategy = spec(parent).get("updateStrategy") or {}
         partition = numbers.start + int((strategy.get("rollingUpdate") or {}).get("partition") or 0)
         rolling = strategy.get("type", "RollingUpdate") == "RollingUpdate"
@@ -160,7 +160,7 @@ class StatefulSetController(PodViewController):
                     return
             else:
                 if self._rules.restores_claims and status(pod).get("phase") == "Pending":
-                    for wanted in identity.claims(parent, number):
+                    for wanted in ordinals.claims(parent, number):
                         await self._ensure_claim(parent, pod, wanted)
                 if ordered and (deleting(pod) or not self._available(parent, pod)):
                     return
@@ -206,9 +206,9 @@ class StatefulSetController(PodViewController):
 
     async def _create(self, parent: Object, revision: Object, number: int) -> None:
         called = f"{name(parent)}-{number}"
-        pod = identity.pod(parent, revisions.template_of(revision), name(revision), number, self._tags(called, number))
+        pod = ordinals.pod(parent, revisions.template_of(revision), name(revision), number, self._tags(called, number))
         try:
-            for wanted in identity.claims(parent, number):
+            for wanted in ordinals.claims(parent, number):
                 await self._ensure_claim(parent, pod, wanted)
             made: Object = await self.client.create(PODS, namespace(parent), pod)
             await self._set_claim_owners(parent, made, number, live=True)
@@ -239,7 +239,7 @@ class StatefulSetController(PodViewController):
         if not self._retains_by_policy(parent):
             return False
         pod = f"{name(parent)}-{number}"
-        found = [await self.live(CLAIMS, namespace(parent), name(each)) for each in identity.claims(parent, number)]
+        found = [await self.live(CLAIMS, namespace(parent), name(each)) for each in ordinals.claims(parent, number)]
         return any(each is not None and retention.is_stale(each, pod) for each in found)
 
     def _retains_by_policy(self, parent: Object) -> bool:
@@ -252,7 +252,7 @@ class StatefulSetController(PodViewController):
         the informer unless `live`."""
         if not self._retains_by_policy(parent) or self._claims is None:
             return
-        for each in identity.claims(parent, number):
+        for each in ordinals.claims(parent, number):
             key = (namespace(parent), name(each))
             found = await self.live(CLAIMS, *key) if live else self._claims.get(*key)
             owners = None if found is None else self._rules.owners(found, parent, pod, number)
@@ -265,7 +265,7 @@ class StatefulSetController(PodViewController):
         whole = self._pods.get(namespace(pod), name(pod))
         if whole is None or uid(whole) != uid(pod):
             return
-        number = identity.ordinal(parent, pod)
+        number = ordinals.ordinal(parent, pod)
         tags = {**labels(whole), **self._tags(name(pod), -1 if number is None else number)}
         metadata = {**whole["metadata"], "labels": tags}
         try:

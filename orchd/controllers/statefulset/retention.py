@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchd.controllers.statefulset.identity import ordinals
+from orchd.controllers.statefulset.ordinals import ordinals
 from orchd.kinds.fields import name, owner_reference, spec, uid
 from orchd.kinds.jsonvalues import Object
 

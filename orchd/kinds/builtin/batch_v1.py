@@ -29,8 +29,16 @@ RESOURCES: Final[tuple[Row, ...]] = (
         table=Table(
             "tabulate.workloads.cron_job",
             (
-                "Name|name", "Schedule", "Suspend|boolean", "Active|integer", "Last Schedule", "Age",
-                "Containers|wide", "Images|wide", "Selector|wide",
+                "Name|name",
+                "Schedule",
+                "Timezone|since=1.27",
+                "Suspend|boolean",
+                "Active|integer",
+                "Last Schedule",
+                "Age",
+                "Containers|wide",
+                "Images|wide",
+                "Selector|wide",
             ),
         ),
         validation=Validation(create="validate.batch.create_cron_job", update="validate.batch.update_cron_job"),
@@ -47,7 +55,17 @@ RESOURCES: Final[tuple[Row, ...]] = (
         key="jobs",
         table=Table(
             "tabulate.workloads.job",
-            ("Name|name", "Completions", "Duration", "Age", "Containers|wide", "Images|wide", "Selector|wide"),
+            (
+                "Name|name",
+                "Status|since=1.30",
+                "Completions",
+                "Duration",
+                "Age",
+                "Containers|wide",
+                "Images|wide",
+                "Selector|wide",
+            ),
+            {"Status": "Status of the job."},
         ),
         fields=FieldSelectors(
             names=("status.successful",),
@@ -70,10 +88,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("spec", 2, "CronJobSpec", "omit"),
         ("status", 3, "CronJobStatus", "omit"),
     ),
-    "CronJobList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]CronJob", "required"),
-    ),
+    "CronJobList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]CronJob", "required")),
     "CronJobSpec": (
         ("schedule", 1, "string", "required"),
         ("timeZone", 8, "string", "omit ptr since=1.24"),
@@ -102,10 +117,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("reason", 5, "string", "omit"),
         ("message", 6, "string", "omit"),
     ),
-    "JobList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]Job", "required"),
-    ),
+    "JobList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]Job", "required")),
     "JobSpec": (
         ("parallelism", 1, "int32", "omit ptr"),
         ("completions", 2, "int32", "omit ptr"),
@@ -137,36 +149,20 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("uncountedTerminatedPods", 8, "UncountedTerminatedPods", "omit ptr"),
         ("ready", 9, "int32", "omit ptr"),
     ),
-    "JobTemplateSpec": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "JobSpec", "omit"),
-    ),
-    "PodFailurePolicy": (
-        ("rules", 1, "[]PodFailurePolicyRule", "required list=atomic"),
-    ),
+    "JobTemplateSpec": (("metadata", 1, "meta/v1.ObjectMeta", "omit"), ("spec", 2, "JobSpec", "omit")),
+    "PodFailurePolicy": (("rules", 1, "[]PodFailurePolicyRule", "required list=atomic"),),
     "PodFailurePolicyOnExitCodesRequirement": (
         ("containerName", 1, "string", "omit ptr"),
         ("operator", 2, "string", "required enum=In|NotIn"),
         ("values", 3, "[]int32", "required set"),
     ),
-    "PodFailurePolicyOnPodConditionsPattern": (
-        ("type", 1, "string", "required"),
-        ("status", 2, "string", ""),
-    ),
+    "PodFailurePolicyOnPodConditionsPattern": (("type", 1, "string", "required"), ("status", 2, "string", "")),
     "PodFailurePolicyRule": (
         ("action", 1, "string", "required enum=Count|FailIndex|FailJob|Ignore"),
         ("onExitCodes", 2, "PodFailurePolicyOnExitCodesRequirement", "omit ptr"),
         ("onPodConditions", 3, "[]PodFailurePolicyOnPodConditionsPattern", "omit list=atomic"),
     ),
-    "SuccessPolicy": (
-        ("rules", 1, "[]SuccessPolicyRule", "required list=atomic"),
-    ),
-    "SuccessPolicyRule": (
-        ("succeededIndexes", 1, "string", "omit ptr"),
-        ("succeededCount", 2, "int32", "omit ptr"),
-    ),
-    "UncountedTerminatedPods": (
-        ("succeeded", 1, "[]string", "omit set"),
-        ("failed", 2, "[]string", "omit set"),
-    ),
+    "SuccessPolicy": (("rules", 1, "[]SuccessPolicyRule", "required list=atomic"),),
+    "SuccessPolicyRule": (("succeededIndexes", 1, "string", "omit ptr"), ("succeededCount", 2, "int32", "omit ptr")),
+    "UncountedTerminatedPods": (("succeeded", 1, "[]string", "omit set"), ("failed", 2, "[]string", "omit set")),
 }

@@ -24,45 +24,49 @@ VERSION: Final = "v1"
 DEFINITIONS: Final = "io.{abbr}.api.core.v1."
 
 #: Types that OpenAPI does not list.
-UNPUBLISHED: Final[frozenset[str]] = frozenset((
-    "AvoidPods",
-    "EphemeralContainerCommon",
-    "NodeProxyOptions",
-    "NodeResources",
-    "PersistentVolumeSource",
-    "PodAttachOptions",
-    "PodExecOptions",
-    "PodLogOptions",
-    "PodPortForwardOptions",
-    "PodProxyOptions",
-    "PodSignature",
-    "PodStatusResult",
-    "Preconditions",
-    "PreferAvoidPodsEntry",
-    "ProbeHandler",
-    "RangeAllocation",
-    "SerializedReference",
-    "ServiceProxyOptions",
-    "VolumeSource",
-))
+UNPUBLISHED: Final[frozenset[str]] = frozenset(
+    (
+        "AvoidPods",
+        "EphemeralContainerCommon",
+        "NodeProxyOptions",
+        "NodeResources",
+        "PersistentVolumeSource",
+        "PodAttachOptions",
+        "PodExecOptions",
+        "PodLogOptions",
+        "PodPortForwardOptions",
+        "PodProxyOptions",
+        "PodSignature",
+        "PodStatusResult",
+        "Preconditions",
+        "PreferAvoidPodsEntry",
+        "ProbeHandler",
+        "RangeAllocation",
+        "SerializedReference",
+        "ServiceProxyOptions",
+        "VolumeSource",
+    )
+)
 #: Structs that server-side apply owns as one.
-ATOMIC: Final[frozenset[str]] = frozenset((
-    "ConfigMapKeySelector",
-    "EndpointAddress",
-    "EndpointPort",
-    "FileKeySelector",
-    "LocalObjectReference",
-    "NodeSelector",
-    "NodeSelectorTerm",
-    "ObjectFieldSelector",
-    "ObjectReference",
-    "ResourceFieldSelector",
-    "ScopeSelector",
-    "SecretKeySelector",
-    "SecretReference",
-    "TopologySelectorTerm",
-    "TypedLocalObjectReference",
-))
+ATOMIC: Final[frozenset[str]] = frozenset(
+    (
+        "ConfigMapKeySelector",
+        "EndpointAddress",
+        "EndpointPort",
+        "FileKeySelector",
+        "LocalObjectReference",
+        "NodeSelector",
+        "NodeSelectorTerm",
+        "ObjectFieldSelector",
+        "ObjectReference",
+        "ResourceFieldSelector",
+        "ScopeSelector",
+        "SecretKeySelector",
+        "SecretReference",
+        "TopologySelectorTerm",
+        "TypedLocalObjectReference",
+    )
+)
 
 RESOURCES: Final[tuple[Row, ...]] = (
     KindRow(
@@ -97,13 +101,12 @@ RESOURCES: Final[tuple[Row, ...]] = (
                     "'_' or '.'. Values with non-UTF-8 byte sequences must use the BinaryData field. The keys "
                     "stored in Data must not overlap with the keys in the BinaryData field, this is enforced "
                     "during validation process."
-                ),
+                )
             },
         ),
         quota=Quota(counted_as="configmaps"),
         validation=Validation(
-            create="validate.core.secrets.create_config_map",
-            update="validate.core.secrets.update_config_map",
+            create="validate.core.secrets.create_config_map", update="validate.core.secrets.update_config_map"
         ),
     ),
     KindRow(
@@ -123,7 +126,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
                     "the address being displayed in different subsets for the different ports. No address will "
                     "appear in both Addresses and NotReadyAddresses in the same subset. Sets of addresses and "
                     "ports that comprise a service."
-                ),
+                )
             },
         ),
         validation=Validation(create="validate.core.endpoints.create", update="validate.core.endpoints.update"),
@@ -139,8 +142,16 @@ RESOURCES: Final[tuple[Row, ...]] = (
         table=Table(
             "tabulate.core.event",
             (
-                "Last Seen", "Type", "Reason", "Object", "Subobject|wide", "Source|wide", "Message",
-                "First Seen|wide", "Count|wide", "Name|name|wide",
+                "Last Seen",
+                "Type",
+                "Reason",
+                "Object",
+                "Subobject|wide",
+                "Source|wide",
+                "Message",
+                "First Seen|wide",
+                "Count|wide",
+                "Name|name|wide",
             ),
             {
                 "Last Seen": "The time at which the most recent occurrence of this event was recorded.",
@@ -169,9 +180,17 @@ RESOURCES: Final[tuple[Row, ...]] = (
         ),
         fields=FieldSelectors(
             names=(
-                "involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid",
-                "involvedObject.apiVersion", "involvedObject.resourceVersion", "involvedObject.fieldPath", "reason",
-                "reportingComponent", "source", "type",
+                "involvedObject.kind",
+                "involvedObject.namespace",
+                "involvedObject.name",
+                "involvedObject.uid",
+                "involvedObject.apiVersion",
+                "involvedObject.resourceVersion",
+                "involvedObject.fieldPath",
+                "reason",
+                "reportingComponent",
+                "source",
+                "type",
             ),
             values="field_values.event",
             unsupported=UNSUPPORTED_FIELD,
@@ -179,9 +198,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
         cached=False,
         strategy="EventStrategy",
         validation=Validation(
-            create="validate.core.events.create",
-            update="validate.core.events.update",
-            own_metadata=False,
+            create="validate.core.events.create", update="validate.core.events.update", own_metadata=False
         ),
         creates_on_update=True,
         collected=False,
@@ -204,10 +221,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
         key="namespaces",
         table=Table("tabulate.core.namespace", ("Name|name", "Status", "Age")),
         fields=FieldSelectors(
-            names=("status.phase",),
-            values="field_values.namespace",
-            namespace=False,
-            unsupported=UNSUPPORTED_FIELD,
+            names=("status.phase",), values="field_values.namespace", namespace=False, unsupported=UNSUPPORTED_FIELD
         ),
         strategy="NamespaceStrategy",
         validation=Validation(
@@ -228,15 +242,20 @@ RESOURCES: Final[tuple[Row, ...]] = (
         table=Table(
             "tabulate.core.node",
             (
-                "Name|name", "Status", "Roles", "Age", "Version", "Internal-IP|wide", "External-IP|wide",
-                "OS-Image|wide", "Kernel-Version|wide", "Container-Runtime|wide",
+                "Name|name",
+                "Status",
+                "Roles",
+                "Age",
+                "Version",
+                "Internal-IP|wide",
+                "External-IP|wide",
+                "OS-Image|wide",
+                "Kernel-Version|wide",
+                "Container-Runtime|wide",
             ),
         ),
         fields=FieldSelectors(
-            names=("spec.unschedulable",),
-            values="field_values.node",
-            namespace=False,
-            unsupported=UNSUPPORTED_FIELD,
+            names=("spec.unschedulable",), values="field_values.node", namespace=False, unsupported=UNSUPPORTED_FIELD
         ),
         validation=Validation(create="validate.core.nodes.create", update="validate.core.nodes.update"),
         clears_status=False,
@@ -258,8 +277,19 @@ RESOURCES: Final[tuple[Row, ...]] = (
         key="persistentvolumeclaims",
         table=Table(
             "tabulate.storage.claim",
-            ("Name|name", "Status", "Volume", "Capacity", "Access Modes", "StorageClass", "Age", "VolumeMode|wide"),
+            (
+                "Name|name",
+                "Status",
+                "Volume",
+                "Capacity",
+                "Access Modes",
+                "StorageClass",
+                "VolumeAttributesClass|since=1.31",
+                "Age",
+                "VolumeMode|wide",
+            ),
             {
+                "VolumeAttributesClass": "Class of the attributes of the claim's volume",
                 "Status": "Phase represents the current phase of PersistentVolumeClaim.",
                 "Volume": "VolumeName is the binding reference to the PersistentVolume backing this claim.",
                 "Capacity": "Represents the actual resources of the underlying volume.",
@@ -288,10 +318,20 @@ RESOURCES: Final[tuple[Row, ...]] = (
         table=Table(
             "tabulate.storage.volume",
             (
-                "Name|name", "Capacity", "Access Modes", "Reclaim Policy", "Status", "Claim", "StorageClass",
-                "Reason", "Age", "VolumeMode|wide",
+                "Name|name",
+                "Capacity",
+                "Access Modes",
+                "Reclaim Policy",
+                "Status",
+                "Claim",
+                "StorageClass",
+                "VolumeAttributesClass|since=1.31",
+                "Reason",
+                "Age",
+                "VolumeMode|wide",
             ),
             {
+                "VolumeAttributesClass": "Class of the volume's attributes",
                 "Capacity": (
                     "A description of the persistent volume's resources and capacity. More info: "
                     "https://{long}.io/docs/concepts/storage/persistent-volumes#capacity"
@@ -330,8 +370,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
         ),
         strategy="PhaseStrategy",
         validation=Validation(
-            create="validate.core.persistentvolumes.create",
-            update="validate.core.persistentvolumes.update",
+            create="validate.core.persistentvolumes.create", update="validate.core.persistentvolumes.update"
         ),
         returns_deleted=True,
         subresources=(Subresource(name="status", update="validate.core.persistentvolumes.update_status"),),
@@ -343,10 +382,18 @@ RESOURCES: Final[tuple[Row, ...]] = (
         short_names=("po",),
         categories=("all",),
         key="pods",
+        changes=(("1.33", {"generation": ("spec",)}),),
         table=Table(
             "tabulate.pods.cells",
             (
-                "Name|name", "Ready", "Status", "Restarts", "Age", "IP|wide", "Node|wide", "Nominated Node|wide",
+                "Name|name",
+                "Ready",
+                "Status",
+                "Restarts",
+                "Age",
+                "IP|wide",
+                "Node|wide",
+                "Nominated Node|wide",
                 "Readiness Gates|wide",
             ),
             {
@@ -357,8 +404,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
                     "container in this pod has restarted."
                 ),
                 "IP": (
-                    "IP address allocated to the pod. Routable at least within the cluster. Empty if not yet "
-                    "allocated."
+                    "IP address allocated to the pod. Routable at least within the cluster. Empty if not yet allocated."
                 ),
                 "Node": (
                     "NodeName is a request to schedule this pod onto a specific node. If it is non-empty, the "
@@ -380,11 +426,18 @@ RESOURCES: Final[tuple[Row, ...]] = (
                     "https://git.{abbr}.io/enhancements/keps/sig-network/580-pod-readiness-gates"
                 ),
             },
+            printers=(("1.29", "tabulate.pods.cells_with_sidecars"),),
         ),
         fields=FieldSelectors(
             names=(
-                "spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName",
-                "status.phase", "status.podIP", "status.podIPs", "status.nominatedNodeName",
+                "spec.nodeName",
+                "spec.restartPolicy",
+                "spec.schedulerName",
+                "spec.serviceAccountName",
+                "status.phase",
+                "status.podIP",
+                "status.podIPs",
+                "status.nominatedNodeName",
                 # Of release 1.28.
                 "spec.hostNetwork",
             ),
@@ -403,20 +456,12 @@ RESOURCES: Final[tuple[Row, ...]] = (
             Subresource(name="binding", kind="Binding", verbs=("create",), served_by="pod binding"),
             Subresource(name="ephemeralcontainers", update="validate.core.podupdates.update_ephemeral"),
             Subresource(
-                name="eviction",
-                kind="Eviction",
-                verbs=("create",),
-                group="policy",
-                version="v1",
-                served_by="eviction",
+                name="eviction", kind="Eviction", verbs=("create",), group="policy", version="v1", served_by="eviction"
             ),
             Subresource(name="exec", kind="PodExecOptions", verbs=("create", "get"), served_by="exec"),
             Subresource(name="log", verbs=("get",), served_by="log"),
             Subresource(
-                name="portforward",
-                kind="PodPortForwardOptions",
-                verbs=("create", "get"),
-                served_by="port forward",
+                name="portforward", kind="PodPortForwardOptions", verbs=("create", "get"), served_by="port forward"
             ),
             Subresource(
                 name="proxy",
@@ -424,6 +469,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
                 verbs=("create", "delete", "get", "patch", "update"),
                 served_by="pod proxy",
             ),
+            Subresource(name="resize", resets=(), since="1.33"),
             Subresource(
                 name="status",
                 update="validate.core.podupdates.update_status",
@@ -456,19 +502,22 @@ RESOURCES: Final[tuple[Row, ...]] = (
         table=Table(
             "tabulate.workloads.replication_controller",
             (
-                "Name|name", "Desired|integer", "Current|integer", "Ready|integer", "Age", "Containers|wide",
-                "Images|wide", "Selector|wide",
+                "Name|name",
+                "Desired|integer",
+                "Current|integer",
+                "Ready|integer",
+                "Age",
+                "Containers|wide",
+                "Images|wide",
+                "Selector|wide",
             ),
         ),
         fields=FieldSelectors(
-            names=("status.replicas",),
-            values="field_values.replication_controller",
-            unsupported=UNSUPPORTED_FIELD,
+            names=("status.replicas",), values="field_values.replication_controller", unsupported=UNSUPPORTED_FIELD
         ),
         quota=Quota(counted_as="replicationcontrollers"),
         validation=Validation(
-            create="validate.apps.create_replication_controller",
-            update="validate.apps.update_replication_controller",
+            create="validate.apps.create_replication_controller", update="validate.apps.update_replication_controller"
         ),
         warnings="validate.warnings.template",
         pod_template=("spec", "template"),
@@ -487,7 +536,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
         key="resourcequotas",
         table=Table(
             "tabulate.core.resource_quota",
-            ("Name|name", "Age", "Request", "Limit"),
+            ("Name|name", "Age|until=1.32", "Request", "Limit", "Age|since=1.32"),
             {
                 "Request": "Request represents a minimum amount of cpu/memory that a container may consume.",
                 "Limit": (
@@ -534,12 +583,12 @@ RESOURCES: Final[tuple[Row, ...]] = (
         key="serviceaccounts",
         table=Table(
             "tabulate.core.service_account",
-            ("Name|name", "Secrets", "Age"),
+            ("Name|name", "Secrets|until=1.32", "Age"),
             {
                 "Secrets": (
                     "Secrets is the list of secrets allowed to be used by pods running using this ServiceAccount. "
                     "More info: https://{long}.io/docs/concepts/configuration/secret"
-                ),
+                )
             },
         ),
         strategy="ServiceAccountStrategy",
@@ -575,9 +624,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
         quota=Quota(usage="quota.usage.service_usage", concerns="quota.usage.concerns_service", on_update=True),
         strategy="ServiceStrategy",
         validation=Validation(
-            create="validate.core.services.create",
-            update="validate.core.services.update",
-            name="1035",
+            create="validate.core.services.create", update="validate.core.services.update", name="1035"
         ),
         creates_on_update=True,
         returns_deleted=True,
@@ -609,13 +656,8 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("type", 1, "string", "required enum=Localhost|RuntimeDefault|Unconfined"),
         ("localhostProfile", 2, "string", "omit ptr"),
     ),
-    "AttachedVolume": (
-        ("name", 1, "string", "required"),
-        ("devicePath", 2, "string", "required"),
-    ),
-    "AvoidPods": (
-        ("preferAvoidPods", 1, "[]PreferAvoidPodsEntry", "omit list=atomic@1.35"),
-    ),
+    "AttachedVolume": (("name", 1, "string", "required"), ("devicePath", 2, "string", "required")),
+    "AvoidPods": (("preferAvoidPods", 1, "[]PreferAvoidPodsEntry", "omit list=atomic@1.35"),),
     "AzureDiskVolumeSource": (
         ("diskName", 1, "string", "required"),
         ("diskURI", 2, "string", "required"),
@@ -635,10 +677,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("shareName", 2, "string", "required"),
         ("readOnly", 3, "bool", "omit"),
     ),
-    "Binding": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("target", 2, "ObjectReference", "required"),
-    ),
+    "Binding": (("metadata", 1, "meta/v1.ObjectMeta", "omit"), ("target", 2, "ObjectReference", "required")),
     "CSIPersistentVolumeSource": (
         ("driver", 1, "string", "required"),
         ("volumeHandle", 2, "string", "required"),
@@ -658,10 +697,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("volumeAttributes", 4, "{}string", "omit"),
         ("nodePublishSecretRef", 5, "LocalObjectReference", "omit ptr"),
     ),
-    "Capabilities": (
-        ("add", 1, "[]string", "omit list=atomic@1.35"),
-        ("drop", 2, "[]string", "omit list=atomic@1.35"),
-    ),
+    "Capabilities": (("add", 1, "[]string", "omit list=atomic@1.35"), ("drop", 2, "[]string", "omit list=atomic@1.35")),
     "CephFSPersistentVolumeSource": (
         ("monitors", 1, "[]string", "required list=atomic@1.35"),
         ("path", 2, "string", "omit"),
@@ -690,9 +726,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("readOnly", 3, "bool", "omit"),
         ("secretRef", 4, "LocalObjectReference", "omit ptr"),
     ),
-    "ClientIPConfig": (
-        ("timeoutSeconds", 1, "int32", "omit ptr"),
-    ),
+    "ClientIPConfig": (("timeoutSeconds", 1, "int32", "omit ptr"),),
     "ClusterTrustBundleProjection": (
         ("name", 1, "string", "omit ptr"),
         ("signerName", 2, "string", "omit ptr"),
@@ -710,29 +744,20 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("conditions", 2, "[]ComponentCondition", "omit merge=type keys=type@1.35"),
     ),
-    "ComponentStatusList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]ComponentStatus", "required"),
-    ),
+    "ComponentStatusList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]ComponentStatus", "required")),
     "ConfigMap": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("immutable", 4, "bool", "omit ptr"),
         ("data", 2, "{}string", "omit"),
         ("binaryData", 3, "{}bytes", "omit"),
     ),
-    "ConfigMapEnvSource": (
-        ("", 1, "LocalObjectReference", "inline"),
-        ("optional", 2, "bool", "omit ptr"),
-    ),
+    "ConfigMapEnvSource": (("", 1, "LocalObjectReference", "inline"), ("optional", 2, "bool", "omit ptr")),
     "ConfigMapKeySelector": (
         ("", 1, "LocalObjectReference", "inline"),
         ("key", 2, "string", "required"),
         ("optional", 3, "bool", "omit ptr"),
     ),
-    "ConfigMapList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]ConfigMap", "required"),
-    ),
+    "ConfigMapList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]ConfigMap", "required")),
     "ConfigMapNodeConfigSource": (
         ("namespace", 1, "string", "required"),
         ("name", 2, "string", "required"),
@@ -783,21 +808,15 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("resourceName", 2, "string", "required"),
         ("requestName", 3, "string", "required"),
     ),
-    "ContainerImage": (
-        ("names", 1, "[]string", "list=atomic@1.35"),
-        ("sizeBytes", 2, "int64", "omit"),
-    ),
+    "ContainerImage": (("names", 1, "[]string", "list=atomic@1.35"), ("sizeBytes", 2, "int64", "omit")),
     "ContainerPort": (
         ("name", 1, "string", "omit"),
         ("hostPort", 2, "int32", "omit"),
         ("containerPort", 3, "int32", "required"),
-        ("protocol", 4, "string", "omit default=\"TCP\" enum=SCTP|TCP|UDP"),
+        ("protocol", 4, "string", 'omit default="TCP" enum=SCTP|TCP|UDP'),
         ("hostIP", 5, "string", "omit"),
     ),
-    "ContainerResizePolicy": (
-        ("resourceName", 1, "string", "required"),
-        ("restartPolicy", 2, "string", "required"),
-    ),
+    "ContainerResizePolicy": (("resourceName", 1, "string", "required"), ("restartPolicy", 2, "string", "required")),
     "ContainerRestartRule": (
         ("action", 1, "string", "required omit"),
         ("exitCodes", 2, "ContainerRestartRuleOnExitCodes", "omit ptr"),
@@ -811,9 +830,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("running", 2, "ContainerStateRunning", "omit ptr"),
         ("terminated", 3, "ContainerStateTerminated", "omit ptr"),
     ),
-    "ContainerStateRunning": (
-        ("startedAt", 1, "time", "omit"),
-    ),
+    "ContainerStateRunning": (("startedAt", 1, "time", "omit"),),
     "ContainerStateTerminated": (
         ("exitCode", 1, "int32", "required"),
         ("signal", 2, "int32", "omit"),
@@ -823,10 +840,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("finishedAt", 6, "time", "omit"),
         ("containerID", 7, "string", "omit"),
     ),
-    "ContainerStateWaiting": (
-        ("reason", 1, "string", "omit"),
-        ("message", 2, "string", "omit"),
-    ),
+    "ContainerStateWaiting": (("reason", 1, "string", "omit"), ("message", 2, "string", "omit")),
     "ContainerStatus": (
         ("name", 1, "string", "required"),
         ("state", 2, "ContainerState", "omit"),
@@ -842,17 +856,16 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("volumeMounts", 12, "[]VolumeMountStatus", "omit merge=mountPath keys=mountPath since=1.30"),
         ("user", 13, "ContainerUser", "omit ptr since=1.31"),
         ("allocatedResourcesStatus", 14, "[]ResourceStatus", "omit merge=name keys=name since=1.31"),
-        ("stopSignal", 15, "string", "omit ptr enum=SIGABRT|SIGALRM|SIGBUS|SIGCHLD|SIGCLD|SIGCONT|SIGFPE|SIGHUP|SIGILL|SIGINT|SIGIO|SIGIOT|SIGKILL|SIGPIPE|SIGPOLL|SIGPROF|SIGPWR|SIGQUIT|SIGRTMAX|SIGRTMAX-1|SIGRTMAX-10|SIGRTMAX-11|SIGRTMAX-12|SIGRTMAX-13|SIGRTMAX-14|SIGRTMAX-2|SIGRTMAX-3|SIGRTMAX-4|SIGRTMAX-5|SIGRTMAX-6|SIGRTMAX-7|SIGRTMAX-8|SIGRTMAX-9|SIGRTMIN|SIGRTMIN+1|SIGRTMIN+10|SIGRTMIN+11|SIGRTMIN+12|SIGRTMIN+13|SIGRTMIN+14|SIGRTMIN+15|SIGRTMIN+2|SIGRTMIN+3|SIGRTMIN+4|SIGRTMIN+5|SIGRTMIN+6|SIGRTMIN+7|SIGRTMIN+8|SIGRTMIN+9|SIGSEGV|SIGSTKFLT|SIGSTOP|SIGSYS|SIGTERM|SIGTRAP|SIGTSTP|SIGTTIN|SIGTTOU|SIGURG|SIGUSR1|SIGUSR2|SIGVTALRM|SIGWINCH|SIGXCPU|SIGXFSZ since=1.33"),
+        (
+            "stopSignal",
+            15,
+            "string",
+            "omit ptr enum=SIGABRT|SIGALRM|SIGBUS|SIGCHLD|SIGCLD|SIGCONT|SIGFPE|SIGHUP|SIGILL|SIGINT|SIGIO|SIGIOT|SIGKILL|SIGPIPE|SIGPOLL|SIGPROF|SIGPWR|SIGQUIT|SIGRTMAX|SIGRTMAX-1|SIGRTMAX-10|SIGRTMAX-11|SIGRTMAX-12|SIGRTMAX-13|SIGRTMAX-14|SIGRTMAX-2|SIGRTMAX-3|SIGRTMAX-4|SIGRTMAX-5|SIGRTMAX-6|SIGRTMAX-7|SIGRTMAX-8|SIGRTMAX-9|SIGRTMIN|SIGRTMIN+1|SIGRTMIN+10|SIGRTMIN+11|SIGRTMIN+12|SIGRTMIN+13|SIGRTMIN+14|SIGRTMIN+15|SIGRTMIN+2|SIGRTMIN+3|SIGRTMIN+4|SIGRTMIN+5|SIGRTMIN+6|SIGRTMIN+7|SIGRTMIN+8|SIGRTMIN+9|SIGSEGV|SIGSTKFLT|SIGSTOP|SIGSYS|SIGTERM|SIGTRAP|SIGTSTP|SIGTTIN|SIGTTOU|SIGURG|SIGUSR1|SIGUSR2|SIGVTALRM|SIGWINCH|SIGXCPU|SIGXFSZ since=1.33",
+        ),
     ),
-    "ContainerUser": (
-        ("linux", 1, "LinuxContainerUser", "omit ptr"),
-    ),
-    "DaemonEndpoint": (
-        ("Port", 1, "int32", "required"),
-    ),
-    "DownwardAPIProjection": (
-        ("items", 1, "[]DownwardAPIVolumeFile", "omit list=atomic@1.35"),
-    ),
+    "ContainerUser": (("linux", 1, "LinuxContainerUser", "omit ptr"),),
+    "DaemonEndpoint": (("Port", 1, "int32", "required"),),
+    "DownwardAPIProjection": (("items", 1, "[]DownwardAPIVolumeFile", "omit list=atomic@1.35"),),
     "DownwardAPIVolumeFile": (
         ("path", 1, "string", "required"),
         ("fieldRef", 2, "ObjectFieldSelector", "omit ptr"),
@@ -863,10 +876,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("items", 1, "[]DownwardAPIVolumeFile", "omit list=atomic@1.35"),
         ("defaultMode", 2, "int32", "omit ptr"),
     ),
-    "EmptyDirVolumeSource": (
-        ("medium", 1, "string", "omit"),
-        ("sizeLimit", 2, "quantity", "omit ptr"),
-    ),
+    "EmptyDirVolumeSource": (("medium", 1, "string", "omit"), ("sizeLimit", 2, "quantity", "omit ptr")),
     "EndpointAddress": (
         ("ip", 1, "string", "required"),
         ("hostname", 3, "string", "omit"),
@@ -888,10 +898,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("subsets", 2, "[]EndpointSubset", "omit list=atomic@1.35"),
     ),
-    "EndpointsList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]Endpoints", "required"),
-    ),
+    "EndpointsList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]Endpoints", "required")),
     "EnvFromSource": (
         ("prefix", 1, "string", "omit"),
         ("configMapRef", 2, "ConfigMapEnvSource", "omit ptr"),
@@ -909,10 +916,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("secretKeyRef", 4, "SecretKeySelector", "omit ptr"),
         ("fileKeyRef", 5, "FileKeySelector", "omit ptr since=1.34"),
     ),
-    "EphemeralContainer": (
-        ("", 1, "EphemeralContainerCommon", "inline"),
-        ("targetContainerName", 2, "string", "omit"),
-    ),
+    "EphemeralContainer": (("", 1, "EphemeralContainerCommon", "inline"), ("targetContainerName", 2, "string", "omit")),
     "EphemeralContainerCommon": (
         ("name", 1, "string", "required"),
         ("image", 2, "string", "omit"),
@@ -940,9 +944,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("stdinOnce", 17, "bool", "omit"),
         ("tty", 18, "bool", "omit"),
     ),
-    "EphemeralVolumeSource": (
-        ("volumeClaimTemplate", 1, "PersistentVolumeClaimTemplate", "omit ptr"),
-    ),
+    "EphemeralVolumeSource": (("volumeClaimTemplate", 1, "PersistentVolumeClaimTemplate", "omit ptr"),),
     "Event": (
         ("metadata", 1, "meta/v1.ObjectMeta", "required"),
         ("involvedObject", 2, "ObjectReference", "required"),
@@ -960,21 +962,10 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("reportingComponent", 14, "string", ""),
         ("reportingInstance", 15, "string", ""),
     ),
-    "EventList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]Event", "required"),
-    ),
-    "EventSeries": (
-        ("count", 1, "int32", "omit"),
-        ("lastObservedTime", 2, "microtime", "omit"),
-    ),
-    "EventSource": (
-        ("component", 1, "string", "omit"),
-        ("host", 2, "string", "omit"),
-    ),
-    "ExecAction": (
-        ("command", 1, "[]string", "omit list=atomic@1.35"),
-    ),
+    "EventList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]Event", "required")),
+    "EventSeries": (("count", 1, "int32", "omit"), ("lastObservedTime", 2, "microtime", "omit")),
+    "EventSource": (("component", 1, "string", "omit"), ("host", 2, "string", "omit")),
+    "ExecAction": (("command", 1, "[]string", "omit list=atomic@1.35"),),
     "FCVolumeSource": (
         ("targetWWNs", 1, "[]string", "omit list=atomic@1.35"),
         ("lun", 2, "int32", "omit ptr"),
@@ -1002,20 +993,14 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("readOnly", 4, "bool", "omit"),
         ("options", 5, "{}string", "omit"),
     ),
-    "FlockerVolumeSource": (
-        ("datasetName", 1, "string", "omit"),
-        ("datasetUUID", 2, "string", "omit"),
-    ),
+    "FlockerVolumeSource": (("datasetName", 1, "string", "omit"), ("datasetUUID", 2, "string", "omit")),
     "GCEPersistentDiskVolumeSource": (
         ("pdName", 1, "string", "required"),
         ("fsType", 2, "string", "omit"),
         ("partition", 3, "int32", "omit"),
         ("readOnly", 4, "bool", "omit"),
     ),
-    "GRPCAction": (
-        ("port", 1, "int32", "required"),
-        ("service", 2, "string", "ptr default=\"\""),
-    ),
+    "GRPCAction": (("port", 1, "int32", "required"), ("service", 2, "string", 'ptr default=""')),
     "GitRepoVolumeSource": (
         ("repository", 1, "string", "required"),
         ("revision", 2, "string", "omit"),
@@ -1039,21 +1024,21 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("scheme", 4, "string", "omit enum=HTTP|HTTPS"),
         ("httpHeaders", 5, "[]HTTPHeader", "omit list=atomic@1.35"),
     ),
-    "HTTPHeader": (
-        ("name", 1, "string", "required"),
-        ("value", 2, "string", "required"),
-    ),
+    "HTTPHeader": (("name", 1, "string", "required"), ("value", 2, "string", "required")),
     "HostAlias": (
         ("ip", 1, "string", "omit until=1.35"),
         ("ip", 1, "string", "required since=1.35"),
         ("hostnames", 2, "[]string", "omit list=atomic@1.35"),
     ),
-    "HostIP": (
-        ("ip", 1, "string", "required"),
-    ),
+    "HostIP": (("ip", 1, "string", "required"),),
     "HostPathVolumeSource": (
         ("path", 1, "string", "required"),
-        ("type", 2, "string", "omit ptr enum=|BlockDevice|CharDevice|Directory|DirectoryOrCreate|File|FileOrCreate|Socket@1.35"),
+        (
+            "type",
+            2,
+            "string",
+            "omit ptr enum=|BlockDevice|CharDevice|Directory|DirectoryOrCreate|File|FileOrCreate|Socket@1.35",
+        ),
     ),
     "ISCSIPersistentVolumeSource": (
         ("targetPortal", 1, "string", "required"),
@@ -1093,7 +1078,12 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     "Lifecycle": (
         ("postStart", 1, "LifecycleHandler", "omit ptr"),
         ("preStop", 2, "LifecycleHandler", "omit ptr"),
-        ("stopSignal", 3, "string", "omit ptr enum=SIGABRT|SIGALRM|SIGBUS|SIGCHLD|SIGCLD|SIGCONT|SIGFPE|SIGHUP|SIGILL|SIGINT|SIGIO|SIGIOT|SIGKILL|SIGPIPE|SIGPOLL|SIGPROF|SIGPWR|SIGQUIT|SIGRTMAX|SIGRTMAX-1|SIGRTMAX-10|SIGRTMAX-11|SIGRTMAX-12|SIGRTMAX-13|SIGRTMAX-14|SIGRTMAX-2|SIGRTMAX-3|SIGRTMAX-4|SIGRTMAX-5|SIGRTMAX-6|SIGRTMAX-7|SIGRTMAX-8|SIGRTMAX-9|SIGRTMIN|SIGRTMIN+1|SIGRTMIN+10|SIGRTMIN+11|SIGRTMIN+12|SIGRTMIN+13|SIGRTMIN+14|SIGRTMIN+15|SIGRTMIN+2|SIGRTMIN+3|SIGRTMIN+4|SIGRTMIN+5|SIGRTMIN+6|SIGRTMIN+7|SIGRTMIN+8|SIGRTMIN+9|SIGSEGV|SIGSTKFLT|SIGSTOP|SIGSYS|SIGTERM|SIGTRAP|SIGTSTP|SIGTTIN|SIGTTOU|SIGURG|SIGUSR1|SIGUSR2|SIGVTALRM|SIGWINCH|SIGXCPU|SIGXFSZ since=1.33"),
+        (
+            "stopSignal",
+            3,
+            "string",
+            "omit ptr enum=SIGABRT|SIGALRM|SIGBUS|SIGCHLD|SIGCLD|SIGCONT|SIGFPE|SIGHUP|SIGILL|SIGINT|SIGIO|SIGIOT|SIGKILL|SIGPIPE|SIGPOLL|SIGPROF|SIGPWR|SIGQUIT|SIGRTMAX|SIGRTMAX-1|SIGRTMAX-10|SIGRTMAX-11|SIGRTMAX-12|SIGRTMAX-13|SIGRTMAX-14|SIGRTMAX-2|SIGRTMAX-3|SIGRTMAX-4|SIGRTMAX-5|SIGRTMAX-6|SIGRTMAX-7|SIGRTMAX-8|SIGRTMAX-9|SIGRTMIN|SIGRTMIN+1|SIGRTMIN+10|SIGRTMIN+11|SIGRTMIN+12|SIGRTMIN+13|SIGRTMIN+14|SIGRTMIN+15|SIGRTMIN+2|SIGRTMIN+3|SIGRTMIN+4|SIGRTMIN+5|SIGRTMIN+6|SIGRTMIN+7|SIGRTMIN+8|SIGRTMIN+9|SIGSEGV|SIGSTKFLT|SIGSTOP|SIGSYS|SIGTERM|SIGTRAP|SIGTSTP|SIGTTIN|SIGTTOU|SIGURG|SIGUSR1|SIGUSR2|SIGVTALRM|SIGWINCH|SIGXCPU|SIGXFSZ since=1.33",
+        ),
     ),
     "LifecycleHandler": (
         ("exec", 1, "ExecAction", "omit ptr"),
@@ -1101,10 +1091,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("tcpSocket", 3, "TCPSocketAction", "omit ptr"),
         ("sleep", 4, "SleepAction", "omit ptr since=1.29"),
     ),
-    "LimitRange": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "LimitRangeSpec", "omit"),
-    ),
+    "LimitRange": (("metadata", 1, "meta/v1.ObjectMeta", "omit"), ("spec", 2, "LimitRangeSpec", "omit")),
     "LimitRangeItem": (
         ("type", 1, "string", "required enum=Container|PersistentVolumeClaim|Pod enum=@1.35"),
         ("max", 2, "{}quantity", "omit"),
@@ -1113,13 +1100,8 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("defaultRequest", 5, "{}quantity", "omit"),
         ("maxLimitRequestRatio", 6, "{}quantity", "omit"),
     ),
-    "LimitRangeList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]LimitRange", "required"),
-    ),
-    "LimitRangeSpec": (
-        ("limits", 1, "[]LimitRangeItem", "required list=atomic@1.35"),
-    ),
+    "LimitRangeList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]LimitRange", "required")),
+    "LimitRangeSpec": (("limits", 1, "[]LimitRangeItem", "required list=atomic@1.35"),),
     "LinuxContainerUser": (
         ("uid", 1, "int64", "required"),
         ("gid", 2, "int64", "required"),
@@ -1131,16 +1113,9 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("ipMode", 3, "string", "omit ptr since=1.29"),
         ("ports", 4, "[]PortStatus", "omit list=atomic"),
     ),
-    "LoadBalancerStatus": (
-        ("ingress", 1, "[]LoadBalancerIngress", "omit list=atomic@1.35"),
-    ),
-    "LocalObjectReference": (
-        ("name", 1, "string", 'omit default=""@1.35'),
-    ),
-    "LocalVolumeSource": (
-        ("path", 1, "string", "required"),
-        ("fsType", 2, "string", "omit ptr"),
-    ),
+    "LoadBalancerStatus": (("ingress", 1, "[]LoadBalancerIngress", "omit list=atomic@1.35"),),
+    "LocalObjectReference": (("name", 1, "string", 'omit default=""@1.35'),),
+    "LocalVolumeSource": (("path", 1, "string", "required"), ("fsType", 2, "string", "omit ptr")),
     "ModifyVolumeStatus": (
         ("targetVolumeAttributesClassName", 1, "string", "omit"),
         ("status", 2, "string", "required enum=InProgress|Infeasible|Pending"),
@@ -1156,19 +1131,19 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("status", 3, "NamespaceStatus", "omit"),
     ),
     "NamespaceCondition": (
-        ("type", 1, "string", "required enum=NamespaceContentRemaining|NamespaceDeletionContentFailure|NamespaceDeletionDiscoveryFailure|NamespaceDeletionGroupVersionParsingFailure|NamespaceFinalizersRemaining enum=@1.35"),
+        (
+            "type",
+            1,
+            "string",
+            "required enum=NamespaceContentRemaining|NamespaceDeletionContentFailure|NamespaceDeletionDiscoveryFailure|NamespaceDeletionGroupVersionParsingFailure|NamespaceFinalizersRemaining enum=@1.35",
+        ),
         ("status", 2, "string", "required"),
         ("lastTransitionTime", 4, "time", "omit"),
         ("reason", 5, "string", "omit"),
         ("message", 6, "string", "omit"),
     ),
-    "NamespaceList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]Namespace", "required"),
-    ),
-    "NamespaceSpec": (
-        ("finalizers", 1, "[]string", "omit list=atomic@1.35"),
-    ),
+    "NamespaceList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]Namespace", "required")),
+    "NamespaceSpec": (("finalizers", 1, "[]string", "omit list=atomic@1.35"),),
     "NamespaceStatus": (
         ("phase", 1, "string", "omit enum=Active|Terminating"),
         ("conditions", 2, "[]NamespaceCondition", "omit merge=type keys=type@1.35"),
@@ -1187,49 +1162,36 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("preferredDuringSchedulingIgnoredDuringExecution", 2, "[]PreferredSchedulingTerm", "omit list=atomic@1.35"),
     ),
     "NodeCondition": (
-        ("type", 1, "string", "required enum=DiskPressure|MemoryPressure|NetworkUnavailable|PIDPressure|Ready enum=@1.35"),
+        (
+            "type",
+            1,
+            "string",
+            "required enum=DiskPressure|MemoryPressure|NetworkUnavailable|PIDPressure|Ready enum=@1.35",
+        ),
         ("status", 2, "string", "required"),
         ("lastHeartbeatTime", 3, "time", "omit"),
         ("lastTransitionTime", 4, "time", "omit"),
         ("reason", 5, "string", "omit"),
         ("message", 6, "string", "omit"),
     ),
-    "NodeConfigSource": (
-        ("configMap", 2, "ConfigMapNodeConfigSource", "omit ptr"),
-    ),
+    "NodeConfigSource": (("configMap", 2, "ConfigMapNodeConfigSource", "omit ptr"),),
     "NodeConfigStatus": (
         ("assigned", 1, "NodeConfigSource", "omit ptr"),
         ("active", 2, "NodeConfigSource", "omit ptr"),
         ("lastKnownGood", 3, "NodeConfigSource", "omit ptr"),
         ("error", 4, "string", "omit"),
     ),
-    "NodeDaemonEndpoints": (
-        ("{short}letEndpoint", 1, "DaemonEndpoint", "omit"),
-    ),
-    "NodeFeatures": (
-        ("supplementalGroupsPolicy", 1, "bool", "omit ptr"),
-    ),
-    "NodeList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]Node", "required"),
-    ),
-    "NodeProxyOptions": (
-        ("path", 1, "string", "omit"),
-    ),
-    "NodeResources": (
-        ("Capacity", 1, "{}quantity", "required"),
-    ),
-    "NodeRuntimeHandler": (
-        ("name", 1, "string", ""),
-        ("features", 2, "NodeRuntimeHandlerFeatures", "omit ptr"),
-    ),
+    "NodeDaemonEndpoints": (("{short}letEndpoint", 1, "DaemonEndpoint", "omit"),),
+    "NodeFeatures": (("supplementalGroupsPolicy", 1, "bool", "omit ptr"),),
+    "NodeList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]Node", "required")),
+    "NodeProxyOptions": (("path", 1, "string", "omit"),),
+    "NodeResources": (("Capacity", 1, "{}quantity", "required"),),
+    "NodeRuntimeHandler": (("name", 1, "string", ""), ("features", 2, "NodeRuntimeHandlerFeatures", "omit ptr")),
     "NodeRuntimeHandlerFeatures": (
         ("recursiveReadOnlyMounts", 1, "bool", "omit ptr"),
         ("userNamespaces", 2, "bool", "omit ptr since=1.31"),
     ),
-    "NodeSelector": (
-        ("nodeSelectorTerms", 1, "[]NodeSelectorTerm", "required list=atomic@1.35"),
-    ),
+    "NodeSelector": (("nodeSelectorTerms", 1, "[]NodeSelectorTerm", "required list=atomic@1.35"),),
     "NodeSelectorRequirement": (
         ("key", 1, "string", "required"),
         ("operator", 2, "string", "required enum=DoesNotExist|Exists|Gt|In|Lt|NotIn"),
@@ -1264,9 +1226,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("features", 13, "NodeFeatures", "omit ptr since=1.31"),
         ("declaredFeatures", 14, "[]string", "omit list=atomic since=1.35"),
     ),
-    "NodeSwapStatus": (
-        ("capacity", 1, "int64", "omit ptr"),
-    ),
+    "NodeSwapStatus": (("capacity", 1, "int64", "omit ptr"),),
     "NodeSystemInfo": (
         ("machineID", 1, "string", "required"),
         ("systemUUID", 2, "string", "required"),
@@ -1280,10 +1240,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("architecture", 10, "string", "required"),
         ("swap", 11, "NodeSwapStatus", "omit ptr since=1.33"),
     ),
-    "ObjectFieldSelector": (
-        ("apiVersion", 1, "string", "omit"),
-        ("fieldPath", 2, "string", "required"),
-    ),
+    "ObjectFieldSelector": (("apiVersion", 1, "string", "omit"), ("fieldPath", 2, "string", "required")),
     "ObjectReference": (
         ("kind", 1, "string", "omit"),
         ("namespace", 2, "string", "omit"),
@@ -1316,7 +1273,12 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("items", 2, "[]PersistentVolumeClaim", "required"),
     ),
     "PersistentVolumeClaimSpec": (
-        ("accessModes", 1, "[]string", "omit enum=ReadOnlyMany|ReadWriteMany|ReadWriteOnce|ReadWriteOncePod@1.35 list=atomic@1.35"),
+        (
+            "accessModes",
+            1,
+            "[]string",
+            "omit enum=ReadOnlyMany|ReadWriteMany|ReadWriteOnce|ReadWriteOncePod@1.35 list=atomic@1.35",
+        ),
         ("selector", 4, "meta/v1.LabelSelector", "omit ptr"),
         ("resources", 2, "ResourceRequirements", "omit until=1.35"),
         ("resources", 2, "VolumeResourceRequirements", "omit since=1.35"),
@@ -1330,7 +1292,12 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     ),
     "PersistentVolumeClaimStatus": (
         ("phase", 1, "string", "omit enum=Bound|Lost|Pending"),
-        ("accessModes", 2, "[]string", "omit enum=ReadOnlyMany|ReadWriteMany|ReadWriteOnce|ReadWriteOncePod@1.35 list=atomic@1.35"),
+        (
+            "accessModes",
+            2,
+            "[]string",
+            "omit enum=ReadOnlyMany|ReadWriteMany|ReadWriteOnce|ReadWriteOncePod@1.35 list=atomic@1.35",
+        ),
         ("capacity", 3, "{}quantity", "omit"),
         ("conditions", 4, "[]PersistentVolumeClaimCondition", "omit merge=type keys=type@1.35"),
         ("allocatedResources", 5, "{}quantity", "omit"),
@@ -1343,10 +1310,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("spec", 2, "PersistentVolumeClaimSpec", "required"),
     ),
-    "PersistentVolumeClaimVolumeSource": (
-        ("claimName", 1, "string", "required"),
-        ("readOnly", 2, "bool", "omit"),
-    ),
+    "PersistentVolumeClaimVolumeSource": (("claimName", 1, "string", "required"), ("readOnly", 2, "bool", "omit")),
     "PersistentVolumeList": (
         ("metadata", 1, "meta/v1.ListMeta", "omit"),
         ("items", 2, "[]PersistentVolume", "required"),
@@ -1378,7 +1342,12 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     "PersistentVolumeSpec": (
         ("capacity", 1, "{}quantity", "omit"),
         ("", 2, "PersistentVolumeSource", "inline"),
-        ("accessModes", 3, "[]string", "omit enum=ReadOnlyMany|ReadWriteMany|ReadWriteOnce|ReadWriteOncePod@1.35 list=atomic@1.35"),
+        (
+            "accessModes",
+            3,
+            "[]string",
+            "omit enum=ReadOnlyMany|ReadWriteMany|ReadWriteOnce|ReadWriteOncePod@1.35 list=atomic@1.35",
+        ),
         ("claimRef", 4, "ObjectReference", "omit ptr granular@1.35"),
         ("persistentVolumeReclaimPolicy", 5, "string", "omit enum=Delete|Recycle|Retain"),
         ("storageClassName", 6, "string", "omit"),
@@ -1393,10 +1362,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("reason", 3, "string", "omit"),
         ("lastPhaseTransitionTime", 4, "time", "omit ptr since=1.28"),
     ),
-    "PhotonPersistentDiskVolumeSource": (
-        ("pdID", 1, "string", "required"),
-        ("fsType", 2, "string", "omit"),
-    ),
+    "PhotonPersistentDiskVolumeSource": (("pdID", 1, "string", "required"), ("fsType", 2, "string", "omit")),
     "Pod": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("spec", 2, "PodSpec", "omit"),
@@ -1448,10 +1414,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("searches", 2, "[]string", "omit list=atomic@1.35"),
         ("options", 3, "[]PodDNSConfigOption", "omit list=atomic@1.35"),
     ),
-    "PodDNSConfigOption": (
-        ("name", 1, "string", "omit"),
-        ("value", 2, "string", "omit ptr"),
-    ),
+    "PodDNSConfigOption": (("name", 1, "string", "omit"), ("value", 2, "string", "omit ptr")),
     "PodExecOptions": (
         ("stdin", 1, "bool", "omit"),
         ("stdout", 2, "bool", "omit"),
@@ -1464,14 +1427,8 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("requestMappings", 1, "[]ContainerExtendedResourceRequest", "required list=atomic"),
         ("resourceClaimName", 2, "string", "required"),
     ),
-    "PodIP": (
-        ("ip", 1, "string", "omit until=1.35"),
-        ("ip", 1, "string", "required since=1.35"),
-    ),
-    "PodList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]Pod", "required"),
-    ),
+    "PodIP": (("ip", 1, "string", "omit until=1.35"), ("ip", 1, "string", "required since=1.35")),
+    "PodList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]Pod", "required")),
     "PodLogOptions": (
         ("container", 1, "string", "omit"),
         ("follow", 2, "bool", "omit"),
@@ -1484,15 +1441,9 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("insecureSkipTLSVerifyBackend", 9, "bool", "omit"),
         ("stream", 10, "string", "omit ptr since=1.32"),
     ),
-    "PodOS": (
-        ("name", 1, "string", "required"),
-    ),
-    "PodPortForwardOptions": (
-        ("ports", 1, "[]int32", "omit list=atomic@1.35"),
-    ),
-    "PodProxyOptions": (
-        ("path", 1, "string", "omit"),
-    ),
+    "PodOS": (("name", 1, "string", "required"),),
+    "PodPortForwardOptions": (("ports", 1, "[]int32", "omit list=atomic@1.35"),),
+    "PodProxyOptions": (("path", 1, "string", "omit"),),
     "PodReadinessGate": (
         ("conditionType", 1, "string", "required enum=ContainersReady|Initialized|PodScheduled|Ready enum=@1.35"),
     ),
@@ -1501,13 +1452,8 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("resourceClaimName", 3, "string", "omit ptr since=1.31"),
         ("resourceClaimTemplateName", 4, "string", "omit ptr since=1.31"),
     ),
-    "PodResourceClaimStatus": (
-        ("name", 1, "string", "required"),
-        ("resourceClaimName", 2, "string", "omit ptr"),
-    ),
-    "PodSchedulingGate": (
-        ("name", 1, "string", "required"),
-    ),
+    "PodResourceClaimStatus": (("name", 1, "string", "required"), ("resourceClaimName", 2, "string", "omit ptr")),
+    "PodSchedulingGate": (("name", 1, "string", "required"),),
     "PodSecurityContext": (
         ("seLinuxOptions", 1, "SELinuxOptions", "omit ptr"),
         ("windowsOptions", 8, "WindowsSecurityContextOptions", "omit ptr"),
@@ -1523,9 +1469,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("appArmorProfile", 11, "AppArmorProfile", "omit ptr since=1.30"),
         ("seLinuxChangePolicy", 13, "string", "omit ptr since=1.32"),
     ),
-    "PodSignature": (
-        ("podController", 1, "meta/v1.OwnerReference", "omit ptr"),
-    ),
+    "PodSignature": (("podController", 1, "meta/v1.OwnerReference", "omit ptr"),),
     "PodSpec": (
         ("volumes", 1, "[]Volume", "omit merge=name retainKeys keys=name@1.35"),
         ("initContainers", 20, "[]Container", "omit merge=name keys=name@1.35"),
@@ -1560,7 +1504,12 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("enableServiceLinks", 30, "bool", "omit ptr"),
         ("preemptionPolicy", 31, "string", "omit ptr enum=Never|PreemptLowerPriority@1.35"),
         ("overhead", 32, "{}quantity", "omit"),
-        ("topologySpreadConstraints", 33, "[]TopologySpreadConstraint", "omit merge=topologyKey keys=topologyKey,whenUnsatisfiable"),
+        (
+            "topologySpreadConstraints",
+            33,
+            "[]TopologySpreadConstraint",
+            "omit merge=topologyKey keys=topologyKey,whenUnsatisfiable",
+        ),
         ("setHostnameAsFQDN", 35, "bool", "omit ptr"),
         ("os", 36, "PodOS", "omit ptr"),
         ("hostUsers", 37, "bool", "omit ptr since=1.25"),
@@ -1592,22 +1541,10 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("allocatedResources", 19, "{}quantity", "omit since=1.35"),
         ("resources", 20, "ResourceRequirements", "omit ptr since=1.35"),
     ),
-    "PodStatusResult": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("status", 2, "PodStatus", "omit"),
-    ),
-    "PodTemplate": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("template", 2, "PodTemplateSpec", "omit"),
-    ),
-    "PodTemplateList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]PodTemplate", "required"),
-    ),
-    "PodTemplateSpec": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "PodSpec", "omit"),
-    ),
+    "PodStatusResult": (("metadata", 1, "meta/v1.ObjectMeta", "omit"), ("status", 2, "PodStatus", "omit")),
+    "PodTemplate": (("metadata", 1, "meta/v1.ObjectMeta", "omit"), ("template", 2, "PodTemplateSpec", "omit")),
+    "PodTemplateList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]PodTemplate", "required")),
+    "PodTemplateSpec": (("metadata", 1, "meta/v1.ObjectMeta", "omit"), ("spec", 2, "PodSpec", "omit")),
     "PortStatus": (
         ("port", 1, "int32", "required"),
         ("protocol", 2, "string", "required enum=SCTP|TCP|UDP"),
@@ -1618,19 +1555,14 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("fsType", 2, "string", "omit"),
         ("readOnly", 3, "bool", "omit"),
     ),
-    "Preconditions": (
-        ("uid", 1, "string", "omit ptr"),
-    ),
+    "Preconditions": (("uid", 1, "string", "omit ptr"),),
     "PreferAvoidPodsEntry": (
         ("podSignature", 1, "PodSignature", "required"),
         ("evictionTime", 2, "time", "omit"),
         ("reason", 3, "string", "omit"),
         ("message", 4, "string", "omit"),
     ),
-    "PreferredSchedulingTerm": (
-        ("weight", 1, "int32", "required"),
-        ("preference", 2, "NodeSelectorTerm", "required"),
-    ),
+    "PreferredSchedulingTerm": (("weight", 1, "int32", "required"), ("preference", 2, "NodeSelectorTerm", "required")),
     "Probe": (
         ("", 1, "ProbeHandler", "inline"),
         ("initialDelaySeconds", 2, "int32", "omit"),
@@ -1713,46 +1645,36 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("observedGeneration", 3, "int64", "omit"),
         ("conditions", 6, "[]ReplicationControllerCondition", "omit merge=type keys=type@1.35"),
     ),
-    "ResourceClaim": (
-        ("name", 1, "string", "required"),
-        ("request", 2, "string", "omit since=1.31"),
-    ),
+    "ResourceClaim": (("name", 1, "string", "required"), ("request", 2, "string", "omit since=1.31")),
     "ResourceFieldSelector": (
         ("containerName", 1, "string", "omit"),
         ("resource", 2, "string", "required"),
         ("divisor", 3, "quantity", "omit"),
     ),
-    "ResourceHealth": (
-        ("resourceID", 1, "string", "required"),
-        ("health", 2, "string", "omit"),
-    ),
+    "ResourceHealth": (("resourceID", 1, "string", "required"), ("health", 2, "string", "omit")),
     "ResourceQuota": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("spec", 2, "ResourceQuotaSpec", "omit"),
         ("status", 3, "ResourceQuotaStatus", "omit"),
     ),
-    "ResourceQuotaList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]ResourceQuota", "required"),
-    ),
+    "ResourceQuotaList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]ResourceQuota", "required")),
     "ResourceQuotaSpec": (
         ("hard", 1, "{}quantity", "omit"),
-        ("scopes", 2, "[]string", "omit enum=BestEffort|CrossNamespacePodAffinity|NotBestEffort|NotTerminating|PriorityClass|Terminating|VolumeAttributesClass@1.35 list=atomic@1.35"),
+        (
+            "scopes",
+            2,
+            "[]string",
+            "omit enum=BestEffort|CrossNamespacePodAffinity|NotBestEffort|NotTerminating|PriorityClass|Terminating|VolumeAttributesClass@1.35 list=atomic@1.35",
+        ),
         ("scopeSelector", 3, "ScopeSelector", "omit ptr"),
     ),
-    "ResourceQuotaStatus": (
-        ("hard", 1, "{}quantity", "omit"),
-        ("used", 2, "{}quantity", "omit"),
-    ),
+    "ResourceQuotaStatus": (("hard", 1, "{}quantity", "omit"), ("used", 2, "{}quantity", "omit")),
     "ResourceRequirements": (
         ("limits", 1, "{}quantity", "omit"),
         ("requests", 2, "{}quantity", "omit"),
         ("claims", 3, "[]ResourceClaim", "omit keys=name since=1.26"),
     ),
-    "ResourceStatus": (
-        ("name", 1, "string", "required"),
-        ("resources", 2, "[]ResourceHealth", "omit keys=resourceID"),
-    ),
+    "ResourceStatus": (("name", 1, "string", "required"), ("resources", 2, "[]ResourceHealth", "omit keys=resourceID")),
     "SELinuxOptions": (
         ("user", 1, "string", "omit"),
         ("role", 2, "string", "omit"),
@@ -1783,11 +1705,14 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("fsType", 9, "string", 'omit default="xfs"@1.35'),
         ("readOnly", 10, "bool", "omit"),
     ),
-    "ScopeSelector": (
-        ("matchExpressions", 1, "[]ScopedResourceSelectorRequirement", "omit list=atomic@1.35"),
-    ),
+    "ScopeSelector": (("matchExpressions", 1, "[]ScopedResourceSelectorRequirement", "omit list=atomic@1.35"),),
     "ScopedResourceSelectorRequirement": (
-        ("scopeName", 1, "string", "required enum=BestEffort|CrossNamespacePodAffinity|NotBestEffort|NotTerminating|PriorityClass|Terminating enum=BestEffort|CrossNamespacePodAffinity|NotBestEffort|NotTerminating|PriorityClass|Terminating|VolumeAttributesClass@1.35"),
+        (
+            "scopeName",
+            1,
+            "string",
+            "required enum=BestEffort|CrossNamespacePodAffinity|NotBestEffort|NotTerminating|PriorityClass|Terminating enum=BestEffort|CrossNamespacePodAffinity|NotBestEffort|NotTerminating|PriorityClass|Terminating|VolumeAttributesClass@1.35",
+        ),
         ("operator", 2, "string", "required enum=DoesNotExist|Exists|In|NotIn"),
         ("values", 3, "[]string", "omit list=atomic@1.35"),
     ),
@@ -1802,28 +1727,19 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("stringData", 4, "{}string", "omit"),
         ("type", 3, "string", "omit"),
     ),
-    "SecretEnvSource": (
-        ("", 1, "LocalObjectReference", "inline"),
-        ("optional", 2, "bool", "omit ptr"),
-    ),
+    "SecretEnvSource": (("", 1, "LocalObjectReference", "inline"), ("optional", 2, "bool", "omit ptr")),
     "SecretKeySelector": (
         ("", 1, "LocalObjectReference", "inline"),
         ("key", 2, "string", "required"),
         ("optional", 3, "bool", "omit ptr"),
     ),
-    "SecretList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]Secret", "required"),
-    ),
+    "SecretList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]Secret", "required")),
     "SecretProjection": (
         ("", 1, "LocalObjectReference", "inline"),
         ("items", 2, "[]KeyToPath", "omit list=atomic@1.35"),
         ("optional", 4, "bool", "omit ptr"),
     ),
-    "SecretReference": (
-        ("name", 1, "string", "omit"),
-        ("namespace", 2, "string", "omit"),
-    ),
+    "SecretReference": (("name", 1, "string", "omit"), ("namespace", 2, "string", "omit")),
     "SecretVolumeSource": (
         ("secretName", 1, "string", "omit"),
         ("items", 2, "[]KeyToPath", "omit list=atomic@1.35"),
@@ -1844,9 +1760,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("seccompProfile", 11, "SeccompProfile", "omit ptr"),
         ("appArmorProfile", 12, "AppArmorProfile", "omit ptr since=1.30"),
     ),
-    "SerializedReference": (
-        ("reference", 1, "ObjectReference", "omit"),
-    ),
+    "SerializedReference": (("reference", 1, "ObjectReference", "omit"),),
     "Service": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("spec", 2, "ServiceSpec", "omit"),
@@ -1858,30 +1772,22 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("imagePullSecrets", 3, "[]LocalObjectReference", "omit list=atomic@1.35"),
         ("automountServiceAccountToken", 4, "bool", "omit ptr"),
     ),
-    "ServiceAccountList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]ServiceAccount", "required"),
-    ),
+    "ServiceAccountList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]ServiceAccount", "required")),
     "ServiceAccountTokenProjection": (
         ("audience", 1, "string", "omit"),
         ("expirationSeconds", 2, "int64", "omit ptr"),
         ("path", 3, "string", "required"),
     ),
-    "ServiceList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]Service", "required"),
-    ),
+    "ServiceList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]Service", "required")),
     "ServicePort": (
         ("name", 1, "string", "omit"),
-        ("protocol", 2, "string", "omit default=\"TCP\" enum=SCTP|TCP|UDP"),
+        ("protocol", 2, "string", 'omit default="TCP" enum=SCTP|TCP|UDP'),
         ("appProtocol", 6, "string", "omit ptr"),
         ("port", 3, "int32", "required"),
         ("targetPort", 4, "int-or-string", "omit"),
         ("nodePort", 5, "int32", "omit"),
     ),
-    "ServiceProxyOptions": (
-        ("path", 1, "string", "omit"),
-    ),
+    "ServiceProxyOptions": (("path", 1, "string", "omit"),),
     "ServiceSpec": (
         ("ports", 1, "[]ServicePort", "omit merge=port keys=port,protocol"),
         ("selector", 2, "{}string", "omit atomic"),
@@ -1908,12 +1814,8 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("loadBalancer", 1, "LoadBalancerStatus", "omit"),
         ("conditions", 2, "[]meta/v1.Condition", "omit merge=type keys=type"),
     ),
-    "SessionAffinityConfig": (
-        ("clientIP", 1, "ClientIPConfig", "omit ptr"),
-    ),
-    "SleepAction": (
-        ("seconds", 1, "int64", "required"),
-    ),
+    "SessionAffinityConfig": (("clientIP", 1, "ClientIPConfig", "omit ptr"),),
+    "SleepAction": (("seconds", 1, "int64", "required"),),
     "StorageOSPersistentVolumeSource": (
         ("volumeName", 1, "string", "omit"),
         ("volumeNamespace", 2, "string", "omit"),
@@ -1928,14 +1830,8 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("readOnly", 4, "bool", "omit"),
         ("secretRef", 5, "LocalObjectReference", "omit ptr"),
     ),
-    "Sysctl": (
-        ("name", 1, "string", "required"),
-        ("value", 2, "string", "required"),
-    ),
-    "TCPSocketAction": (
-        ("port", 1, "int-or-string", "required"),
-        ("host", 2, "string", "omit"),
-    ),
+    "Sysctl": (("name", 1, "string", "required"), ("value", 2, "string", "required")),
+    "TCPSocketAction": (("port", 1, "int-or-string", "required"), ("host", 2, "string", "omit")),
     "Taint": (
         ("key", 1, "string", "required"),
         ("value", 2, "string", "omit"),
@@ -1977,14 +1873,8 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("name", 3, "string", "required"),
         ("namespace", 4, "string", "omit ptr"),
     ),
-    "Volume": (
-        ("name", 1, "string", "required"),
-        ("", 2, "VolumeSource", "inline"),
-    ),
-    "VolumeDevice": (
-        ("name", 1, "string", "required"),
-        ("devicePath", 2, "string", "required"),
-    ),
+    "Volume": (("name", 1, "string", "required"), ("", 2, "VolumeSource", "inline")),
+    "VolumeDevice": (("name", 1, "string", "required"), ("devicePath", 2, "string", "required")),
     "VolumeMount": (
         ("name", 1, "string", "required"),
         ("readOnly", 2, "bool", "omit"),
@@ -2000,9 +1890,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("readOnly", 3, "bool", "omit"),
         ("recursiveReadOnly", 4, "string", "omit ptr"),
     ),
-    "VolumeNodeAffinity": (
-        ("required", 1, "NodeSelector", "omit ptr"),
-    ),
+    "VolumeNodeAffinity": (("required", 1, "NodeSelector", "omit ptr"),),
     "VolumeProjection": (
         ("secret", 1, "SecretProjection", "omit ptr"),
         ("downwardAPI", 2, "DownwardAPIProjection", "omit ptr"),
@@ -2011,10 +1899,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("clusterTrustBundle", 5, "ClusterTrustBundleProjection", "omit ptr since=1.29"),
         ("podCertificate", 6, "PodCertificateProjection", "omit ptr since=1.34"),
     ),
-    "VolumeResourceRequirements": (
-        ("limits", 1, "{}quantity", "omit"),
-        ("requests", 2, "{}quantity", "omit"),
-    ),
+    "VolumeResourceRequirements": (("limits", 1, "{}quantity", "omit"), ("requests", 2, "{}quantity", "omit")),
     "VolumeSource": (
         ("hostPath", 1, "HostPathVolumeSource", "omit ptr"),
         ("emptyDir", 2, "EmptyDirVolumeSource", "omit ptr"),

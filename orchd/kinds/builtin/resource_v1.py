@@ -5,7 +5,16 @@ Facts of release 1.35; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import Row
+from orchd.kinds.rows import (
+    ALL_METADATA,
+    UNSUPPORTED_FIELD,
+    FieldSelectors,
+    KindRow,
+    Row,
+    Subresource,
+    Table,
+    Validation,
+)
 
 GROUP: Final = "resource.{abbr}.io"
 VERSION: Final = "v1"
@@ -17,7 +26,51 @@ UNPUBLISHED: Final[frozenset[str]] = frozenset(("DeviceConfiguration",))
 #: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset()
 
-RESOURCES: Final[tuple[Row, ...]] = ()
+RESOURCES: Final[tuple[Row, ...]] = (
+    KindRow(
+        kind="DeviceClass",
+        plural="deviceclasses",
+        key="deviceclasses",
+        table=Table("tabulate.devices.named", ("Name|name", "Age")),
+        validation=Validation(own_metadata=False),
+        generation=("spec",),
+        returns_deleted=True,
+    ),
+    KindRow(
+        kind="ResourceClaim",
+        plural="resourceclaims",
+        namespaced=True,
+        key="resourceclaims",
+        table=Table("tabulate.devices.claim", ("Name|name", "State", "Age")),
+        validation=Validation(own_metadata=False),
+        returns_deleted=True,
+        subresources=(Subresource(name="status", resets=("metadata", "spec"), keeps_metadata=ALL_METADATA),),
+    ),
+    KindRow(
+        kind="ResourceClaimTemplate",
+        plural="resourceclaimtemplates",
+        namespaced=True,
+        key="resourceclaimtemplates",
+        table=Table("tabulate.devices.named", ("Name|name", "Age")),
+        validation=Validation(own_metadata=False),
+        returns_deleted=True,
+    ),
+    KindRow(
+        kind="ResourceSlice",
+        plural="resourceslices",
+        key="resourceslices",
+        table=Table("tabulate.devices.resource_slice", ("Name|name", "Node", "Driver", "Pool", "Age")),
+        validation=Validation(own_metadata=False),
+        fields=FieldSelectors(
+            names=("spec.driver", "spec.nodeName"),
+            values="field_values.resource_slice",
+            namespace=False,
+            unsupported=UNSUPPORTED_FIELD,
+        ),
+        generation=("spec",),
+        returns_deleted=True,
+    ),
+)
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     "AllocatedDeviceStatus": (
@@ -34,9 +87,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("nodeSelector", 3, "core/v1.NodeSelector", "omit ptr"),
         ("allocationTimestamp", 5, "time", "omit ptr"),
     ),
-    "CELDeviceSelector": (
-        ("expression", 1, "string", "required"),
-    ),
+    "CELDeviceSelector": (("expression", 1, "string", "required"),),
     "CapacityRequestPolicy": (
         ("default", 1, "quantity", "ptr"),
         ("validValues", 3, "[]quantity", "omit list=atomic"),
@@ -47,16 +98,9 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("max", 2, "quantity", "omit ptr"),
         ("step", 3, "quantity", "omit ptr"),
     ),
-    "CapacityRequirements": (
-        ("requests", 1, "{}quantity", "omit"),
-    ),
-    "Counter": (
-        ("value", 1, "quantity", "required"),
-    ),
-    "CounterSet": (
-        ("name", 1, "string", "required"),
-        ("counters", 2, "{}Counter", "required omit"),
-    ),
+    "CapacityRequirements": (("requests", 1, "{}quantity", "omit"),),
+    "Counter": (("value", 1, "quantity", "required"),),
+    "CounterSet": (("name", 1, "string", "required"), ("counters", 2, "{}Counter", "required omit")),
     "Device": (
         ("name", 1, "string", "required"),
         ("attributes", 2, "{}DeviceAttribute", "omit"),
@@ -86,10 +130,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("string", 4, "string", "omit ptr"),
         ("version", 5, "string", "omit ptr"),
     ),
-    "DeviceCapacity": (
-        ("value", 1, "quantity", "required"),
-        ("requestPolicy", 2, "CapacityRequestPolicy", "omit ptr"),
-    ),
+    "DeviceCapacity": (("value", 1, "quantity", "required"), ("requestPolicy", 2, "CapacityRequestPolicy", "omit ptr")),
     "DeviceClaim": (
         ("requests", 1, "[]DeviceRequest", "list=atomic"),
         ("constraints", 2, "[]DeviceConstraint", "omit list=atomic"),
@@ -99,25 +140,15 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("requests", 1, "[]string", "omit list=atomic"),
         ("", 2, "DeviceConfiguration", "inline"),
     ),
-    "DeviceClass": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "DeviceClassSpec", "required"),
-    ),
-    "DeviceClassConfiguration": (
-        ("", 1, "DeviceConfiguration", "inline"),
-    ),
-    "DeviceClassList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]DeviceClass", "required"),
-    ),
+    "DeviceClass": (("metadata", 1, "meta/v1.ObjectMeta", "omit"), ("spec", 2, "DeviceClassSpec", "required")),
+    "DeviceClassConfiguration": (("", 1, "DeviceConfiguration", "inline"),),
+    "DeviceClassList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]DeviceClass", "required")),
     "DeviceClassSpec": (
         ("selectors", 1, "[]DeviceSelector", "omit list=atomic"),
         ("config", 2, "[]DeviceClassConfiguration", "omit list=atomic"),
         ("extendedResourceName", 4, "string", "omit ptr"),
     ),
-    "DeviceConfiguration": (
-        ("opaque", 1, "OpaqueDeviceConfiguration", "omit ptr"),
-    ),
+    "DeviceConfiguration": (("opaque", 1, "OpaqueDeviceConfiguration", "omit ptr"),),
     "DeviceConstraint": (
         ("requests", 1, "[]string", "omit list=atomic"),
         ("matchAttribute", 2, "string", "omit ptr"),
@@ -144,9 +175,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("shareID", 9, "string", "omit ptr"),
         ("consumedCapacity", 10, "{}quantity", "omit"),
     ),
-    "DeviceSelector": (
-        ("cel", 1, "CELDeviceSelector", "omit ptr"),
-    ),
+    "DeviceSelector": (("cel", 1, "CELDeviceSelector", "omit ptr"),),
     "DeviceSubRequest": (
         ("name", 1, "string", "required"),
         ("deviceClassName", 2, "string", "required"),
@@ -183,10 +212,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("ips", 2, "[]string", "omit list=atomic"),
         ("hardwareAddress", 3, "string", "omit"),
     ),
-    "OpaqueDeviceConfiguration": (
-        ("driver", 1, "string", "required"),
-        ("parameters", 2, "raw", "required"),
-    ),
+    "OpaqueDeviceConfiguration": (("driver", 1, "string", "required"), ("parameters", 2, "raw", "required")),
     "ResourceClaim": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("spec", 2, "ResourceClaimSpec", "required"),
@@ -198,13 +224,8 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("name", 4, "string", "required"),
         ("uid", 5, "string", "required"),
     ),
-    "ResourceClaimList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]ResourceClaim", "required"),
-    ),
-    "ResourceClaimSpec": (
-        ("devices", 1, "DeviceClaim", ""),
-    ),
+    "ResourceClaimList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]ResourceClaim", "required")),
+    "ResourceClaimSpec": (("devices", 1, "DeviceClaim", ""),),
     "ResourceClaimStatus": (
         ("allocation", 1, "AllocationResult", "omit ptr"),
         ("reservedFor", 2, "[]ResourceClaimConsumerReference", "omit merge=uid keys=uid"),
@@ -227,14 +248,8 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("generation", 2, "int64", "required"),
         ("resourceSliceCount", 3, "int64", "required"),
     ),
-    "ResourceSlice": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "ResourceSliceSpec", "required"),
-    ),
-    "ResourceSliceList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]ResourceSlice", "required"),
-    ),
+    "ResourceSlice": (("metadata", 1, "meta/v1.ObjectMeta", "omit"), ("spec", 2, "ResourceSliceSpec", "required")),
+    "ResourceSliceList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]ResourceSlice", "required")),
     "ResourceSliceSpec": (
         ("driver", 1, "string", "required"),
         ("pool", 2, "ResourcePool", "required"),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from orchd.cel import types
 from orchd.cel.environment import Environment
 from orchd.cel.program import Program, ProgramError
+from orchd.cel.syntax import Node
 from orchd.cel.types import Type
 
 #: The release whose libraries expressions have.
@@ -22,19 +23,24 @@ class Expression:
     error: str = ""
     internal: bool = False
     type: Type = types.DYN
+    #: The checked tree; None with an error.
+    node: Node | None = field(default=None, repr=False, compare=False)
 
 
-def compile_expression(text: str, environment: Environment, results: tuple[Type, ...] = ()) -> Expression:
-    """Compile a text whose result has one of some types, () for any."""
+def compile_expression(
+    text: str, environment: Environment, results: tuple[Type, ...] = (), *, names_result: bool = True
+) -> Expression:
+    """Compile a text whose result has one of some types, () for any. `names_result`: the error for another one names it."""
     checked = environment.compile(text)
     if checked.issues:
         return Expression(text=text, error=f"compilation failed: {checked.text}")
     if results and checked.type not in results:
         names = [environment.spell(str(each)) for each in results]
         wanted = names[0] if len(names) == 1 else f"one of [{' '.join(names)}]"
-        return Expression(text=text, error=f"must evaluate to {wanted} but got {checked.type_name}")
+        got = f" but got {checked.type_name}" if names_result else ""
+        return Expression(text=text, error=f"must evaluate to {wanted}{got}")
     try:
         program = checked.program()
     except ProgramError as error:
         return Expression(text=text, error=f"program instantiation failed: {error}", internal=True)
-    return Expression(text=text, program=program, type=checked.type)
+    return Expression(text=text, program=program, type=checked.type, node=checked.node)

@@ -28,6 +28,11 @@ class GoValue(GoText):
     def as_json(self) -> str:
         return escape_json(json.dumps(_json(self._type, self._value), ensure_ascii=False, separators=(",", ":")))
 
+    @property
+    def indented(self) -> str:
+        """The JSON with a line per member, indented by a space per level."""
+        return escape_json(json.dumps(_json(self._type, self._value), ensure_ascii=False, indent=1))
+
 
 def dump(type_name: str, value: Any, printed: str = "") -> GoValue:
     """`value` as a Go value of a type of the table, or of a slice, map or pointer of one. `printed` is what ``%#v`` prints, if

@@ -27,8 +27,8 @@ class ObjectSettings:
     disabled: frozenset[str] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "disabled", gates.disabled(self.features))
+        object.__setattr__(self, "disabled", gates.disabled(self.features, self.release))
 
     def feature(self, name: str) -> bool:
         """True if a feature gate is on. Raises KeyError for an unknown one."""
-        return gates.enabled(self.features, name)
+        return gates.enabled(self.features, name, self.release)

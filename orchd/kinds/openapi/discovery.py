@@ -29,31 +29,31 @@ def api_versions(catalog: Catalog, server_address: str) -> Json:
     }
 
 
-def api_group_list(catalog: Catalog, elsewhere: Sequence[Json] = ()) -> Json:
-    """``/apis``: every named group in priority order, then those of `elsewhere`: groups with versions that other servers
+def api_group_list(catalog: Catalog, foreign: Sequence[Json] = ()) -> Json:
+    """``/apis``: every named group in priority order, then those of `foreign`: groups with versions that other servers
     serve, in the form of the list's items."""
     local = [_group(group) for group in catalog.groups if group.name]
     names = {group["name"] for group in local}
-    others = [group for group in elsewhere if group["name"] not in names]
+    others = [group for group in foreign if group["name"] not in names]
     return {
         "kind": "APIGroupList",
         "apiVersion": "v1",
-        "groups": [*(_with_others(group, elsewhere) for group in local), *others],
+        "groups": [*(_with_others(group, foreign) for group in local), *others],
     }
 
 
-def api_group(catalog: Catalog, name: str, elsewhere: Sequence[Json] = ()) -> Json | None:
-    """``/apis/NAME``, None if the group is not served; `elsewhere` as in the list."""
+def api_group(catalog: Catalog, name: str, foreign: Sequence[Json] = ()) -> Json | None:
+    """``/apis/NAME``, None if the group is not served; `foreign` as in the list."""
     group = catalog.group(name) if name else None
     if group is not None:
-        return {"kind": "APIGroup", "apiVersion": "v1", **_with_others(_group(group), elsewhere)}
-    other = next((each for each in elsewhere if each["name"] == name), None)
+        return {"kind": "APIGroup", "apiVersion": "v1", **_with_others(_group(group), foreign)}
+    other = next((each for each in foreign if each["name"] == name), None)
     return None if other is None else {"kind": "APIGroup", "apiVersion": "v1", **other}
 
 
-def _with_others(group: Json, elsewhere: Sequence[Json]) -> Json:
+def _with_others(group: Json, foreign: Sequence[Json]) -> Json:
     """A group of this server, with versions of it that other servers serve."""
-    more = [v for other in elsewhere if other["name"] == group["name"] for v in other["versions"]]
+    more = [v for other in foreign if other["name"] == group["name"] for v in other["versions"]]
     more = [version for version in more if version not in group["versions"]]
     return {**group, "versions": [*group["versions"], *more]} if more else group
 

@@ -53,11 +53,11 @@ def paths(catalog: Catalog) -> Iterator[tuple[str, str, str]]:
         yield path, resources[0].group, resources[0].version
 
 
-def index(hashes: Mapping[str, str], elsewhere: Iterable[str] = ()) -> Json:
-    """The document of ``/openapi/v3``; `hashes` maps a document's path to a hash of its bytes. `elsewhere` are the paths of
+def index(hashes: Mapping[str, str], foreign: Iterable[str] = ()) -> Json:
+    """The document of ``/openapi/v3``; `hashes` maps a document's path to a hash of its bytes. `foreign` are the paths of
     documents of other servers, whose hashes only they know."""
     urls = {path: document_url(path, digest) for path, digest in hashes.items()}
-    urls.update((path, f"{ROOT}/{path}") for path in elsewhere)
+    urls.update((path, f"{ROOT}/{path}") for path in foreign)
     return {"paths": {path: {"serverRelativeURL": urls[path]} for path in sorted(urls)}}
 
 

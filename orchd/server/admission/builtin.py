@@ -44,6 +44,7 @@ from orchd.server.admission.plugins.podpolicies import (
 )
 from orchd.server.admission.plugins.podsecurity import PodSecurity
 from orchd.server.admission.plugins.podsecuritypolicy import PodSecurityPolicy
+from orchd.server.admission.plugins.podtopologylabels import PodTopologyLabels
 from orchd.server.admission.plugins.priority import Priority
 from orchd.server.admission.plugins.pvcresize import PersistentVolumeClaimResize
 from orchd.server.admission.plugins.resourcequota import ResourceQuota
@@ -91,6 +92,7 @@ _CLASSES: tuple[type[Plugin], ...] = (
     CertificateSubjectRestriction,
     DefaultIngressClass,
     DenyServiceExternalIPs,
+    PodTopologyLabels,
     MutatingAdmissionWebhook,
     ValidatingAdmissionPolicy,
     ValidatingAdmissionWebhook,

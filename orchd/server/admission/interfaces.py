@@ -13,6 +13,7 @@ from orchd.client.interfaces import IClient, IInformers
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.identity import User
+from orchd.kinds.release import SPECIFICATION, Release
 from orchd.server.authz.interfaces import Action, Verdict
 from orchd.txkit.aside import Aside
 
@@ -123,6 +124,7 @@ class PluginSettings:
     configuration: Mapping[str, Any] | None = None
     #: The feature gates that are off.
     disabled: frozenset[str] = frozenset()
+    release: Release = SPECIFICATION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,8 +13,10 @@ from twisted.internet.protocol import Factory
 from twisted.python.failure import Failure
 
 from orchd.store.etcd.connection import Call, Connection
-from orchd.store.etcd.failures import DEADLINE_EXCEEDED, UNAVAILABLE, CallError
+from orchd.store.etcd.failures import CallError
 from orchd.store.etcd.servers import Server
+from orchd.store.grpc.status import DEADLINE_EXCEEDED, UNAVAILABLE
+from orchd.store.revision_page import RevisionReader, read_page
 from orchd.txkit.log import Logger
 
 _log = Logger()
@@ -47,6 +49,8 @@ class Channel:
         #: URL of the server of the last connection.
         self.url = ""
         self._connection: Connection | None = None
+        #: Where the server on this machine says its newest revision.
+        self._page: RevisionReader | None = None
         self._connecting: Deferred[Any] | None = None
         self._retry: Any = None
         self._waiting: dict[Deferred[Connection], None] = {}
@@ -73,6 +77,7 @@ class Channel:
         if self._connecting is not None:
             self._connecting.cancel()
         connection, self._connection = self._connection, None
+        self._leave_page()
         if connection is not None:
             connection.close()
             connection.abort(self.failure)
@@ -105,6 +110,7 @@ class Channel:
             self._later()
             return
         self._connection = connection
+        self._page = read_page(server.socket, connection.transport) if server.socket else None
         self.url = server.url
         self.failure = ""
         self.connects += 1
@@ -123,6 +129,7 @@ class Channel:
     def _lost(self, connection: Connection, reason: str) -> None:
         if connection is self._connection:
             self._connection = None
+            self._leave_page()
             if connection.heard or connection.retired:
                 # A server that accepts connections and closes them is not yet back.
                 self._rounds = 0
@@ -137,6 +144,17 @@ class Channel:
         # The next member at once; a pause after all were tried, so that clients do not overload a restarting one.
         longest = min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** (self._rounds // len(self._servers)))
         self._retry = self._reactor.callLater(longest * self._random.uniform(0.5, 1.0), self._connect)
+
+    # The shared page.
+
+    def shared_revision(self) -> int | None:
+        """The newest acknowledged revision of a store on this machine, without a call. None if it must be asked."""
+        return None if self._page is None else self._page.read()
+
+    def _leave_page(self) -> None:
+        page, self._page = self._page, None
+        if page is not None:
+            page.close()
 
     # Calls.
 

@@ -21,7 +21,9 @@ from h2.settings import SettingCodes
 from twisted.internet.protocol import Protocol, connectionDone
 from twisted.python.failure import Failure
 
-from orchd.store.etcd.failures import CANCELLED, SILENT_CLOSE, UNAVAILABLE, UNKNOWN, CallError, explain
+from orchd.store.etcd.failures import SILENT_CLOSE, CallError, explain
+from orchd.store.grpc.framing import Deframer, prefixed, send_admitted
+from orchd.store.grpc.status import CANCELLED, UNAVAILABLE, UNKNOWN
 
 #: Flow control windows in bytes, of one stream and of the connection.
 _STREAM_WINDOW: Final = 16 * 1024 * 1024
@@ -37,7 +39,7 @@ class Call:
     `cancel`."""
 
     __slots__ = (
-        "_connection", "buffer", "cancelled", "half_closed", "id", "on_end", "on_message", "out", "path", "taken", "timeout",
+        "_connection", "cancelled", "half_closed", "id", "on_end", "on_message", "out", "path", "received", "taken", "timeout",
     )  # fmt: skip
 
     def __init__(
@@ -56,7 +58,7 @@ class Call:
         self.on_end = on_end
         #: The stream id, 0 while it waits to be opened.
         self.id = 0
-        self.buffer = bytearray()
+        self.received = Deframer()
         #: Unsent data, and whether the stream ends after it.
         self.out: deque[bytes] = deque()
         self.half_closed = False
@@ -65,7 +67,7 @@ class Call:
         self.taken = 0
 
     def send(self, message: bytes, *, last: bool = False) -> None:
-        self.out.append(b"\0" + len(message).to_bytes(4, "big") + message)
+        self.out.append(prefixed(message))
         self.half_closed = self.half_closed or last
         self._connection.pump(self)
 
@@ -217,20 +219,9 @@ class Connection(Protocol):
         """Send a call's data as far as the window allows."""
         if not call.out or not call.id or call.id not in self._calls:
             return
-        http, out, stream = self._http, call.out, call.id
-        while out:
-            room = http.local_flow_control_window(stream)
-            if room <= 0:
-                self._blocked[call] = None
-                break
-            message = out[0]
-            size = min(room, http.max_outbound_frame_size)
-            if len(message) <= size:
-                out.popleft()
-                http.send_data(stream, message, end_stream=call.half_closed and not out)
-            else:
-                out[0] = message[size:]
-                http.send_data(stream, message[:size])
+        send_admitted(self._http, call.id, call.out, last=call.half_closed)
+        if call.out:
+            self._blocked[call] = None
         else:
             self._blocked.pop(call, None)
         self._flush()
@@ -309,14 +300,8 @@ class Connection(Protocol):
         if call.taken > _STREAM_WINDOW // 2 and event.stream_ended is None:
             self._http.increment_flow_control_window(call.taken, event.stream_id)
             call.taken = 0
-        buffer = call.buffer
-        buffer += event.data
-        while len(buffer) >= 5:
-            end = 5 + int.from_bytes(buffer[1:5], "big")
-            if len(buffer) < end or call.cancelled:
-                return
-            message = bytes(buffer[5:end])
-            del buffer[:end]
+        call.received.add(event.data)
+        while not call.cancelled and (message := call.received.next()) is not None:
             call.on_message(message)
 
     def _headers(self, stream: int, headers: list[tuple[bytes, bytes]]) -> None:

@@ -1,28 +1,18 @@
-"""Call failures: gRPC status codes, and the store errors that they map to."""
+"""Call failures, and the store errors that they map to."""
 
 from __future__ import annotations
 
 from typing import Final
 
+from orchd.store.grpc.status import DEADLINE_EXCEEDED, OUT_OF_RANGE, UNAVAILABLE, StatusError
 from orchd.store.interfaces import StoreError, UnavailableError
 
-# gRPC status codes ("Status codes and their use in gRPC").
-OK: Final = 0
-CANCELLED: Final = 1
-UNKNOWN: Final = 2
-INVALID_ARGUMENT: Final = 3
-DEADLINE_EXCEEDED: Final = 4
-RESOURCE_EXHAUSTED: Final = 8
-OUT_OF_RANGE: Final = 11
-UNAVAILABLE: Final = 14
 
-
-class CallError(Exception):
+class CallError(StatusError):
     """A call ended with a status other than OK. `sent` is False if the server certainly has not received it."""
 
     def __init__(self, code: int, message: str, *, sent: bool = True) -> None:
-        super().__init__(message or f"gRPC status {code}")
-        self.code = code
+        super().__init__(code, message or f"gRPC status {code}")
         self.sent = sent
 
     @property

@@ -9,9 +9,10 @@ from twisted.internet.interfaces import IReactorTime
 
 from orchd.store.etcd import messages
 from orchd.store.etcd.channel import Channel
-from orchd.store.etcd.failures import DEADLINE_EXCEEDED, UNAVAILABLE, CallError
+from orchd.store.etcd.failures import CallError
 from orchd.store.etcd.space import Space
 from orchd.store.etcd.watchstream import WatchStream
+from orchd.store.grpc.status import DEADLINE_EXCEEDED, UNAVAILABLE
 from orchd.store.interfaces import CompactedError, StoreError
 
 #: The minimum revision of history.

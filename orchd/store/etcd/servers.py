@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from OpenSSL.crypto import Error as TlsError
 from twisted.internet import ssl
-from twisted.internet.endpoints import HostnameEndpoint, wrapClientTLS
+from twisted.internet.endpoints import HostnameEndpoint, UNIXClientEndpoint, wrapClientTLS
 from twisted.internet.error import VerifyError
 from twisted.internet.interfaces import IStreamClientEndpoint
 
@@ -33,18 +33,19 @@ class TlsFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """One member: its URL, its endpoint, and values of request headers."""
+    """One member: its URL, its endpoint, and values of request headers. `socket` is the path of its Unix socket, "" without one."""
 
     url: str
     endpoint: IStreamClientEndpoint
     authority: str
     scheme: str
+    socket: str = ""
 
 
 def make_servers(
     reactor: Any, urls: Sequence[str], tls: TlsFiles | None = None, dial: Dial | None = None
 ) -> tuple[Server, ...]:
-    """Members from `urls` (``http://host:port``, ``https://host:port``). `dial` connects to them, None directly. Raises StoreError naming the URL or file."""
+    """Members from `urls` (``http://host:port``, ``https://host:port``, ``unix:///path``). `dial` connects to hosts, None directly. Raises StoreError naming the URL or file."""
     if not urls:
         raise StoreError("no etcd server is given")
     return tuple(_server(reactor, url, tls or TlsFiles(), dial) for url in urls)
@@ -52,12 +53,15 @@ def make_servers(
 
 def _server(reactor: Any, url: str, tls: TlsFiles, dial: Dial | None) -> Server:
     parts = urlsplit(url if "://" in url else f"http://{url}")
+    if parts.scheme == "unix" and not parts.netloc and parts.path.strip("/"):
+        local = UNIXClientEndpoint(reactor, parts.path, timeout=_CONNECT)
+        return Server(url=url, endpoint=local, authority="localhost", scheme="http", socket=parts.path)
     try:
         host, port = parts.hostname, parts.port or 2379
     except ValueError as error:
         raise StoreError(f"etcd server {url!r}: {error}") from None
     if parts.scheme not in ("http", "https") or not host or parts.path not in ("", "/"):
-        raise StoreError(f"etcd server {url!r} is not http://host:port or https://host:port")
+        raise StoreError(f"etcd server {url!r} is not http://host:port, https://host:port or unix:///path")
     endpoint: IStreamClientEndpoint
     if dial is None:
         endpoint = HostnameEndpoint(reactor, host, port, timeout=_CONNECT)

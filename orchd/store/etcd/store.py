@@ -17,7 +17,7 @@ from zope.interface import implementer
 from orchd.store.compaction import USUAL_HISTORY, Compaction, HistoryLimits
 from orchd.store.etcd import messages
 from orchd.store.etcd.channel import Channel
-from orchd.store.etcd.failures import DEADLINE_EXCEEDED, CallError, of_write
+from orchd.store.etcd.failures import CallError, of_write
 from orchd.store.etcd.feed import Feed, tells_progress
 from orchd.store.etcd.leases import Leases
 from orchd.store.etcd.newest import NewestRevision
@@ -26,6 +26,7 @@ from orchd.store.etcd.request_durations import RequestDurations
 from orchd.store.etcd.servers import Server
 from orchd.store.etcd.space import Space
 from orchd.store.etcd.writes import Write, freeing
+from orchd.store.grpc.status import DEADLINE_EXCEEDED
 from orchd.store.interfaces import (
     ClaimedError,
     CompactedError,
@@ -491,6 +492,11 @@ class EtcdStore:
     async def current_revision(self) -> int:
         if self._refusal:
             raise UnavailableError(self._refusal)
+        shared = self._channel.shared_revision()
+        if shared is not None:
+            if shared > self._feed.revision:
+                self._feed.want(shared)
+            return shared
         return await self._current.get()
 
     async def _read_current(self) -> int:

@@ -114,15 +114,23 @@ class _Nowhere:
 
 
 @implementer(IBody)
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class BytesBody:
     """A request body in memory."""
 
     data: bytes
     value: ClassVar[None] = None
 
+    @property
+    def length(self) -> int:
+        return len(self.data)
+
     async def read(self, limit: int) -> bytes:
         return self.data
+
+    async def piece(self) -> bytes:
+        data, self.data = self.data, b""
+        return data
 
 
 @dataclass(frozen=True, slots=True)

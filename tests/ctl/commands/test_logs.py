@@ -39,7 +39,9 @@ class Node:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    async def fetch(self, method: str, location: Any, target: str, headers: Any, body: bytes = b"") -> Reply:
+    async def fetch(
+        self, method: str, location: Any, target: str, headers: Any, client: Any = None, *, body: Any = None
+    ) -> Reply:
         self.asked.append(target.partition("/containerLogs/")[2])
         return Reply(code=200, headers=[("Content-Type", "text/plain")], stream=_Body())
 

@@ -18,7 +18,6 @@ from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.interfaces import CONNECT, DELETE, UPDATE
 from orchd.server.admission.plugins.namespacelifecycle import NamespaceLifecycle
-from orchd.server.admission.plugins.tolerations import merge
 from tests.server.admission.conftest import World
 
 NODE = User(name="system:node:n1", groups=("system:nodes",))
@@ -278,15 +277,68 @@ def test_limit_range_ignores_objects_that_are_being_deleted(world: type[World]) 
     assert w.run("persistentvolumeclaims", leaving, claim, operation=UPDATE) == leaving
 
 
-def test_covered_tolerations_are_merged() -> None:
-    """A toleration that another one covers is removed; of equal ones the first is kept."""
-    wide, narrow = {"key": "a", "operator": "Exists"}, {"key": "a", "operator": "Exists", "effect": "NoSchedule"}
-    assert merge([narrow], [wide]) == [wide]
-    assert merge([wide], [wide]) == [wide]
-    assert merge([{"key": "a", "value": "x"}], [{"key": "a", "value": "y"}]) == [
-        {"key": "a", "value": "x"},
-        {"key": "a", "value": "y"},
+@pytest.mark.parametrize(
+    ("bound", "request_", "limit", "problem"),
+    [
+        ("min=2", "", "", "minimum cpu usage per Container is 2.  No request is specified"),
+        ("min=2", "1", "3", "minimum cpu usage per Container is 2, but request is 1"),
+        ("min=2", "2", "1", "minimum cpu usage per Container is 2, but limit is 1"),
+        ("min=2", "2", "", ""),
+        ("min=2", "2", "2", ""),
+        ("max=2", "1", "", "maximum cpu usage per Container is 2.  No limit is specified"),
+        ("max=2", "1", "3", "maximum cpu usage per Container is 2, but limit is 3"),
+        ("max=2", "3", "2", "maximum cpu usage per Container is 2, but request is 3"),
+        ("max=2", "2", "2", ""),
+        ("max=2", "", "2", ""),
+        ("maxLimitRequestRatio=2", "", "1", "cpu max limit to request ratio per Container is 2, but no request is specified or request is 0"),
+        ("maxLimitRequestRatio=2", "1", "", "cpu max limit to request ratio per Container is 2, but no limit is specified or limit is 0"),
+        ("maxLimitRequestRatio=2", "1", "0", "cpu max limit to request ratio per Container is 2, but no limit is specified or limit is 0"),
+        ("maxLimitRequestRatio=2", "2", "5", "cpu max limit to request ratio per Container is 2, but provided ratio is 2.500000"),
+        ("maxLimitRequestRatio=2", "2", "4", ""),
+    ],
+)  # fmt: skip
+def test_limit_range_bounds_of_containers(
+    world: type[World], pod: Callable[..., Object], bound: str, request_: str, limit: str, problem: str
+) -> None:
+    """Amounts at a bound are allowed, those beyond it and missing ones are not; an update of a pod is not checked."""
+    w = world(only=["LimitRanger"])
+    name, _, value = bound.partition("=")
+    limits = [{"type": "Container", name: {"cpu": value}}]
+    w.put("limitranges", {"metadata": {"name": "l", "namespace": "ns"}, "spec": {"limits": limits}})
+    requests, most = ({"cpu": each} if each else {} for each in (request_, limit))
+    made = pod(containers=[{"name": "c", "image": "i", "resources": {"requests": requests, "limits": most}}])
+    w.run("pods", made, made, operation=UPDATE)
+    if problem:
+        assert w.refusal("pods", made).message.endswith(f" is forbidden: {problem}")
+    else:
+        w.run("pods", made)
+
+
+@pytest.mark.parametrize(
+    ("bound", "request_", "problem"),
+    [
+        ("min=2Gi", "1Gi", "minimum storage usage per PersistentVolumeClaim is 2Gi, but request is 1Gi"),
+        ("min=2Gi", "2Gi", ""),
+        ("max=2Gi", "", "maximum storage usage per PersistentVolumeClaim is 2Gi.  No request is specified"),
+        ("max=2Gi", "3Gi", "maximum storage usage per PersistentVolumeClaim is 2Gi, but request is 3Gi"),
+        ("max=2Gi", "2Gi", ""),
+    ],
+)
+def test_limit_range_bounds_of_claims(world: type[World], bound: str, request_: str, problem: str) -> None:
+    """Requests of claims at a bound are allowed; items of other types do not apply to claims."""
+    w = world(only=["LimitRanger"])
+    name, _, value = bound.partition("=")
+    limits = [
+        {"type": "PersistentVolumeClaim", name: {"storage": value}},
+        {"type": "Container", "max": {"storage": "1"}},
     ]
+    w.put("limitranges", {"metadata": {"name": "l", "namespace": "ns"}, "spec": {"limits": limits}})
+    requests = {"storage": request_} if request_ else {}
+    claim: Object = {"metadata": {"name": "c"}, "spec": {"resources": {"requests": requests}}}
+    if problem:
+        assert w.refusal("persistentvolumeclaims", claim).message.endswith(f" is forbidden: {problem}")
+    else:
+        assert w.run("persistentvolumeclaims", claim) == claim
 
 
 # --- policies that are off by default

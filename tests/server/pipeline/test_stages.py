@@ -19,7 +19,7 @@ from orchd.server.pipeline import requestinfo
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.pipeline import Pipeline
 from orchd.server.pipeline.query import Query
-from orchd.server.pipeline.stages import identity
+from orchd.server.pipeline.stages import access
 from orchd.server.pipeline.stages.deadline import Deadline
 from orchd.server.pipeline.stages.failure import Failure
 from orchd.server.pipeline.stages.limits import InFlight, InFlightCount
@@ -253,7 +253,7 @@ class TestIdentity:
                 asked.append(credentials)
                 return Authenticated(user=User(name="found"), annotations={"a": "b"})
 
-        stage = identity.Authentication(Chain())
+        stage = access.Authentication(Chain())
         request = ask()
         run(stage(request, at_once))
         assert request.user == User(name="found") and request.trace.annotations == {"a": "b"}
@@ -270,7 +270,7 @@ class TestIdentity:
                 assert (action.verb, action.resource) == ("list", "pods")
                 return Verdict(decision, "because")
 
-        stage = identity.Authorization(
+        stage = access.Authorization(
             Authorizer(),  # type: ignore[arg-type]  # an IAuthorizer by shape
             lambda action, why: errors.forbidden("", action.resource, "", why),
             ORCH,

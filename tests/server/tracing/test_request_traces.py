@@ -20,7 +20,7 @@ from orchd.server.authz.interfaces import Action
 from orchd.server.pipeline.interfaces import Next, Request, Response
 from orchd.server.pipeline.pipeline import Pipeline
 from orchd.server.pipeline.query import Query
-from orchd.server.pipeline.stages.identity import Authentication
+from orchd.server.pipeline.stages.access import Authentication
 from orchd.server.tracing.stages import RequestTrace, TracedAuthorizer, TracedChain, handler_trace
 from orchd.server.tracing.telemetry import Telemetry
 from orchd.store.memory import MemoryStore

@@ -17,7 +17,7 @@ from orchd.store.etcd.servers import TlsFiles, make_servers
 from orchd.store.etcd.store import EtcdOptions, EtcdStore
 from orchd.testing.processes.daemon import PATIENCE
 from orchd.testing.processes.etcd import Etcd
-from tests.etcd import etcd_program, running_etcd
+from tests.etcd import KINDS, etcd_program, running_etcd
 from tests.store.etcd.etcd_support import Open
 
 _numbers = count()
@@ -28,17 +28,17 @@ def program() -> str:
     return etcd_program()
 
 
-@pytest.fixture(scope="module")
-def etcd(program: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
-    """One etcd for all tests of a module, each of which uses its own prefix."""
-    with running_etcd(tmp_path_factory.mktemp("etcd")) as server:
+@pytest.fixture(scope="module", params=KINDS)
+def etcd(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
+    """One etcd, or served store, for all tests of a module, each of which uses its own prefix."""
+    with running_etcd(tmp_path_factory.mktemp("etcd"), request.param) as server:
         yield server
 
 
-@pytest.fixture
-def own_etcd(program: str, tmp_path: Path) -> Iterator[Etcd]:
-    """An etcd that the test may stop or break."""
-    with running_etcd(tmp_path / "etcd") as server:
+@pytest.fixture(params=KINDS)
+def own_etcd(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Etcd]:
+    """An etcd, or served store, that the test may stop or break."""
+    with running_etcd(tmp_path / "etcd", request.param) as server:
         yield server
 
 

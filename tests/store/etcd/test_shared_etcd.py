@@ -19,6 +19,8 @@ from orchd.store.open_errors import DialectMismatchError, ForeignFileError
 from orchd.testing.contracts.store import Seen, outcomes, present, raises
 from orchd.testing.processes.daemon import PATIENCE
 from orchd.testing.processes.etcd import Etcd
+from orchd.testing.processes.served_store import ServedStore
+from tests.etcd import KINDS, etcd_program
 from tests.store.etcd.etcd_support import Open, until
 
 
@@ -255,15 +257,22 @@ def _certificates(folder: Path) -> dict[str, str]:
     return names
 
 
+@pytest.mark.parametrize("kind", KINDS)
 @pytest_twisted.ensureDeferred
-async def test_mutual_tls_with_etcd(program: str, opened: Open, tmp_path: Path) -> None:
+async def test_mutual_tls_with_etcd(kind: str, opened: Open, tmp_path: Path) -> None:
     """With https the server's certificate is verified, and the client certificate is sent."""
     names = _certificates(tmp_path)
-    server = Etcd(
-        program, tmp_path / "etcd",
-        tls=[f"--cert-file={names['server']}", f"--key-file={names['server-key']}",
-             f"--trusted-ca-file={names['ca']}", "--client-cert-auth"],
-    )  # fmt: skip
+    if kind == "etcd":
+        server = Etcd(
+            etcd_program(), tmp_path / "etcd",
+            tls=[f"--cert-file={names['server']}", f"--key-file={names['server-key']}",
+                 f"--trusted-ca-file={names['ca']}", "--client-cert-auth"],
+        )  # fmt: skip
+    else:
+        server = ServedStore(
+            tmp_path / "served", f"--tls-cert-file={names['server']}", f"--tls-private-key-file={names['server-key']}",
+            f"--client-ca-file={names['ca']}",
+        )  # fmt: skip
     server.start()
     try:
         files = TlsFiles(authorities=names["ca"], certificate=names["client"], key=names["client-key"])

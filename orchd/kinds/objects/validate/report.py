@@ -8,7 +8,9 @@ from typing import Any, Final
 
 from orchd.dialect import Dialect
 from orchd.errors import MAX_CAUSES, Cause
+from orchd.kinds.gotext import differences
 from orchd.kinds.gotext.values import quote, show, show_json
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.by_release import Reworded, reworded
 from orchd.kinds.objects.validate.paths import Path
@@ -22,11 +24,6 @@ _LONGEST: Final = 32 << 10
 _PRINTERS: Final[tuple[tuple[str, Callable[[Any], str]], ...]] = (("", show), ("1.34", show_json))
 
 
-@cache
-def _printer(release: Release) -> Callable[[Any], str]:
-    return next(printer for since, printer in reversed(_PRINTERS) if release.includes(since))
-
-
 def _too_long(limit: int) -> str:
     return reworded(
         f"must have at most {limit} bytes", ("1.32", f"may not be more than {limit} byte{'s' if limit != 1 else ''}")
@@ -37,6 +34,18 @@ def _too_many(limit: int) -> str:
     return reworded(
         f"must have at most {limit} items", ("1.31", f"must have at most {limit} item{'s' if limit != 1 else ''}")
     )
+
+
+#: How changes of immutable values are printed, from a release on.
+_DIFFERS: Final[tuple[tuple[str, Callable[[str, Object, Object], str]], ...]] = (
+    ("", differences.text),
+    ("1.34", differences.json_text),
+)
+
+
+@cache
+def _differ(release: Release) -> Callable[[str, Object, Object], str]:
+    return next(differ for since, differ in reversed(_DIFFERS) if release.includes(since))
 
 
 class Report:
@@ -58,8 +67,12 @@ class Report:
 
     def show(self, value: Any) -> str:
         """A value as messages print it, cut after `_LONGEST` characters."""
-        text = _printer(self.settings.release)(value)
+        text = self.settings.release.choose(_PRINTERS)(value)
         return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
+
+    def difference(self, type_name: str, old: Object, new: Object) -> str:
+        """The text of a change of an immutable value of one of the reference's internal types."""
+        return _differ(self.settings.release)(type_name, old, new)
 
     def required(self, at: Path, why: str = "") -> None:
         self._add("FieldValueRequired", "Required value", at, why)
@@ -82,6 +95,9 @@ class Report:
 
     def not_found(self, at: Path, value: Any) -> None:
         self._add("FieldValueNotFound", f"Not found: {self.show(value)}", at)
+
+    def not_found_because(self, at: Path, value: Any, why: str) -> None:
+        self._add("FieldValueNotFound", f"Not found: {self.show(value)}", at, why)
 
     def unsupported(self, at: Path, value: Any, supported: Sequence[str]) -> None:
         why = "supported values: " + ", ".join(map(quote, supported)) if supported else ""

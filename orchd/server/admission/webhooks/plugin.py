@@ -9,6 +9,7 @@ from unicodedata import category
 
 from orchd import errors
 from orchd.errors import ApiError, quoted
+from orchd.kinds import fields
 from orchd.kinds.catalog import Resource
 from orchd.kinds.expressions.admission import Compiler
 from orchd.kinds.expressions.compiled import Expression
@@ -51,6 +52,7 @@ class WebhookPlugin(Plugin):
     def setup(self) -> None:
         self._credentials = _credentials(self)
         self._hooks: list[Hook] | None = None
+        self._unstored = fields.unstored_metadata(self.context.settings.release)
         self._matches: dict[Any, list[Call]] = {}
         #: Compiled match conditions by webhook.
         self._conditions: dict[str, tuple[Expression, ...]] = {}
@@ -183,9 +185,14 @@ class WebhookPlugin(Plugin):
         if review.kind is None:
             obj = await in_version(self.context, call.resource, obj)
         metadata = obj.get("metadata")
-        if metadata is not None and "creationTimestamp" not in metadata and not review.resource.custom:
+        if (
+            self._unstored
+            and metadata is not None
+            and "creationTimestamp" not in metadata
+            and not review.resource.custom
+        ):
             # Typed objects always have this member.
-            obj = {**obj, "metadata": {**metadata, "creationTimestamp": None}}
+            obj = {**obj, "metadata": {**metadata, **self._unstored}}
         return obj
 
     def observe_call(self, call: Call, review: Review, began: float, error: Exception | None) -> None:

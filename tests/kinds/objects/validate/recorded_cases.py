@@ -148,7 +148,8 @@ class Replay:
             _set(body, path, value)
         for path in request.get("removed", ()):
             _set(body, path, None)
-        return request.get("body", body)
+        sent: dict[str, Any] = request.get("body", body)
+        return sent
 
     def _posted_kind(self, resource: Resource, sub: str) -> Resource:
         """The kind of a body that is posted to a resource or to its subresource."""

@@ -52,14 +52,19 @@ class Upstream:
         self.joined: list[str] = []
         self.code = 200
         self.wrong = ""
+        self.clients: list[Request] = []
         self.not_allowed = False
 
-    async def fetch(self, method: str, location: Location, target: str, headers: Any, body: bytes = b"") -> Reply:
+    async def fetch(
+        self, method: str, location: Location, target: str, headers: Any, client: Any = None, *, body: Any = None
+    ) -> Reply:
         if self.not_allowed:
             raise AddressNotAllowedError
         if self.wrong:
             raise UnreachableError(self.wrong)
-        self.asked.append((method, f"{location.origin}{target}", dict(headers), body))
+        self.clients.append(client)
+        sent = b"" if body is None else await body.piece()
+        self.asked.append((method, f"{location.origin}{target}", dict(headers), sent))
         named = [("Content-Type", "text/x"), ("X-Own", "1"), ("Transfer-Encoding", "chunked")]
         return Reply(code=self.code, headers=named, stream=Body(b"said"))
 

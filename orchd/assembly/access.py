@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from secrets import token_bytes, token_hex
 from socket import gethostname
@@ -19,20 +20,22 @@ from orchd.assembly.runtime import Runtime
 from orchd.client.interfaces import IClient, IInformers
 from orchd.config.sections.identity import OidcSettings
 from orchd.config.settings import Settings
+from orchd.kinds.naming import random_uuid
 from orchd.pki.verify import ClientVerifier
 from orchd.server.authn.anonymous import Anonymous
 from orchd.server.authn.bearer import BearerTokens
 from orchd.server.authn.bootstraptoken import BootstrapTokens
 from orchd.server.authn.chain import AuthenticatorChain
 from orchd.server.authn.dropins import drop_ins
+from orchd.server.authn.extrakeys import credential_key
 from orchd.server.authn.frontproxy import FrontProxy, ProxyHeaders
 from orchd.server.authn.interfaces import IAuthenticator, ITokenAuthenticator
 from orchd.server.authn.loopback import Loopback
 from orchd.server.authn.metrics import AuthenticationMetrics, JwtMetrics, TokenCacheMetrics
 from orchd.server.authn.oidc import OidcOptions, OpenIdTokens
 from orchd.server.authn.oidcissuer import Fetcher
-from orchd.server.authn.serviceaccount import AccountObjects, ServiceAccountTokens, TokenIssuer
-from orchd.server.authn.signedtokens import Signer, Verifier
+from orchd.server.authn.serviceaccount import AccountObjects, Lifetimes, ServiceAccountTokens, TokenIssuer, TokenRules
+from orchd.server.authn.signedtokens import Signer, Verifier, key_choice
 from orchd.server.authn.token_cache import CachedTokens
 from orchd.server.authn.tokenfile import TokenFile
 from orchd.server.authn.tokenwebhook import TokenWebhook
@@ -94,7 +97,10 @@ def authentication(
     # The bundle includes the server's own CA; check separately that the file has a certificate.
     _verifier("client-ca-file", files.client_authorities_given)
     certificates = ClientCertificates(
-        _verifier("client-ca-file", files.client_authorities), wall=outbound.wall, observe=metrics.certificate
+        _verifier("client-ca-file", files.client_authorities),
+        wall=outbound.wall,
+        observe=metrics.certificate,
+        credential=settings.release.choose((("", ""), ("1.32", credential_key(settings.dialect)))),
     )
     front_proxy = _front_proxy(settings, files, outbound.wall)
     methods: list[IAuthenticator] = [
@@ -113,7 +119,7 @@ def authentication(
             log=_log_text,
         ),
         bearer=bearer,
-        issuer=_token_issuer(settings, files, outbound.wall, audiences),
+        issuer=_token_issuer(settings, files, outbound, audiences),
         audiences=tuple(audiences),
         certificates=certificates,
         front_proxy=front_proxy,
@@ -142,17 +148,18 @@ def _jwt(settings: Settings, outbound: OutboundServices, audiences: tuple[str, .
 
 
 def _token_issuer(
-    settings: Settings, files: ServerFiles, wall: Callable[[], float], audiences: tuple[str, ...]
+    settings: Settings, files: ServerFiles, outbound: OutboundServices, audiences: tuple[str, ...]
 ) -> TokenIssuer:
     accounts = settings.authentication.service_accounts
+    identified = TokenRules.of(settings.release).identified
     return TokenIssuer(
         settings.dialect,
         Signer(files.signing_key),
         issuer=accounts.issuers[0],
         audiences=audiences,
-        wall=wall,
-        extend=accounts.extend_expiration,
-        max_seconds=int(accounts.max_expiration),
+        wall=outbound.wall,
+        lifetimes=Lifetimes(extend=accounts.extend_expiration, max_seconds=int(accounts.max_expiration)),
+        identifiers=partial(random_uuid, outbound.random) if identified else None,
     )
 
 
@@ -215,12 +222,12 @@ def _local_tokens(
     tokens.append(
         ServiceAccountTokens(
             settings.dialect,
-            Verifier(files.verification_keys),
+            Verifier(files.verification_keys, choose=key_choice(settings.release)),
             AccountObjects(informers, client),
             issuers=chosen.service_accounts.issuers,
             audiences=audiences,
             wall=wall,
-            lookup=chosen.service_accounts.lookup,
+            rules=replace(TokenRules.of(settings.release), lookup=chosen.service_accounts.lookup),
         )
     )
     tokens.append(Loopback(token_hex(32), uid=token_hex(16)))
@@ -248,7 +255,9 @@ def _remote_tokens(
             reviews = outbound.reviews(webhook.config_file, observe=outbound.token_reviews)
         except ValueError as error:
             raise ValueError(f"--authentication-token-webhook-config-file: {error}") from error
-        method = TokenWebhook(settings.dialect, reviews, version=webhook.version, audiences=audiences)
+        method = TokenWebhook(
+            settings.dialect, reviews, version=webhook.version, audiences=audiences, release=settings.release
+        )
         tokens.append(remembered(method, found=webhook.ttl, unknown=webhook.ttl))
     return tokens
 
@@ -283,7 +292,7 @@ def _open_id(
     )
 
 
-class Identity:
+class Access:
     """Authentication and authorization of one server, and the publisher of its CA bundles."""
 
     def __init__(

@@ -20,7 +20,7 @@ from orchd.server.http.request_body import NoBody
 from orchd.server.outbound.metrics import ReviewMetrics
 from orchd.server.pipeline.interfaces import Request, RequestInfo, Response
 from orchd.server.pipeline.query import Query
-from orchd.server.pipeline.stages import identity
+from orchd.server.pipeline.stages import access
 from orchd.testing.doubles.server import run
 from orchd.txkit.aside import current_flow
 
@@ -55,7 +55,7 @@ def test_large_bodies_are_those_of_the_user() -> None:
         return Response()
 
     current_flow.set("outer")
-    run(identity.Authentication(Chain())(request(), then))
+    run(access.Authentication(Chain())(request(), then))
     assert (seen, current_flow.get()) == (["alice"], "outer")
 
 
@@ -72,7 +72,7 @@ def test_credentials_are_removed_after_authentication(found: Authenticated, left
             return found
 
     asked = request(accept=("x",), x_user=("y",))
-    run(identity.Authentication(Chain())(asked, at_once))
+    run(access.Authentication(Chain())(asked, at_once))
     assert asked.headers == left and asked.credentials.headers["x-user"] == ("y",)
 
 
@@ -92,7 +92,7 @@ def authorize(verdict: Verdict, query: dict[str, list[str]] | None = None) -> Re
     asked = request(query)
     asked.user = User(name="me")
     authorizer: Any = Authorizer(verdict)
-    return run(identity.Authorization(authorizer, refused, ORCH)(asked, at_once))
+    return run(access.Authorization(authorizer, refused, ORCH)(asked, at_once))
 
 
 @pytest.mark.parametrize("decision", [Decision.DENY, Decision.NO_OPINION])
@@ -116,7 +116,7 @@ def test_decision_and_reason_are_audited(verdict: Verdict, said: dict[str, str])
     asked.user, asked.trace.audited = User(name="me"), True
     authorizer: Any = Authorizer(verdict)
     with contextlib.suppress(ApiError):
-        run(identity.Authorization(authorizer, refused, ORCH)(asked, at_once))
+        run(access.Authorization(authorizer, refused, ORCH)(asked, at_once))
     assert asked.trace.annotations == {ORCH("authorization.{abbr}.io/") + name: value for name, value in said.items()}
 
 
@@ -182,7 +182,7 @@ def test_impersonation_error_is_plain_text() -> None:
     asked = request(impersonate_user=("b",))
     asked.user = User(name="a")
     deciding: Any = authorizer
-    stage = identity.Impersonating(deciding, partial(parse_impersonation, ORCH), refused, ImpersonationError)
+    stage = access.Impersonating(deciding, partial(parse_impersonation, ORCH), refused, ImpersonationError)
     with pytest.raises(ApiError) as caught:
         run(stage(asked, at_once))
     assert caught.value.code == 403 and caught.value.headers["X-Content-Type-Options"] == "nosniff"

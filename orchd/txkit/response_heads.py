@@ -41,9 +41,54 @@ def _keeps_open(answer: HTTPClientParser) -> bool:
 
 
 class _Protocol(HTTP11ClientProtocol):
-    """Counts the bytes received while the response head is incomplete."""
+    """Counts the bytes received while the response head is incomplete, and hands a response on when its head has arrived, also
+    before the end of the request: a server that answers while it reads would otherwise wait for this client, and it for the server.
+    """
 
     _head = 0
+    _handed_on = False
+
+    def request(self, request: Any) -> Deferred[IResponse]:
+        send: Callable[[Any], Deferred[IResponse]] = super().request
+        finished = send(request)
+        if self._state == "TRANSMITTING" and self._responseDeferred is not None:
+            self._responseDeferred.addCallback(self._hand_on)
+        return finished
+
+    def _hand_on(self, response: IResponse) -> IResponse:
+        waiting = self._finishedRequest
+        if self._state == "TRANSMITTING" and waiting is not None:
+            self._handed_on = True
+            # For the base class, which fires it when the request has been sent, or has failed.
+            self._finishedRequest = Deferred()
+            self._finishedRequest.addErrback(lambda _: None)
+            waiting.callback(response)
+        return response
+
+    def _finishResponse_TRANSMITTING(self, rest: builtins.bytes) -> None:
+        # The server does not want the rest of the request, of which some may wait to be written.
+        request = self._currentRequest
+        finish: Callable[[builtins.bytes], None] = super()._finishResponse_WAITING
+        finish(rest)
+        if request is not None:
+            cast(Any, request).stopWriting()
+        cast(ITCPTransport, self.transport).abortConnection()
+
+    def _connectionLost_TRANSMITTING(self, reason: Failure) -> None:
+        lose: Callable[[Failure], None] = super()._connectionLost_TRANSMITTING
+        lose(reason)
+        self._end_response(reason)
+
+    def _connectionLost_GENERATION_FAILED(self, reason: Failure) -> None:
+        lose: Callable[[Failure], None] = super()._connectionLost_GENERATION_FAILED
+        lose(reason)
+        self._end_response(reason)
+
+    def _end_response(self, reason: Failure) -> None:
+        """A response that was handed on ends with the connection; the base class knows none."""
+        if self._handed_on:
+            disconnect: Callable[[Failure], None] = self._disconnectParser
+            disconnect(reason)
 
     def dataReceived(self, bytes: builtins.bytes) -> None:
         parse: Callable[[builtins.bytes], None] = super().dataReceived

@@ -1,27 +1,40 @@
-"""`RunningWatches`: the register of running watches, which ends those whose permission was withdrawn."""
+"""`RunningStreams`: the register of running streams, which ends those whose permission was withdrawn."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Generic, Protocol, TypeVar
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 
 from orchd.errors import ApiError
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer
-from orchd.server.pipeline.verbs.watch.stream import WatchStream
 from orchd.txkit.background import Background
 
-#: Seconds between reviews of a watch's permission.
+#: Seconds between reviews of a stream's permission.
 REVIEW_EVERY = 60.0
 #: Reviews begun in one turn of the reactor: with an authorizer that reads memory they take some milliseconds.
 _AT_ONCE = 50
 
 
-class RunningWatches:
-    """Running watches in the order of their next review.
+class Stream(Protocol):
+    """A watch, or a connection or response of another server that is passed on."""
 
-    Each is authorized again every `REVIEW_EVERY` seconds, all with one timer. A watch that is no longer allowed ends with what
-    `refused` makes of the action and the reason, as an ERROR event. While an authorizer fails, watches continue."""
+    #: What the client must be allowed to do as long as the stream runs.
+    permitted: tuple[Action, ...]
+
+    def fail(self, error: ApiError) -> None:
+        """End the stream, and say why as far as its protocol can."""
+
+
+S = TypeVar("S", bound=Stream)
+
+
+class RunningStreams(Generic[S]):
+    """Running streams in the order of their next review.
+
+    Each is authorized again every `REVIEW_EVERY` seconds, all with one timer. A stream that is no longer allowed fails with what
+    `refused` makes of the action and the reason. While an authorizer fails, streams continue."""
 
     def __init__(
         self, clock: IReactorTime, authorizer: IAuthorizer, refused: Callable[[Action, str], ApiError]
@@ -29,8 +42,8 @@ class RunningWatches:
         self._clock = clock
         self._authorizer = authorizer
         self._refused = refused
-        #: Watch -> time of its next review.
-        self._due: dict[WatchStream, float] = {}
+        #: Stream -> time of its next review.
+        self._due: dict[S, float] = {}
         self._timer: IDelayedCall | None = None
         self._reviews = Background()
 
@@ -40,15 +53,15 @@ class RunningWatches:
     def __contains__(self, stream: object) -> bool:
         return stream in self._due
 
-    def __iter__(self) -> Iterator[WatchStream]:
+    def __iter__(self) -> Iterator[S]:
         return iter(self._due)
 
-    def add(self, stream: WatchStream) -> None:
+    def add(self, stream: S) -> None:
         self._due[stream] = self._clock.seconds() + REVIEW_EVERY
         if self._timer is None:
             self._timer = self._clock.callLater(REVIEW_EVERY, self._review)
 
-    def discard(self, stream: WatchStream) -> None:
+    def discard(self, stream: S) -> None:
         self._due.pop(stream, None)
         if not self._due and self._timer is not None:
             self._timer.cancel()
@@ -63,12 +76,12 @@ class RunningWatches:
                 break
             del self._due[stream]
             self._due[stream] = now + REVIEW_EVERY
-            self._reviews.add(self._check(stream), "reviewing the permission of a watch")
+            self._reviews.add(self._check(stream), "reviewing the permission of a stream")
         first = next(iter(self._due.values()), None)
         if first is not None and self._timer is None:
             self._timer = self._clock.callLater(max(first - now, 0), self._review)
 
-    async def _check(self, stream: WatchStream) -> None:
+    async def _check(self, stream: S) -> None:
         for action in stream.permitted:
             verdict = await self._authorizer.authorize(action)
             if verdict.decision is not Decision.ALLOW and not verdict.error:

@@ -14,6 +14,7 @@ from orchd.server.authn.interfaces import Authenticated, Credentials
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, Verdict
 from orchd.server.pipeline.interfaces import Next, Request, Response
 from orchd.server.pipeline.representation import NO_STORE
+from orchd.server.pipeline.running import RunningStreams, Stream
 from orchd.txkit.aside import current_flow
 
 _MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
@@ -43,15 +44,34 @@ class IChain(Protocol):
     async def authenticate(self, credentials: Credentials) -> Authenticated: ...
 
 
+def no_warning(credentials: Credentials) -> str:
+    """Warns of nothing."""
+    return ""
+
+
+def warn_of_spaces(credentials: Credentials) -> str:
+    """Warns of a token that is ignored because several spaces precede it."""
+    values = credentials.headers.get("authorization")
+    parts = values[0].strip().split(" ", 2) if values else ()
+    if len(parts) == 3 and parts[0].lower() == "bearer" and not parts[1]:
+        return "the provided Authorization header contains extra space before the bearer token, and is ignored"
+    return ""
+
+
 class Authentication:
     """Authenticates requests; the chain raises ApiError 401 without a valid credential. In-process callers are
     preset."""
 
-    def __init__(self, chain: IChain) -> None:
+    def __init__(self, chain: IChain, warning: Callable[[Credentials], str] = no_warning) -> None:
+        """`warning` returns a warning about the credentials of a request, "" for none."""
         self._chain = chain
+        self._warning = warning
 
     async def __call__(self, request: Request, then: Next) -> Response:
         if request.user is None:
+            warning = self._warning(request.credentials)
+            if warning:
+                request.warnings.append(warning)
             known = await self._chain.authenticate(request.credentials)
             request.user = known.user
             if known.consumed:
@@ -73,10 +93,18 @@ class Authentication:
 class Authorization:
     """Authorizes requests: anything but ALLOW is 403, or 500 when an authorizer failed.
 
-    `refused` makes the error with the reference's message."""
+    `refused` makes the error with the reference's message. `running` reviews the permission of streams that are passed on."""
 
-    def __init__(self, authorizer: IAuthorizer, refused: Callable[[Action, str], ApiError], dialect: Dialect) -> None:
+    def __init__(
+        self,
+        authorizer: IAuthorizer,
+        refused: Callable[[Action, str], ApiError],
+        dialect: Dialect,
+        *,
+        running: RunningStreams[Stream] | None = None,
+    ) -> None:
         self._authorizer = authorizer
+        self._running = running
         self._refused = refused
         self._decision = dialect("authorization.{abbr}.io/decision")
         self._reason = dialect("authorization.{abbr}.io/reason")
@@ -88,6 +116,7 @@ class Authorization:
             request.trace.annotations.update(self._annotations(verdict))
         if verdict.decision is Decision.ALLOW:
             request.permitted = (*request.permitted, action)
+            request.running = self._running
             return await then(request)
         if verdict.error:
             return internal_error(request, verdict.error)
@@ -101,16 +130,17 @@ class Authorization:
         return {self._decision: "allow" if allowed else "forbid", self._reason: verdict.reason}
 
 
-async def require(authorizer: IAuthorizer, request: Request, verb: str) -> None:
-    """Raise ApiError 403 unless the user of `request` may also perform `verb`."""
-    verdict = await authorizer.authorize(action_of(request, verb))
+async def require(
+    authorizer: IAuthorizer, refused: Callable[[Action, str], ApiError], request: Request, verb: str
+) -> None:
+    """Raise ApiError 403, made by `refused`, unless the user of `request` may also perform `verb`."""
+    action = action_of(request, verb)
+    verdict = await authorizer.authorize(action)
     if verdict.decision is Decision.ALLOW:
         return
-    info = request.info
-    assert info is not None
     if verdict.error:
         raise errors.internal(verdict.error)
-    raise errors.forbidden(info.group, info.resource, info.name, verdict.reason)
+    raise refused(action, verdict.reason)
 
 
 class Impersonating:

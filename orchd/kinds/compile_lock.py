@@ -1,4 +1,4 @@
-"""`COMPILING`: the lock under which algorithms over types are compiled to `Type.memo`.
+"""`COMPILE_LOCK`: the lock under which algorithms over types are compiled to `Type.memo`.
 
 Large bodies are decoded in another thread than the reactor's, so that two threads may need the same type. A compiled form is
 put into the memo when it is complete; where a recursive type needs itself before that, the thread that holds the lock finds
@@ -10,4 +10,4 @@ from __future__ import annotations
 from threading import RLock
 from typing import Final
 
-COMPILING: Final = RLock()
+COMPILE_LOCK: Final = RLock()

@@ -9,7 +9,7 @@ from twisted.internet.testing import StringTransport
 from twisted.web._newclient import Request
 from twisted.web.http_headers import Headers
 
-from orchd.txkit.answerheads import bounded_heads_pool
+from orchd.txkit.response_heads import bounded_heads_pool
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Identity of the pods of a stateful set: ordinal, name, volumes. Pure."""
+"""Pods of a stateful set by ordinal: their names, labels and volumes. Pure."""
 
 from __future__ import annotations
 

@@ -1,0 +1,82 @@
+"""Messages in DATA frames: a five-byte prefix (compressed flag, length) before each ("gRPC over HTTP2").
+
+Flow control is that of the stream and the connection; what a window does not admit stays queued.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+from orchd.store.grpc.status import INTERNAL, RESOURCE_EXHAUSTED, UNIMPLEMENTED, StatusError
+
+
+def prefixed(message: bytes) -> bytes:
+    """One message as it is sent."""
+    return b"\0" + len(message).to_bytes(4, "big") + message
+
+
+def prefix(pieces: Sequence[bytes]) -> bytes:
+    """The prefix of a message of several pieces."""
+    return b"\0" + sum(map(len, pieces)).to_bytes(4, "big")
+
+
+class Deframer:
+    """Assembles messages of at most `largest` bytes (0: any). `size` is the number of bytes of an incomplete one."""
+
+    __slots__ = ("_buffer", "_largest")
+
+    def __init__(self, largest: int = 0) -> None:
+        self._buffer = bytearray()
+        self._largest = largest
+
+    @property
+    def size(self) -> int:
+        return len(self._buffer)
+
+    def add(self, data: bytes) -> None:
+        self._buffer += data
+
+    def next(self) -> bytes | None:
+        """The next complete message; None without one. Raises StatusError."""
+        buffer = self._buffer
+        if len(buffer) < 5:
+            return None
+        length = int.from_bytes(buffer[1:5], "big")
+        if self._largest:
+            if buffer[0] > 1:
+                raise StatusError(INTERNAL, f"a message begins with the invalid flag {buffer[0]}")
+            if buffer[0]:
+                raise StatusError(UNIMPLEMENTED, "compressed messages are not supported")
+            if length > self._largest:
+                raise StatusError(
+                    RESOURCE_EXHAUSTED, f"grpc: received message larger than max ({length} vs. {self._largest})"
+                )
+        end = 5 + length
+        if len(buffer) < end:
+            return None
+        message = bytes(buffer[5:end])
+        del buffer[:end]
+        return message
+
+
+def send_admitted(http: Any, stream: int, out: deque[bytes], *, last: bool) -> int:
+    """Hand on as much of `out` as the windows of an h2 connection admit, and end the stream after it if it is the `last`;
+    returns the number of bytes."""
+    sent = 0
+    while out:
+        room = http.local_flow_control_window(stream)
+        if room <= 0:
+            break
+        piece = out[0]
+        size = min(room, http.max_outbound_frame_size)
+        if len(piece) <= size:
+            out.popleft()
+            http.send_data(stream, piece, end_stream=last and not out)
+            sent += len(piece)
+        else:
+            http.send_data(stream, piece[:size])
+            out[0] = memoryview(piece)[size:]  # type: ignore[assignment]  # sliced without copying the rest
+            sent += size
+    return sent

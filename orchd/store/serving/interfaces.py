@@ -1,0 +1,49 @@
+"""What a store must offer to be served, besides `IStore`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from twisted.internet.defer import Deferred
+from zope.interface import Attribute
+
+from orchd.store.grants import Grants
+from orchd.store.interfaces import IStore, KeyValue, Range
+from orchd.store.records import Change
+
+
+class IServedStore(IStore):
+    """A store whose only writer is this process. A caller reads with `newest`, decides, and writes with `apply` in the same
+    reactor turn: together these are a transaction.
+
+    Transactions with several changes have one revision and advance `revision` by their number, so some revisions are
+    used by no write.
+    """
+
+    submitted: int = Attribute("The revision that `newest` reads at, which may not be durable yet.")
+    grants: Grants = Attribute("Running leases.")
+
+    def file_size() -> int:
+        """Size on disk in bytes."""
+
+    def newest(key: str) -> KeyValue | None:
+        """The state of a key after all submitted writes."""
+
+    def newest_span(low: str, high: str | None) -> list[KeyValue]:
+        """As `newest`, of all keys from `low` on and before `high` (None: no bound), in order."""
+
+    async def span(low: str, high: str | None, *, limit: int = 0, revision: int = 0) -> Range:
+        """As `range`, of such keys."""
+
+    def apply(changes: Sequence[Change]) -> Deferred[int]:
+        """Write changes of different keys at one revision; fires with it when they are durable, and fails with UnavailableError
+        if none is. Raises ValueError for an invalid key, UnavailableError."""
+
+    def barrier() -> Deferred[int]:
+        """Fires when every submitted write is durable; fails with UnavailableError if one is not."""
+
+    async def grant(lease: int, ttl: int) -> None:
+        """Begin a lease of `ttl` seconds, which must not be running. Raises UnavailableError."""
+
+    async def revoke(lease: int) -> None:
+        """End a running lease and delete its keys, at one revision. Raises UnavailableError."""

@@ -1,0 +1,46 @@
+"""The services Maintenance and Cluster, as far as one process on one machine has what they are about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from orchd.store.etcd import messages
+from orchd.store.serving.encoding import MEMBER_ID, TERM
+from orchd.store.serving.interfaces import IServedStore
+from orchd.store.serving.leases import set_header
+
+#: The release of etcd whose behaviour is offered: the first one of 3.5 whose progress requests clients trust (etcd issues
+#: 15220 and 17507).
+VERSION: Final = "3.5.13"
+_NAME: Final = "embedded"
+
+
+class Maintenance:
+    """Answers Status, Alarm and MemberList. `urls` are those on which clients reach the store."""
+
+    def __init__(self, store: IServedStore, urls: Sequence[str]) -> None:
+        self._store = store
+        self._urls = urls
+
+    async def status(self, data: bytes) -> list[bytes]:
+        store = self._store
+        size, trouble = store.file_size(), store.healthy()
+        response = messages.StatusResponse(
+            version=VERSION, size=size, size_in_use=size, leader=MEMBER_ID, raft_index=store.revision, raft_term=TERM,
+            raft_applied_index=store.revision, errors=[trouble] if trouble else [],
+        )  # fmt: skip
+        return self._finished(response)
+
+    async def alarm(self, data: bytes) -> list[bytes]:
+        # There are none to list or to disarm.
+        return self._finished(messages.AlarmResponse())
+
+    async def members(self, data: bytes) -> list[bytes]:
+        response = messages.MemberListResponse()
+        response.members.add(id=MEMBER_ID, name=_NAME, client_urls=self._urls)
+        return self._finished(response)
+
+    def _finished(self, response: Any) -> list[bytes]:
+        set_header(response, self._store.revision)
+        return [response.SerializeToString()]

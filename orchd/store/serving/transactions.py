@@ -1,0 +1,251 @@
+"""KV.Put, KV.DeleteRange and KV.Txn: decided in one turn of the reactor, answered when durable.
+
+A transaction is executed against the state after all submitted writes. Its own writes are visible to its later operations. What it
+has read is durable before the answer: with its writes, or after a barrier if it has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from orchd.store.etcd import messages
+from orchd.store.interfaces import KeyValue, StoreError
+from orchd.store.records import Change, Record, lease_of, version_of
+from orchd.store.serving.bounds import Bounds, bounds, key_text
+from orchd.store.serving.checks import check_delete, check_put, check_transaction
+from orchd.store.serving.encoding import headed, item_pieces, range_tail, varint
+from orchd.store.serving.errors import future, key_not_found, lease_not_found, of_store, parsed
+from orchd.store.serving.interfaces import IServedStore
+from orchd.store.serving.ranges import Found, read, select
+
+#: Encodes a response, without its header, once the revision of the transaction is known.
+Response = Callable[[int], list[bytes]]
+
+#: Compare.target to what is compared of an item, None for a missing one.
+_COMPARED: Final[dict[int, Callable[[KeyValue | None], Any]]] = {
+    messages.VERSION: version_of,
+    messages.CREATE_REVISION: lambda item: 0 if item is None else item.created,
+    messages.MOD_REVISION: lambda item: 0 if item is None else item.revision,
+    messages.VALUE: lambda item: b"" if item is None else item.value,
+    messages.LEASE: lease_of,
+}
+_FIELDS: Final = {
+    messages.VERSION: "version", messages.CREATE_REVISION: "create_revision", messages.MOD_REVISION: "mod_revision",
+    messages.VALUE: "value", messages.LEASE: "lease",
+}  # fmt: skip
+
+
+class Transactions:
+    """Answers Put, DeleteRange and Txn."""
+
+    def __init__(self, store: IServedStore) -> None:
+        self._store = store
+
+    async def put(self, data: bytes) -> list[bytes]:
+        request = parsed(messages.PutRequest.FromString, data)
+        check_put(request)
+        execution = Execution(self._store)
+        return await self._answer(execution, execution.put(request))
+
+    async def delete(self, data: bytes) -> list[bytes]:
+        request = parsed(messages.DeleteRangeRequest.FromString, data)
+        check_delete(request)
+        execution = Execution(self._store)
+        return await self._answer(execution, execution.delete(request))
+
+    async def transact(self, data: bytes) -> list[bytes]:
+        request = parsed(messages.TxnRequest.FromString, data)
+        check_transaction(request)
+        past: dict[bytes, Found] = {}
+        for each in _past_ranges(request):
+            await self._read_past(each, past)
+        execution = Execution(self._store, past)
+        return await self._answer(execution, execution.transact(request))
+
+    async def _answer(self, execution: Execution, response: Response) -> list[bytes]:
+        try:
+            revision = await execution.commit()
+        except StoreError as error:
+            raise of_store(error) from error
+        return [headed(revision), *response(revision)]
+
+    async def _read_past(self, request: Any, past: dict[bytes, Found]) -> None:
+        """Read what a transaction reads at a durable revision, which later writes do not change. Raises StatusError."""
+        if request.revision > self._store.revision:
+            raise future()
+        try:
+            past[request.SerializeToString()], _ = await read(self._store, request)
+        except StoreError as error:
+            raise of_store(error) from error
+
+
+class Execution:
+    """One transaction: what it has changed so far, over the state of the store. Until `commit`, new items have the revision 0.
+
+    `past` has the results of its ranges at given revisions, by their requests.
+    """
+
+    def __init__(self, store: IServedStore, past: Mapping[bytes, Found] | None = None) -> None:
+        self._store = store
+        self._past = past or {}
+        self._made: dict[str, KeyValue | None] = {}
+        self._changes: dict[str, Change] = {}
+
+    async def commit(self) -> int:
+        """Write the changes, if any; returns the revision of the response when all it says is durable. Raises StoreError."""
+        store = self._store
+        if self._changes:
+            return await store.apply(list(self._changes.values()))
+        revision = store.submitted
+        await store.barrier()
+        return revision
+
+    # State.
+
+    def _get(self, key: str) -> KeyValue | None:
+        return self._made[key] if key in self._made else self._store.newest(key)
+
+    def _span(self, asked: Bounds) -> Sequence[KeyValue]:
+        if asked.high == asked.low + "\0":
+            item = self._get(asked.low)
+            return () if item is None else (item,)
+        found = {item.key: item for item in self._store.newest_span(asked.low, asked.high)}
+        for key, made in self._made.items():
+            if key in asked:
+                if made is None:
+                    found.pop(key, None)
+                else:
+                    found[key] = made
+        return [found[key] for key in sorted(found)]
+
+    # Operations. Each returns its response.
+
+    def put(self, request: Any) -> Response:
+        """Raises StatusError."""
+        key = key_text(request.key)
+        before = self._get(key)
+        if before is None and (request.ignore_value or request.ignore_lease):
+            raise key_not_found()
+        value, lease = request.value, request.lease
+        if request.ignore_value and before is not None:
+            value = before.value
+        if request.ignore_lease:
+            lease = lease_of(before)
+        elif lease and lease not in self._store.grants:
+            raise lease_not_found()
+        created = 0 if before is None else before.created
+        self._made[key] = Record(key, value, 0, created, version=version_of(before) + 1, lease=lease, row=0)
+        self._changes[key] = Change(key, value, lease)
+        previous = before if request.prev_kv else None
+        return lambda revision: [] if previous is None else [*item_pieces(b"\x12", previous)]
+
+    def delete(self, request: Any) -> Response:
+        found = self._span(bounds(request.key, request.range_end))
+        for item in found:
+            self._made[item.key] = None
+            self._changes[item.key] = Change(item.key, None)
+        previous = found if request.prev_kv else ()
+
+        def response(revision: int) -> list[bytes]:
+            pieces = [b"\x10" + varint(len(found))] if found else []
+            for item in previous:
+                pieces += item_pieces(b"\x1a", item)
+            return pieces
+
+        return response
+
+    def range(self, request: Any) -> Response:
+        """At the revision of the transaction, or the one that is given."""
+        if request.revision > 0:
+            found = self._past[request.SerializeToString()]
+        else:
+            found = select(request, self._span(bounds(request.key, request.range_end)))
+        keys_only = request.keys_only
+
+        def response(revision: int) -> list[bytes]:
+            pieces: list[bytes] = []
+            for item in found.items:
+                pieces += item_pieces(b"\x12", _as_of(item, revision), keys_only=keys_only)
+            pieces.append(range_tail(found.count, found.more))
+            return pieces
+
+        return response
+
+    def transact(self, request: Any) -> Response:
+        """Raises StatusError."""
+        return self._run(request, self._decide(request))
+
+    def _decide(self, request: Any) -> tuple[bool, list[Any]]:
+        """Whether a transaction succeeds, and the same of nested ones, all by the state before the first write."""
+        succeeded = all(map(self._holds, request.compare))
+        chosen = request.success if succeeded else request.failure
+        return succeeded, [self._decide(each.txn) for each in chosen if each.WhichOneof("one") == "txn"]
+
+    def _run(self, request: Any, decided: tuple[bool, list[Any]]) -> Response:
+        succeeded, inner = decided
+        nested = iter(inner)
+        made: list[tuple[bytes, Response]] = []
+        for operation in request.success if succeeded else request.failure:
+            kind = operation.WhichOneof("one")
+            if kind == "range":
+                made.append((b"\x0a", self.range(operation.range)))
+            elif kind == "put":
+                made.append((b"\x12", self.put(operation.put)))
+            elif kind == "delete_range":
+                made.append((b"\x1a", self.delete(operation.delete_range)))
+            else:
+                made.append((b"\x22", self._run(operation.txn, next(nested))))
+
+        def response(revision: int) -> list[bytes]:
+            pieces = [b"\x10\x01"] if succeeded else []
+            head = headed(revision)
+            for tag, each in made:
+                body = b"".join(each(revision))
+                inner = tag + varint(len(head) + len(body)) + head + body
+                pieces.append(b"\x1a" + varint(len(inner)) + inner)
+            return pieces
+
+        return response
+
+    def _holds(self, compare: Any) -> bool:
+        """Whether all keys of a comparison fulfil it; a range without keys is compared as a missing key, whose value equals nothing."""
+        found: Sequence[KeyValue | None] = self._span(bounds(compare.key, compare.range_end))
+        if not found:
+            if compare.target == messages.VALUE:
+                return False
+            found = (None,)
+        read_item = _COMPARED.get(compare.target)
+        if read_item is None:
+            return True
+        expected = getattr(compare, _FIELDS[compare.target])
+        return all(_compare(compare.result, read_item(item), expected) for item in found)
+
+
+def _past_ranges(request: Any) -> Iterator[Any]:
+    """The ranges of a transaction that name a revision."""
+    for operation in (*request.success, *request.failure):
+        kind = operation.WhichOneof("one")
+        if kind == "range" and operation.range.revision > 0:
+            yield operation.range
+        elif kind == "txn":
+            yield from _past_ranges(operation.txn)
+
+
+def _compare(result: int, actual: Any, expected: Any) -> bool:
+    if result == messages.EQUAL:
+        return bool(actual == expected)
+    if result == messages.NOT_EQUAL:
+        return bool(actual != expected)
+    if result == messages.GREATER:
+        return bool(actual > expected)
+    return bool(actual < expected) if result == messages.LESS else True
+
+
+def _as_of(item: KeyValue, revision: int) -> KeyValue:
+    """An item that the transaction itself made, with its revision."""
+    if item.revision or not isinstance(item, Record):
+        return item
+    return Record(
+        item.key, item.value, revision, item.created or revision, version=item.version, lease=item.lease, row=revision
+    )
