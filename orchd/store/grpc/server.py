@@ -71,6 +71,9 @@ class ServerConnection(Protocol):
                 header_encoding=None,
                 validate_outbound_headers=False,
                 normalize_outbound_headers=False,
+                # Only four headers are read, each with a check of its own, and nothing is passed on.
+                validate_inbound_headers=False,
+                normalize_inbound_headers=False,
             )
         )
         http.local_settings = Settings(
