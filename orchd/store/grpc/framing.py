@@ -5,6 +5,7 @@ Flow control is that of the stream and the connection; what a window does not ad
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Sequence
 from typing import Any, Final
@@ -78,11 +79,11 @@ class Deframer:
         return message
 
 
-def send_admitted(http: Any, stream: int, out: deque[bytes], *, last: bool) -> int:
-    """Hand on as much of `out` as the windows of an h2 connection admit, and end the stream after it if it is the `last`;
-    returns the number of bytes."""
+def send_admitted(http: Any, stream: int, out: deque[bytes], *, last: bool, most: int = sys.maxsize) -> int:
+    """Hand on as much of `out` as the windows of an h2 connection admit, up to about `most` bytes, and end the stream after it if it is
+    the `last`; returns the number of bytes."""
     sent = 0
-    while out:
+    while out and sent < most:
         room = http.local_flow_control_window(stream)
         if room <= 0:
             break
