@@ -456,7 +456,6 @@ RESOURCES: Final[tuple[Row, ...]] = (
             unsupported=UNSUPPORTED_FIELD,
         ),
         quota=Quota(usage="quota.usage.pod_usage", concerns="quota.usage.concerns_pod"),
-        changes=(("1.33", {"generation": ("spec",)}),),
         strategy="PodStrategy",
         validation=Validation(create="validate.core.pods.create", update="validate.core.podupdates.update"),
         warnings="validate.warnings.pod",
