@@ -99,7 +99,7 @@ class ClusterBootstrap:
         dialect, now = runtime.dialect, timestamp(runtime.wall())
         await ensure_objects.ensure(client, objects.namespaces(dialect), now=now)
         if self._roles:
-            await rbac.ensure(client, dialect, runtime.objects.features)
+            await rbac.ensure(client, dialect, runtime.objects.features, runtime.objects.release)
         state.done("roles")
         for step, wanted in (
             ("own service", self._own_service()),

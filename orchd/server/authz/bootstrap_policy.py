@@ -17,7 +17,8 @@ from orchd.errors import ApiError
 from orchd.kinds.gates import GATES, enabled
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.rule_coverage import uncovered
-from orchd.server.authz import bootstrap_bindings, bootstrap_controller_roles, bootstrap_roles
+from orchd.kinds.release import SPECIFICATION, Release
+from orchd.server.authz import bootstrap_bindings, bootstrap_controller_roles, bootstrap_later_roles, bootstrap_roles
 from orchd.txkit.for_each import for_each
 
 RBAC_GROUP = "rbac.authorization.{abbr}.io"
@@ -81,26 +82,38 @@ def _binding(
     return obj
 
 
-def bootstrap_objects(dialect: Dialect, features: Mapping[str, bool] = MappingProxyType({})) -> list[Object]:
-    """Every default object: cluster roles, their bindings, roles, their bindings. `features` are the feature gates that were
-    given."""
+def bootstrap_objects(
+    dialect: Dialect, features: Mapping[str, bool] = MappingProxyType({}), release: Release = SPECIFICATION
+) -> list[Object]:
+    """Every default object of a release: cluster roles, their bindings, roles, their bindings. `features` are the feature gates
+    that were given."""
+    later = release.includes(bootstrap_later_roles.SINCE)
     granted: dict[str, list[dict[str, str]]] = {}
     for gate in GATES:
-        if gate.grants and enabled(features, gate.name):
+        if gate.grants and not later and enabled(features, gate.name, release):
             for account, verbs, groups, resources in gate.grants:
                 granted.setdefault(account, []).append({"verbs": verbs, "groups": groups, "resources": resources})
     cluster_roles = dict(bootstrap_roles.CLUSTER_ROLES)
     bindings = dict(bootstrap_bindings.CLUSTER_ROLE_BINDINGS)
-    for controller, rows in bootstrap_controller_roles.CONTROLLER_ROLES.items():
+    controller_roles = dict(bootstrap_controller_roles.CONTROLLER_ROLES)
+    roles, role_bindings = dict(bootstrap_bindings.ROLES), dict(bootstrap_bindings.ROLE_BINDINGS)
+    if later:
+        # The rules that gates of release 1.23 grant are part of these.
+        cluster_roles.update(bootstrap_later_roles.CLUSTER_ROLES)
+        controller_roles.update(bootstrap_later_roles.CONTROLLER_ROLES)
+        roles.update(bootstrap_later_roles.ROLES)
+        for place, subjects in bootstrap_later_roles.SUBJECTS.items():
+            role_bindings[place] = (role_bindings[place][0], subjects)
+    for controller, rows in controller_roles.items():
         name = _CONTROLLER + controller
         cluster_roles[name] = [*rows, *granted.get(controller, ())]
         bindings[name] = (name, (f"sa {{short}}-system/{controller}",))
     objects = [_role(dialect, "ClusterRole", name, rows) for name, rows in cluster_roles.items()]
     for name, (role, subjects) in bindings.items():
         objects.append(_binding(dialect, "ClusterRoleBinding", name, "ClusterRole", role, subjects))
-    for (namespace, name), rows in bootstrap_bindings.ROLES.items():
+    for (namespace, name), rows in roles.items():
         objects.append(_role(dialect, "Role", name, rows, namespace))
-    for (namespace, name), (role, subjects) in bootstrap_bindings.ROLE_BINDINGS.items():
+    for (namespace, name), (role, subjects) in role_bindings.items():
         objects.append(_binding(dialect, "RoleBinding", name, "Role", role, subjects, namespace))
     return objects
 
@@ -166,7 +179,12 @@ def _with_rules(existing: Object, expected: Object) -> Object:
     return {**existing, "aggregationRule": {**(have or {}), "clusterRoleSelectors": [*selectors, *absent]}}
 
 
-async def ensure(client: IClient, dialect: Dialect, features: Mapping[str, bool] = MappingProxyType({})) -> int:
+async def ensure(
+    client: IClient,
+    dialect: Dialect,
+    features: Mapping[str, bool] = MappingProxyType({}),
+    release: Release = SPECIFICATION,
+) -> int:
     """Create or reconcile every default object, many at a time so that their writes share commits; returns the number of
     writes. Raises the first ApiError.
 
@@ -174,7 +192,7 @@ async def ensure(client: IClient, dialect: Dialect, features: Mapping[str, bool]
     namespace's 404: create the system namespaces first.
     """
     writes = 0
-    objects = bootstrap_objects(dialect, features)
+    objects = bootstrap_objects(dialect, features, release)
     present = await _list_existing(client, dialect, objects)
 
     async def one(expected: Object) -> None:
