@@ -16,6 +16,7 @@ from orchd.config.documents.decoding import decode_document
 from orchd.config.sections.storage import EtcdSettings
 from orchd.config.settings import Settings
 from orchd.kinds.catalog import builtin_catalog
+from orchd.server.registry.stored_release import prepare_store
 from orchd.store.compaction import HistoryLimits
 from orchd.store.encrypted import EncryptedStore, SharedEncryptedStore, is_object, refuse_encrypted
 from orchd.store.encryption_config import make_rules, mark_of
@@ -24,6 +25,7 @@ from orchd.store.locking import FileLock
 from orchd.store.opening import refuse_other_dialect
 from orchd.store.sqlite import SqliteStore
 from orchd.txkit.config_file_watcher import read_limited
+from orchd.txkit.log import Logger
 from orchd.txkit.metrics.instruments import Instrument, instruments_of
 from orchd.txkit.proxy_tunnel import Dial
 from orchd.txkit.services import Member, as_member
@@ -35,10 +37,13 @@ if TYPE_CHECKING:
 class Storage:
     """The store and its caches. `store` replaces the configured one."""
 
+    _log = Logger()
+
     def __init__(self, runtime: Runtime, store: IStore | None, dial: Dial | None) -> None:
         """`dial` connects to etcd, None directly. Raises ValueError that names the invalid flag or file."""
         settings, reactor = runtime.settings, runtime.reactor
         self._settings = settings
+        self._objects = runtime.objects
         self.store: IStore = make_store(settings, reactor, runtime.random, dial) if store is None else store
         self.caches = Caches(self.store, clock=reactor, window_seconds=settings.storage.history_duration)
         self._cache_instruments = cache_instruments(self.caches, settings.storage.counted)
@@ -64,6 +69,12 @@ class Storage:
 
     async def _start_store(self) -> None:
         await start_store(self._settings, self.store)
+        upgrade = await prepare_store(self.store, self._objects)
+        if upgrade.rewritten:
+            release = self._objects.release
+            self._log.info("upgraded {count} objects to release {release}", count=upgrade.rewritten, release=release)
+        for key in upgrade.unreadable:
+            self._log.warn("cannot upgrade the object at {key}: it is not readable", key=key)
 
 
 def make_store(settings: Settings, reactor: Any, random: Random, dial: Dial | None) -> IStore:

@@ -15,6 +15,7 @@ from orchd.kinds.gates import GATES
 from orchd.kinds.objects.tabulate.table import columns
 from orchd.kinds.openapi.discovery import api_group_list, api_resource_list
 from orchd.kinds.release import NEWEST
+from orchd.server.authz.bootstrap_policy import bootstrap_objects
 from orchd.server.bootstrap import objects
 
 FACTS = Path(__file__).resolve().parents[1] / "reference" / "1.35"
@@ -129,3 +130,39 @@ def test_api_services() -> None:
     assert {name: (spec["groupPriorityMinimum"], spec["versionPriority"]) for name, spec in made.items()} == {
         fact["name"]: (fact["groupPriorityMinimum"], fact["versionPriority"]) for fact in BOOTSTRAP["apiservices"]
     }
+
+
+def by_name(kind: str) -> dict[tuple[str, str], dict[str, Any]]:
+    return {
+        (each["metadata"].get("namespace", ""), each["metadata"]["name"]): each
+        for each in bootstrap_objects(ORCH, {}, NEWEST)
+        if each["kind"] == kind
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "member"),
+    [
+        ("ClusterRole", "clusterRoles"),
+        ("ClusterRoleBinding", "clusterRoleBindings"),
+        ("Role", "roles"),
+        ("RoleBinding", "roleBindings"),
+    ],
+)
+def test_default_roles(kind: str, member: str) -> None:
+    """Roles and bindings that the release added or changed have its rules, labels and subjects."""
+    made, rbac = by_name(kind), facts("rbac")
+    for fact in rbac[f"{member}_added"]:
+        found = made[fact.get("namespace", ""), fact["name"]]
+        assert {name: found["metadata"][name] for name in ("labels", "annotations")} == {
+            name: fact[name] for name in ("labels", "annotations")
+        }
+        assert {name: found[name] for name in ("rules", "subjects", "roleRef") if name in fact} == {
+            name: fact[name] for name in ("rules", "subjects", "roleRef") if name in fact
+        }
+    for fact in rbac[f"{member}_changed"]:
+        found = made[fact.get("namespace", ""), fact["name"]]
+        if "rules" in fact:
+            assert found["rules"] == fact["rules"], fact["name"]
+        if "subjects" in fact:
+            assert found["subjects"] == fact["subjects"][1]

@@ -378,7 +378,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
                 ),
             },
         ),
-        strategy="PhaseStrategy",
+        strategy="VolumeStrategy",
         validation=Validation(
             create="validate.core.persistentvolumes.create", update="validate.core.persistentvolumes.update"
         ),

@@ -18,7 +18,7 @@ from orchd.kinds.gates import GATES, enabled
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.rule_coverage import uncovered
 from orchd.kinds.release import SPECIFICATION, Release
-from orchd.server.authz import bootstrap_bindings, bootstrap_controller_roles, bootstrap_roles
+from orchd.server.authz import bootstrap_bindings, bootstrap_controller_roles, bootstrap_later_roles, bootstrap_roles
 from orchd.txkit.for_each import for_each
 
 RBAC_GROUP = "rbac.authorization.{abbr}.io"
@@ -87,14 +87,24 @@ def bootstrap_objects(
 ) -> list[Object]:
     """Every default object of a release: cluster roles, their bindings, roles, their bindings. `features` are the feature gates
     that were given."""
+    later = release.includes(bootstrap_later_roles.SINCE)
     granted: dict[str, list[dict[str, str]]] = {}
     for gate in GATES:
-        if gate.grants and enabled(features, gate.name):
+        if gate.grants and not later and enabled(features, gate.name, release):
             for account, verbs, groups, resources in gate.grants:
                 granted.setdefault(account, []).append({"verbs": verbs, "groups": groups, "resources": resources})
     cluster_roles = dict(bootstrap_roles.CLUSTER_ROLES)
     bindings = dict(bootstrap_bindings.CLUSTER_ROLE_BINDINGS)
-    for controller, rows in bootstrap_controller_roles.CONTROLLER_ROLES.items():
+    controller_roles = dict(bootstrap_controller_roles.CONTROLLER_ROLES)
+    roles, role_bindings = dict(bootstrap_bindings.ROLES), dict(bootstrap_bindings.ROLE_BINDINGS)
+    if later:
+        # The rules that gates of release 1.23 grant are part of these.
+        cluster_roles.update(bootstrap_later_roles.CLUSTER_ROLES)
+        controller_roles.update(bootstrap_later_roles.CONTROLLER_ROLES)
+        roles.update(bootstrap_later_roles.ROLES)
+        for place, subjects in bootstrap_later_roles.SUBJECTS.items():
+            role_bindings[place] = (role_bindings[place][0], subjects)
+    for controller, rows in controller_roles.items():
         if not release.includes(bootstrap_controller_roles.SINCE.get(controller, "")):
             continue
         name = _CONTROLLER + controller
@@ -104,9 +114,9 @@ def bootstrap_objects(
     objects = [_role(dialect, "ClusterRole", name, rows) for name, rows in cluster_roles.items()]
     for name, (role, subjects) in bindings.items():
         objects.append(_binding(dialect, "ClusterRoleBinding", name, "ClusterRole", role, subjects))
-    for (namespace, name), rows in bootstrap_bindings.ROLES.items():
+    for (namespace, name), rows in roles.items():
         objects.append(_role(dialect, "Role", name, rows, namespace))
-    for (namespace, name), (role, subjects) in bootstrap_bindings.ROLE_BINDINGS.items():
+    for (namespace, name), (role, subjects) in role_bindings.items():
         objects.append(_binding(dialect, "RoleBinding", name, "Role", role, subjects, namespace))
     return objects
 

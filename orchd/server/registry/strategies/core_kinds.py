@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
+from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import empty_collections
+from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.times import timestamp
 from orchd.server.registry.interfaces import Context
 from orchd.server.registry.strategies.base import Strategy
 
@@ -18,6 +21,34 @@ class PhaseStrategy(Strategy):
 
     def status_update(self, obj: Object, old: Object) -> Object:
         return empty_collections.as_stored(super().status_update(obj, old), self.type)
+
+
+#: The member of a volume's status with the time at which its phase changed.
+_CHANGED: Final = "lastPhaseTransitionTime"
+
+
+class VolumeStrategy(PhaseStrategy):
+    """Volumes have the time at which their phase changed, in releases with that field."""
+
+    def __init__(self, resource: Resource, catalog: Catalog, settings: ObjectSettings) -> None:
+        super().__init__(resource, catalog, settings)
+        self._timed = _CHANGED in self.type.fields["status"].type.fields
+
+    def prepare_create(self, context: Context, obj: Object) -> Object:
+        made = super().prepare_create(context, obj)
+        return {**made, "status": {**made["status"], _CHANGED: timestamp(context.now)}} if self._timed else made
+
+    def prepare_update(self, context: Context, obj: Object, old: Object) -> Object:
+        made = super().prepare_update(context, obj, old)
+        if not self._timed or context.subresource != "status":
+            return made
+        status, before = made.get("status") or {}, old.get("status") or {}
+        time, known = status.get(_CHANGED), before.get(_CHANGED)
+        if status.get("phase") == before.get("phase"):
+            time = known if time is None else time
+        elif time in (None, known):
+            time = timestamp(context.now)
+        return made if time is None else {**made, "status": {**status, _CHANGED: time}}
 
 
 class ClaimStrategy(PhaseStrategy):

@@ -14,8 +14,8 @@ from orchd.server.registry.strategies.base import Strategy
 from orchd.server.registry.strategies.core_kinds import (
     ClaimStrategy,
     EventStrategy,
-    PhaseStrategy,
     ServiceAccountStrategy,
+    VolumeStrategy,
 )
 from orchd.server.registry.strategies.custom import CustomStrategy
 from orchd.server.registry.strategies.definitions import DefinitionStrategy
@@ -39,8 +39,8 @@ STRATEGIES: Final[dict[str, type[Strategy]]] = {
     strategy.__name__: strategy
     for strategy in (
         APIServiceStrategy, AutoscalerStrategy, ClaimStrategy, DaemonSetStrategy, DefinitionStrategy, DeploymentStrategy, EventStrategy,
-        JobStrategy, NamespaceStrategy, PhaseStrategy, PodStrategy, PolicyStrategy, PriorityClassStrategy, RevisionStrategy,
-        ServiceAccountStrategy, ServiceStrategy, SigningRequestStrategy, SliceStrategy, StatefulSetStrategy,
+        JobStrategy, NamespaceStrategy, PodStrategy, PolicyStrategy, PriorityClassStrategy, RevisionStrategy,
+        ServiceAccountStrategy, ServiceStrategy, SigningRequestStrategy, SliceStrategy, StatefulSetStrategy, VolumeStrategy,
     )
 }  # fmt: skip
 

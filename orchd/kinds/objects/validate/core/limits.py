@@ -195,7 +195,7 @@ def _scope_selector(selector: Object, hard: Object, scopes: Any, report: Report)
             report.invalid(at / "scopeName", scope, "unsupported scope")
         _applies(scope, hard, at, shown, report)
         if scope in _SCOPES and scope != "PriorityClass" and operator != "Exists":
-            why = reworded(f"must be 'Exist' {_PLAIN_SCOPES}", ("1.35", f"must be 'Exists' {_PLAIN_SCOPES}"))
+            why: str = reworded(f"must be 'Exist' {_PLAIN_SCOPES}", ("1.35", f"must be 'Exists' {_PLAIN_SCOPES}"))
             report.invalid(at / "operator", operator, why)
         if operator in ("In", "NotIn"):
             if not values:

@@ -296,7 +296,7 @@ def _traffic(kind: str, spec: Object, report: Report) -> None:
     policy, number = spec.get("externalTrafficPolicy") or "", spec.get("healthCheckNodePort") or 0
     if not _reached_outside(spec, report):
         if policy:
-            why = reworded(
+            why: str = reworded(
                 "may only be set when `type` is 'NodePort' or 'LoadBalancer'",
                 ("1.26", "may only be set for externally-accessible services"),
             )

@@ -1,0 +1,145 @@
+"""The release whose objects a store holds: recorded, raised by rewriting the objects, never lowered.
+
+A store without a record is of the specification's release. A server of a later release rewrites every object of built-in kinds that
+has another form there (its storage version, members that are no longer stored, defaults), then records its release; a server that is
+stopped in between begins anew. Objects of kinds that the later release does not serve stay where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+from orchd.cache import stored_encoding
+from orchd.dialect import Dialect
+from orchd.kinds.catalog import Catalog, Resource, builtin_catalog
+from orchd.kinds.objects import convert, default
+from orchd.kinds.objects.member_order import order_members
+from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.objects.shape import ShapeError, canonical
+from orchd.kinds.release import RELEASES, SPECIFICATION, Release
+from orchd.store.interfaces import IStore, KeyValue, RevisionConflictError, StoreError
+
+#: The key of the record, beside those of objects.
+_RECORD: Final = "/.release"
+_PAGE: Final = 100
+#: Keys of kinds whose objects expire soon, and whose form does not change.
+_EXPIRING: Final = frozenset(("events",))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upgrade:
+    """What the start of a server changed: the number of rewritten objects, and the keys of those that could not be read."""
+
+    rewritten: int = 0
+    unreadable: tuple[str, ...] = ()
+
+
+class ReleaseMismatchError(StoreError):
+    """The store is of a later release than the server."""
+
+    def __init__(self, stored: str, wanted: Release, in_the_way: str) -> None:
+        super().__init__(
+            f"the store is of release {stored}, which a server of release {wanted} cannot use"
+            + (f": it holds objects that {wanted} does not have: {in_the_way}" if in_the_way else "")
+            + f". Start the server with --emulated-version={stored}, or with another store"
+        )
+
+
+async def prepare_store(store: IStore, settings: ObjectSettings) -> Upgrade:
+    """Bring the objects of a started store to the release of `settings`, and record it. Raises ReleaseMismatchError for a
+    store of a later release, StoreError."""
+    wanted, found = settings.release, await store.get(_RECORD)
+    stored = SPECIFICATION.name if found is None else str(orjson.loads(found.value)["release"])
+    if stored == wanted.name:
+        return Upgrade()
+    before = RELEASES.get(stored)
+    if before is None or before > wanted:
+        in_the_way = "" if before is None else await _only_in(before, wanted, settings.dialect, store)
+        raise ReleaseMismatchError(stored, wanted, in_the_way)
+    catalog = _complete(settings.dialect, wanted)
+    rewritten, unreadable = 0, []
+    for resource in _stored(catalog).values():
+        count, failed = await _rewrite(store, resource, catalog, settings)
+        rewritten += count
+        unreadable += failed
+    value = orjson.dumps({"release": wanted.name})
+    if found is None:
+        await store.create(_RECORD, value)
+    else:
+        await store.update(_RECORD, value, expected=found.revision)
+    return Upgrade(rewritten=rewritten, unreadable=tuple(unreadable))
+
+
+def _complete(dialect: Dialect, release: Release) -> Catalog:
+    return builtin_catalog(dialect, release, enabled=lambda group, version, default: True)
+
+
+def _stored(catalog: Catalog) -> dict[str, Resource]:
+    """A resource of each stored kind by key, in the storage version where that is served."""
+    found: dict[str, Resource] = {}
+    for resource in catalog.resources:
+        if resource.key and (resource.key not in found or resource.api_version == resource.storage_version):
+            found[resource.key] = resource
+    return found
+
+
+async def _only_in(stored: Release, wanted: Release, dialect: Dialect, store: IStore) -> str:
+    """The kinds with objects that `wanted` cannot read, and their numbers."""
+    known = {key: each.storage_version for key, each in _stored(_complete(dialect, wanted)).items()}
+    texts = []
+    for key, resource in sorted(_stored(_complete(dialect, stored)).items()):
+        if known.get(key) == resource.storage_version:
+            continue
+        page = await store.range(f"/{key}/", limit=1)
+        count = len(page.items) + page.remaining
+        if count:
+            name = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
+            texts.append(f"{name} ({count})")
+    return ", ".join(texts)
+
+
+async def _rewrite(
+    store: IStore, resource: Resource, catalog: Catalog, settings: ObjectSettings
+) -> tuple[int, list[str]]:
+    """Rewrite the objects of a kind that have another form in the release; returns their number, and the keys of values that
+    are no objects of the kind, which stay for their readers to report."""
+    count, failed = 0, list[str]()
+    if resource.key in _EXPIRING:
+        return count, failed
+    async for item in _each(store, f"/{resource.key}/"):
+        try:
+            value = _in_release(item, resource, catalog, settings)
+        except (ValueError, KeyError, TypeError, ShapeError):
+            failed.append(item.key)
+            continue
+        if value != item.value:
+            try:
+                await store.update(item.key, value, expected=item.revision)
+            except RevisionConflictError:
+                # Another server, which upgrades too, was faster.
+                continue
+            count += 1
+    return count, failed
+
+
+async def _each(store: IStore, prefix: str) -> AsyncIterator[KeyValue]:
+    at, begin = 0, prefix
+    while True:
+        found = await store.range(prefix, start=begin, limit=_PAGE, revision=at)
+        for item in found.items:
+            yield item
+        if not found.remaining:
+            return
+        at, begin = found.revision, found.items[-1].key + "\0"
+
+
+def _in_release(item: KeyValue, resource: Resource, catalog: Catalog, settings: ObjectSettings) -> bytes:
+    """The value of an object in the release."""
+    obj: dict[str, Any] = orjson.loads(item.value)
+    type_ = catalog.storage_type(resource)
+    converted = canonical(convert.convert(obj, resource.storage_version, catalog), type_)
+    return stored_encoding.encode(order_members(default.fill(converted, type_, settings), type_))

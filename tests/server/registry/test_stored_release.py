@@ -1,0 +1,121 @@
+"""The release of a store: upgrades rewrite its objects, a lower release is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+from twisted.internet.task import Clock
+
+from orchd.dialect import ORCH
+from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.release import NEWEST, SPECIFICATION, Release
+from orchd.server.registry.stored_release import ReleaseMismatchError, prepare_store
+from orchd.store.memory import MemoryStore
+from orchd.testing.doubles.results import result_of
+
+META = {"name": "a", "namespace": "n", "resourceVersion": "", "creationTimestamp": "2026-01-01T00:00:00Z"}
+LIMITED = {"assuredConcurrencyShares": 7, "limitResponse": {"type": "Reject"}}
+TEMPLATE = {"metadata": {"creationTimestamp": None}, "spec": {"containers": [{"name": "c", "image": "i:1"}]}}
+
+#: key, object as release 1.23 stores it, members after the upgrade
+UPGRADED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    (
+        "/endpointslices/n/a",
+        {
+            "kind": "EndpointSlice", "apiVersion": "discovery.orch.io/v1beta1", "metadata": META, "addressType": "IPv4",
+            "endpoints": [{"addresses": ["10.0.0.9"], "topology": {"topology.orch.io/zone": "z"}}], "ports": [],
+        },
+        {"apiVersion": "discovery.orch.io/v1", "endpoints": [{"addresses": ["10.0.0.9"], "conditions": {}, "zone": "z"}]},
+    ),
+    (
+        "/horizontalpodautoscalers/n/a",
+        {
+            "kind": "HorizontalPodAutoscaler", "apiVersion": "autoscaling/v1", "metadata": META,
+            "spec": {"scaleTargetRef": {"kind": "K", "name": "x"}, "minReplicas": 1, "maxReplicas": 2},
+        },
+        {"apiVersion": "autoscaling/v2"},
+    ),
+    (
+        "/prioritylevelconfigurations/a",
+        {
+            "kind": "PriorityLevelConfiguration", "apiVersion": "flowcontrol.apiserver.orch.io/v1beta1", "metadata": META,
+            "spec": {"type": "Limited", "limited": LIMITED},
+        },
+        {
+            "apiVersion": "flowcontrol.apiserver.orch.io/v1",
+            "spec": {
+                "type": "Limited",
+                "limited": {"nominalConcurrencyShares": 7, "limitResponse": {"type": "Reject"}, "lendablePercent": 0},
+            },
+        },
+    ),
+    (
+        "/podtemplates/n/a",
+        {"kind": "PodTemplate", "apiVersion": "v1", "metadata": META, "template": TEMPLATE},
+        {"apiVersion": "v1"},
+    ),
+]  # fmt: skip
+
+
+def prepare(store: MemoryStore, release: Release) -> None:
+    result_of(prepare_store(store, ObjectSettings(dialect=ORCH, release=release)))
+
+
+def read(store: MemoryStore, key: str) -> dict[str, Any]:
+    found = result_of(store.get(key))
+    assert found is not None
+    value: dict[str, Any] = orjson.loads(found.value)
+    return value
+
+
+def old_store() -> MemoryStore:
+    store = MemoryStore(Clock())
+    store.start()
+    for key, obj, _ in UPGRADED:
+        result_of(store.create(key, orjson.dumps(obj)))
+    return store
+
+
+@pytest.mark.parametrize(("key", "expected"), [(key, expected) for key, _, expected in UPGRADED])
+def test_objects_are_rewritten(key: str, expected: dict[str, Any]) -> None:
+    """An upgrade rewrites objects in the storage version of the release, without members that it does not store."""
+    store = old_store()
+    prepare(store, NEWEST)
+    obj = read(store, key)
+    assert {name: obj[name] for name in expected} == expected
+    assert "null" not in orjson.dumps(obj.get("template")).decode() or "template" not in obj
+
+
+def test_a_second_start_changes_nothing() -> None:
+    """A store of the release is left as it is; one of the specification's release gets no record."""
+    store = old_store()
+    before = result_of(store.current_revision())
+    prepare(store, SPECIFICATION)
+    assert result_of(store.current_revision()) == before
+    prepare(store, NEWEST)
+    after = result_of(store.current_revision())
+    prepare(store, NEWEST)
+    assert result_of(store.current_revision()) == after > before
+
+
+def test_a_lower_release_is_refused() -> None:
+    """A server of a lower release does not start; the error names the kinds that it cannot read, with their numbers."""
+    store = old_store()
+    prepare(store, NEWEST)
+    with pytest.raises(ReleaseMismatchError) as caught:
+        prepare(store, SPECIFICATION)
+    message = str(caught.value)
+    assert "the store is of release 1.35" in message
+    assert "endpointslices.discovery.orch.io (1), horizontalpodautoscalers.autoscaling (1)" in message
+    assert "podtemplates" not in message
+
+
+def test_an_unreadable_object_is_kept() -> None:
+    """A value that is no object of its kind does not prevent an upgrade, and stays for its readers to report."""
+    store = old_store()
+    result_of(store.create("/pods/n/broken", b"{]"))
+    prepare(store, NEWEST)
+    found = result_of(store.get("/pods/n/broken"))
+    assert found is not None and found.value == b"{]"
