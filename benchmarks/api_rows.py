@@ -51,15 +51,16 @@ def _target(bench: Bench) -> Target:
     return bench.target
 
 
-_made: set[str] = set()
+_made: set[tuple[int, str]] = set()
 
 
 def _namespace(bench: Bench, name: str) -> None:
-    """`make_namespace`, once per run."""
-    if name in _made:
+    """`make_namespace`, once per server of a run."""
+    target = _target(bench)
+    if (target.port, name) in _made:
         return
-    _made.add(name)
-    make_namespace(_target(bench), name)
+    _made.add((target.port, name))
+    make_namespace(target, name)
 
 
 def make_namespace(target: Target, name: str) -> None:
@@ -89,7 +90,7 @@ def _create(bench: Bench, namespace: str, prefix: str, count: int) -> tuple[floa
 
 def _listed(bench: Bench) -> str:
     """The path of a list of `bench.pods` pods."""
-    if _LISTED not in _made:
+    if (_target(bench).port, _LISTED) not in _made:
         _namespace(bench, _LISTED)
         _create(bench, _LISTED, "p", bench.pods)
     return f"/api/v1/namespaces/{_LISTED}/pods"

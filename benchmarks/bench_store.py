@@ -28,6 +28,7 @@ from orchd.store.etcd.store import EtcdStore
 from orchd.store.memory import MemoryStore
 from orchd.store.sqlite import SqliteStore
 from orchd.testing.processes.etcd import Etcd, find_etcd
+from orchd.testing.processes.served_store import ServedStore
 
 reactor: Any = installed
 
@@ -220,27 +221,23 @@ async def start_up(directory: str, count: int) -> None:
         await store.stop()
 
 
-async def etcd_figures(directory: str, value: bytes) -> None:
-    """With a temporary etcd, if it is installed. Its data is in `directory` as well."""
-    program = find_etcd()
-    if program is None:
-        show("etcd", "not found (Debian: etcd-server)")
-        return
-    server = Etcd(program, Path(directory) / "etcd")
+async def shared_figures(name: str, server: Etcd, url: str) -> None:
+    """Of a store that is shared, with the CPU of this process alone."""
     server.start()
     try:
-        store = EtcdStore(reactor, make_servers(reactor, [server.url]), dialect_name="any", random=Random(1))
+        value = encode(pod(0))
+        store = EtcdStore(reactor, make_servers(reactor, [url]), dialect_name="any", random=Random(1))
         await store.start()
         for concurrency, total in ((1, 2000), (50, 10_000)):
-            await puts(store, "etcd", concurrency, total, value)
-        await guarded(store, "etcd", 1000, value)
+            await puts(store, name, concurrency, total, value)
+        await guarded(store, name, 1000, value)
         began = time.perf_counter()
         for _ in range(1000):
             await store.current_revision()
-        show("etcd: newest revision (a consistent read)", f"{1000 / (time.perf_counter() - began):10.0f} /s")
+        show(f"{name}: newest revision (a consistent read)", f"{1000 / (time.perf_counter() - began):10.0f} /s")
         began = time.perf_counter()
         found = await store.range("/bench/")
-        show(f"etcd: range of {len(found.items):,}", f"{(time.perf_counter() - began) * 1e3:10.1f} ms")
+        show(f"{name}: range of {len(found.items):,}", f"{(time.perf_counter() - began) * 1e3:10.1f} ms")
         await store.stop()
     finally:
         server.kill()
@@ -261,7 +258,14 @@ async def main() -> None:
             await puts(sqlite, "sqlite", concurrency, max(concurrency, int(total * scale)), value)
         await guarded(sqlite, "sqlite", max(1, int(2000 * scale)), value)
         await sqlite.stop()
-        await etcd_figures(directory, value)
+        served = ServedStore(Path(directory) / "served")
+        await shared_figures("served", served, served.socket)
+        program = find_etcd()
+        if program is None:
+            show("etcd", "not found (Debian: etcd-server)")
+        else:
+            etcd = Etcd(program, Path(directory) / "etcd")
+            await shared_figures("etcd", etcd, etcd.url)
         await cache_figures(memory)
         await memory.stop()
         await start_up(directory, 5_000)

@@ -33,7 +33,7 @@ _SUMMARIES: Final = {
     "orchd": "control plane of a cluster in one process",
     "controller-manager": "controllers of a cluster in a process of their own",
     "scheduler": "scheduler of a cluster as a separate process",
-    "orchd-store": "backup, check and move what a server keeps",
+    "orchd-store": "backup, check, move and serve what a server keeps",
     "orchd-certs": "show and renew the certificates that a server made for itself",
 }
 _DESCRIPTIONS: Final = {

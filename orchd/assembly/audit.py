@@ -19,6 +19,7 @@ from orchd.server.outbound.webhooks import WebhookClient, WebhookError, failed_r
 from orchd.server.pipeline.audit import policy
 from orchd.server.pipeline.audit.interfaces import IAuditSink
 from orchd.server.pipeline.audit.logfile import LogFile, Rotation
+from orchd.server.pipeline.audit.record import STATUS_MEMBERS_BY_RELEASE
 from orchd.server.pipeline.audit.sinks import Batches, Batching, Direct, End, Send, Truncation, truncating
 from orchd.server.pipeline.audit.stage import AuditTrail
 from orchd.server.pipeline.audit.tail import AuditTail, TailRules
@@ -35,8 +36,13 @@ def make_trail(runtime: Runtime, calls: WebhookClient, tail: AuditTail | None) -
     all requests while it is followed. Raises ValueError naming the invalid flag and file."""
     settings, clock, wall = runtime.settings, runtime.reactor, runtime.wall
     audit = settings.audit
+    members = settings.release.choose(STATUS_MEMBERS_BY_RELEASE)
     if not audit.policy_file:
-        return None if tail is None else AuditTrail(settings.dialect, TailRules(tail), [tail], wall, clock)
+        return (
+            None
+            if tail is None
+            else AuditTrail(settings.dialect, TailRules(tail), [tail], wall, clock, status_members=members)
+        )
     try:
         rules = policy.make_policy(
             decode_document(read_limited(audit.policy_file), types.AUDIT_POLICY, settings.dialect)
@@ -55,7 +61,7 @@ def make_trail(runtime: Runtime, calls: WebhookClient, tail: AuditTail | None) -
         )
     if tail is not None:
         sinks.append(tail)
-    return AuditTrail(settings.dialect, rules, sinks, wall, clock)
+    return AuditTrail(settings.dialect, rules, sinks, wall, clock, status_members=members)
 
 
 async def _nothing() -> None:

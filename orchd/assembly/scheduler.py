@@ -26,6 +26,7 @@ from orchd.client.scoped_informers import ScopedInformers
 from orchd.config.sections.leader_election import ElectionSettings
 from orchd.dialect import Dialect
 from orchd.kinds.identity import AUTHENTICATED_GROUP, User
+from orchd.kinds.release import Release
 from orchd.scheduler.config.decoding import default_configuration
 from orchd.scheduler.config.loading import load
 from orchd.scheduler.config.model import ConfigError, SchedulerConfiguration
@@ -89,6 +90,7 @@ class SchedulerTerms:
         clients: Callable[[Callable[[], bool]], TermClients],
         runtime: ProcessRuntime,
         features: Mapping[str, bool],
+        release: Release,
     ) -> None:
         """`clients(may_write)` returns those of one term. `features` are the feature gates that were given."""
         self.configuration = configuration
@@ -97,6 +99,7 @@ class SchedulerTerms:
         self._clients = clients
         self._runtime = runtime
         self._features = features
+        self._release = release
 
     def make(self, may_write: Callable[[], bool]) -> SchedulerTerm:
         """The scheduler of a new term. Raises ConfigError."""
@@ -109,6 +112,7 @@ class SchedulerTerms:
             clock=runtime.reactor,
             wall=runtime.wall,
             random=runtime.random,
+            release=self._release,
             features=self._features,
         )
         scheduler = Scheduler(
@@ -177,8 +181,9 @@ class LocalScheduler:
                 client=cast(IClient, FencedClient(client, may_write)), informers=scope, begin=lambda: None, end=end
             )
 
-        configuration = read_configuration(dialect, settings.scheduler.config_file, settings.api.features)
-        self._terms = SchedulerTerms(configuration, self.broadcaster, clients, runtime, settings.api.features)
+        features, release = settings.api.features, settings.release
+        configuration = read_configuration(dialect, settings.scheduler.config_file, features, release)
+        self._terms = SchedulerTerms(configuration, self.broadcaster, clients, runtime, features, release)
         self._may_write: Callable[[], bool] = lambda: True
         self._prepared: SchedulerTerm | None = self._terms.make(lambda: self._may_write())
         self.leadership = self._terms.leadership = Leadership(
@@ -216,16 +221,18 @@ class LocalScheduler:
         return prepared
 
 
-def read_configuration(dialect: Dialect, path: str, features: Mapping[str, bool]) -> SchedulerConfiguration:
+def read_configuration(
+    dialect: Dialect, path: str, features: Mapping[str, bool], release: Release
+) -> SchedulerConfiguration:
     """The configuration in the file of --config, or the defaults. Raises ConfigError."""
     if not path:
-        return default_configuration(dialect, features)
+        return default_configuration(dialect, features, release)
     try:
         data = Path(path).read_bytes()
     except OSError as error:
         raise ConfigError(f"--config: {error}") from None
     try:
-        configuration = load(data, dialect, features)
+        configuration = load(data, dialect, features, release)
         check_configuration(configuration)
         return configuration
     except ConfigError as error:

@@ -37,7 +37,7 @@ def effective_configuration(settings: ComponentSettings) -> SchedulerConfigurati
     """The configuration of --config, or the defaults with the deprecated flags; leader election flags apply in both
     cases. Raises ConfigError."""
     flags, given = settings.flags, settings.given
-    chosen = read_configuration(settings.dialect, flags["config"], settings.features)
+    chosen = read_configuration(settings.dialect, flags["config"], settings.features, settings.release)
     if not flags["config"]:
         connection = {field: flags[flag] for flag, field in _CONNECTION_FLAGS.items()}
         lock = {field: flags[flag] for flag, field in _LOCK_FLAGS.items() if flag in given}
@@ -143,7 +143,9 @@ class SchedulerProcess:
             fenced: Any = FencedClient(client, may_write)
             return TermClients(client=fenced, informers=informers, begin=informers.start, end=informers.stop)
 
-        self.terms = SchedulerTerms(configuration, process.events, clients, runtime, settings.features)
+        self.terms = SchedulerTerms(
+            configuration, process.events, clients, runtime, settings.features, settings.release
+        )
         election = scheduler_election(configuration, settings.flags, settings.given)
         leadership = self.terms.leadership = process.compete("scheduler", election, self.terms.make, DEFAULT_NAME)
         self.service = process.service(

@@ -47,11 +47,14 @@ CONTROLLERS: Final = (
     "namespace", "nodeipam", "nodelifecycle", "persistentvolume-binder", "persistentvolume-expander", "podgc",
     "pv-protection", "pvc-protection", "replicaset", "replicationcontroller", "resourcequota",
     "root-ca-cert-publisher", "route", "service", "serviceaccount", "serviceaccount-token", "statefulset",
-    "tokencleaner", "ttl", "ttl-after-finished", "validatingadmissionpolicy-status-controller",
+    "taint-eviction-controller", "tokencleaner", "ttl", "ttl-after-finished", "validatingadmissionpolicy-status-controller",
 )
 
 #: Controllers of later releases, and the first release with each.
-LATER_CONTROLLERS: Final = {"validatingadmissionpolicy-status-controller": "1.30"}
+LATER_CONTROLLERS: Final = {
+    "taint-eviction-controller": "1.29",
+    "validatingadmissionpolicy-status-controller": "1.30",
+}
 
 #: Controllers that `*` does not enable.
 CONTROLLERS_OFF_BY_DEFAULT: Final = frozenset(("bootstrapsigner", "tokencleaner"))

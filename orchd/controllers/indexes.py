@@ -95,12 +95,12 @@ def _merged(intervals: list[tuple[int, int]]) -> IndexSet:
 
 def parse_indexes(text: str, most: int) -> IndexSet:
     """The indexes below `most` that ``0,2-4`` names. Invalid parts, which another client must have written, are ignored."""
-    found: list[tuple[int, int]] = []
+    intervals: list[tuple[int, int]] = []
     for part in text.split(",") if text else ():
         match = _PART.match(part)
         if match is not None:
             first = int(match[1])
             last = min(int(match[2] or first), most - 1)
             if first <= last:
-                found.append((first, last))
-    return _merged(found)
+                intervals.append((first, last))
+    return _merged(intervals)

@@ -284,14 +284,14 @@ class JobController(PodViewController):
             index = partial(self._valid_index, job)
             pending = sorted(pending, key=lambda pod: -1 if (own := self._index(pod)) is None else own)
         done = await self._completed(job)
-        found = tally({**job, "status": fresh}, pending, index, done, ends=end is not None)
-        fresh["uncountedTerminatedPods"] = {result: uids for result, uids in found.uncounted.items() if uids}
-        if found.indexes:
-            done = await self.env.aside(done.size, done.with_indexes, found.indexes)
+        counted = tally({**job, "status": fresh}, pending, index, done, ends=end is not None)
+        fresh["uncountedTerminatedPods"] = {result: uids for result, uids in counted.uncounted.items() if uids}
+        if counted.indexes:
+            done = await self.env.aside(done.size, done.with_indexes, counted.indexes)
             fresh["succeeded"] = len(done)
             await self._set_indexes(fresh, done)
         written = await self._write_status(job, fresh)
-        released, problem = await self._tracking.release(key, found.released)
+        released, problem = await self._tracking.release(key, counted.released)
         fresh = dict(status(written))
         count_released(fresh, {uid(pod) for pod in pending} - released)
         finished = end is not None and problem is None and not fresh.get("uncountedTerminatedPods")
@@ -477,20 +477,20 @@ class JobController(PodViewController):
 
     def _record_conclusion(self, job: Object, fresh: dict[str, Any]) -> None:
         """Record Events for new conditions."""
-        for found in fresh.get("conditions") or ():
-            before = condition(status(job), found["type"])
-            if before is not None and before.get("status") == found.get("status"):
+        for each in fresh.get("conditions") or ():
+            before = condition(status(job), each["type"])
+            if before is not None and before.get("status") == each.get("status"):
                 continue
-            match found["type"]:
+            match each["type"]:
                 case "Failed":
-                    self.record(job, WARNING, str(found.get("reason", "")), str(found.get("message", "")))
+                    self.record(job, WARNING, str(each.get("reason", "")), str(each.get("message", "")))
                 case "Complete":
                     if int(fresh.get("succeeded") or 0) > int(spec(job).get("completions") or NO_LIMIT):
                         note = "Too many succeeded pods running after completion count reached"
                         self.record(job, WARNING, "TooManySucceededPods", note)
                     self.record(job, NORMAL, "Completed", "Job completed")
                 case "Suspended":
-                    verb = "suspended" if found["status"] == "True" else "resumed"
+                    verb = "suspended" if each["status"] == "True" else "resumed"
                     self.record(job, NORMAL, verb.capitalize(), f"Job {verb}")
 
 

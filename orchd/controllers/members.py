@@ -113,18 +113,18 @@ class Group:
 
     def add(self, member: Member) -> None:
         self.members[member.uid] = member
-        found = self.classes.get(member.labels)
-        if found is None:
-            found = self.classes[member.labels] = LabelClass(member.labels)
-        found.add(member)
+        label_class = self.classes.get(member.labels)
+        if label_class is None:
+            label_class = self.classes[member.labels] = LabelClass(member.labels)
+        label_class.add(member)
         if member.active:
             self.nodes[member.node] += 1
 
     def remove(self, member: Member) -> None:
         del self.members[member.uid]
-        found = self.classes[member.labels]
-        found.remove(member)
-        if not found.members:
+        label_class = self.classes[member.labels]
+        label_class.remove(member)
+        if not label_class.members:
             del self.classes[member.labels]
         if member.active:
             self.nodes[member.node] -= 1

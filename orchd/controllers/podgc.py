@@ -8,9 +8,10 @@ from typing import Final
 
 from orchd.client.informers import key_of
 from orchd.controllers.base import Controller, Key
+from orchd.controllers.disrupted_pods import MARKED_SINCE, DisruptedPods
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import BY_NODE, NODES, PODS, pods_node
-from orchd.controllers.pods import is_finished
+from orchd.controllers.pods import is_finished, is_ready
 from orchd.kinds.fields import deleting, name, namespace, spec, uid
 from orchd.kinds.jsonvalues import Object
 
@@ -28,13 +29,17 @@ def _finished(pod: Object) -> Iterable[str]:
 
 
 class PodGarbageCollector(Controller):
-    """Deletes the oldest finished pods beyond the setting `terminated_pod_gc_threshold`; 0 keeps them all."""
+    """Deletes the oldest finished pods beyond the setting `terminated_pod_gc_threshold` (0 keeps them all), pods of nodes that no longer
+    exist, deleted pods without a node, and from release 1.26 on deleted pods of nodes that are out of service."""
 
     name = "podgc"
     account = "pod-garbage-collector"
 
     def __init__(self, env: Environment) -> None:
         super().__init__(env)
+        marks = env.release.includes(MARKED_SINCE)
+        self._disrupted = DisruptedPods(self.client, env.wall) if marks else None
+        self._out_of_service = env.dialect("node.{long}.io/out-of-service") if marks else ""
         self._threshold = env.settings.terminated_pod_gc_threshold
         self._pods = self.follow(PODS, self._pod_changed, primary=True)
         self._pods.add_index(BY_NODE, pods_node)
@@ -45,7 +50,7 @@ class PodGarbageCollector(Controller):
         if new is None:
             return
         node = spec(new).get("nodeName")
-        if not node and deleting(new):
+        if deleting(new) and (not node or self._is_out_of_service(self._nodes.get("", node))):
             self.queue.add_after(key_of(new), _PATIENCE)
         elif node and self._nodes.get("", node) is None:
             self.queue.add_after(key_of(new), _QUARANTINE)
@@ -56,6 +61,19 @@ class PodGarbageCollector(Controller):
         if new is None and old is not None:
             for pod in self._pods.by_index(BY_NODE, name(old)):
                 self.queue.add_after(key_of(pod), _QUARANTINE)
+        elif new is not None and self._is_out_of_service(new) and not self._is_out_of_service(old):
+            for pod in self._pods.by_index(BY_NODE, name(new)):
+                if deleting(pod):
+                    self.queue.add_after(key_of(pod), _PATIENCE)
+
+    def _is_out_of_service(self, node: Object | None) -> bool:
+        """True if a node is not ready and has the taint of nodes that were shut down."""
+        return (
+            node is not None
+            and bool(self._out_of_service)
+            and any(taint.get("key") == self._out_of_service for taint in spec(node).get("taints") or ())
+            and not is_ready(node)
+        )
 
     async def reconcile(self, key: Key) -> float | None:
         if key == _COUNT:
@@ -66,7 +84,10 @@ class PodGarbageCollector(Controller):
             return None
         node = spec(pod).get("nodeName")
         if node:
-            if self._nodes.get("", node) is None and await self.live(NODES, "", node) is None:
+            found = self._nodes.get("", node)
+            if found is None and await self.live(NODES, "", node) is None:
+                await self._force(pod, "DeletionByPodGC", "PodGC: node no longer exists")
+            elif deleting(pod) and self._is_out_of_service(found):
                 await self._force(pod)
         elif deleting(pod):
             await self._force(pod)
@@ -80,5 +101,8 @@ class PodGarbageCollector(Controller):
             for pod in finished[:surplus]:
                 await self._force(pod)
 
-    async def _force(self, pod: Object) -> None:
+    async def _force(self, pod: Object, reason: str = "", message: str = "") -> None:
+        """Delete a pod without grace; its phase becomes Failed before, with a condition if there is a `reason`."""
+        if self._disrupted is not None:
+            await self._disrupted.fail(pod, reason, message)
         await self.remove(PODS, namespace(pod), name(pod), uid=uid(pod), grace=0)

@@ -69,8 +69,8 @@ def view_with_results(pod: Object, annotations: Collection[str] = ()) -> Object:
     return found
 
 
-def _select_members(found: Object, names: Iterable[str]) -> dict[str, Any]:
-    return {name: value for name in names if (value := found.get(name)) is not None}
+def _select_members(obj: Object, names: Iterable[str]) -> dict[str, Any]:
+    return {name: value for name in names if (value := obj.get(name)) is not None}
 
 
 class PodsByOwner:

@@ -29,6 +29,7 @@ from orchd.controllers.namespace import NamespaceController
 from orchd.controllers.node_ttl import NodeTtlController
 from orchd.controllers.nodeipam.controller import NodeIpamController
 from orchd.controllers.nodelifecycle.controller import NodeLifecycleController
+from orchd.controllers.nodelifecycle.taint_eviction import APART_SINCE, TaintEvictionController
 from orchd.controllers.objects import (
     CLAIMS,
     CONFIG_MAPS,
@@ -108,6 +109,7 @@ CONTROLLERS: Final[tuple[ControllerRow, ...]] = (
     ControllerRow("ephemeral-volume", EphemeralVolumeController, (PODS, CLAIMS)),
     ControllerRow("root-ca-cert-publisher", RootCaPublisher, (NAMESPACES,)),
     ControllerRow("nodelifecycle", NodeLifecycleController, (NODES, PODS, _LEASES)),
+    ControllerRow("taint-eviction-controller", TaintEvictionController, (NODES, PODS), since=APART_SINCE),
     ControllerRow("csrsigning", CertificateSigner, (_SIGNING_REQUESTS,)),
     ControllerRow("csrapproving", CertificateApprover, (_SIGNING_REQUESTS,)),
     ControllerRow("csrcleaner", RequestCleaner, (_SIGNING_REQUESTS,)),

@@ -125,14 +125,22 @@ def parse(text: str) -> Schedule:
 
 
 def _zone(name: str) -> tzinfo:
+    try:
+        return load_location(name)
+    except ScheduleError as error:
+        raise ScheduleError(f"provided bad location {name}: {error}") from None
+
+
+def load_location(name: str) -> tzinfo:
+    """The time zone of a name, UTC for "". Raises ScheduleError."""
     if name in ("", "Local"):
         return UTC
     if ".." in name or name.startswith(("/", "\\")):
-        raise ScheduleError(f"provided bad location {name}: time: invalid location name")
+        raise ScheduleError("time: invalid location name")
     try:
         return ZoneInfo(name)
     except (OSError, ValueError, LookupError):
-        raise ScheduleError(f"provided bad location {name}: unknown time zone {name}") from None
+        raise ScheduleError(f"unknown time zone {name}") from None
 
 
 def _period(text: str) -> float:

@@ -48,6 +48,8 @@ class Deprecation:
     since: str
     removed: str = ""
     replacement: str = ""
+    #: The kind to use, if it has another name.
+    replacement_kind: str = ""
 
     def warning(self, kind: str, api_version: str) -> str:
         """The text of the Warning header (without code and quotes)."""
@@ -55,7 +57,7 @@ class Deprecation:
         if self.removed:
             text += f", unavailable in {self.removed}+"
         if self.replacement:
-            text += f"; use {self.replacement} {kind}"
+            text += f"; use {self.replacement} {self.replacement_kind or kind}"
         return text
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from orchd.client.interfaces import IInformers, ResourceRef
 from orchd.dialect import Dialect
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.placement import find_untolerated_taint
+from orchd.kinds.release import Release
 from orchd.scheduler.cluster import Cluster
 from orchd.scheduler.nodes import NodeFacts, NodeView
 from orchd.scheduler.plugins.nodeports import ports_taken
 from orchd.scheduler.plugins.nodes import required_matches
+from orchd.scheduler.plugins.storage import CAPACITIES
 from orchd.scheduler.pods import Pod, PodTemplate, Templates
 from orchd.scheduler.queue.queue import SchedulingQueue
 from orchd.scheduler.resources import BASIC
@@ -40,32 +43,37 @@ _OTHERS = {
     "storageclasses": (ResourceRef("storage.{abbr}.io", "v1", "storageclasses"), "StorageClass"),
     "csinodes": (ResourceRef("storage.{abbr}.io", "v1", "csinodes"), "CSINode"),
     "csidrivers": (ResourceRef("storage.{abbr}.io", "v1", "csidrivers"), "CSIDriver"),
-    "csistoragecapacities": (ResourceRef("storage.{abbr}.io", "v1beta1", "csistoragecapacities"), "CSIStorageCapacity"),
 }
 _WORDS = {"ADDED": (Action.ADD, "Add"), "MODIFIED": (Action.UPDATE, "Update"), "DELETED": (Action.DELETE, "Delete")}
 
 
+def other_resources(dialect: Dialect, release: Release) -> dict[str, tuple[ResourceRef, str]]:
+    """The resources that plugins may register for, and their words in event labels, by plural."""
+    found = {**_OTHERS, "csistoragecapacities": (release.choose(CAPACITIES), "CSIStorageCapacity")}
+    return {plural: (replace(ref, group=dialect(ref.group)), word) for plural, (ref, word) in found.items()}
+
+
 class EventHandlers:
-    """Registers its listeners in `follow`. `has_profile` returns True for the scheduler names of profiles; `end_wait`
-    ends the wait of a removed pod in the permit phase and returns True if it was waiting."""
+    """Registers its listeners in `follow`. `others` are the resources besides pods and nodes: see `other_resources`. `schedules` returns
+    True for pods of a profile that its plugins let into the queue; `end_wait` ends the wait of a removed pod in the permit phase and returns True if it was waiting."""
 
     def __init__(
         self,
         informers: IInformers,
-        dialect: Dialect,
+        others: Mapping[str, tuple[ResourceRef, str]],
         *,
         templates: Templates,
         cluster: Cluster,
         queue: SchedulingQueue,
-        has_profile: Callable[[str], bool],
+        schedules: Callable[[Object], bool],
         end_wait: Callable[[str], bool],
     ) -> None:
         self._informers = informers
-        self._dialect = dialect
         self._templates = templates
         self._cluster = cluster
         self._queue = queue
-        self._has_profile = has_profile
+        self._schedules = schedules
+        self._others = others
         self._end_wait = end_wait
         self.pods = informers.informer(PODS)
         self.nodes = informers.informer(NODES)
@@ -78,12 +86,11 @@ class EventHandlers:
         self.pods.add_listener(self._on_pod)
         wanted: dict[str, Action] = {}
         for event in events:
-            for plural in _OTHERS if event.resource == "*" else (event.resource,):
-                if plural in _OTHERS:
+            for plural in self._others if event.resource == "*" else (event.resource,):
+                if plural in self._others:
                     wanted[plural] = wanted.get(plural, Action(0)) | event.action
         for plural, actions in wanted.items():
-            ref, word = _OTHERS[plural]
-            ref = ResourceRef(self._dialect(ref.group), ref.version, ref.plural)
+            ref, word = self._others[plural]
             self._informers.informer(ref).add_listener(self._listener_for(plural, word, actions))
 
     def stop(self) -> None:
@@ -142,7 +149,7 @@ class EventHandlers:
         pod = self._templates.pod(new)
         if pod.node_name:
             self._on_assigned_pod(pod)
-        elif self._has_profile(pod.template.scheduler_name):
+        elif self._schedules(new):
             self._on_pending_pod(pod, old, new)
         else:
             self._queue.remove(uid)

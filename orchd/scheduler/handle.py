@@ -13,6 +13,7 @@ from orchd.client.interfaces import IClient, IEventRecorder, IInformer, IInforme
 from orchd.dialect import Dialect
 from orchd.kinds import gates
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.release import SPECIFICATION, Release
 from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.framework.whatif import WhatIf
 from orchd.scheduler.interfaces import IExtender, IHandle, INominator, IWaitingPod
@@ -42,6 +43,7 @@ class Handle:
     metrics: SchedulerMetrics
     find_waiting: Callable[[str], IWaitingPod | None]
     activate_uids: Callable[[Iterable[str]], None]
+    release: Release = SPECIFICATION
     features: Mapping[str, bool] = field(default_factory=dict)
     what_if: WhatIf = field(init=False)
 

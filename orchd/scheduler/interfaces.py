@@ -25,6 +25,7 @@ from zope.interface import Attribute, Interface
 from orchd.client.interfaces import IClient, IEventRecorder, IInformer, IInformers, ResourceRef
 from orchd.dialect import Dialect
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.release import Release
 from orchd.scheduler.nodes import NodeView
 from orchd.scheduler.pods import Pod
 from orchd.scheduler.values import ClusterEvent, Columns, CycleState, Status
@@ -59,6 +60,13 @@ class IQueueSort(IPlugin):
     def key(pod: Pod, added: float) -> Any:
         """The sort key of a pod: the smallest is scheduled first. `added` is the time at which the pod last joined the
         queue."""
+
+
+class IPreEnqueue(IPlugin):
+    """A plugin that keeps pods out of the queue. It is asked again whenever such a pod changes."""
+
+    def pre_enqueue(pod: Object) -> Status | None:
+        """None if the pod, an object of the API, may enter the queue, otherwise why it may not."""
 
 
 class IPreFilter(IPlugin):
@@ -275,6 +283,8 @@ class IHandle(Interface):
     ignored_resources: Collection[str] = Attribute("Extended resources that an extender manages.")
     extenders: Sequence[IExtender] = Attribute("In the order of the configuration.")
     metrics: SchedulerMetrics = Attribute("Counters and histograms.")
+
+    release: Release = Attribute("The emulated release.")
 
     def feature(name: str) -> bool:
         """True if a feature gate is on. Raises KeyError for an unknown one."""

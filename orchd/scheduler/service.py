@@ -13,12 +13,14 @@ from zope.interface import implementer
 from orchd.client.interfaces import IClient, IEventRecorder, IInformer, IInformers, ResourceRef
 from orchd.dialect import Dialect
 from orchd.kinds import gates
+from orchd.kinds.jsonvalues import Object
+from orchd.kinds.release import SPECIFICATION, Release
 from orchd.scheduler.binding import Binder
 from orchd.scheduler.cluster import Cluster
 from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.config.expansion import ExpandedProfile, expand_all
 from orchd.scheduler.config.model import SchedulerConfiguration
-from orchd.scheduler.event_handlers import NODES, EventHandlers
+from orchd.scheduler.event_handlers import NODES, EventHandlers, other_resources
 from orchd.scheduler.extender_connection import check_extender
 from orchd.scheduler.framework.cycle import Decider
 from orchd.scheduler.framework.profile import Profile
@@ -79,7 +81,7 @@ def _implemented(factories: Mapping[str, IPluginFactory]) -> dict[str, Collectio
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
     """Collaborators of a scheduler. `recorder(name)` records Events of a profile; `clock` is monotonic, `wall` is epoch seconds.
-    `features` are the feature gates that were given."""
+    `release` is the emulated release, `features` are the feature gates that were given."""
 
     dialect: Dialect
     client: IClient
@@ -88,6 +90,7 @@ class Environment:
     clock: IReactorTime
     wall: Callable[[], float]
     random: Random
+    release: Release = SPECIFICATION
     features: Mapping[str, bool] = field(default_factory=dict)
 
 
@@ -130,11 +133,11 @@ class Scheduler:
         )
         self.event_handlers = EventHandlers(
             informers,
-            dialect,
+            other_resources(dialect, environment.release),
             templates=self.templates,
             cluster=self.cluster,
             queue=self.queue,
-            has_profile=self.lanes.__contains__,
+            schedules=self._schedules,
             end_wait=self.waiting.reject,
         )
         self.event_handlers.follow(event for events in self._registered().values() for event in events)
@@ -146,6 +149,11 @@ class Scheduler:
             history=self.history,
             parallelism=configuration.parallelism,
         )
+
+    def _schedules(self, pod: Object) -> bool:
+        """True if a profile schedules the pod and none of its plugins keeps it out of the queue."""
+        lane = self.lanes.get(str(pod["spec"].get("schedulerName") or ""))
+        return lane is not None and all(each.pre_enqueue(pod) is None for each in lane.profile.pre_enqueues)
 
     def _lane(self, expanded: ExpandedProfile) -> ProfileLane:
         environment = self._environment
@@ -160,6 +168,7 @@ class Scheduler:
             clock=environment.clock,
             wall=environment.wall,
             random=environment.random,
+            release=environment.release,
             nominator=self.nominator,
             extenders=self._extenders,
             metrics=self.metrics,

@@ -376,7 +376,7 @@ def test_eviction_time_starts_with_the_pod() -> None:
     clock, pods, api = Clock(), MemoryInformer(), Deletions()
     pods.add_index(BY_NODE, pods_node)
     client: Any = api
-    eviction = TaintEviction(client, RecordedEvents(), pods, clock)
+    eviction = TaintEviction(client, RecordedEvents(), pods, clock, None)
     pods.add_listener(eviction.pod_changed)
     eviction.loop.start()
 

@@ -12,7 +12,7 @@ from orchd.dialect import ORCH
 from tests.controllers.cluster_support import Cluster, template
 
 RUNNING_CONTROLLERS = ("statefulset", "garbagecollector")
-SERVER_FLAGS = ("--emulated-version=1.35", "--feature-gates=StatefulSetAutoDeletePVC=true")
+SERVER_FLAGS = ("--emulated-version=1.35",)
 
 
 def _set(**spec: Any) -> dict[str, Any]:

@@ -57,3 +57,13 @@ def test_a_command_imports_no_other_and_no_server() -> None:
     assert [name for name in modules if name.startswith("orchd.ctl.commands.")] == ["orchd.ctl.commands.get"]
     heavy = ("rich", "google.protobuf", "orchd.server", "orchd.store", "orchd.kinds.builtin", "orchd.kinds.catalog")
     assert not [name for name in modules for each in heavy if name == each or name.startswith(f"{each}.")]
+
+
+def test_commands_without_a_server_start_without_a_network() -> None:
+    """`version --client` imports no library of the network: neither Twisted nor TLS."""
+    program = "import sys, orchd.ctl.program as p; p.main(['version', '--client']); print(*sorted(sys.modules))"
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=FOLDER.parents[2]
+    )
+    roots = {name.partition(".")[0] for name in ran.stdout.split()}
+    assert "click" in roots and not roots & {"twisted", "OpenSSL", "cryptography", "h2", "service_identity"}

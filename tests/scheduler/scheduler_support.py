@@ -15,6 +15,7 @@ from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.release import SPECIFICATION, Release
 from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.config.decoding import decode_configuration, default_configuration
 from orchd.scheduler.config.model import ExtenderConfig
@@ -146,6 +147,7 @@ class SchedulerHarness:
     def __init__(
         self, config: Mapping[str, Any] | None = None, *, seed: int = 1, factories: Any = None, lagging: bool = False,
         extender: Callable[[], Any] | None = None, features: Mapping[str, bool] = MappingProxyType({}),
+        release: Release = SPECIFICATION,
     ) -> None:  # fmt: skip
         self.informers = MemoryInformers()
         self.late = LaggingInformers(self.informers)
@@ -153,7 +155,7 @@ class SchedulerHarness:
         self.events = Events()
         self.clock = Clock()
         self._extender = extender
-        chosen = default_configuration(ORCH, features)
+        chosen = default_configuration(ORCH, features, release)
         if config is not None:
             head = {"apiVersion": "orchscheduler.config.orch.io/v1beta3", "kind": "OrchSchedulerConfiguration"}
             chosen = decode_configuration(orjson.dumps({**head, **config}), ORCH, features)
@@ -168,6 +170,7 @@ class SchedulerHarness:
             clock=self.clock,
             wall=lambda: 1_800_000_000.0 + self.clock.seconds(),
             random=Random(seed),
+            release=release,
             features=features,
         )
         self.scheduler = Scheduler(environment, chosen, factories=factories, extenders=self._extenders)

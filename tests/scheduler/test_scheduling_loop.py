@@ -6,6 +6,7 @@ import pytest
 
 from orchd.client.errors import UnreachableError
 from orchd.errors import ApiError
+from orchd.kinds.release import NEWEST
 from orchd.scheduler.cluster import EXPIRES
 from orchd.scheduler.queue.queue import ACTIVE, BACKOFF, UNSCHEDULABLE
 from tests.scheduler.scheduler_support import HOST, NODES, PODS, SchedulerHarness, node, pod
@@ -276,3 +277,17 @@ def test_a_filter_without_its_pre_filter_fails_the_pod() -> None:
         'running "NodeResourcesFit" filter plugin: error reading "PreFilterNodeResourcesFit" from cycleState: not found'
     )
     assert harness.message("b") == "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector."
+
+
+def test_gated_pod_stays_out_of_the_queue() -> None:
+    """A pod with gates is neither queued nor reported, and is scheduled when the last gate is removed."""
+    harness = SchedulerHarness(release=NEWEST)
+    gates = [{"name": "example.com/one"}, {"name": "example.com/two"}]
+    harness.put(node("n1"), pod("p", schedulingGates=gates))
+    harness.settle(60)
+    harness.put(pod("p", schedulingGates=gates[1:]))
+    harness.settle(60)
+    assert (harness.place("p"), harness.where("p"), harness.api.patches) == ("", "", [])
+    harness.put(pod("p"))
+    harness.settle()
+    assert harness.where("p") == "n1"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 from orchd.scheduler.columns.changes import KEPT_CHANGES, ChangeLog
+from orchd.scheduler.columns.labels import Labels
 from orchd.scheduler.values import Columns
 from tests.scheduler.scheduler_support import NODES, ZONE, SchedulerHarness, node, pod
 
@@ -26,6 +28,31 @@ def test_a_heartbeat_changes_no_row() -> None:
     }
     harness.put(node("n1", zone="b"))
     assert harness.scheduler.snapshot.version > before
+
+
+def test_keys_of_selectors_do_not_accumulate() -> None:
+    """A selector is evaluated up to the requirement that no node satisfies, and columns are kept for a bounded number of keys."""
+    nodes = {"n1": {f"k{n}": "v" for n in range(2000)}, "n2": {"k0": "v"}}
+    calls = 0
+
+    def every() -> Iterator[tuple[int, dict[str, str], str]]:
+        nonlocal calls
+        calls += 1
+        yield from ((row, labels, name) for row, (name, labels) in enumerate(nodes.items()))
+
+    labels = Labels(2, every)
+    assert labels.match_labels({f"absent{n}": "v" for n in range(2000)}).tolist() == [False, False]
+    assert (
+        labels.match_terms(
+            [{"matchExpressions": [{"key": f"none{n}", "operator": "Exists"} for n in range(2000)]}]
+        ).sum()
+        == 0
+    )
+    assert calls == 2
+    for n in range(2000):
+        assert labels.match_labels({f"k{n}": "v", "k0": "v"}).tolist() == [True, n == 0]
+    assert len(labels._columns) == 1000
+    assert labels.match_labels({"k1999": "w"}).tolist() == [False, False]
 
 
 def test_columns_grow_with_the_cluster() -> None:

@@ -27,7 +27,8 @@ from orchd.store.sqlite import SqliteStore
 from orchd.testing.contracts.linear import History, Kind, Outcome, State
 from orchd.testing.processes.daemon import PATIENCE
 from orchd.testing.processes.etcd import Etcd
-from tests.etcd import running_etcd
+from orchd.testing.processes.served_store import ServedStore
+from tests.etcd import KINDS, running_etcd
 from tests.waiting import until_true
 
 reactor: Any = installed
@@ -127,10 +128,21 @@ def etcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
         yield server
 
 
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Etcd]:
+    with running_etcd(tmp_path_factory.mktemp("served"), "served") as server:
+        yield server
+
+
+def url_of(server: Etcd) -> str:
+    """That of the Unix socket, where the revision is shared, if there is one."""
+    return server.socket if isinstance(server, ServedStore) else server.url
+
+
 Make = Any  # A function () -> stores, with the attribute `kind`.
 
 
-@pytest.fixture(params=["memory", "sqlite", "sqlite-history-on-disk", "etcd", "two-on-etcd"])
+@pytest.fixture(params=["memory", "sqlite", "sqlite-history-on-disk", "etcd", "two-on-etcd", "two-on-served"])
 def make(request: pytest.FixtureRequest, tmp_path: Path) -> Make:
     """Creates stores, not started, on the same data each time (except in memory)."""
     kind: str = request.param
@@ -138,7 +150,7 @@ def make(request: pytest.FixtureRequest, tmp_path: Path) -> Make:
     def etcd_store(server: Etcd) -> EtcdStore:
         # A call that times out would have an unknown outcome.
         return EtcdStore(
-            reactor, make_servers(reactor, [server.url]), dialect_name="any", random=Random(1),
+            reactor, make_servers(reactor, [url_of(server)]), dialect_name="any", random=Random(1),
             options=EtcdOptions(prefix=f"/{tmp_path.name}", timeout=PATIENCE, health_timeout=PATIENCE),
         )  # fmt: skip
 
@@ -152,12 +164,13 @@ def make(request: pytest.FixtureRequest, tmp_path: Path) -> Make:
                     reactor, tmp_path / "store", dialect_name="any", history=HistoryLimits(recent_events=recent)
                 )
             ]
-        return [etcd_store(request.getfixturevalue("etcd")) for _ in range(1 if kind == "etcd" else 2)]
+        server = request.getfixturevalue(kind.removeprefix("two-on-"))
+        return [etcd_store(server) for _ in range(1 if kind == "etcd" else 2)]
 
     made: Make = stores
     made.kind = kind
-    if "etcd" in kind:
-        request.getfixturevalue("etcd")
+    if kind.removeprefix("two-on-") in KINDS:
+        request.getfixturevalue(kind.removeprefix("two-on-"))
     return made
 
 
@@ -204,17 +217,21 @@ async def test_restarts_are_linearizable(make: Make) -> None:
         await clients.check_counters()
 
 
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("trouble", ["pause", "restart"])
 @pytest_twisted.ensureDeferred
-async def test_etcd_failures_are_linearizable(etcd: Etcd, trouble: str, tmp_path: Path) -> None:
-    """Results stay linearizable while etcd is stopped (SIGSTOP), or killed and restarted."""
+async def test_etcd_failures_are_linearizable(
+    request: pytest.FixtureRequest, kind: str, trouble: str, tmp_path: Path
+) -> None:
+    """Results stay linearizable while etcd, or the served store, is stopped (SIGSTOP), or killed and restarted."""
+    etcd: Etcd = request.getfixturevalue(kind)
     choose = random.Random(SEED)
 
     def make() -> list[IStore]:
         return [
             EtcdStore(
                 reactor,
-                make_servers(reactor, [etcd.url]),
+                make_servers(reactor, [url_of(etcd)]),
                 dialect_name="any",
                 options=EtcdOptions(prefix=f"/{tmp_path.name}"),
                 random=Random(number),

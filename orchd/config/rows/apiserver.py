@@ -76,7 +76,7 @@ FLAGS: Final[tuple[Flag, ...]] = (
     Flag("etcd-prefix", STRING, "/registry",
          "Prefix of all keys in etcd."),
     Flag("etcd-servers", STRINGS, "",
-         "URLs of etcd servers. Default: the embedded store is used."),
+         "URLs of etcd servers, or of a served store: http://, https:// or unix:///path. Default: the embedded store is used."),
     Flag("etcd-servers-overrides", STRINGS, "",
          "group/resource#servers pairs: resources stored in other etcd servers.", void=ONE_REVISION),
     Flag("lease-reuse-duration-seconds", INT, "60",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from time import gmtime, strftime
 from typing import Any, Final
 
@@ -12,7 +13,7 @@ from orchd.controllers.objects import BY_CONTROLLER, CRON_JOBS, JOBS, condition,
 from orchd.controllers.ttl_after_finished import finish_time
 from orchd.errors import ApiError
 from orchd.kinds import fields
-from orchd.kinds.cron import Schedule, ScheduleError, parse
+from orchd.kinds.cron import Schedule, ScheduleError, load_location, parse
 from orchd.kinds.fields import deleting, name, namespace, owner, owner_reference, spec, status, uid
 from orchd.kinds.gotext.values import quote
 from orchd.kinds.jsonvalues import Object
@@ -29,6 +30,7 @@ _MISSED_NOTES: Final = (
     ("", "too many missed start times: {missed}. Set or decrease .spec.startingDeadlineSeconds or check clock skew"),
     ("1.28", "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"),
 )
+_TIME_KEYS: Final = (("", ""), ("1.28", "batch.{long}.io/cronjob-scheduled-timestamp"))
 #: Seconds before now in which missed times are enumerated.
 _WINDOWS = (3600.0, 86400.0, 32 * 86400.0, 367 * 86400.0)
 
@@ -46,6 +48,8 @@ class CronJobController(Controller):
             exponential(1, 2, 10),
         )
         self.instruments = (self._skew,)
+        #: Annotation of jobs with their scheduled time; "" before the release that begins it.
+        self._time_key = env.dialect(env.release.choose(_TIME_KEYS))
         self._crons = self.follow(CRON_JOBS, primary=True)
         self._jobs = self.follow(JOBS, self._job_changed)
         index_by_controller(self._jobs)
@@ -119,8 +123,16 @@ class CronJobController(Controller):
 
     async def _start_due(self, cron: Object, jobs: list[Object], fresh: dict[str, Any]) -> float | None:
         """Start the job that is due, if any. Returns seconds until the next scheduled time."""
+        zone = str(spec(cron).get("timeZone") or "")
         try:
-            schedule = parse(str(spec(cron).get("schedule", "")))
+            load_location(zone)
+        except ScheduleError as error:
+            self.record(cron, WARNING, "UnknownTimeZone", f"invalid timeZone: {quote(zone)}: {error}")
+            return None
+        text = str(spec(cron).get("schedule", ""))
+        try:
+            # A zone in the schedule itself takes precedence.
+            schedule = parse(f"TZ={zone} {text}" if zone and "TZ" not in text else text)
         except ScheduleError as error:
             # Not retried: the next change of the CronJob is reconciled again.
             note = f"unparseable schedule: {quote(spec(cron).get('schedule', ''))} : {error}"
@@ -163,7 +175,7 @@ class CronJobController(Controller):
             for job in active:
                 await self._delete(cron, job)
             fresh.pop("active", None)
-        made = await self._create(cron, called)
+        made = await self._create(cron, called, due)
         if made is not None:
             self._skew.observe(max(0.0, self.env.wall() - due))
             fresh["active"] = [*fresh.get("active", ()), self._reference(made)]
@@ -201,10 +213,14 @@ class CronJobController(Controller):
                 return times_found[-1]
         return None
 
-    async def _create(self, cron: Object, called: str) -> Object | None:
+    async def _create(self, cron: Object, called: str, due: float) -> Object | None:
         template = spec(cron).get("jobTemplate") or {}
         wanted = fields.metadata(template)
         metadata = {k: wanted[k] for k in ("labels", "annotations") if wanted.get(k)}
+        if self._time_key:
+            place = load_location(str(spec(cron).get("timeZone") or ""))
+            at = datetime.fromtimestamp(int(due), place).isoformat().replace("+00:00", "Z")
+            metadata["annotations"] = {**(metadata.get("annotations") or {}), self._time_key: at}
         job = {
             "apiVersion": "batch/v1",
             "kind": "Job",

@@ -151,15 +151,17 @@ class Rollout:
 
     async def _mark_revision(self, revision: str, reason: str, message: str, *, replace: bool) -> None:
         deployment = self.deployment
-        found = status(deployment).get("conditions") or []
+        current_conditions = status(deployment).get("conditions") or []
         marked = annotations_of(deployment).get(self._keys.revision) == revision
-        told = not sizing.has_deadline(deployment) or (not replace and find_in(found, "Progressing") is not None)
+        told = not sizing.has_deadline(deployment) or (
+            not replace and find_in(current_conditions, "Progressing") is not None
+        )
         if marked and told:
             return
         changed = with_metadata(deployment, annotations={**annotations_of(deployment), self._keys.revision: revision})
         if not told:
             fresh = conditions.make("Progressing", "True", reason, message, self._now())
-            changed = with_status(changed, conditions=conditions.with_(found, fresh))
+            changed = with_status(changed, conditions=conditions.with_(current_conditions, fresh))
         await self._update_status(changed)
 
     def _notes(self, current: dict[str, str], revision: str, *, exists: bool) -> dict[str, str]:
@@ -228,10 +230,10 @@ class Rollout:
     async def _collide(self, set_name: str, error: ApiError) -> Object:
         """Handle a name conflict: use our own set that the informer does not show yet, or count a collision."""
         deployment = self.deployment
-        found: Object = await self._client.get(REPLICA_SETS, namespace(deployment), set_name)
-        above = owner(found)
-        if above is not None and above.get("uid") == uid(deployment) and same_template(found, deployment):
-            return found
+        replica_set: Object = await self._client.get(REPLICA_SETS, namespace(deployment), set_name)
+        above = owner(replica_set)
+        if above is not None and above.get("uid") == uid(deployment) and same_template(replica_set, deployment):
+            return replica_set
         collisions = int(status(deployment).get("collisionCount") or 0) + 1
         changed = {**status(deployment), "collisionCount": collisions}
         await self._update_status({**deployment, "status": changed})
@@ -243,8 +245,8 @@ class Rollout:
         if not sizing.has_deadline(self.deployment):
             return
         fresh = conditions.make("Progressing", "False", "ReplicaSetCreateError", message, self._now())
-        found = status(self.deployment).get("conditions") or []
-        changed = {**status(self.deployment), "conditions": conditions.with_(found, fresh)}
+        current_conditions = status(self.deployment).get("conditions") or []
+        changed = {**status(self.deployment), "conditions": conditions.with_(current_conditions, fresh)}
         await self._update_status({**self.deployment, "status": changed})
 
     # -- sizes
@@ -475,15 +477,15 @@ class Rollout:
     def _replica_failure(self) -> dict[str, Any] | None:
         ordered = [self.newest, *self.old] if self.newest is not None else self.old
         for each in ordered:
-            found = find_condition(status(each), "ReplicaFailure")
-            if found is not None and found.get("status") == "True":
+            failure = find_condition(status(each), "ReplicaFailure")
+            if failure is not None and failure.get("status") == "True":
                 return {
                     "type": "ReplicaFailure",
                     "status": "True",
-                    "lastUpdateTime": found.get("lastTransitionTime"),
-                    "lastTransitionTime": found.get("lastTransitionTime"),
-                    "reason": found.get("reason", ""),
-                    "message": found.get("message", ""),
+                    "lastUpdateTime": failure.get("lastTransitionTime"),
+                    "lastTransitionTime": failure.get("lastTransitionTime"),
+                    "reason": failure.get("reason", ""),
+                    "message": failure.get("message", ""),
                 }
         return None
 

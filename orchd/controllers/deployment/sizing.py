@@ -35,14 +35,14 @@ def total_status(sets: Iterable[Object | None], member: str) -> int:
 
 def total_terminating(sets: Iterable[Object]) -> int | None:
     """The sum of status.terminatingReplicas; None if a set that was reconciled does not report it."""
-    found = 0
+    total = 0
     for each in sets:
         number = status(each).get("terminatingReplicas")
         if number is not None:
-            found += int(number)
+            total += int(number)
         elif count(each, "observedGeneration"):
             return None
-    return found
+    return total
 
 
 def rolling(deployment: Object) -> bool:

@@ -56,10 +56,10 @@ def make_target(service: Object, pod: Object, refer: targets.Reference) -> Targe
     return Target(address, entry, ports, targets.counts_as_ready(service, pod))
 
 
-def subsets(found: Iterable[Target]) -> list[dict[str, Any]]:
+def subsets(addresses: Iterable[Target]) -> list[dict[str, Any]]:
     """Addresses grouped by equal ports."""
     by_port: dict[targets.Port | None, dict[str, Target]] = {}
-    for each in found:
+    for each in addresses:
         for port in each.ports:
             by_port.setdefault(port, {})[each.address] = each
     groups: dict[tuple[Any, ...], list[targets.Port | None]] = {}
@@ -91,10 +91,10 @@ def same_subsets(one: list[dict[str, Any]], other: list[dict[str, Any]]) -> bool
     )
 
 
-def limited(found: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
+def limited(every: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
     """At most the given number of addresses, ready ones first, and True if any were omitted."""
     left, cut, out = _MOST, False, []
-    for subset in found:
+    for subset in every:
         kept = dict(subset)
         for key in ("addresses", "notReadyAddresses"):
             entries = subset.get(key) or []
@@ -143,21 +143,21 @@ class EndpointsController(ServiceController[Target | None]):
             return None
         if not spec(service).get("selector"):
             return None
-        found, cut = limited(subsets(each for each in await self.describe_pods(service) if each is not None))
+        subset_list, cut = limited(subsets(each for each in await self.describe_pods(service) if each is not None))
         current = await self.live(ENDPOINTS, within, called)
         tags = {**targets.labels_for(service, self._headless), **self._marks}
         notes = {k: v for k, v in annotations_of(current or {"metadata": {}}).items() if k != self._capacity}
         if cut:
             notes[self._capacity] = "truncated"
         if current is not None and (
-            same_subsets(current.get("subsets") or [], found)
+            same_subsets(current.get("subsets") or [], subset_list)
             and labels(current) == tags
             and annotations_of(current) == notes
         ):
             return None
         metadata = {**(current or {}).get("metadata", {}), "name": called, "namespace": within, "labels": tags}
         metadata["annotations"] = notes
-        wanted = {"apiVersion": "v1", "kind": "Endpoints", "metadata": metadata, "subsets": found}
+        wanted = {"apiVersion": "v1", "kind": "Endpoints", "metadata": metadata, "subsets": subset_list}
         self.spend(self._selected.count(key))
         try:
             if current is None:

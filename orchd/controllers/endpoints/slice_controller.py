@@ -83,10 +83,10 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
         self._slices.add_index(_BY_SERVICE, self._service_of)
         self._expected: Expectations[Key] = Expectations(self._slices, env.clock.seconds)
 
-    def _service_of(self, found: Object) -> Iterable[str]:
-        if labels(found).get(self._managed_label) != self._manager:
+    def _service_of(self, obj: Object) -> Iterable[str]:
+        if labels(obj).get(self._managed_label) != self._manager:
             return ()
-        return (f"{namespace(found)}/{labels(found).get(self._service_label, '')}",)
+        return (f"{namespace(obj)}/{labels(obj).get(self._service_label, '')}",)
 
     def _node_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         zone = "" if new is None else labels(new).get(self._zone_label, "")
@@ -139,19 +139,19 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
             return []
         addresses = ((family, targets.address_of(pod, family)) for family in targets.families(service))
         ports = targets.ports_of(service, pod)
-        found = [
+        endpoints = [
             ((family, ports), _endpoint(service, pod, zone, address, self._refer))
             for family, address in addresses
             if address
         ]
-        for _, endpoint in found:
+        for _, endpoint in endpoints:
             hints = self._hints(service, endpoint)
             if hints:
                 endpoint["hints"] = hints
         if not conditions:
-            for _, endpoint in found:
+            for _, endpoint in endpoints:
                 endpoint["conditions"] = {"ready": endpoint["conditions"]["ready"]}
-        return found
+        return endpoints
 
     def _hints(self, service: Object, endpoint: dict[str, Any]) -> dict[str, Any]:
         """The zones and nodes whose clients should use an endpoint, as spec.trafficDistribution says. An annotation that asks for
@@ -166,8 +166,8 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
     async def _desired_endpoints(self, service: Object) -> dict[Group, dict[str, dict[str, Any]]]:
         """Endpoints by address family and ports, then by pod."""
         wanted: dict[Group, dict[str, dict[str, Any]]] = {}
-        for found in await self.describe_pods(service):
-            for group, endpoint in found:
+        for endpoints in await self.describe_pods(service):
+            for group, endpoint in endpoints:
                 wanted.setdefault(group, {})[_pod(endpoint)] = endpoint
         for family in targets.families(service):
             if not any(group[0] == family for group in wanted):
@@ -186,9 +186,9 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
         tags = self._labels(service)
         before = self._operations()
         surplus: list[Object] = []
-        for group, found in by_group.items():
+        for group, slices in by_group.items():
             if group not in wanted:
-                surplus.extend(found)
+                surplus.extend(slices)
         for group, endpoints in wanted.items():
             left = dict(endpoints)
             plans: list[tuple[Object | None, list[dict[str, Any]]]] = []
@@ -219,8 +219,8 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
         return sum(self._numbers.changes.values.values())
 
     def _labels(self, service: Object) -> dict[str, str]:
-        found = targets.labels_for(service, self._headless)
-        return {**found, self._service_label: name(service), self._managed_label: self._manager}
+        tags = targets.labels_for(service, self._headless)
+        return {**tags, self._service_label: name(service), self._managed_label: self._manager}
 
     async def _put(
         self, service: Object, group: Group, tags: dict[str, str], current: Object | None, entries: list[dict[str, Any]]
@@ -273,16 +273,16 @@ def _endpoint(service: Object, pod: Object, zone: str, address: str, refer: targ
     return out
 
 
-def _group(found: Object) -> Group:
+def _group(obj: Object) -> Group:
     ports = tuple(
         sorted(
             targets.Port(
                 p.get("name") or "", int(p.get("port") or 0), p.get("protocol", "TCP"), p.get("appProtocol", "")
             )
-            for p in found.get("ports") or ()
+            for p in obj.get("ports") or ()
         )
     )
-    return str(found.get("addressType", "")), ports
+    return str(obj.get("addressType", "")), ports
 
 
 def _pod(endpoint: dict[str, Any]) -> str:

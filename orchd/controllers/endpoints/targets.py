@@ -129,8 +129,8 @@ def address_of(pod: Object, family: str) -> str:
 
 def families(service: Object) -> list[str]:
     """The address families of a service; by default that of its cluster address, or both for headless services."""
-    found = spec(service).get("ipFamilies")
-    if found:
-        return list(found)
+    families = spec(service).get("ipFamilies")
+    if families:
+        return list(families)
     address = spec(service).get("clusterIP")
     return [f"IPv{ip_address(address).version}"] if address and address != "None" else ["IPv4", "IPv6"]

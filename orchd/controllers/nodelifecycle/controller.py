@@ -15,6 +15,7 @@ from orchd.controllers.nodelifecycle.eviction import TaintEviction
 from orchd.controllers.nodelifecycle.health import NodeHealth, Taints, conditions_of_silence, excluded, ready_status
 from orchd.controllers.nodelifecycle.metrics import NodeMetrics
 from orchd.controllers.nodelifecycle.pod_eviction import PodEviction
+from orchd.controllers.nodelifecycle.taint_eviction import APART_SINCE
 from orchd.controllers.nodelifecycle.zones import Zones, zone_of
 from orchd.controllers.objects import BY_NODE, MERGE, NODES, PODS, condition, pods_node
 from orchd.errors import ApiError
@@ -60,7 +61,9 @@ class NodeLifecycleController(Controller):
         self._leases = self.follow(
             ResourceRef(env.dialect("coordination.{abbr}.io"), "v1", "leases"), self._lease_changed
         )
-        self._eviction = TaintEviction(self.client, env.recorder("taint-controller"), self._pods, env.clock)
+        self._eviction = TaintEviction(self.client, env.recorder("taint-controller"), self._pods, env.clock, None)
+        #: From some release on another controller does that.
+        self._evicts = env.settings.enable_taint_manager and env.release.includes("", APART_SINCE)
         self._pod_eviction = PodEviction(self.client, self.recorder, self._pods)
         prefix = env.dialect("{long}.io/")
         self._labels = [(prefix + what, env.dialect("beta.{long}.io/") + what) for what in ("os", "arch")]
@@ -79,7 +82,7 @@ class NodeLifecycleController(Controller):
     # -- what is seen
 
     def _node_changed(self, event: str, old: Object | None, new: Object | None) -> None:
-        if self._settings.enable_taint_manager:
+        if self._evicts:
             self._eviction.node_changed(event, old, new)
         if new is None:
             gone = self._health.pop(name(old or {}), None)
@@ -121,7 +124,7 @@ class NodeLifecycleController(Controller):
             found.heard = self.env.clock.seconds()
 
     def _pod_changed(self, event: str, old: Object | None, new: Object | None) -> None:
-        if self._settings.enable_taint_manager:
+        if self._evicts:
             self._eviction.pod_changed(event, old, new)
         if new is None or not spec(new).get("nodeName") or (old is not None and spec(old).get("nodeName")):
             return

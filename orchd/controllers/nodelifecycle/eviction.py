@@ -7,6 +7,7 @@ from typing import Any
 
 from orchd.client.informers import key_of
 from orchd.client.interfaces import IClient, IEventRecorder, IInformer
+from orchd.controllers.disrupted_pods import DisruptedPods
 from orchd.controllers.event_objects import NORMAL, with_type
 from orchd.controllers.loop import ControlLoop
 from orchd.controllers.objects import BY_NODE, PODS
@@ -32,10 +33,14 @@ def tolerated_for(taints: Iterable[Object], tolerations: Sequence[Object]) -> fl
 
 
 class TaintEviction:
-    """Follows pods and the taints of nodes through `node_changed` and `pod_changed`."""
+    """Follows pods and the taints of nodes through `node_changed` and `pod_changed`. `disrupted` marks the pods before they are
+    deleted; None marks none."""
 
-    def __init__(self, client: IClient, recorder: IEventRecorder, pods: IInformer, clock: Any) -> None:
+    def __init__(
+        self, client: IClient, recorder: IEventRecorder, pods: IInformer, clock: Any, disrupted: DisruptedPods | None
+    ) -> None:
         self._client = client
+        self._disrupted = disrupted
         self._recorder = recorder
         self._pods = pods
         self._clock = clock
@@ -102,6 +107,8 @@ class TaintEviction:
     async def _evict(self, pod: Object) -> None:
         within, called = namespace(pod), name(pod)
         self._record(pod, f"Marking for deletion Pod {within}/{called}")
+        if self._disrupted is not None:
+            await self._disrupted.mark(pod, "DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint")
         try:
             await self._client.delete(PODS, within, called, options={"preconditions": {"uid": uid(pod)}})
         except ApiError as error:

@@ -107,9 +107,9 @@ class VolumeExpansion(Controller):
 
     def _conditions(self, claim: Object, type_: str) -> list[dict[str, Any]]:
         """The claim's conditions with the one about resizing replaced."""
-        found = [dict(each) for each in status(claim).get("conditions") or ()]
-        others = [each for each in found if each.get("type") not in ("Resizing", "FileSystemResizePending")]
-        same = next((each for each in found if each.get("type") == type_ and each.get("status") == "True"), None)
+        conditions = [dict(each) for each in status(claim).get("conditions") or ()]
+        others = [each for each in conditions if each.get("type") not in ("Resizing", "FileSystemResizePending")]
+        same = next((each for each in conditions if each.get("type") == type_ and each.get("status") == "True"), None)
         now = timestamp(self.env.wall())
         return [*others, same or {"type": type_, "status": "True", "lastTransitionTime": now}]
 
@@ -125,5 +125,5 @@ class VolumeExpansion(Controller):
 
 def current_size(claim: Object) -> Quantity:
     """The size that a claim has, 0 while it has none."""
-    found = (status(claim).get("capacity") or {}).get("storage")
-    return Quantity.of(0) if found is None else Quantity.parse(found)
+    recorded = (status(claim).get("capacity") or {}).get("storage")
+    return Quantity.of(0) if recorded is None else Quantity.parse(recorded)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 import orjson
-from twisted.internet.task import deferLater
 
 from orchd.client import paths
 from orchd.client.interfaces import IByteStream, IRawClient, ISocketClient, IWebSocket
@@ -77,6 +76,9 @@ class Api:
         return await self.discovery.dialect()
 
     async def sleep(self, seconds: float) -> None:
+        # Few commands wait: the others start without it.
+        from twisted.internet.task import deferLater
+
         await deferLater(self.clock, seconds)
 
     async def call(self, call: Call) -> Any:

@@ -12,7 +12,6 @@ from orchd.ctl.cluster.discovery_cache import DiscoveryCache
 from orchd.ctl.errors import CommandError
 from orchd.dialect import DIALECTS, Dialect
 from orchd.errors import ApiError
-from orchd.txkit.for_each import for_each
 
 #: Discovery documents that are fetched at the same time.
 _AT_ONCE = 4
@@ -154,6 +153,9 @@ class Discovery:
 
         async def load(item: tuple[str, str]) -> None:
             await self.version(*item)
+
+        # Commands without a server start without Twisted.
+        from orchd.txkit.for_each import for_each
 
         await for_each(versions, load, at_once=_AT_ONCE)
         return [resource for each in versions for resource in await self.version(*each)]

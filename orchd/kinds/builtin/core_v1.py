@@ -131,6 +131,16 @@ RESOURCES: Final[tuple[Row, ...]] = (
         ),
         validation=Validation(create="validate.core.endpoints.create", update="validate.core.endpoints.update"),
         creates_on_update=True,
+        changes=(
+            (
+                "1.33",
+                {
+                    "deprecated": Deprecation(
+                        since="v1.33", replacement="discovery.{abbr}.io/v1", replacement_kind="EndpointSlice"
+                    )
+                },
+            ),
+        ),
     ),
     KindRow(
         kind="Event",
@@ -469,7 +479,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
                 verbs=("create", "delete", "get", "patch", "update"),
                 served_by="pod proxy",
             ),
-            Subresource(name="resize", resets=(), since="1.33"),
+            Subresource(name="resize", update="validate.core.podresize.update", resets=(), since="1.33"),
             Subresource(
                 name="status",
                 update="validate.core.podupdates.update_status",

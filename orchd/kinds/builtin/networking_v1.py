@@ -57,7 +57,9 @@ RESOURCES: Final[tuple[Row, ...]] = (
         short_names=("ip",),
         key="ipaddresses",
         table=Table("tabulate.network.ip_address", ("Name|name", "ParentRef")),
-        validation=Validation(own_metadata=False),
+        validation=Validation(
+            create="validate.cluster_addresses.create_address", update="validate.cluster_addresses.update_address"
+        ),
         since="1.33",
     ),
     KindRow(
@@ -65,8 +67,10 @@ RESOURCES: Final[tuple[Row, ...]] = (
         plural="servicecidrs",
         key="servicecidrs",
         table=Table("tabulate.network.service_cidr", ("Name|name", "CIDRs", "Age")),
-        validation=Validation(own_metadata=False),
-        subresources=(Subresource(name="status"),),
+        validation=Validation(
+            create="validate.cluster_addresses.create_range", update="validate.cluster_addresses.update_range"
+        ),
+        subresources=(Subresource(name="status", update="validate.cluster_addresses.update_range_status"),),
         since="1.33",
     ),
 )

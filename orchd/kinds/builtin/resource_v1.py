@@ -32,7 +32,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
         plural="deviceclasses",
         key="deviceclasses",
         table=Table("tabulate.devices.named", ("Name|name", "Age")),
-        validation=Validation(own_metadata=False),
+        validation=Validation(create="validate.devices.create_class", update="validate.devices.update_class"),
         generation=("spec",),
         returns_deleted=True,
     ),
@@ -42,9 +42,11 @@ RESOURCES: Final[tuple[Row, ...]] = (
         namespaced=True,
         key="resourceclaims",
         table=Table("tabulate.devices.claim", ("Name|name", "State", "Age")),
-        validation=Validation(own_metadata=False),
+        validation=Validation(create="validate.devices.create_claim", update="validate.devices.update_claim"),
         returns_deleted=True,
-        subresources=(Subresource(name="status", resets=("metadata", "spec"), keeps_metadata=ALL_METADATA),),
+        subresources=(Subresource(
+                name="status", update="validate.devices.update_claim_status", resets=("metadata", "spec"), keeps_metadata=ALL_METADATA
+            ),),
     ),
     KindRow(
         kind="ResourceClaimTemplate",
@@ -52,7 +54,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
         namespaced=True,
         key="resourceclaimtemplates",
         table=Table("tabulate.devices.named", ("Name|name", "Age")),
-        validation=Validation(own_metadata=False),
+        validation=Validation(create="validate.devices.create_template", update="validate.devices.update_template"),
         returns_deleted=True,
     ),
     KindRow(
@@ -60,7 +62,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
         plural="resourceslices",
         key="resourceslices",
         table=Table("tabulate.devices.resource_slice", ("Name|name", "Node", "Driver", "Pool", "Age")),
-        validation=Validation(own_metadata=False),
+        validation=Validation(create="validate.devices.create_slice", update="validate.devices.update_slice"),
         fields=FieldSelectors(
             names=("spec.driver", "spec.nodeName"),
             values="field_values.resource_slice",

@@ -103,7 +103,9 @@ RESOURCES: Final[tuple[Row, ...]] = (
         key="volumeattributesclasses",
         announced_version="storage.{abbr}.io/v1beta1",
         table=Table("tabulate.storage.attributes_class", ("Name|name", "DriverName", "Age")),
-        validation=Validation(own_metadata=False),
+        validation=Validation(
+            create="validate.storage.create_attributes_class", update="validate.storage.update_attributes_class"
+        ),
         returns_deleted=True,
         since="1.34",
     ),

@@ -406,7 +406,7 @@ TYPES: Final[dict[str, str]] = {
     ),
     "resource.DeviceAllocationConfiguration": "Source:string Requests:[]string DeviceConfiguration=:resource.DeviceConfiguration",
     "resource.DeviceAllocationResult": "Results:[]resource.DeviceRequestAllocationResult Config:[]resource.DeviceAllocationConfiguration",
-    "resource.DeviceAttribute": "IntValue:*int64 BoolValue:*bool StringValue:*string VersionValue:*string",
+    "resource.DeviceAttribute": "IntValue=int:*int64 BoolValue=bool:*bool StringValue=string:*string VersionValue=version:*string",
     "resource.DeviceCapacity": "Value:resource.Quantity RequestPolicy:*resource.CapacityRequestPolicy",
     "resource.DeviceClaim": (
         "Requests:[]resource.DeviceRequest Constraints:[]resource.DeviceConstraint Config:[]resource.DeviceClaimConfiguration"
@@ -437,6 +437,7 @@ TYPES: Final[dict[str, str]] = {
     "resource.NetworkDeviceData": "InterfaceName:string IPs:[]string HardwareAddress:string",
     "resource.OpaqueDeviceConfiguration": "Driver:string Parameters:runtime.RawExtension",
     "resource.ResourceClaimConsumerReference": "APIGroup:string Resource:string Name:string UID:string",
+    "resource.ResourceClaimTemplateSpec": "ObjectMeta=:v1.ObjectMeta Spec:resource.ResourceClaimSpec",
     "resource.ResourceClaimSpec": "Devices:resource.DeviceClaim",
     "resource.ResourceClaimStatus": (
         "Allocation:*resource.AllocationResult ReservedFor:[]resource.ResourceClaimConsumerReference "

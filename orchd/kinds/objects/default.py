@@ -74,7 +74,12 @@ def _compile(type: Type) -> Fill | None:
 
 
 def _named_struct(type: Type) -> Fill | None:
-    constants = {name: field.default for name, field in type.fields.items() if field.default is not None}
+    constants = {
+        name: field.default
+        for name, field in type.fields.items()
+        # A zero is no value where the field is omitted for it.
+        if field.default is not None and (field.default or field.ptr or not field.omit)
+    }
     constants.update((name, value) for name, value in CONSTANTS.get(type.name, {}).items() if name in type.fields)
     rule = RULES.get(type.name)
     children = {}

@@ -12,7 +12,9 @@ from typing import Any, Final
 import orjson
 
 from orchd.kinds.catalog import Catalog, Group, Resource, version_priority
+from orchd.kinds.fields import unstored_metadata
 from orchd.kinds.openapi.discovery import listed_verbs
+from orchd.kinds.release import Release
 from orchd.kinds.rows import Subresource
 
 Json = dict[str, Any]
@@ -152,7 +154,7 @@ class AggregatedDiscovery:
                 groups.setdefault(name, []).append((priority, version, _version(version, text, CURRENT)))
                 weights[name] = max(weights.get(name, 0), weight)
         ordered = sorted(groups, key=lambda name: (-weights[name], name))
-        return b"[" + b",".join([_group(name, groups[name]) for name in ordered]) + b"]"
+        return b"[" + b",".join([_group(name, groups[name], catalog.release) for name in ordered]) + b"]"
 
     def _by_version(self, catalog: Catalog, *, core: bool) -> dict[str, dict[str, list[Resource]]]:
         """The resources of every group by version. Resources that are gone are forgotten."""
@@ -185,9 +187,8 @@ class AggregatedDiscovery:
         return found
 
 
-def _group(name: str, versions: list[tuple[int, str, bytes]]) -> bytes:
-    metadata: Json = {"name": name} if name else {}
-    metadata["creationTimestamp"] = None
+def _group(name: str, versions: list[tuple[int, str, bytes]], release: Release) -> bytes:
+    metadata: Json = {**({"name": name} if name else {}), **unstored_metadata(release)}
     versions.sort(key=lambda each: (-each[0], version_priority(each[1])))
     joined = b",".join([text for _, _, text in versions])
     return b'{"metadata":' + orjson.dumps(metadata) + b',"versions":[' + joined + b"]}"

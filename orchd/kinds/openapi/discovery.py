@@ -173,6 +173,19 @@ def root_paths(
     return {"paths": sorted(paths)}
 
 
+#: The release from which on the version document has the emulated version and the lowest compatible one.
+_EMULATION_SINCE = "1.33"
+
+
+def _emulated(release: Release) -> Json:
+    return {
+        "emulationMajor": "1",
+        "emulationMinor": str(release.minor),
+        "minCompatibilityMajor": "1",
+        "minCompatibilityMinor": release.previous.partition(".")[2],
+    }
+
+
 def version_info(
     release: Release,
     *,
@@ -188,6 +201,7 @@ def version_info(
     return {
         "major": "1",
         "minor": str(release.minor),
+        **(_emulated(release) if release.includes(_EMULATION_SINCE) else {}),
         "gitVersion": release.version,
         "gitCommit": git_commit,
         "gitTreeState": "clean",

@@ -58,7 +58,7 @@ def on_apply(
                 "failed to create manager for existing fields: failed to convert new object "
                 f"({describe(target.api_version, base)}) to smd typed: {_explain(target, base, error)}"
             ) from None
-    _check_config(target, config)
+    target.release.choose(_CHECKS)(target, config)
     try:
         typed.validate(config, target.type)
     except TypedError as error:
@@ -104,18 +104,34 @@ def _explain(target: OwnershipTarget, obj: Object, error: TypedError) -> str:
     return str(error)
 
 
-def _check_config(target: OwnershipTarget, config: Object) -> None:
+def _check_type(target: OwnershipTarget, config: Object) -> None:
+    """The configuration must be of the target's apiVersion and kind. Raises ApiError 400."""
+    version, kind = _version_of(config), config.get("kind")
+    if version != target.api_version or kind != target.kind:
+        raise bad_request(f"invalid object type: {group_kind(version, kind if isinstance(kind, str) else '')}")
+    _check_entries(config)
+
+
+def _version_of(config: Object) -> str:
     version = config.get("apiVersion")
-    if not isinstance(version, str) or version.count("/") > 1:
-        version = ""
-    if version != target.api_version:
-        raise bad_request(
-            f"Incorrect version specified in apply patch. Specified patch version: {version}, expected: {target.api_version}"
-        )
+    return version if isinstance(version, str) and version.count("/") <= 1 else ""
+
+
+def _check_entries(config: Object) -> None:
     metadata = config.get("metadata")
     entries = metadata.get("managedFields") if isinstance(metadata, dict) else None
     if isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries):
         raise bad_request("metadata.managedFields must be nil")
+
+
+def _check_config(target: OwnershipTarget, config: Object) -> None:
+    """The configuration must be of the target's apiVersion; another kind is an error of the server. Raises ApiError 400 or 500."""
+    version = _version_of(config)
+    if version != target.api_version:
+        raise bad_request(
+            f"Incorrect version specified in apply patch. Specified patch version: {version}, expected: {target.api_version}"
+        )
+    _check_entries(config)
     kind = config.get("kind")
     if kind == target.kind:
         return
@@ -127,6 +143,10 @@ def _check_config(target: OwnershipTarget, config: Object) -> None:
     raise server_error(
         f"failed to merge config: expected objects of the same type, but got {{{target.kind}}} and {{{kind}}}"
     )
+
+
+#: Checks of a configuration, by release.
+_CHECKS = (("", _check_config), ("1.25", _check_type))
 
 
 def _stored_strictly(live: Object | None) -> Owners:

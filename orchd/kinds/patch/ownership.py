@@ -19,6 +19,7 @@ from orchd.kinds.patch.fieldset import FieldSet, difference, of_paths, recursive
 from orchd.kinds.patch.json_patch import equal
 from orchd.kinds.patch.managed import UPDATE, Identity, Owner, Owners
 from orchd.kinds.patch.typed import TypedError
+from orchd.kinds.release import SPECIFICATION, Release
 from orchd.kinds.times import timestamp
 
 #: Fields without ownership.
@@ -65,6 +66,7 @@ class OwnershipTarget:
     convert: Callable[[Object, str], Object | None] = lambda obj, version: None
     types: Callable[[str], Type | None] = lambda version: None
     kinds: Callable[[str], Type | None] = lambda kind: None
+    release: Release = SPECIFICATION
 
     def type_in(self, version: str) -> Type | None:
         return self.type if version == self.api_version else self.types(version)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: Selectors whose masks are kept.
 _KEPT = 512
+#: Number of columns up to which one is kept for a key that only selectors name: whoever creates pods chooses these keys.
+_MOST_COLUMNS = 1000
 
 
 class LabelColumn:
@@ -55,14 +57,24 @@ class Labels:
         self._names: LabelColumn | None = None
 
     def column(self, key: str) -> LabelColumn:
+        """The column of a key, which is kept up to date from now on."""
         found = self._columns.get(key)
         if found is None:
-            found = self._columns[key] = LabelColumn(self.size)
-            for row, labels, _ in self._nodes():
-                value = labels.get(key)
-                if value is not None:
-                    found.rows[row] = found.number(value)
+            found = self._columns[key] = self._build(key)
         return found
+
+    def _build(self, key: str) -> LabelColumn:
+        made = LabelColumn(self.size)
+        for row, labels, _ in self._nodes():
+            value = labels.get(key)
+            if value is not None:
+                made.rows[row] = made.number(value)
+        return made
+
+    def _selected(self, key: str) -> LabelColumn:
+        """The column of a key in a selector, for use at once."""
+        kept = key in self._columns or len(self._columns) < _MOST_COLUMNS
+        return self.column(key) if kept else self._build(key)
 
     def grow(self, size: int) -> None:
         self.size = size
@@ -97,8 +109,10 @@ class Labels:
         if found is None:
             found = np.ones(self.size, dtype=np.bool_)
             for key, value in wanted.items():
-                column = self.column(key)
+                column = self._selected(key)
                 found &= column.rows == column.numbers.get(value, -2)
+                if not found.any():
+                    break
             self._keep(signature, found)
         return found
 
@@ -124,7 +138,9 @@ class Labels:
         # An empty term matches no node.
         found = np.full(self.size, bool(expressions or fields), dtype=np.bool_)
         for each in expressions:
-            found &= self._requirement(self.column(each["key"]), each)
+            found &= self._requirement(self._selected(each["key"]), each)
+            if not found.any():
+                return found
         for each in fields:
             found &= self._requirement(self._name_column(), each) if each["key"] == "metadata.name" else False
         return found

@@ -18,6 +18,7 @@ from orchd.kinds.gotext.values import json_name
 from orchd.kinds.ir import Type
 from orchd.kinds.objects import shape, strict
 from orchd.kinds.objects.shape import ShapeError
+from orchd.kinds.release import SPECIFICATION, Release
 from orchd.scheduler.config import reading, types
 from orchd.scheduler.config.model import Arguments, ConfigError, SchedulerConfiguration, UntypedArgs
 
@@ -26,15 +27,16 @@ _STRICT: Final = "strict decoding error: "
 
 
 def decode_configuration(
-    data: bytes, dialect: Dialect, features: Mapping[str, bool] = MappingProxyType({})
+    data: bytes, dialect: Dialect, features: Mapping[str, bool] = MappingProxyType({}), release: Release = SPECIFICATION
 ) -> SchedulerConfiguration:
-    """The configuration in a YAML or JSON text. Raises ConfigError."""
+    """The configuration in a YAML or JSON text, in a version of a release. Raises ConfigError."""
     form = Form.JSON if data.lstrip()[:1] == b"{" else Form.YAML
     try:
         document = decode.parse(data, form)
     except BodyError as error:
         raise ConfigError(str(error)) from None
-    version = _version(document, data, dialect)
+    known = _api_versions(dialect, release)
+    version = _version(document, data, dialect, known)
     wanted = types.configuration(version, dialect)
     # JSON members as a list of pairs reveal duplicates; the YAML parser reports them itself.
     members = json_.decode_members(data) if form is Form.JSON else document
@@ -45,7 +47,7 @@ def decode_configuration(
     renamed = _with_stock_name(members, dialect)
     problems += strict.names(_without_head(renamed), wanted)
     given = _shaped(_with_stock_name(document, dialect), wanted, data, form)
-    args = _ArgumentsReader(version, dialect, renamed)
+    args = _ArgumentsReader(version, dialect, known, renamed)
     config = reading.configuration(given, version, dialect, args, features)
     problems += args.problems
     if problems:
@@ -54,19 +56,20 @@ def decode_configuration(
 
 
 def default_configuration(
-    dialect: Dialect, features: Mapping[str, bool] = MappingProxyType({})
+    dialect: Dialect, features: Mapping[str, bool] = MappingProxyType({}), release: Release = SPECIFICATION
 ) -> SchedulerConfiguration:
-    """The configuration without a file: the defaults of the newest version."""
-    version = types.VERSIONS[0]
-    args = _ArgumentsReader(version, dialect, {})
+    """The configuration without a file: the defaults of the newest version of a release."""
+    version = release.choose(types.VERSIONS)[0]
+    args = _ArgumentsReader(version, dialect, _api_versions(dialect, release), {})
     return reading.configuration(shape.empty(types.configuration(version, dialect)), version, dialect, args, features)
 
 
 class _ArgumentsReader:
     """Reads the arguments of plugins: `reading.ReadArguments`. Unknown names are collected in `problems`."""
 
-    def __init__(self, version: str, dialect: Dialect, members: Any) -> None:
+    def __init__(self, version: str, dialect: Dialect, known: Mapping[str, str], members: Any) -> None:
         self._version = version
+        self._known = known
         self._dialect = dialect
         self._members = members
         self.problems: list[str] = []
@@ -82,7 +85,7 @@ class _ArgumentsReader:
             raise ConfigError(f"{place}decoding args for plugin {plugin}: {_not_an_object(given)}")
         given = given or {}
         self._check_kind(given, kind, plugin, place)
-        version = _api_versions(self._dialect).get(given.get("apiVersion") or "", self._version)
+        version = self._known.get(given.get("apiVersion") or "", self._version)
         if version != self._version:
             place = f".Profiles[{profile}].PluginConfig[{index}].Args"
             raise ConfigError(
@@ -109,7 +112,7 @@ class _ArgumentsReader:
         group = self._dialect(types.GROUP)
         version = given.get("apiVersion") or types.api_version(self._version, self._dialect)
         found = given.get("kind") or kind
-        if version not in _api_versions(self._dialect) or found.removesuffix("Args") not in types.CONFIGURABLE:
+        if version not in self._known or found.removesuffix("Args") not in types.CONFIGURABLE:
             raise ConfigError(
                 f"{place}decoding args for plugin {plugin}: {_unregistered(found, version, self._dialect)}"
             )
@@ -117,7 +120,7 @@ class _ArgumentsReader:
             raise ConfigError(f"{place}args for plugin {plugin} were not of type {kind}.{group}, got {found}.{group}")
 
 
-def _version(document: Mapping[str, Any], data: bytes, dialect: Dialect) -> str:
+def _version(document: Mapping[str, Any], data: bytes, dialect: Dialect, known: Mapping[str, str]) -> str:
     """The version of a configuration document. Raises ConfigError for other kinds."""
     kind, api_version = document.get("kind") or "", document.get("apiVersion") or ""
     text = data.decode("utf-8", "replace")
@@ -125,7 +128,7 @@ def _version(document: Mapping[str, Any], data: bytes, dialect: Dialect) -> str:
         raise ConfigError(f"Object 'Kind' is missing in '{text}'")
     if not api_version:
         raise ConfigError(f"Object 'apiVersion' is missing in '{text}'")
-    version = _api_versions(dialect).get(api_version)
+    version = known.get(api_version)
     is_args = kind.endswith("Args") and kind.removesuffix("Args") in types.CONFIGURABLE
     if version is None or (kind != dialect(types.KIND) and not is_args):
         raise ConfigError(_unregistered(kind, api_version, dialect))
@@ -134,8 +137,9 @@ def _version(document: Mapping[str, Any], data: bytes, dialect: Dialect) -> str:
     return version
 
 
-def _api_versions(dialect: Dialect) -> dict[str, str]:
-    return {types.api_version(version, dialect): version for version in types.VERSIONS}
+def _api_versions(dialect: Dialect, release: Release) -> dict[str, str]:
+    """The versions of a release by their apiVersion."""
+    return {types.api_version(version, dialect): version for version in release.choose(types.VERSIONS)}
 
 
 def _unregistered(kind: str, api_version: str, dialect: Dialect) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from orchd.scheduler.config.model import Arguments, ConfigError, PluginSet, Profile, SchedulerConfiguration
 from orchd.scheduler.config.pluginsets import ALL
-from orchd.scheduler.config.types import MULTI_POINT, POINTS
+from orchd.scheduler.config.types import MULTI_POINT
 
 #: Plugin name -> the extension points that it implements, as the configuration calls them.
 Implemented = Mapping[str, Collection[str]]
@@ -57,7 +57,9 @@ def _check_same_queue_sort(first: ExpandedProfile, other: ExpandedProfile) -> No
 def _expand(profile: Profile, implemented: Implemented) -> ExpandedProfile:
     multiple = profile.plugins[MULTI_POINT]
     points = {}
-    for point in POINTS:
+    for point in profile.plugins:
+        if point == MULTI_POINT:
+            continue
         own = _enabled_at_point(profile.plugins[point], point, implemented)
         points[point] = (*own, *_from_multi_point(multiple, profile.plugins[point], point, implemented))
     if len(points["queueSort"]) != 1:

@@ -1,4 +1,4 @@
-"""Default plugins of both configuration versions, and the merge of a profile's plugins with them."""
+"""Default plugins of the configuration versions, and the merge of a profile's plugins with them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 from orchd.kinds import gates
 from orchd.scheduler.config.model import Json, Plugin, PluginSet
-from orchd.scheduler.config.types import MULTI_POINT, POINTS
+from orchd.scheduler.config.types import MULTI_POINT, VERSION_POINTS
 
 ALL: Final = "*"
 
@@ -41,6 +41,13 @@ _DEFAULTS: Final[dict[str, dict[str, str]]] = {
             " DefaultBinder"
         )
     },
+    "v1": {
+        MULTI_POINT: (
+            "SchedulingGates PrioritySort NodeUnschedulable NodeName TaintToleration:3 NodeAffinity:2 NodePorts"
+            " NodeResourcesFit:1 VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone PodTopologySpread:2"
+            " InterPodAffinity:2 DefaultPreemption NodeResourcesBalancedAllocation:1 ImageLocality:1 DefaultBinder"
+        )
+    },
 }
 
 
@@ -51,12 +58,13 @@ _GATED: Final[dict[str, dict[str, tuple[bool, dict[str, str]]]]] = {
         "DefaultPodTopologySpread": (False, {"preScore": "SelectorSpread", "score": "SelectorSpread:1"}),
     },
     "v1beta3": {"DefaultPodTopologySpread": (False, {MULTI_POINT: "SelectorSpread:1"})},
+    "v1": {},
 }
 
 
 def defaults(version: str, features: Mapping[str, bool] = MappingProxyType({})) -> dict[str, PluginSet]:
     """The default plugins of a profile."""
-    found = {point: _DEFAULTS[version].get(point, "") for point in (*POINTS, MULTI_POINT)}
+    found = {point: _DEFAULTS[version].get(point, "") for point in (*VERSION_POINTS[version], MULTI_POINT)}
     for gate, (value, more) in _GATED[version].items():
         if gates.enabled(features, gate) == value:
             found.update((point, f"{found[point]} {plugins}") for point, plugins in more.items())

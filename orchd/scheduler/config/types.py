@@ -1,4 +1,4 @@
-"""Types of the scheduler's configuration, versions v1beta2 and v1beta3: facts of release 1.23 in the line format of
+"""Types of the scheduler's configuration, versions v1beta2 and v1beta3 of release 1.23 and v1 of later ones, in the line format of
 `orchd.kinds.ir`. Protobuf numbers are 0: the kind has no protobuf form."""
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from typing import Any, Final
 from orchd.dialect import Dialect
 from orchd.kinds.builtin import core_v1, meta_v1
 from orchd.kinds.ir import Line, Type, TypeTable
-from orchd.kinds.release import SPECIFICATION
+from orchd.kinds.release import NEWEST, SPECIFICATION, Release
 
 GROUP: Final = "{short}scheduler.config.{abbr}.io"
 KIND: Final = "{Short}SchedulerConfiguration"
-#: The newest version is the first.
-VERSIONS: Final = ("v1beta3", "v1beta2")
+#: Versions by the release that begins them; the newest version is the first.
+VERSIONS: Final = (("", ("v1beta3", "v1beta2")), ("1.29", ("v1",)))
+#: A release with each version: the one whose types it refers to.
+RELEASES: Final = {"v1beta2": SPECIFICATION, "v1beta3": SPECIFICATION, "v1": NEWEST}
 #: The scheme location in messages about unknown kinds.
 SCHEME: Final = "{abbr}.io/{long}/pkg/scheduler/apis/config/scheme/scheme.go:30"
 
@@ -25,6 +27,8 @@ POINTS: Final = (
     "postBind",
 )  # fmt: skip
 MULTI_POINT: Final = "multiPoint"
+#: Extension points by version.
+VERSION_POINTS: Final = {"v1beta2": POINTS, "v1beta3": POINTS, "v1": ("preEnqueue", *POINTS)}
 
 _PARTS: Final = "componentbase/v1alpha1"
 _ADDRESSES: Final = (("healthzBindAddress", 0, "string", "omit ptr"), ("metricsBindAddress", 0, "string", "omit ptr"))
@@ -50,7 +54,6 @@ _COMMON: Final[dict[str, tuple[Line, ...]]] = {
         ("plugins", 0, "Plugins", "omit ptr"),
         ("pluginConfig", 0, "[]PluginConfig", "omit"),
     ),
-    "Plugins": tuple((name, 0, "PluginSet", "omit") for name in (*POINTS, MULTI_POINT)),
     "PluginSet": (("enabled", 0, "[]Plugin", "omit"), ("disabled", 0, "[]Plugin", "omit")),
     "Plugin": (("name", 0, "string", "required"), ("weight", 0, "int32", "omit ptr")),
     "PluginConfig": (("name", 0, "string", "required"), ("args", 0, "raw", "omit")),
@@ -109,8 +112,12 @@ _COMMON: Final[dict[str, tuple[Line, ...]]] = {
     "UtilizationShapePoint": (("utilization", 0, "int32", "required"), ("score", 0, "int32", "required")),
 }
 _BY_VERSION: Final[dict[str, dict[str, tuple[Line, ...]]]] = {
-    "v1beta2": {KIND: (*_HEAD, *_ADDRESSES, *_REST), **_COMMON},
-    "v1beta3": {KIND: (*_HEAD, *_REST), **_COMMON},
+    version: {
+        KIND: (*_HEAD, *(_ADDRESSES if version == "v1beta2" else ()), *_REST),
+        "Plugins": tuple((name, 0, "PluginSet", "omit") for name in (*points, MULTI_POINT)),
+        **_COMMON,
+    }
+    for version, points in VERSION_POINTS.items()
 }
 #: Types shared with configurations of other components.
 _SHARED: Final[dict[str, tuple[Line, ...]]] = {
@@ -136,24 +143,24 @@ CONFIGURABLE: Final = tuple(sorted(name.removesuffix("Args") for name in _COMMON
 
 
 @cache
-def table(dialect: Dialect) -> TypeTable:
-    """The types in a dialect, under names such as ``scheduler/v1beta3.PluginSet``."""
+def table(dialect: Dialect, release: Release) -> TypeTable:
+    """The types in a dialect, under names such as ``scheduler/v1beta3.PluginSet``, with those of other groups in a release."""
     packages: dict[str, Any] = {
         f"scheduler/{version}": _module(lines, dialect) for version, lines in _BY_VERSION.items()
     }
     return TypeTable(
-        dialect, SPECIFICATION, {**packages, _PARTS: _module(_SHARED, dialect), "core/v1": core_v1, "meta/v1": meta_v1}
+        dialect, release, {**packages, _PARTS: _module(_SHARED, dialect), "core/v1": core_v1, "meta/v1": meta_v1}
     )
 
 
 def configuration(version: str, dialect: Dialect) -> Type:
     """The type of the configuration itself."""
-    return table(dialect).get(f"scheduler/{version}.{dialect(KIND)}")
+    return table(dialect, RELEASES[version]).get(f"scheduler/{version}.{dialect(KIND)}")
 
 
 def arguments(plugin: str, version: str, dialect: Dialect) -> Type:
     """The type of a plugin's arguments; Raises KeyError if it takes none."""
-    return table(dialect).get(f"scheduler/{version}.{plugin}Args")
+    return table(dialect, RELEASES[version]).get(f"scheduler/{version}.{plugin}Args")
 
 
 def api_version(version: str, dialect: Dialect) -> str:

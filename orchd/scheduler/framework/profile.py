@@ -17,6 +17,7 @@ from orchd.scheduler.values import ANY_EVENT, ClusterEvent
 CONTRACTS = {
     "queueSort": interfaces.IQueueSort,
     "preFilter": interfaces.IPreFilter,
+    "preEnqueue": interfaces.IPreEnqueue,
     "filter": interfaces.IFilter,
     "postFilter": interfaces.IPostFilter,
     "preScore": interfaces.IPreScore,
@@ -38,6 +39,7 @@ class Profile:
         self.plugins = {name: self._make(name, expanded, factories) for name in self._order(expanded)}
         points = {point: [self._at(point, name) for name in names] for point, names in expanded.points.items()}
         self.queue_sort: Any = points["queueSort"][0]
+        self.pre_enqueues: Sequence[Any] = points.get("preEnqueue", ())
         self.pre_filters: Sequence[Any] = points["preFilter"]
         self.filters: Sequence[Any] = points["filter"]
         self.post_filters: Sequence[Any] = points["postFilter"]

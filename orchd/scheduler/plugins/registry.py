@@ -24,6 +24,7 @@ from orchd.scheduler.plugins.nodeunschedulable import NodeUnschedulable
 from orchd.scheduler.plugins.nodevolumelimits import NodeVolumeLimits
 from orchd.scheduler.plugins.podtopologyspread import PodTopologySpread
 from orchd.scheduler.plugins.prioritysort import PrioritySort
+from orchd.scheduler.plugins.schedulinggates import SchedulingGates
 from orchd.scheduler.plugins.selectorspread import SelectorSpread
 from orchd.scheduler.plugins.tainttoleration import TaintToleration
 from orchd.scheduler.plugins.volumebinding import VolumeBinding
@@ -57,6 +58,7 @@ def _disks(name: str, cloud: Cloud) -> BuiltIn:
 _SCORE_TOO = ("preScore", "score")
 
 BUILT_IN: Sequence[BuiltIn] = (
+    BuiltIn("SchedulingGates", "Holds pods until their gates are removed.", ("preEnqueue",), SchedulingGates),
     BuiltIn("PrioritySort", "Schedules pods of higher priority first.", ("queueSort",), PrioritySort),
     BuiltIn("NodeUnschedulable", "Keeps pods off cordoned nodes.", ("filter",), NodeUnschedulable),
     BuiltIn("NodeName", "Honours a node that a pod names.", ("filter",), NodeName),

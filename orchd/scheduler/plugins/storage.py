@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from orchd.client.interfaces import IInformer, ResourceRef
@@ -15,6 +16,13 @@ from orchd.scheduler.pods import Pod
 CLAIMS: Final = ResourceRef("", "v1", "persistentvolumeclaims")
 VOLUMES: Final = ResourceRef("", "v1", "persistentvolumes")
 STORAGE_GROUP: Final = "storage.{abbr}.io"
+
+
+#: The capacities of drivers, by release; the group is a template of the dialect.
+CAPACITIES: Final = (
+    ("", ResourceRef("storage.{abbr}.io", "v1beta1", "csistoragecapacities")),
+    ("1.24", ResourceRef("storage.{abbr}.io", "v1", "csistoragecapacities")),
+)
 
 
 class StorageError(Exception):
@@ -34,7 +42,7 @@ class Storage:
             "classes": ResourceRef(group, "v1", "storageclasses"),
             "csinodes": ResourceRef(group, "v1", "csinodes"),
             "csidrivers": ResourceRef(group, "v1", "csidrivers"),
-            "capacities": ResourceRef(group, "v1beta1", "csistoragecapacities"),
+            "capacities": replace(handle.release.choose(CAPACITIES), group=group),
         }
         self._informers: dict[str, IInformer] = {}
         self.epoch = 0

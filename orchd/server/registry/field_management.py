@@ -109,6 +109,7 @@ class FieldManagement:
             convert=served.convert,
             types=served.type,
             kinds=lambda kind: type_of(catalog, resource.api_version, kind),
+            release=self._access.settings.release,
         )
 
 

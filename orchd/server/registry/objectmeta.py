@@ -31,6 +31,10 @@ class Naming:
         return prefix[:_PREFIX] + random_suffix(self._random)
 
 
+#: Metadata of new objects that clients cannot set.
+_OF_THE_SERVER = frozenset(("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"))
+
+
 def for_create(context: Context, obj: Object, naming: Naming, *, unnamed: bool = False) -> Object:
     """Metadata of a new object: sets uid, creationTimestamp and the generated name, removes deletion fields. With `unnamed`,
     an object with neither a name nor a generateName is named by a UUID."""
@@ -67,6 +71,14 @@ def in_namespace(context: Context, obj: Object) -> Object:
 def as_sent(context: Context, obj: Object) -> Object:
     """`obj` as it was sent: admission sees it so, which may lack the namespace."""
     return obj
+
+
+def without_system(context: Context, obj: Object) -> Object:
+    """A new object with the namespace of the request, and without the metadata that the server sets: nobody owns it. Raises
+    ApiError 400 when it names another namespace."""
+    placed = in_namespace(context, obj)
+    kept = {name: value for name, value in placed["metadata"].items() if name not in _OF_THE_SERVER}
+    return {**placed, "metadata": kept}
 
 
 def for_update(context: Context, obj: Object, old: Object) -> Object:

@@ -63,12 +63,15 @@ class Writer:
         self._naming = naming
         self._admission = admission
         self.transformer = Transformer(access, strategies, aside)
+        self._place_new = access.settings.release.choose(
+            (("", objectmeta.as_sent), ("1.24", objectmeta.without_system))
+        )
         self._place = access.settings.release.choose((("", objectmeta.as_sent), ("1.24", objectmeta.in_namespace)))
 
     async def write(self, context: Context, operation: Write) -> Written:
         """Carry out an operation. The entry is of the storage version. Raises ApiError."""
         if isinstance(operation, Create):
-            operation = Create(obj=self._place(context, operation.obj))
+            operation = Create(obj=self._place_new(context, operation.obj))
             obj = await self.transformer.transform(context, operation, None)
             return Written(entry=await self._create_or_conflict(context, obj), created=True)
         if isinstance(operation, Apply):

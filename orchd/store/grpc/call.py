@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from orchd.store.grpc.framing import Deframer, prefix
+from orchd.store.grpc.framing import Deframer, frames_of
 from orchd.store.grpc.status import OK, UNKNOWN, StatusError
 from orchd.txkit.coroutines import enter
 from orchd.txkit.log import Logger
@@ -88,10 +88,9 @@ class Call:
             self.link.pump(self)
 
     def _queue(self, pieces: Sequence[bytes]) -> None:
-        begin = prefix(pieces)
-        self.out.append(begin)
-        self.out.extend(pieces)
-        self.backlog += 5 + int.from_bytes(begin[1:], "big")
+        frames, size = frames_of(pieces)
+        self.out += frames
+        self.backlog += size
 
     def end(self, code: int = OK, message: str = "") -> None:
         """End the call with a status. Does nothing after the end."""

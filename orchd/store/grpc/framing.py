@@ -5,11 +5,15 @@ Flow control is that of the stream and the connection; what a window does not ad
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from orchd.store.grpc.status import INTERNAL, RESOURCE_EXHAUSTED, UNIMPLEMENTED, StatusError
+
+#: Size from which pieces are sent by themselves, in bytes: the largest frame that every peer takes.
+_FRAME: Final = 16 * 1024
 
 
 def prefixed(message: bytes) -> bytes:
@@ -17,9 +21,23 @@ def prefixed(message: bytes) -> bytes:
     return b"\0" + len(message).to_bytes(4, "big") + message
 
 
-def prefix(pieces: Sequence[bytes]) -> bytes:
-    """The prefix of a message of several pieces."""
-    return b"\0" + sum(map(len, pieces)).to_bytes(4, "big")
+def frames_of(pieces: Sequence[bytes]) -> tuple[list[bytes], int]:
+    """A message of several pieces as it is sent, in larger pieces, and its size: every piece costs a frame."""
+    size = sum(map(len, pieces))
+    prefix = b"\0" + size.to_bytes(4, "big")
+    if size < _FRAME:
+        return [b"".join((prefix, *pieces))], size + 5
+    found: list[bytes] = []
+    group, length = [prefix], 5
+    for piece in pieces:
+        group.append(piece)
+        length += len(piece)
+        if length >= _FRAME:
+            found.append(b"".join(group))
+            group, length = [], 0
+    if group:
+        found.append(b"".join(group))
+    return found, size + 5
 
 
 class Deframer:
@@ -61,11 +79,11 @@ class Deframer:
         return message
 
 
-def send_admitted(http: Any, stream: int, out: deque[bytes], *, last: bool) -> int:
-    """Hand on as much of `out` as the windows of an h2 connection admit, and end the stream after it if it is the `last`;
-    returns the number of bytes."""
+def send_admitted(http: Any, stream: int, out: deque[bytes], *, last: bool, most: int = sys.maxsize) -> int:
+    """Hand on as much of `out` as the windows of an h2 connection admit, up to about `most` bytes, and end the stream after it if it is
+    the `last`; returns the number of bytes."""
     sent = 0
-    while out:
+    while out and sent < most:
         room = http.local_flow_control_window(stream)
         if room <= 0:
             break

@@ -36,6 +36,8 @@ _CONNECTION_WINDOW: Final = 16 * 1024 * 1024
 #: Frames without content that a client may send at once and per second: Go's clients send a PING per burst of data.
 _BURST: Final = 20_000
 _RATE: Final = 10_000
+#: Bytes of one response that are framed before other calls have their turn: some milliseconds.
+_PORTION: Final = 512 * 1024
 #: Seconds until a new connection must have sent a request's head.
 _GREETING: Final = 20.0
 #: Units of grpc-timeout in seconds.
@@ -71,6 +73,9 @@ class ServerConnection(Protocol):
                 header_encoding=None,
                 validate_outbound_headers=False,
                 normalize_outbound_headers=False,
+                # Only four headers are read, each with a check of its own, and nothing is passed on.
+                validate_inbound_headers=False,
+                normalize_inbound_headers=False,
             )
         )
         http.local_settings = Settings(
@@ -88,6 +93,7 @@ class ServerConnection(Protocol):
         self._arrived = b""
         self._more: Any = None
         self._greeting: Any = None
+        self._turn: Any = None
         self._taken = 0
         self._paused = False
         self._closing = False
@@ -108,7 +114,7 @@ class ServerConnection(Protocol):
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         self.factory.lost(self)
         self._closing = True
-        for timer in (self._more, self._greeting):
+        for timer in (self._more, self._greeting, self._turn):
             if timer is not None and timer.active():
                 timer.cancel()
         self._more = None
@@ -146,8 +152,7 @@ class ServerConnection(Protocol):
 
     def resumeProducing(self) -> None:
         self._paused = False
-        self._pump_blocked()
-        self._flush()
+        self._go_on_sending()
 
     def stopProducing(self) -> None:
         self._paused = True
@@ -284,7 +289,13 @@ class ServerConnection(Protocol):
             call.backlog = 0
         self.pump(call)
 
+    def _go_on_sending(self) -> None:
+        self._turn = None
+        self._pump_blocked()
+        self._flush()
+
     def _pump_blocked(self) -> None:
+        """Each call that waits has one portion sent, if its window is open."""
         for call in list(self._blocked):
             if self._paused:
                 return
@@ -301,9 +312,12 @@ class ServerConnection(Protocol):
             call.heads_sent = True
             http.send_headers(stream, _HEADS)
         if call.out:
-            call.backlog -= send_admitted(http, stream, call.out, last=False)
+            sent = send_admitted(http, stream, call.out, last=False, most=_PORTION)
+            call.backlog -= sent
             if call.out:
                 self._blocked[call] = None
+                if sent >= _PORTION and self._turn is None:
+                    self._turn = self._clock.callLater(0, self._go_on_sending)
                 return
         if call.status is not None:
             self._end(call, *call.status)

@@ -72,6 +72,11 @@ class Etcd:
                 time.sleep(0.05)
         raise RuntimeError(f"etcd did not start: {(self._directory / 'log').read_text()[-2000:]}")
 
+    @property
+    def pid(self) -> int | None:
+        """The process; None while there is none."""
+        return None if self._process is None else self._process.pid
+
     def signal(self, number: int) -> None:
         assert self._process is not None
         os.kill(self._process.pid, number)

@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 
 from orchd.dialect import DIALECTS, KUBERNETES, ORCH, Dialect
+from orchd.kinds.release import NEWEST, SPECIFICATION
 from orchd.scheduler.config import types
 from orchd.scheduler.config.decoding import decode_configuration, default_configuration
 from orchd.scheduler.config.encoding import as_json, as_yaml
+from orchd.scheduler.config.expansion import expand_all
 from orchd.scheduler.config.model import ConfigError, NodeResourcesFitArgs, ResourceSpec, ShapePoint, UntypedArgs
+from orchd.scheduler.plugins.registry import BUILT_IN
 from tests.scheduler.config.config_support import document, read
 
 
@@ -26,9 +29,10 @@ HEAD = "apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: KubeSchedulerConf
 
 
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda d: d.name)
-@pytest.mark.parametrize("version", types.VERSIONS)
+@pytest.mark.parametrize("version", types.RELEASES)
 def test_printed_configuration_round_trips(version: str, dialect: Dialect) -> None:
-    """A printed configuration decodes to the same configuration, in both versions and dialects."""
+    """A printed configuration decodes to the same configuration, in all versions and dialects."""
+    release = types.RELEASES[version]
     extender = {
         "urlPrefix": "https://x",
         "filterVerb": "f",
@@ -36,8 +40,9 @@ def test_printed_configuration_round_trips(version: str, dialect: Dialect) -> No
         "managedResources": [{"name": "a/b", "ignoredByScheduler": True}],
         "tlsConfig": {"insecure": True, "caData": "YWJj"},
     }
-    config = read(document(version, dialect, extenders=[extender], leaderElection={"leaseDuration": "100ms"}), dialect)
-    assert decode_configuration(as_yaml(config, dialect), dialect) == config
+    given = document(version, dialect, extenders=[extender], leaderElection={"leaseDuration": "100ms"})
+    config = read(given, dialect, release)
+    assert decode_configuration(as_yaml(config, dialect), dialect, release=release) == config
     assert config.extenders[0].http_timeout == 1.5
     assert config.leader_election.lease_duration == 0.1
 
@@ -47,7 +52,7 @@ def test_defaults_match_the_recorded_ones(reference: Callable[[str], Any]) -> No
     rows = [row for row in reference("defaults")["component_configs"] if row["id"].startswith(ORCH(types.KIND))]
     for row in rows:
         assert as_json(read(row["sent"], ORCH), ORCH) == row["effective"]
-    assert len(rows) == len(types.VERSIONS)
+    assert len(rows) == len(SPECIFICATION.choose(types.VERSIONS))
 
 
 def test_defaults_are_those_of_the_newest_version() -> None:
@@ -56,6 +61,33 @@ def test_defaults_are_those_of_the_newest_version() -> None:
     assert config == read(document("v1beta3", ORCH), ORCH)
     assert as_json(config, ORCH)["leaderElection"]["resourceName"] == "orch-scheduler"
     assert config.leader_election.elect
+
+
+def test_each_release_has_its_versions() -> None:
+    """Release 1.35 reads v1 alone; the specification's release reads the beta versions."""
+    assert default_configuration(ORCH, release=NEWEST) == read(document("v1", ORCH), ORCH, NEWEST)
+    for version, release in (("v1", SPECIFICATION), ("v1beta3", NEWEST), ("v1beta2", NEWEST)):
+        with pytest.raises(
+            ConfigError, match=f'no kind "OrchSchedulerConfiguration" is registered for version ".*/{version}"'
+        ):
+            read(document(version, ORCH), ORCH, release)
+
+
+def test_only_v1_configures_the_way_into_the_queue() -> None:
+    """The extension point preEnqueue exists in v1, where gates are honored by default."""
+    given = {"plugins": {"preEnqueue": {"disabled": [{"name": "SchedulingGates"}]}}}
+    config = read(document("v1", ORCH, profiles=[given]), ORCH, NEWEST)
+    assert [each.name for each in config.profiles[0].plugins["multiPoint"].enabled][:2] == [
+        "SchedulingGates",
+        "PrioritySort",
+    ]
+    implemented = {factory.name: factory.points for factory in BUILT_IN}
+    (ungated,), (gated,) = (
+        expand_all(each, implemented) for each in (config, default_configuration(ORCH, release=NEWEST))
+    )
+    assert (ungated.points["preEnqueue"], gated.points["preEnqueue"]) == ((), ("SchedulingGates",))
+    with pytest.raises(ConfigError, match='unknown field "preEnqueue"'):
+        read(document("v1beta3", ORCH, profiles=[given]), ORCH)
 
 
 def test_contention_profiling_follows_profiling() -> None:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from orchd.kinds.identity import User
+from orchd.kinds.release import NEWEST, SPECIFICATION
 from orchd.server.authn.signedtokens import unverified_claims
+from orchd.server.pipeline.audit.record import STATUS_MEMBERS_BY_RELEASE, status_of
 from orchd.testing.doubles.server import Answer, InProcessServer, make_server, run
+from orchd.txkit.coroutines import start
 
 OLD, NEW = "1.23", "1.35"
+MAPS = "/api/v1/namespaces/a/configmaps"
 NAMESPACE: Any = {"metadata": {"name": "a"}}
 ACCOUNT: Any = {"metadata": {"name": "robot"}}
 POD: Any = {
@@ -61,6 +66,27 @@ REQUESTS: list[tuple[tuple[str, str, Any], int, str, int, str]] = [
     (tokens(uid="1"), 201, "", 409, "the UID in the token request (1) does not match the UID of the service account"),
     (bound("Node", "n"), 400, "cannot bind token to object of type /v1, Kind=Node", 201, ""),
     (bound("Node", "gone"), 400, "cannot bind token to object", 404, 'nodes "gone" not found'),
+    (
+        ("GET", f"{MAPS}?resourceVersion=x", None),
+        500,
+        "resourceVersion: Invalid",
+        400,
+        "invalid resource version: resourceVersion: Invalid",
+    ),
+    (
+        ("GET", f"{MAPS}?limit=1&continue=eyJ4IjoxfQ", None),
+        400,
+        'this encoded version ""',
+        400,
+        "does not recognize this encoded version ",
+    ),
+    (
+        ("GET", f"{MAPS}?watch=1&resourceVersionMatch=Exact&resourceVersion=1", None),
+        422,
+        "resourceVersionMatch is forbidden for watch",
+        422,
+        "forbidden for watch unless sendInitialEvents is provided",
+    ),
 ]
 
 
@@ -72,6 +98,92 @@ def test_answers_of_both_releases(servers: dict[str, InProcessServer], row: Any)
         answer = ask(servers[release], request)
         assert answer.code == code, answer.body
         assert message in answer.json.get("message", ""), answer.body
+
+
+def test_an_exact_revision_of_the_future_is_waited_for(servers: dict[str, InProcessServer]) -> None:
+    """The old release refuses it at once, the new one when it does not come within some seconds."""
+    path, user = (
+        f"{MAPS}?resourceVersion=99999&resourceVersionMatch=Exact",
+        User(name="admin", groups=("system:masters",)),
+    )
+    assert "future revision" in ask(servers[OLD], ("GET", path, None)).json["message"]
+    server = servers[NEW]
+    found: list[Any] = []
+    start(server.request("GET", path, user=user)).addCallback(found.append)
+    assert not found
+    server.clock.advance(10)
+    assert found[0].code == 504 and "Too large resource version: 99999" in found[0].json["message"]
+
+
+def test_refused_representations_are_listed(servers: dict[str, InProcessServer]) -> None:
+    """The new release lists the representations when it has none that the client accepts."""
+    messages = [
+        ask(server, ("GET", MAPS, None), headers={"Accept": "text/html"}).json["message"] for server in servers.values()
+    ]
+    assert messages[0] == "406: Not Acceptable"
+    assert messages[1].startswith(
+        "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml"
+    )
+
+
+def test_pods_have_a_generation(servers: dict[str, InProcessServer]) -> None:
+    """Pods of the new release have a generation, which changes of the spec raise."""
+    path = "/api/v1/namespaces/a/pods/p"
+    change = [{"op": "replace", "path": "/spec/containers/0/image", "value": "j"}]
+    seen = []
+    for server in servers.values():
+        before = ask(server, ("GET", path, None)).json["metadata"].get("generation")
+        answer = ask(server, ("PATCH", path, change), headers={"Content-Type": "application/json-patch+json"})
+        assert answer.code == 200, answer.body
+        seen.append((before, answer.json["metadata"].get("generation")))
+    assert seen == [(None, None), (1, 2)]
+
+
+def test_deleted_objects_have_the_revision_of_their_removal(servers: dict[str, InProcessServer]) -> None:
+    """The new release answers a deletion with the object at the revision of its removal, the old one as it was stored."""
+    newer = []
+    for server in servers.values():
+        made = ask(server, ("POST", "/api/v1/namespaces/a/serviceaccounts", {"metadata": {"name": "gone"}})).json
+        removed = ask(server, ("DELETE", "/api/v1/namespaces/a/serviceaccounts/gone", None)).json
+        newer.append(int(removed["metadata"]["resourceVersion"]) > int(made["metadata"]["resourceVersion"]))
+    assert newer == [False, True]
+
+
+def test_apply_of_another_kind(servers: dict[str, InProcessServer]) -> None:
+    """A configuration without kind is the server's error in the old release, the client's in the new one."""
+    headers = {"Content-Type": "application/apply-patch+yaml"}
+    request = ("PATCH", f"{MAPS}/x?fieldManager=m", {"apiVersion": "v1", "metadata": {"name": "x"}})
+    answers = [ask(server, request, headers=headers) for server in servers.values()]
+    assert [answer.code for answer in answers] == [500, 400]
+    assert answers[1].json["message"] == "invalid object type: /v1, Kind="
+
+
+def test_binding_copies_zone_and_region(servers: dict[str, InProcessServer]) -> None:
+    """In the new release pods get zone and region of their node, and the other labels of the Binding."""
+    seen = []
+    for server in servers.values():
+        zone = {"topology.orch.io/zone": "z", "other": "x"}
+        assert ask(server, ("POST", "/api/v1/nodes", {"metadata": {"name": "zoned", "labels": zone}})).code == 201
+        pod = {"metadata": {"name": "free"}, "spec": {**POD["spec"], "nodeName": ""}}
+        assert ask(server, ("POST", "/api/v1/namespaces/a/pods", pod)).code == 201
+        binding = {"metadata": {"name": "free", "labels": {"b": "c"}}, "target": {"kind": "Node", "name": "zoned"}}
+        assert ask(server, ("POST", "/api/v1/namespaces/a/pods/free/binding", binding)).code == 201
+        seen.append(ask(server, ("GET", "/api/v1/namespaces/a/pods/free", None)).json["metadata"].get("labels"))
+    assert seen == [None, {"b": "c", "topology.orch.io/zone": "z"}]
+
+
+@pytest.mark.parametrize(
+    ("release", "plugin", "known"),
+    [(OLD, "PodSecurityPolicy", True), (NEW, "PodSecurityPolicy", False), (OLD, "PodTopologyLabels", False)],
+)
+def test_admission_plugins_by_release(tmp_path: Path, release: str, plugin: str, known: bool) -> None:
+    """A plugin that a release does not have is an error of the flag."""
+    flags = (f"--emulated-version={release}", f"--enable-admission-plugins={plugin}")
+    if known:
+        make_server(tmp_path, *flags).stop()
+        return
+    with pytest.raises(Exception, match=plugin):
+        make_server(tmp_path, *flags)
 
 
 def test_tokens_have_an_identifier_and_a_node(servers: dict[str, InProcessServer]) -> None:
@@ -86,3 +198,11 @@ def test_tokens_have_an_identifier_and_a_node(servers: dict[str, InProcessServer
     extra = ask(servers[NEW], review).json["status"]["user"]["extra"]
     assert extra["authentication.orch.io/credential-id"] == [f"JTI={later['jti']}"]
     assert extra["authentication.orch.io/node-name"] == ["n"]
+
+
+def test_audit_events_repeat_the_status() -> None:
+    """Events of the new release repeat message and details of a Status, those of the old one do not."""
+    answer = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "R", "message": "m", "details": {}}
+    found = [status_of(404, answer, release.choose(STATUS_MEMBERS_BY_RELEASE)) for release in (SPECIFICATION, NEWEST)]
+    assert found[0] == {"metadata": {}, "status": "Failure", "reason": "R", "code": 404}
+    assert found[1] == {**found[0], "message": "m", "details": {}}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_network
+import json
+from ipaddress import ip_address, ip_network
 from random import Random
 from typing import Any
 
+import orjson
 import pytest
 
+from orchd.cache.entries import Change, ChangeType, Entry
 from orchd.server.registry.ranges import (
     AddressRange,
     AllocatedError,
@@ -17,7 +20,9 @@ from orchd.server.registry.ranges import (
     OutOfRangeError,
     PretendedAddresses,
 )
+from orchd.server.registry.strategies import service_allocations
 from orchd.server.registry.strategies import servicefields as fields
+from orchd.server.registry.strategies.service_allocations import ServiceAllocations
 
 Spec = dict[str, Any]
 BOTH = ["IPv4", "IPv6"]
@@ -50,6 +55,47 @@ def test_a_full_range_is_searched_once_per_value() -> None:
     assert used.looked < 400_000
     with pytest.raises(ExhaustedError):
         numbers.take_any()
+
+
+class _Services:
+    """A cache of one service, whose changes a test announces."""
+
+    def __init__(self, entry: Entry) -> None:
+        self.entries, self.revision = [entry], entry.revision
+        self.tell: Any = None
+
+    def page(self) -> _Services:
+        return self
+
+    def subscribe(self, *, on_change: Any, **_: Any) -> object:
+        self.tell = on_change
+        return object()
+
+
+def test_counts_follow_the_services(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Addresses and ports are counted while services have them; a change decodes a service once."""
+
+    def entry(revision: int, *ports: int, address: str = "10.0.0.5") -> Entry:
+        body: Spec = {"spec": {"clusterIPs": [address], "ports": [{"nodePort": port} for port in ports]}}
+        return Entry("a/s", revision, 1, orjson.dumps(body), {}, {})
+
+    services: Any = _Services(entry(1, 30001, 30002))
+    index = ServiceAllocations(lambda: services)
+    assert dict(index.ports()) == {30001: 1, 30002: 1}
+    decoded: list[object] = []
+
+    class Decoder:
+        def loads(self, data: bytes) -> Any:
+            decoded.append(data)
+            return json.loads(data)
+
+    monkeypatch.setattr(service_allocations, "orjson", Decoder())
+    old = services.entries[0]
+    services.tell(Change(ChangeType.MODIFIED, entry(2, 30002, 30003, 30003, address="10.0.0.6"), old))
+    assert dict(index.ports()) == {30002: 1, 30003: 2} and len(decoded) == 1
+    assert list(index.addresses(4)) == [int(ip_address("10.0.0.6"))]
+    services.tell(Change(ChangeType.DELETED, entry(3, 30002), None))
+    assert not index.ports() and not index.addresses(4) and len(decoded) == 1
 
 
 def test_pretended_ports_follow_the_highest() -> None:

@@ -216,6 +216,21 @@ def test_flow_control_is_kept() -> None:
     assert client.content[stream] == message(b"x" * 500_000 + b"y" * 500_000) and client.status(stream) == (0, "")
 
 
+def test_long_responses_take_turns() -> None:
+    """A long response is sent in portions, between which others are answered."""
+    client = Client(window=4_000_000)
+    client.http.increment_flow_control_window(4_000_000)
+    client.exchange()
+    stream = client.http.get_next_available_stream_id()
+    client.http.send_headers(stream, list({**HEADERS, ":path": "/s/big"}.items()))
+    client.http.send_data(stream, message(b"x"), end_stream=True)
+    client.server.dataReceived(client.http.data_to_send())
+    assert 500_000 < len(client.transport.value()) < 600_000
+    other = client.send(message(b"x"))
+    assert client.status(other) == client.status(stream) == (0, "")
+    assert len(client.content[stream]) == 1_000_005
+
+
 def test_full_transport_stops_sending() -> None:
     """Nothing is sent while the transport has enough, and everything when it continues."""
     client = Client(window=4_000_000)

@@ -182,12 +182,12 @@ class PersistentVolumeBinder(Controller):
     async def reconcile(self, key: Key) -> float | None:
         """Look again after the period at what waits for something outside: a provisioner, a volume, a deleter."""
         assumed = self._assumed_claims if key[0] else self._assumed_volumes
-        found = assumed.get(*key)
-        if found is None:
+        obj = assumed.get(*key)
+        if obj is None:
             return None
-        await (self._claim_reconciler.reconcile(found) if key[0] else self._volume_reconciler.reconcile(found))
-        found = assumed.get(*key)
-        return None if found is None or _is_final(found) else self._period
+        await (self._claim_reconciler.reconcile(obj) if key[0] else self._volume_reconciler.reconcile(obj))
+        obj = assumed.get(*key)
+        return None if obj is None or _is_final(obj) else self._period
 
 
 def _is_final(obj: Object) -> bool:

@@ -63,12 +63,12 @@ class ProvisioningRequests:
         if not self._enabled:
             return
         called = class_of(claim, self._dialect)
-        found = self._classes.get("", called)
-        if found is None:
+        storage_class = self._classes.get("", called)
+        if storage_class is None:
             resource = self._dialect("storageclass.storage.{abbr}.io")
             self._writer.record_claim(claim, WARNING, _FAILED, f'{resource} "{called}" not found')
             return
-        provisioner = str(found.get("provisioner") or "")
+        provisioner = str(storage_class.get("provisioner") or "")
         driver = driver_of(provisioner, self._dialect)
         if not driver and provisioner.startswith(self._dialect("{long}.io/")):
             await self._refuse(claim, provisioner)

@@ -77,12 +77,12 @@ class Reclaimer:
 
     async def _live(self, volume: Object) -> Object | None:
         try:
-            found: Object = await self._client.get(VOLUMES, "", name(volume))
+            current: Object = await self._client.get(VOLUMES, "", name(volume))
         except ApiError as error:
             if error.code == 404:
                 return None
             raise
-        return found if uid(found) == uid(volume) else None
+        return current if uid(current) == uid(volume) else None
 
     def _released(self, volume: Object) -> bool:
         """True if the volume's claim was deleted or is bound to another volume."""

@@ -9,7 +9,7 @@ from typing import Any, Final
 from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.defaults.images import pull_policy
-from orchd.kinds.objects.defaults.rules import Rule, fill_members, within
+from orchd.kinds.objects.defaults.rules import Rule, by_release, fill_members, within
 from orchd.kinds.objects.scalars import Quantity
 from orchd.kinds.objects.settings import ObjectSettings
 
@@ -23,6 +23,7 @@ _OLD_INIT_CONTAINERS: Final = tuple(
 )
 
 CONSTANTS: Final[dict[str, dict[str, Any]]] = {
+    "core/v1.FileKeySelector": {"optional": False},
     "core/v1.AzureDiskVolumeSource": {
         "cachingMode": "ReadWrite",
         "kind": "Shared",
@@ -132,9 +133,23 @@ def _pod_spec(value: Object, settings: ObjectSettings) -> Object:
     name = value.get("serviceAccountName") or value.get("serviceAccount")
     if name and not (value.get("serviceAccount") == name and value.get("serviceAccountName") == name):
         value = {**value, "serviceAccountName": name, "serviceAccount": name}
+    return value
+
+
+def _pod_spec_with_ports(value: Object, settings: ObjectSettings) -> Object:
+    """As `_pod_spec`; on the host network, of pods and of templates, containers have their ports on the node."""
+    return _with_host_ports(_pod_spec(value, settings))
+
+
+def _with_host_ports(value: Object) -> Object:
     if value.get("hostNetwork"):
         value = _each(_each(value, "containers", _host_ports), "initContainers", _host_ports)
     return value
+
+
+def _pod_with_ports(value: Object, settings: ObjectSettings) -> Object:
+    """As `_pod`; on the host network, containers have their ports on the node."""
+    return within(_pod(value, settings), "spec", _with_host_ports)
 
 
 def _host_ports(container: Object) -> Object:
@@ -184,6 +199,16 @@ def _secret(value: Object, settings: ObjectSettings) -> Object:
 
 
 def _service_spec(value: Object, settings: ObjectSettings) -> Object:
+    value = _session_affinity(value)
+    if value["type"] in ("NodePort", "LoadBalancer"):
+        value = fill_members(value, externalTrafficPolicy="Cluster")
+    if settings.feature("ServiceInternalTrafficPolicy"):
+        value = fill_members(value, internalTrafficPolicy="Cluster")
+    return _with_node_ports(value, settings)
+
+
+def _session_affinity(value: Object) -> Object:
+    """Fill in type and session affinity."""
     value = fill_members(value, sessionAffinity="None", type="ClusterIP")
     if value["sessionAffinity"] == "None" and "sessionAffinityConfig" in value:
         value = {key: item for key, item in value.items() if key != "sessionAffinityConfig"}
@@ -191,10 +216,20 @@ def _service_spec(value: Object, settings: ObjectSettings) -> Object:
         config = (value.get("sessionAffinityConfig") or {}).get("clientIP") or {}
         if config.get("timeoutSeconds") is None:
             value = {**value, "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 10800}}}
-    if value["type"] in ("NodePort", "LoadBalancer"):
+    return value
+
+
+def _service_spec_by_type(value: Object, settings: ObjectSettings) -> Object:
+    """As `_service_spec`; services of type ExternalName have no traffic policy, and those with external IPs have both."""
+    value = _session_affinity(value)
+    if value["type"] in ("NodePort", "LoadBalancer") or (value["type"] == "ClusterIP" and value.get("externalIPs")):
         value = fill_members(value, externalTrafficPolicy="Cluster")
-    if settings.feature("ServiceInternalTrafficPolicy"):
+    if value["type"] in ("ClusterIP", "NodePort", "LoadBalancer"):
         value = fill_members(value, internalTrafficPolicy="Cluster")
+    return _with_node_ports(value, settings)
+
+
+def _with_node_ports(value: Object, settings: ObjectSettings) -> Object:
     if value["type"] == "LoadBalancer" and settings.feature("ServiceLBNodePortControl"):
         value = fill_members(value, allocateLoadBalancerNodePorts=True)
     return value
@@ -254,13 +289,13 @@ RULES: Final[dict[str, Rule]] = {
     "core/v1.NodeSpec": _node_spec,
     "core/v1.NodeStatus": _node_status,
     "core/v1.PersistentVolumeClaim": _claim,
-    "core/v1.Pod": _pod,
-    "core/v1.PodSpec": _pod_spec,
+    "core/v1.Pod": by_release(("", _pod), ("1.28", _pod_with_ports)),
+    "core/v1.PodSpec": by_release(("", _pod_spec_with_ports), ("1.28", _pod_spec)),
     "core/v1.PodStatus": _pod_status,
     "core/v1.PodTemplateSpec": _without_old_init_containers,
     "core/v1.ReplicationController": _replication_controller,
     "core/v1.Secret": _secret,
     "core/v1.ServicePort": _service_port,
-    "core/v1.ServiceSpec": _service_spec,
+    "core/v1.ServiceSpec": by_release(("", _service_spec), ("1.26", _service_spec_by_type)),
     "core/v1.Volume": _volume,
 }

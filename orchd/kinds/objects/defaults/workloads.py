@@ -8,7 +8,7 @@ from typing import Any, Final
 from orchd.errors import quoted
 from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.defaults.rules import Rule, fill_members, within
+from orchd.kinds.objects.defaults.rules import Rule, by_release, fill_members, within
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.shape import ShapeError
 
@@ -20,6 +20,7 @@ _CRON: Final = {
 }
 
 CONSTANTS: Final[dict[str, dict[str, Any]]] = {
+    "batch/v1.PodFailurePolicyOnPodConditionsPattern": {"status": "True"},
     "apps/v1.DaemonSetSpec": {"revisionHistoryLimit": 10},
     "apps/v1.DeploymentSpec": {"replicas": 1, "revisionHistoryLimit": 10, "progressDeadlineSeconds": 600},
     "apps/v1.DeploymentStrategy": {"type": "RollingUpdate"},
@@ -88,6 +89,20 @@ def _job(value: Object, settings: ObjectSettings) -> Object:
         filled_spec = fill_members(filled_spec, completionMode="NonIndexed")
     if settings.feature("SuspendJob"):
         filled_spec = fill_members(filled_spec, suspend=False)
+    return _with_template_labels(value, spec, filled_spec)
+
+
+def _job_with_policies(value: Object, settings: ObjectSettings) -> Object:
+    """As `_job`, with policies for the failure and the replacement of pods."""
+    spec = fields.spec(value)
+    policy = "Failed" if spec.get("podFailurePolicy") is not None else "TerminatingOrFailed"
+    limit = 2**31 - 1 if spec.get("backoffLimitPerIndex") is not None else 6
+    filled = fill_members(spec, backoffLimit=limit, podReplacementPolicy=policy, manualSelector=False)
+    return _job({**value, "spec": filled} if filled is not spec else value, settings)
+
+
+def _with_template_labels(value: Object, spec: Object, filled_spec: Object) -> Object:
+    """The job with `filled_spec` instead of `spec`; a job without labels has those of its template."""
     if filled_spec is not spec:
         value = {**value, "spec": filled_spec}
     labels = fields.metadata(spec.get("template") or {}).get("labels")
@@ -154,6 +169,11 @@ def _daemon_set(value: Object, settings: ObjectSettings) -> Object:
     return {**value, "metadata": {**metadata, "annotations": {**annotations, TEMPLATE_GENERATION: "0"}}}
 
 
+def _device_request(value: Object, settings: ObjectSettings) -> Object:
+    value = fill_members(value, allocationMode="ExactCount")
+    return value if value["allocationMode"] != "ExactCount" or value.get("count") else {**value, "count": 1}
+
+
 RULES: Final[dict[str, Rule]] = {
     "apps/v1.DaemonSet": _daemon_set,
     "apps/v1.DaemonSetUpdateStrategy": _daemon_set_strategy,
@@ -164,7 +184,9 @@ RULES: Final[dict[str, Rule]] = {
     "autoscaling/v2.HorizontalPodAutoscalerSpec": _autoscaler_v2,
     "autoscaling/v2beta1.HorizontalPodAutoscalerSpec": _autoscaler_v2beta1,
     "autoscaling/v2beta2.HorizontalPodAutoscalerSpec": _autoscaler_v2,
-    "batch/v1.Job": _job,
+    "resource/v1.DeviceSubRequest": _device_request,
+    "resource/v1.ExactDeviceRequest": _device_request,
+    "batch/v1.Job": by_release(("", _job), ("1.29", _job_with_policies)),
 }
 
 

@@ -24,6 +24,7 @@ from orchd.kinds.objects.schema_check.definitions.options import (
 from orchd.kinds.objects.schema_check.definitions.schema import check as schema_rules
 from orchd.kinds.objects.schema_check.definitions.schema import is_fine
 from orchd.kinds.objects.validate import admissionregistration, meta
+from orchd.kinds.objects.validate.by_release import reworded
 from orchd.kinds.objects.validate.names import label_1035, subdomain, subdomain_name
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path
 from orchd.kinds.objects.validate.report import Report
@@ -61,7 +62,11 @@ def _metadata(value: Object, spec: Object, report: Report) -> None:
 
 def _preserves(spec: Object, report: Report) -> None:
     if spec.get("preserveUnknownFields"):
-        why = "cannot set to true, set x-preserve-unknown-fields to true in spec.versions[*].schema instead"
+        words = "cannot set to true, set {} to true in spec.versions[*].schema instead"
+        why = reworded(
+            words.format("x-preserve-unknown-fields"),
+            ("1.35", words.format(report.dialect("x-{long}-preserve-unknown-fields"))),
+        )
         report.invalid(SPEC / "preserveUnknownFields", True, why)
 
 
@@ -119,7 +124,7 @@ def _schemas_there(spec: Object, versions: list[Object], report: Report, options
             continue
         here = (SPEC / "versions")[i] / "schema" / "openAPIV3Schema"
         if options.schemas:
-            report.required(here, "schemas are required")
+            report.required(here, reworded("schemas are required", ("1.35", "")))
         elif not preserve and version.get("served"):
             report.required(here, "because otherwise all fields are pruned")
     if options.no_defaults is None and any(map(has_defaults, schemas)):

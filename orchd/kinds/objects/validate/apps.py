@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any, Final
 
@@ -12,7 +13,9 @@ from orchd.kinds.gotext.structs import dump
 from orchd.kinds.gotext.values import GoText
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta, workloads
+from orchd.kinds.objects.validate.by_release import by_release, reworded
 from orchd.kinds.objects.validate.core import podannotations, pods
+from orchd.kinds.objects.validate.core.field_rules import is_label
 from orchd.kinds.objects.validate.names import subdomain_name
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path, root
 from orchd.kinds.objects.validate.report import Report
@@ -26,7 +29,14 @@ _ROLLBACK: Final = "deprecated.deployment.rollback.revision"
 _NEGATIVE: Final = re.compile("-0*[1-9][0-9]*").fullmatch
 _STATEFUL: Final = "updates to statefulset spec for fields other than 'replicas', 'template', 'updateStrategy'"
 _CHANGEABLE: Final = {
-    True: f"{_STATEFUL}, 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden",
+    True: reworded(
+        f"{_STATEFUL}, 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden",
+        (
+            "1.34",
+            "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', "
+            "'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden",
+        ),
+    ),
     False: f"{_STATEFUL} and 'persistentVolumeClaimRetentionPolicy' are forbidden",
 }
 _RETENTION: Final = ("Retain", "Delete")
@@ -108,6 +118,7 @@ def update_deployment_status(value: Object, old: Object, report: Report) -> None
             "availableReplicas",
             "unavailableReplicas",
             "collisionCount",
+            "terminatingReplicas",
         ),
         STATUS,
         report,
@@ -117,11 +128,12 @@ def update_deployment_status(value: Object, old: Object, report: Report) -> None
     workloads.collisions(status, fields.status(old), STATUS, report)
 
 
-def _available(status: Object, report: Report) -> None:
+_UNREADY: Final = "cannot be greater than readyReplicas"
+
+
+def _available(status: Object, report: Report, why: str = _UNREADY) -> None:
     if (status.get("availableReplicas") or 0) > (status.get("readyReplicas") or 0):
-        report.invalid(
-            STATUS / "availableReplicas", status.get("availableReplicas") or 0, "cannot be greater than readyReplicas"
-        )
+        report.invalid(STATUS / "availableReplicas", status.get("availableReplicas") or 0, why)
 
 
 def create_replica_set(value: Object, report: Report) -> None:
@@ -251,6 +263,7 @@ def update_daemon_set_status(value: Object, old: Object, report: Report) -> None
             "numberAvailable",
             "numberUnavailable",
             "collisionCount",
+            "terminatingReplicas",
         ),
         STATUS,
         report,
@@ -274,6 +287,9 @@ def create_stateful_set(value: Object, report: Report) -> None:
                 at = SPEC / "persistentVolumeClaimRetentionPolicy" / member
                 report.unsupported(at, retention.get(member) or "", _RETENTION)
     nonnegative(spec, _stateful_counts(report), SPEC, report)
+    nonnegative(spec.get("ordinals") or {}, ("start",), SPEC / "ordinals", report)
+    if spec.get("serviceName"):
+        _service_name(spec["serviceName"], SPEC / "serviceName", report)
     chosen, body = spec.get("selector"), spec.get("template") or {}
     workloads.selector(chosen, "statefulset", SPEC / "selector", report)
     if usable(chosen):
@@ -288,6 +304,13 @@ def create_stateful_set(value: Object, report: Report) -> None:
     else:
         report.invalid(SPEC / "selector", shown_selector(chosen), "")
     workloads.restarts_always(body, "StatefulSet", _TEMPLATE, report)
+
+
+def _any_name(name: str, at: Path, report: Report) -> None:
+    """The name of the service has no rule."""
+
+
+_service_name = by_release(_any_name, ("1.34", is_label))
 
 
 def _stateful_counts(report: Report) -> tuple[str, ...]:
@@ -309,13 +332,25 @@ def _stateful_strategy(strategy: Object, at: Path, report: Report) -> None:
         report.invalid(at, shown, "must be 'RollingUpdate' or 'OnDelete'")
 
 
+def _nothing_besides(report: Report) -> tuple[str, ...]:
+    return ()
+
+
+def _ordinals_and_history(report: Report) -> tuple[str, ...]:
+    return ("ordinals", "revisionHistoryLimit")
+
+
+_changeable_besides = by_release(_nothing_besides, ("1.34", _ordinals_and_history))
+
+
 def update_stateful_set(value: Object, old: Object, report: Report) -> None:
     create_stateful_set(value, report)
     meta.update(value, old, report)
     new, before = fields.spec(value), fields.spec(old)
     waits = report.settings.feature("StatefulSetMinReadySeconds")
     changeable = (*_STATEFUL_CHANGEABLE, "minReadySeconds") if waits else _STATEFUL_CHANGEABLE
-    if any(not differences.same(new.get(k), before.get(k)) for k in {*new, *before} if k not in changeable):
+    kept = {*new, *before}.difference(changeable, _changeable_besides(report))
+    if any(not differences.same(new.get(member), before.get(member)) for member in kept):
         report.forbidden(SPEC, _CHANGEABLE[waits])
     nonnegative(new, _stateful_counts(report), SPEC, report)
 
@@ -328,7 +363,7 @@ def update_stateful_set_status(value: Object, old: Object, report: Report) -> No
     nonnegative(status, (*members, "observedGeneration", "collisionCount"), STATUS, report)
     workloads.at_most_replicas(status, members[1:], STATUS, report)
     if waits:
-        _available(status, report)
+        _available(status, report, reworded(_UNREADY, ("1.35", "cannot be greater than status.readyReplicas")))
     meta.update(value, old, report)
     workloads.collisions(status, fields.status(old), STATUS, report)
 
@@ -337,6 +372,8 @@ def create_controller_revision(value: Object, report: Report) -> None:
     _metadata(value, report)
     if value.get("data") is None:
         report.required(root("data"), "data is mandatory")
+    else:
+        _revision_data(value["data"], report)
     report.nonnegative(root("revision"), value.get("revision"))
 
 
@@ -347,12 +384,25 @@ def update_controller_revision(value: Object, old: Object, report: Report) -> No
         report.invalid(root("data"), _unknown(value.get("data")), "field is immutable")
 
 
+def _any_data(data: Any, report: Report) -> None:
+    """Data may be any JSON value."""
+
+
+def _object_data(data: Any, report: Report) -> None:
+    if not text_of(data).lstrip().startswith(b"{"):
+        report.required(root("data"), "data must be a valid JSON object")
+
+
+_revision_data = by_release(_any_data, ("1.34", _object_data))
+
+
 def _unknown(data: Any) -> GoText:
     """Data as messages print it: the bytes of its JSON."""
     if data is None:
         return GoText('"null"')
     shown = ", ".join(f"{byte:#x}" for byte in text_of(data))
-    return GoText(
+    printed = (
         f'runtime.Unknown{{TypeMeta:runtime.TypeMeta{{APIVersion:"", Kind:""}}, Raw:[]uint8{{{shown}}}, ContentEncoding:"", '
         'ContentType:"application/json"}'
     )
+    return dump("runtime.RawExtension", json.loads(text_of(data)), printed)

@@ -6,10 +6,12 @@ import json
 from typing import Any, Final
 
 from orchd.kinds import fields
+from orchd.kinds.catalog import split_group_version
 from orchd.kinds.gotext.structs import quantity
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.conversions.autoscalers import behavior_from_note, metric_from_old
 from orchd.kinds.objects.validate import meta
+from orchd.kinds.objects.validate.by_release import by_release
 from orchd.kinds.objects.validate.names import path_segment, subdomain_name
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path
 from orchd.kinds.objects.validate.report import Report
@@ -83,6 +85,7 @@ def _spec(spec: Object, report: Report, *, was_zero: bool = False) -> None:
     if least is not None and most < least:
         report.invalid(SPEC / "maxReplicas", most, "must be greater than or equal to `minReplicas`")
     _reference(spec.get("scaleTargetRef") or {}, SPEC / "scaleTargetRef", report)
+    _target_group(spec.get("scaleTargetRef") or {}, SPEC / "scaleTargetRef", report)
     metrics = spec.get("metrics") or []
     custom = False
     for i, metric in enumerate(metrics):
@@ -95,6 +98,21 @@ def _spec(spec: Object, report: Report, *, was_zero: bool = False) -> None:
     for member in ("scaleUp", "scaleDown"):
         if behavior.get(member) is not None:
             _rules(behavior[member], SPEC / "behavior" / member, report)
+
+
+def _any_group(reference: Object, at: Path, report: Report) -> None:
+    """The target may be of any version, or of none."""
+
+
+def _named_group(reference: Object, at: Path, report: Report) -> None:
+    version = reference.get("apiVersion") or ""
+    if version.count("/") > 1:
+        report.invalid(at / "apiVersion", version, f"unexpected GroupVersion string: {version}")
+    elif not split_group_version(version)[0] and reference.get("kind") != "ReplicationController":
+        report.invalid(at / "apiVersion", version, "apiVersion must specify API group")
+
+
+_target_group = by_release(_any_group, ("1.34", _named_group))
 
 
 def _reference(reference: Object, at: Path, report: Report) -> None:

@@ -40,7 +40,7 @@ class Reworded(str):
         return next((text for since, text in reversed(self.changes) if release.includes(since)), self)
 
 
-def reworded(text: str, *changes: tuple[str, str]) -> Reworded:
+def reworded(text: str, *changes: tuple[str, str]) -> str:
     """`text`, and from the releases of `changes` on, ascending, theirs. Errors of a `Report` have the text of its release."""
     both = Reworded(text)
     both.changes = changes

@@ -12,6 +12,7 @@ from orchd.kinds import fields
 from orchd.kinds.gotext.values import GoText, quote
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
+from orchd.kinds.objects.validate.by_release import reworded
 from orchd.kinds.objects.validate.der import der_error
 from orchd.kinds.objects.validate.names import label, path_segment, subdomain
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path
@@ -64,7 +65,7 @@ def _whole(value: Object, old: Object | None, report: Report) -> None:
     _request(spec.get("request"), report)
     usages = spec.get("usages") or []
     if not usages:
-        report.required(SPEC / "usages", "usages must be provided")
+        report.required(SPEC / "usages", reworded("usages must be provided", ("1.35", "")))
     if set(before.get("usages") or ()) <= set(USAGES):
         for i, usage in enumerate(usages):
             if usage not in USAGES:
@@ -144,7 +145,7 @@ def _signature_error(key: object) -> str:
 
 def _signer(name: str, at: Path, report: Report) -> None:
     if not name:
-        report.required(at, "signerName must be provided")
+        report.required(at, reworded("signerName must be provided", ("1.35", "")))
         return
     if name == report.dialect(_LEGACY_SIGNER):
         report.invalid(at, name, "the legacy signerName is not allowed via this API version")

@@ -9,9 +9,11 @@ from orchd.kinds import fields
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
+from orchd.kinds.objects.validate.by_release import by_release, reworded
 from orchd.kinds.objects.validate.core.addresses import load_balancer_status
 from orchd.kinds.objects.validate.core.field_rules import is_label, is_subdomain
 from orchd.kinds.objects.validate.names import (
+    CIDR,
     label_1035,
     parse_cidr,
     parse_ip,
@@ -100,6 +102,9 @@ def _peer(peer: Object, at: Path, report: Report) -> None:
         report.forbidden(at, "may not specify both ipBlock and another peer")
 
 
+_NOT_A_RANGE: Final = reworded("not a valid CIDR", ("1.32", CIDR))
+
+
 def _block(block: Object, at: Path, report: Report) -> None:
     text = block.get("cidr") or ""
     if not text:
@@ -107,12 +112,12 @@ def _block(block: Object, at: Path, report: Report) -> None:
         return
     parsed = parse_cidr(text)
     if parsed is None:
-        report.invalid(at / "cidr", text, "not a valid CIDR")
+        report.invalid(at / "cidr", text, _NOT_A_RANGE)
         return
     for i, hole in enumerate(block.get("except") or ()):
         inner = parse_cidr(hole)
         if inner is None:
-            report.invalid((at / "except")[i], hole, "not a valid CIDR")
+            report.invalid((at / "except")[i], hole, _NOT_A_RANGE)
             return
         if inner[1].network_address not in parsed[1] or inner[1].prefixlen <= parsed[1].prefixlen:
             report.invalid((at / "except")[i], hole, "must be a strict subset of `cidr`")
@@ -123,8 +128,27 @@ def create_ingress(value: Object, report: Report) -> None:
     _ingress(value, report)
     key = report.dialect(CLASS_ANNOTATION)
     given = (metadata.get("annotations") or {}).get(key)
-    if given is not None and spec.get("ingressClassName") is not None:
-        report.invalid(root("annotations") / key, given, "can not be set when the class field is also set")
+    if given is not None and spec.get("ingressClassName") is not None and _conflicts(given, spec, report):
+        report.invalid(
+            root("annotations") / key,
+            given,
+            reworded(
+                "can not be set when the class field is also set",
+                ("1.35", "must match `ingressClassName` when both are specified"),
+            ),
+        )
+
+
+def _always(given: str, spec: Object, report: Report) -> bool:
+    return True
+
+
+def _if_different(given: str, spec: Object, report: Report) -> bool:
+    return bool(given != spec["ingressClassName"])
+
+
+#: True if a class in the annotation conflicts with one in the field.
+_conflicts = by_release(_always, ("1.29", _if_different))
 
 
 def update_ingress(value: Object, old: Object, report: Report) -> None:
@@ -233,7 +257,7 @@ def _typed_reference(reference: Object, at: Path, report: Report) -> None:
     for member in ("kind", "name"):
         value = reference.get(member) or ""
         if not value:
-            report.required(at / member, f"{member} is required")
+            report.required(at / member, reworded(f"{member} is required", ("1.35", "")))
         else:
             report.invalids(at / member, value, path_segment(value))
 

@@ -21,6 +21,11 @@ class Path:
     def __getitem__(self, key: int | str) -> Path:
         return Path(self, key if isinstance(key, int) else (key,))
 
+    @property
+    def above(self) -> Path | None:
+        """The path of the containing value; None at the top."""
+        return self._above
+
     def __str__(self) -> str:
         steps: list[str] = []
         at: Path | None = self

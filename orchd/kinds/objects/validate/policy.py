@@ -22,6 +22,9 @@ def create_budget(value: Object, report: Report) -> None:
         if number is not None:
             int_or_percent(number, SPEC / member, report)
             at_most_all(number, SPEC / member, report)
+    eviction = spec.get("unhealthyPodEvictionPolicy")
+    if eviction is not None and eviction not in ("AlwaysAllow", "IfHealthyBudget"):
+        report.unsupported(SPEC / "unhealthyPodEvictionPolicy", eviction, ("AlwaysAllow", "IfHealthyBudget"))
     label_selector(spec.get("selector"), SPEC / "selector", report)
 
 

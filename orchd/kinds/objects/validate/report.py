@@ -82,6 +82,10 @@ class Report:
             return
         self._add("FieldValueInvalid", f"Invalid value: {self.show(value)}", at, why)
 
+    def inadmissible(self, at: Path, why: str) -> None:
+        """An invalid value that is not shown."""
+        self._add("FieldValueInvalid", "Invalid value", at, why)
+
     def invalids(self, at: Path, value: Any, whys: Iterable[str]) -> None:
         """One cause per reason."""
         for why in whys:

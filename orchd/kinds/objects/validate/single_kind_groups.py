@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from orchd.kinds import fields
@@ -9,12 +10,13 @@ from orchd.kinds.fields import metadata
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
+from orchd.kinds.objects.validate.by_release import by_release, reworded
 from orchd.kinds.objects.validate.core.addresses import not_special
 from orchd.kinds.objects.validate.core.field_rules import is_label, is_qualified, is_subdomain
 from orchd.kinds.objects.validate.core.placement import tolerations
 from orchd.kinds.objects.validate.core.pods import preemption_policy
 from orchd.kinds.objects.validate.core.resources import requirements
-from orchd.kinds.objects.validate.names import label, label_value, parse_ip, subdomain, subdomain_name
+from orchd.kinds.objects.validate.names import IP, label, label_value, parse_ip, subdomain, subdomain_name
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, Path, root
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import labels
@@ -52,7 +54,7 @@ def _unknown_system_class(name: str, number: int, default: bool) -> str:
 def update_priority_class(value: Object, old: Object, report: Report) -> None:
     meta.update(value, old, report)
     if (value.get("value") or 0) != (old.get("value") or 0):
-        report.forbidden(root("Value"), "may not be changed in an update.")
+        _value_changed(report)
     report.immutable(root("preemptionPolicy"), value.get("preemptionPolicy"), old.get("preemptionPolicy"))
 
 
@@ -71,7 +73,11 @@ def _lease(spec: Object, report: Report) -> None:
     if duration is not None and duration <= 0:
         report.invalid(SPEC / "leaseDurationSeconds", duration, "must be greater than 0")
     if transitions is not None and transitions < 0:
-        report.invalid(SPEC / "leaseTransitions", transitions, "must to greater or equal than 0")
+        report.invalid(
+            SPEC / "leaseTransitions",
+            transitions,
+            reworded("must to greater or equal than 0", ("1.35", "must be greater than or equal to 0")),
+        )
 
 
 def create_runtime_class(value: Object, report: Report) -> None:
@@ -139,10 +145,13 @@ def _endpoint(endpoint: Object, kind: str, at: Path, report: Report) -> None:
     labels(topology, at / "deprecatedTopology", report)
     if endpoint.get("hostname") is not None:
         is_label(endpoint["hostname"], at / "hostname", report)
-    _hints((endpoint.get("hints") or {}).get("forZones") or [], at / "hints" / "forZones", report)
+    hints = endpoint.get("hints") or {}
+    _hints(hints.get("forZones") or [], at / "hints" / "forZones", label_value, report)
+    if hints.get("forNodes"):
+        _hints(hints["forNodes"], at / "hints" / "forNodes", subdomain, report)
 
 
-def _hints(zones: list[Object], at: Path, report: Report) -> None:
+def _hints(zones: list[Object], at: Path, rule: Callable[[str], Sequence[str]], report: Report) -> None:
     if len(zones) > 8:
         report.too_many(at, len(zones), 8)
         return
@@ -150,15 +159,35 @@ def _hints(zones: list[Object], at: Path, report: Report) -> None:
     for i, name in enumerate(names):
         if name in names[:i]:
             report.duplicate(at[i] / "name", name)
-        report.invalids(at[i] / "name", name, label_value(name))
+        report.invalids(at[i] / "name", name, rule(name))
+
+
+def _address_of_kind(address: str, kind: str, at: Path, report: Report) -> None:
+    parsed = parse_ip(address)
+    if parsed is None or f"IPv{parsed.version}" != kind:
+        report.invalid(at, address, f"must be a valid {kind} address")
+    not_special(address, at, report)
+
+
+def _plain_address(address: str, kind: str, at: Path, report: Report) -> None:
+    """An address in its usual form, so that no two programs read it differently."""
+    parsed = parse_ip(address)
+    if parsed is None:
+        report.invalid(at, address, IP)
+    elif ":" in address and parsed.version == 4:
+        report.invalid(at, address, "must not be an IPv4-mapped IPv6 address")
+    elif f"IPv{parsed.version}" != kind:
+        report.invalid(at.above or at, address, f"must be an {kind} address")
+    else:
+        not_special(address, at, report)
+
+
+_ip_address = by_release(_address_of_kind, ("1.33", _plain_address))
 
 
 def _address(address: str, kind: str, at: Path, report: Report) -> None:
     if kind in ("IPv4", "IPv6"):
-        parsed = parse_ip(address)
-        if parsed is None or f"IPv{parsed.version}" != kind:
-            report.invalid(at, address, f"must be a valid {kind} address")
-        not_special(address, at, report)
+        _ip_address(address, kind, at, report)
     elif kind == "FQDN":
         text = address.removesuffix(".")
         wrong = subdomain(text)
@@ -192,3 +221,14 @@ def _slice_port(entry: Object, names: set[str], at: Path, report: Report) -> Non
 def update_slice(value: Object, old: Object, report: Report) -> None:
     create_slice(value, report)
     report.immutable(root("addressType"), value.get("addressType"), old.get("addressType"))
+
+
+def _under_the_field(report: Report) -> None:
+    report.forbidden(root("Value"), "may not be changed in an update.")
+
+
+def _under_the_member(report: Report) -> None:
+    report.forbidden(root("value"), "may not be changed in an update.")
+
+
+_value_changed = by_release(_under_the_field, ("1.35", _under_the_member))

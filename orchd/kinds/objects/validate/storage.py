@@ -6,12 +6,19 @@ from typing import Final
 
 from orchd.kinds import fields
 from orchd.kinds.gotext import differences
-from orchd.kinds.gotext.structs import dump
+from orchd.kinds.gotext.structs import GoValue, dump
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
+from orchd.kinds.objects.validate.by_release import by_release
 from orchd.kinds.objects.validate.core import persistentvolumes
-from orchd.kinds.objects.validate.core.field_rules import csi_driver_name, is_qualified, is_subdomain, token_seconds
-from orchd.kinds.objects.validate.names import qualified_name, subdomain_name
+from orchd.kinds.objects.validate.core.field_rules import (
+    MAX_INT32,
+    csi_driver_name,
+    is_qualified,
+    is_subdomain,
+    token_seconds,
+)
+from orchd.kinds.objects.validate.names import between, qualified_name, subdomain_name
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path, root
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import label_selector
@@ -119,6 +126,10 @@ def _attachment(value: Object, report: Report) -> None:
     else:
         persistentvolumes.spec(inline or {}, SPEC / "source" / "inlineVolumeSpec", report, inline=True)
     is_subdomain(spec.get("nodeName") or "", SPEC / "nodeName", report)
+    for member in ("attachError", "detachError"):
+        code = (status.get(member) or {}).get("errorCode")
+        if code is not None:
+            report.invalids(STATUS / member / "errorCode", code, between(code, 0, MAX_INT32))
     attached = status.get("attachmentMetadata") or {}
     if sum(len(k.encode()) + len(v.encode()) for k, v in attached.items()) > _MAX_ATTACHED:
         report.too_long(STATUS / "attachmentMetadata", _MAX_ATTACHED)
@@ -150,6 +161,13 @@ def create_driver(value: Object, report: Report) -> None:
     if policy is not None and policy not in ("File", "None", "ReadWriteOnceWithFSType"):
         report.unsupported(SPEC / "fsGroupPolicy", policy, ("File", "None", "ReadWriteOnceWithFSType"))
     _token_requests(spec, report)
+    period = spec.get("nodeAllocatableUpdatePeriodSeconds")
+    if period is not None and period < 10:
+        why = "must be greater than or equal to 10 seconds"
+        report.invalid(SPEC / "nodeAllocatableUpdatePeriodSeconds", period, why)
+    if spec.get("serviceAccountTokenInSecrets") is not None and not spec.get("tokenRequests"):
+        why = "serviceAccountTokenInSecrets is set but no tokenRequests are specified"
+        report.invalid(SPEC / "serviceAccountTokenInSecrets", spec["serviceAccountTokenInSecrets"], why)
     for mode in spec.get("volumeLifecycleModes") or ():
         if mode not in ("Persistent", "Ephemeral"):
             report.unsupported(SPEC / "volumeLifecycleModes", mode, ("Persistent", "Ephemeral"))
@@ -167,7 +185,18 @@ def _token_requests(spec: Object, report: Report) -> None:
             token_seconds(request["expirationSeconds"], at / "expirationSeconds", report)
 
 
-def update_driver(value: Object, old: Object, report: Report) -> None:
+def update_driver_now(value: Object, old: Object, report: Report) -> None:
+    """Validate a change: how volumes are attached and which pods they are for is immutable."""
+    create_driver(value, report)
+    meta.update(value, old, report)
+    spec, before = fields.spec(value), fields.spec(old)
+    report.immutable(SPEC / "attachedRequired", spec.get("attachRequired"), before.get("attachRequired"))
+    modes = spec.get("volumeLifecycleModes")
+    if (modes or []) != (before.get("volumeLifecycleModes") or []):
+        report.invalid(SPEC / "volumeLifecycleModes", modes, "field is immutable")
+
+
+def update_driver_once(value: Object, old: Object, report: Report) -> None:
     meta.update(value, old, report)
     spec, before = fields.spec(value), fields.spec(old)
     for member, shown in (
@@ -181,6 +210,9 @@ def update_driver(value: Object, old: Object, report: Report) -> None:
         shown_modes = dump("[]storage.VolumeLifecycleMode", modes)
         report.invalid(SPEC / "volumeLifecycleModes", shown_modes, "field is immutable")
     _token_requests(spec, report)
+
+
+update_driver = by_release(update_driver_once, ("1.33", update_driver_now))
 
 
 def create_csi_node(value: Object, report: Report) -> None:
@@ -221,7 +253,7 @@ def update_csi_node(value: Object, old: Object, report: Report) -> None:
     for driver in fields.spec(value).get("drivers") or ():
         was = before.get(driver.get("name"))
         if was is not None and not differences.same(driver, was):
-            report.invalid(root("CSINodeDriver"), dump("storage.CSINodeDriver", driver), "field is immutable")
+            _driver_changed(dump("storage.CSINodeDriver", driver), report)
 
 
 def create_capacity(value: Object, report: Report) -> None:
@@ -247,3 +279,35 @@ def update_capacity(value: Object, old: Object, report: Report) -> None:
         shown = dump("v1.LabelSelector", value.get("nodeTopology"))
         report.invalid(root("nodeTopology"), shown, "field is immutable")
     report.immutable(root("storageClassName"), value.get("storageClassName"), old.get("storageClassName"))
+
+
+def _under_its_type(shown: GoValue, report: Report) -> None:
+    report.invalid(root("CSINodeDriver"), shown, "field is immutable")
+
+
+def _under_its_path(shown: GoValue, report: Report) -> None:
+    report.invalid(SPEC / "drivers", shown, "field is immutable")
+
+
+_driver_changed = by_release(_under_its_type, ("1.34", _under_its_path))
+
+
+def create_attributes_class(value: Object, report: Report) -> None:
+    meta.create(value, report, namespaced=False, name_rule=subdomain_name)
+    driver, parameters = value.get("driverName") or "", value.get("parameters") or {}
+    if not driver:
+        report.required(root("driverName"))
+    else:
+        report.invalids(root("driverName"), driver, qualified_name(driver.lower()))
+    _parameters(parameters, report)
+    if not parameters:
+        report.required(root("parameters"), "must contain at least one key/value pair")
+
+
+def update_attributes_class(value: Object, old: Object, report: Report) -> None:
+    meta.update(value, old, report)
+    if value.get("driverName") != old.get("driverName"):
+        report.forbidden(root("driverName"), "updates to driverName are forbidden.")
+    if (value.get("parameters") or {}) != (old.get("parameters") or {}):
+        report.forbidden(root("parameters"), "updates to parameters are forbidden.")
+    create_attributes_class(value, report)

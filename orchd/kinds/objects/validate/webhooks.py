@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from orchd.kinds.gotext.urls import url_error
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.validate.by_release import reworded
 from orchd.kinds.objects.validate.names import subdomain
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
@@ -27,7 +28,7 @@ def url(text: str, at: Path, report: Report) -> None:
     if parts.scheme != "https":
         report.invalid(at, parts.scheme, f"'https' is the only allowed URL scheme{_FORM}")
     if not parts.netloc.rpartition("@")[2]:
-        report.invalid(at, "", f"host must be provided{_FORM}")
+        report.invalid(at, "", reworded(f"host must be provided{_FORM}", ("1.35", f"host must be specified{_FORM}")))
     if "@" in parts.netloc:
         report.invalid(at, parts.netloc.rpartition("@")[0], "user information is not permitted in the URL")
     if parts.fragment:
@@ -39,9 +40,9 @@ def url(text: str, at: Path, report: Report) -> None:
 def service(value: Object, at: Path, report: Report) -> None:
     # The reference swaps the two arguments: each is reported under the name of the other.
     if not value.get("namespace"):
-        report.required(at / "name", "service name is required")
+        report.required(at / "name", reworded("service name is required", ("1.35", "")))
     if not value.get("name"):
-        report.required(at / "namespace", "service namespace is required")
+        report.required(at / "namespace", reworded("service namespace is required", ("1.35", "")))
     number = value.get("port", 443)
     if not 1 <= number <= 65535:
         report.invalid(at / "port", number, "port is not valid: must be between 1 and 65535, inclusive")

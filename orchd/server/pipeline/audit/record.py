@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from ipaddress import ip_address
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlencode
 
 import orjson
@@ -47,6 +47,12 @@ class RecordedFields:
         """Bodies that are forwarded are no objects of this server: nothing is recorded."""
         piece: bytes = await self._body.piece()
         return piece
+
+
+#: The members of a Status body that events of the specification's release repeat: those of bounded size.
+STATUS_MEMBERS: Final = ("status", "reason")
+#: Those that events repeat, by release.
+STATUS_MEMBERS_BY_RELEASE: Final = (("", STATUS_MEMBERS), ("1.25", (*STATUS_MEMBERS, "message", "details")))
 
 
 class Record:
@@ -140,11 +146,11 @@ class Record:
         return strip_managed_fields(obj) if self.rule.omits_managed_fields else obj
 
 
-def status_of(code: int, answer: Any = None) -> Object:
-    """The responseStatus of a response; of a Status body, only the fields of bounded size."""
+def status_of(code: int, answer: Any = None, members: Sequence[str] = STATUS_MEMBERS) -> Object:
+    """The responseStatus of a response; of a Status body, only `members`."""
     out: Object = {"metadata": {}}
     if isinstance(answer, dict) and answer.get("kind") == "Status" and answer.get("apiVersion") == "v1":
-        out.update((name, answer[name]) for name in ("status", "reason") if answer.get(name))
+        out.update((name, answer[name]) for name in members if answer.get(name) or answer.get(name) == {})
     out["code"] = code
     return out
 

@@ -14,7 +14,7 @@ from orchd.errors import ApiError
 from orchd.server.pipeline.audit.interfaces import IAuditSink
 from orchd.server.pipeline.audit.metrics import AuditMetrics
 from orchd.server.pipeline.audit.policy import COMPLETE, NONE, PANIC, RECEIVED, RESPONSE, STARTED
-from orchd.server.pipeline.audit.record import Record, answer_of, status_of
+from orchd.server.pipeline.audit.record import STATUS_MEMBERS, Record, answer_of, status_of
 from orchd.server.pipeline.audit.sinks import GRACE
 from orchd.server.pipeline.audit.tail import IRules
 from orchd.server.pipeline.interfaces import Next, Request, Response
@@ -33,7 +33,11 @@ class AuditTrail:
         sinks: Sequence[IAuditSink],
         wall: Callable[[], float],
         clock: IReactorTime,
+        *,
+        status_members: Sequence[str] = STATUS_MEMBERS,
     ) -> None:
+        """`status_members` are the members of a Status that events repeat."""
+        self._status_members = status_members
         self._dialect = dialect
         self._policy = policy
         self.sinks = tuple(sinks)
@@ -41,6 +45,10 @@ class AuditTrail:
         self._clock = clock
         self._endings = Background()
         self.metrics = AuditMetrics(self.sinks)
+
+    def status(self, code: int, answer: Any = None) -> dict[str, Any]:
+        """The responseStatus of a response with this body."""
+        return status_of(code, answer, self._status_members)
 
     def record(self, request: Request) -> Record | None:
         """The record of a request, None if the policy does not record it."""
@@ -94,7 +102,7 @@ class AuditStage:
             response = await then(request)
         except ApiError as error:
             answer = error.status()
-            status = status_of(error.code, answer)
+            status = self._trail.status(error.code, answer)
             if lasting:
                 await trail.write(record, STARTED, status, answer)
             await trail.write(record, COMPLETE, status, answer)
@@ -109,7 +117,7 @@ class AuditStage:
             await trail.write(record, PANIC, _panic(error))
             raise
         answer = answer_of(response, shown=record.rule.level >= RESPONSE)
-        status = status_of(response.code, answer)
+        status = self._trail.status(response.code, answer)
         if lasting:
             await trail.write(record, STARTED, status, answer)
         if response.stream is None:
@@ -133,7 +141,7 @@ class UnauthenticatedAuditStage:
                 record = self._trail.record(request)
                 if record is not None:
                     answer = error.status()
-                    await self._trail.write(record, STARTED, status_of(error.code, answer), answer)
+                    await self._trail.write(record, STARTED, self._trail.status(error.code, answer), answer)
             raise
 
 

@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.quality_of_service import qos_class
 from orchd.server.registry.interfaces import Context
 from orchd.server.registry.strategies import seccomp
 from orchd.server.registry.strategies.base import Strategy
+
+#: Members of metadata that a write through the subresource resize sets.
+_OWN_METADATA: Final = ("managedFields", "resourceVersion")
+_RESIZED: Final = ("resources", "resizePolicy")
+
+
+def _resized_containers(containers: Sequence[Object], before: Sequence[Object]) -> Sequence[Object]:
+    if any(new["name"] != old["name"] for new, old in zip(containers, before, strict=True)):
+        return containers
+    return [
+        {
+            **{name: value for name, value in old.items() if name not in _RESIZED},
+            **{name: new[name] for name in _RESIZED if name in new},
+        }
+        for new, old in zip(containers, before, strict=True)
+    ]
 
 
 class PodStrategy(Strategy):
@@ -30,7 +46,25 @@ class PodStrategy(Strategy):
             if not spec["ephemeralContainers"]:
                 del spec["ephemeralContainers"]
             return self.raise_generation({**old, "spec": spec}, old)
+        if context.subresource == "resize":
+            return self.raise_generation(self._resized(obj, old), old)
         return super().prepare_update(context, obj, old)
+
+    def _resized(self, obj: Object, old: Object) -> Object:
+        """`old` with the resources and resize policies of the containers of `obj`. Other containers than those of `old` are kept,
+        for validation to reject."""
+        spec, before = obj["spec"], old["spec"]
+        members = ("containers", "initContainers")
+        if any(len(spec.get(member) or ()) != len(before.get(member) or ()) for member in members):
+            return obj
+        resized = {
+            member: _resized_containers(spec[member], before[member]) for member in members if before.get(member)
+        }
+        metadata = {
+            **old["metadata"],
+            **{name: obj["metadata"][name] for name in _OWN_METADATA if name in obj["metadata"]},
+        }
+        return {**old, "metadata": metadata, "spec": {**before, **resized}}
 
     def status_update(self, obj: Object, old: Object) -> Object:
         metadata = dict(obj["metadata"])

@@ -22,6 +22,8 @@ class ServiceAllocations:
         self._subscription: ISubscription | None = None
         self._addresses: dict[int, Counter[int]] = {4: Counter(), 6: Counter()}
         self._ports: Counter[int] = Counter()
+        #: What is counted of each service, by its path: a large one is decoded once for each of its changes.
+        self._counted: dict[str, list[tuple[Counter[int], int]]] = {}
 
     def addresses(self, version: int) -> Counter[int]:
         """Addresses of one IP version, as integers."""
@@ -40,26 +42,28 @@ class ServiceAllocations:
         page = cache.page()
         for counter in (*self._addresses.values(), self._ports):
             counter.clear()
+        self._counted.clear()
         for entry in page.entries:
-            self._count(entry, 1)
+            self._count(entry)
         self._subscription = cache.subscribe(
             after=page.revision, prefix="", on_change=self._changed, on_end=self._ended
         )
 
     def _changed(self, change: Change) -> None:
-        if change.previous is not None:
-            self._count(change.previous, -1)
+        for counter, value in self._counted.pop(change.entry.path, ()):
+            counter[value] -= 1
+            if counter[value] <= 0:
+                del counter[value]
         if change.type is not ChangeType.DELETED:
-            self._count(change.entry, 1)
+            self._count(change.entry)
 
     def _ended(self, error: Exception) -> None:
         self._subscription = None
 
-    def _count(self, entry: Entry, step: int) -> None:
-        for counter, value in self._allocations(entry):
-            counter[value] += step
-            if counter[value] <= 0:
-                del counter[value]
+    def _count(self, entry: Entry) -> None:
+        counted = self._counted[entry.path] = list(self._allocations(entry))
+        for counter, value in counted:
+            counter[value] += 1
 
     def _allocations(self, entry: Entry) -> Iterator[tuple[Counter[int], int]]:
         spec = orjson.loads(entry.json).get("spec") or {}

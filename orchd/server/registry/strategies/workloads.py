@@ -10,6 +10,7 @@ from orchd.kinds import fields, verbatim
 from orchd.kinds.digits import integer, is_whole
 from orchd.kinds.fields import annotations_of, with_metadata
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects import joblabels
 from orchd.kinds.objects.defaults.workloads import TEMPLATE_GENERATION
 from orchd.kinds.objects.validate.batch import TRACKING
 from orchd.server.registry.interfaces import Context
@@ -93,13 +94,14 @@ class JobStrategy(Strategy):
         if not spec.get("manualSelector"):
             template = dict(spec.get("template") or {})
             metadata = dict(fields.metadata(template))
-            own = {"controller-uid": obj["metadata"]["uid"], "job-name": obj["metadata"].get("name", "")}
+            uid = obj["metadata"]["uid"]
+            own = joblabels.generated(uid, obj["metadata"].get("name", ""), self.settings)
             given = metadata.get("labels") or {}
             metadata["labels"] = {**own, **given}
             template["metadata"] = metadata
             spec["template"] = template
             selector = dict(spec.get("selector") or {})
-            selector["matchLabels"] = {"controller-uid": own["controller-uid"], **(selector.get("matchLabels") or {})}
+            selector["matchLabels"] = {joblabels.selecting(self.settings): uid, **(selector.get("matchLabels") or {})}
             spec["selector"] = selector
             tags = obj["metadata"].get("labels")
             if not tags or tags is given:

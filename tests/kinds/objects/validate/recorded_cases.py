@@ -192,7 +192,7 @@ class Replay:
         if sub:
             return body
         out = self._shaped(body, resource)
-        return None if out is None else prepared.create(out, resource, namespace)
+        return None if out is None else prepared.create(out, resource, namespace, self.settings)
 
     def _live(self, raw: dict[str, Any], resource: Resource, namespace: str, name: str) -> dict[str, Any] | None:
         """The object that earlier cases and the requests before this one have stored under the name, None if they cannot be
@@ -238,6 +238,7 @@ def _loose(text: str) -> str:
     text = re.sub(r"core\.\w+\{\n.*\n  \}\n", "<diff>", text, flags=re.S)
     text = re.sub(r"\n  core\.\w+\{.*", "<diff>", text, flags=re.S)
     text = re.sub(r"(core\.PodTemplateSpec|runtime\.Unknown|v1\.ObjectMeta)\{.*\}: ", r"\1: ", text, flags=re.S)
+    text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", "<time>", text)
     return _DUMP.sub("(<ptr>)", text).replace(prepared.UID, "<uid>")
 
 

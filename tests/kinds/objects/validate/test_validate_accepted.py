@@ -36,7 +36,7 @@ def test_stored_objects_are_valid(reference: Callable[[str], Any]) -> None:
         resource = catalog.kind(stored.get("apiVersion", ""), stored.get("kind", ""))
         if resource is None or not resource.stored:
             continue
-        obj = prepared.create(shape.canonical(stored, resource.type), resource, "facts")
+        obj = prepared.create(shape.canonical(stored, resource.type), resource, "facts", SETTINGS)
         causes = dispatch.validate_create(obj, resource, SETTINGS)
         causes += dispatch.validate_update(obj, obj, resource, SETTINGS)
         count += 1

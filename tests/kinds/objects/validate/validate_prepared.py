@@ -13,6 +13,9 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
 from orchd.kinds.catalog import Resource
+from orchd.kinds.objects import joblabels
+from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.release import SPECIFICATION
 
 Object = dict[str, Any]
 
@@ -39,7 +42,7 @@ _HAVE_STATUS = frozenset(
 )
 
 
-def create(obj: Object, resource: Resource, namespace: str) -> Object:
+def create(obj: Object, resource: Resource, namespace: str, settings: ObjectSettings) -> Object:
     """Set name and namespace from the path, fields of the job and service strategies, and the service account of pods."""
     metadata = dict(obj.get("metadata") or {})
     if resource.namespaced and not metadata.get("namespace") and resource.stored:
@@ -49,12 +52,12 @@ def create(obj: Object, resource: Resource, namespace: str) -> Object:
     metadata.setdefault("uid", UID)
     out = {**obj, "metadata": metadata} if resource.stored else obj
     if resource.kind == "Job":
-        out = _job(out)
+        out = _job(out, settings)
     if resource.kind == "Pod" and not (out.get("spec") or {}).get("serviceAccountName"):
         out = {**out, "spec": {**(out.get("spec") or {}), "serviceAccountName": "default", "serviceAccount": "default"}}
     if resource.kind == "Service":
         out = _service(out)
-    if resource.kind == "EndpointSlice" and resource.version == "v1":
+    if resource.kind == "EndpointSlice" and resource.version == "v1" and settings.release == SPECIFICATION:
         listed = [
             {k: v for k, v in e.items() if k not in ("deprecatedTopology", "hints")} for e in out.get("endpoints") or ()
         ]
@@ -71,16 +74,16 @@ def create(obj: Object, resource: Resource, namespace: str) -> Object:
     return out
 
 
-def _job(job: Object) -> Object:
+def _job(job: Object, settings: ObjectSettings) -> Object:
     spec = dict(job.get("spec") or {})
     if spec.get("manualSelector"):
         return job
     uid, name = job["metadata"]["uid"], job["metadata"].get("name", "")
     template = dict(spec.get("template") or {})
     metadata = dict(template.get("metadata") or {})
-    metadata["labels"] = {"controller-uid": uid, "job-name": name, **(metadata.get("labels") or {})}
+    metadata["labels"] = {**joblabels.generated(uid, name, settings), **(metadata.get("labels") or {})}
     selector = dict(spec.get("selector") or {})
-    selector["matchLabels"] = {**(selector.get("matchLabels") or {}), "controller-uid": uid}
+    selector["matchLabels"] = {**(selector.get("matchLabels") or {}), joblabels.selecting(settings): uid}
     spec["template"] = {**template, "metadata": metadata}
     spec["selector"] = selector
     return {**job, "spec": spec}

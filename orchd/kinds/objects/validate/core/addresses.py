@@ -5,10 +5,12 @@ from __future__ import annotations
 from ipaddress import IPv4Address, IPv4Network
 from typing import Any, Final
 
-from orchd.kinds.objects.validate.names import parse_ip, subdomain
+from orchd.kinds.objects.validate.by_release import reworded
+from orchd.kinds.objects.validate.names import IP, parse_ip, subdomain
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
 
+_INVALID: Final = reworded("must be a valid IP address", ("1.28", IP))
 _LOCAL_MULTICAST: Final = IPv4Network("224.0.0.0/24")
 
 
@@ -16,7 +18,7 @@ def not_special(value: str, at: Path, report: Report) -> None:
     """Reject loopback, link-local and unspecified addresses, which would reach the node itself."""
     address = parse_ip(value)
     if address is None:
-        report.invalid(at, value, "must be a valid IP address")
+        report.invalid(at, value, _INVALID)
         return
     if address.is_unspecified:
         report.invalid(at, value, f"may not be unspecified ({value})")
@@ -49,8 +51,13 @@ def load_balancer_status(status: dict[str, Any], at: Path, report: Report) -> No
     for i, ingress in enumerate(status.get("ingress") or ()):
         here = (at / "ingress")[i]
         address, name = ingress.get("ip") or "", ingress.get("hostname") or ""
+        mode = ingress.get("ipMode")
+        if mode is not None and not address:
+            report.forbidden(here / "ipMode", "may not be specified when `ip` is not set")
+        elif mode is not None and mode not in ("Proxy", "VIP"):
+            report.unsupported(here / "ipMode", mode, ("Proxy", "VIP"))
         if address and parse_ip(address) is None:
-            report.invalid(here / "ip", address, "must be a valid IP address")
+            report.invalid(here / "ip", address, _INVALID)
         if name:
             report.invalids(here / "hostname", name, subdomain(name))
             if parse_ip(name) is not None:

@@ -9,6 +9,7 @@ from orchd.kinds.gotext import differences
 from orchd.kinds.gotext.values import GoText
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
+from orchd.kinds.objects.validate.by_release import by_release, reworded
 from orchd.kinds.objects.validate.core.field_rules import is_subdomain, require_text
 from orchd.kinds.objects.validate.names import subdomain_name
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, STATUS, Path, root
@@ -18,7 +19,13 @@ from orchd.kinds.quantities import amount
 
 MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce")
 VOLUME_MODES: Final = ("Block", "Filesystem")
-_IMMUTABLE: Final = "spec is immutable after creation except resources.requests for bound claims"
+_IMMUTABLE: Final = reworded(
+    "spec is immutable after creation except resources.requests for bound claims",
+    (
+        "1.31",
+        "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims",
+    ),
+)
 #: Values of status.resizeStatus, in the order of messages.
 _RESIZE: Final = (
     "",
@@ -59,6 +66,8 @@ def spec(value: Object, at: Path, report: Report) -> None:
         report.invalid((at / "resources")["storage"], str(storage), "must be greater than zero")
     if value.get("storageClassName"):
         is_subdomain(value["storageClassName"], at / "storageClassName", report)
+    if value.get("volumeAttributesClassName"):
+        is_subdomain(value["volumeAttributesClassName"], at / "volumeAttributesClassName", report)
     mode = value.get("volumeMode")
     if mode is not None and mode not in VOLUME_MODES:
         report.unsupported(at / "volumeMode", mode, VOLUME_MODES)
@@ -103,9 +112,10 @@ def update(claim: Object, old: Object, report: Report) -> None:
     if grows and fields.status(claim).get("phase") == "Bound" and (new.get("resources") or {}).get("requests"):
         requests = {**new["resources"]["requests"], "storage": before_size}
         new["resources"] = {**new["resources"], "requests": requests}
+    _attributes_class(new, before, claim, old, report)
     if not differences.same(new, before):
-        words = _IMMUTABLE if grows else "field is immutable after creation"
-        report.forbidden(SPEC, f"{words}\n{differences.text('core.PersistentVolumeClaimSpec', before, new)}")
+        words = _IMMUTABLE.in_release(report.settings.release) if grows else "field is immutable after creation"
+        report.forbidden(SPEC, f"{words}\n{report.difference('core.PersistentVolumeClaimSpec', before, new)}")
     if grows and amount(size) < amount(before_size):
         at = SPEC / "resources" / "requests" / "storage"
         capacity = (fields.status(old).get("capacity") or {}).get("storage") or "0"
@@ -148,3 +158,26 @@ def basic_resource(quantity: Any, at: Path, report: Report) -> None:
     if number < 0:
         # The number rounded away from zero, not the text.
         report.invalid(at, int(number // 1), "must be a valid resource quantity")
+
+
+def _attributes_class_set(new: Object, before: Object, claim: Object, old: Object, report: Report) -> None:
+    """Claims have no class of volume attributes."""
+
+
+def _attributes_class_changed(new: Object, before: Object, claim: Object, old: Object, report: Report) -> None:
+    """Validate a change of the class, which a bound claim may have. Gives `new` the former one."""
+    member = "volumeAttributesClassName"
+    name, was = new.get(member), before.get(member)
+    if name == was or fields.status(claim).get("phase") != "Bound":
+        return
+    if fields.status(old).get("currentVolumeAttributesClassName") is not None and not name:
+        what = "nil" if name is None else "empty string"
+        why = f"update to {what} is forbidden when status.currentVolumeAttributesClassName is not nil"
+        report.forbidden(SPEC / member, why)
+    if was is None:
+        new.pop(member, None)
+    else:
+        new[member] = was
+
+
+_attributes_class = by_release(_attributes_class_set, ("1.31", _attributes_class_changed))

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from orchd.kinds import fields
 from orchd.kinds.gotext.structs import dump, go_quantity, quantity
-from orchd.kinds.gotext.values import GoText
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
+from orchd.kinds.objects.validate.by_release import reworded
 from orchd.kinds.objects.validate.core.resources import (
     container_resource_name,
     is_standard_quota,
@@ -26,6 +26,12 @@ CROSS_NAMESPACE: Final = "CrossNamespacePodAffinity"
 _SCOPES: Final = ("Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass", CROSS_NAMESPACE)
 _COMPUTE: Final = ("pods", "cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory")
 _PAIRS: Final = (("BestEffort", "NotBestEffort"), ("Terminating", "NotTerminating"))
+
+
+_PLAIN_SCOPES: Final = (
+    "when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, "
+    "ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"
+)
 
 
 def create_range(value: Object, report: Report) -> None:
@@ -100,7 +106,10 @@ def _order(limit: Object, key: str, kind: str, at: Path, report: Report) -> None
         if less is not None and more is not None and amount(more) > amount(less):
             report.invalid((at / member)[key], quantity(str(shown)), why.format(more, less))
     if ratio is not None:
-        where, shown_ratio = (at / "maxLimitRequestRatio")[key], GoText(go_quantity(str(ratio), short=True))
+        where, shown_ratio = (
+            (at / "maxLimitRequestRatio")[key],
+            dump("resource.Quantity", str(ratio), go_quantity(str(ratio), short=True)),
+        )
         if amount(ratio) < 1:
             report.invalid(where, shown_ratio, f"ratio {ratio} is less than 1")
         if low is not None and high is not None and amount(low) and amount(ratio) > amount(high) / amount(low):
@@ -186,10 +195,7 @@ def _scope_selector(selector: Object, hard: Object, scopes: Any, report: Report)
             report.invalid(at / "scopeName", scope, "unsupported scope")
         _applies(scope, hard, at, shown, report)
         if scope in _SCOPES and scope != "PriorityClass" and operator != "Exists":
-            why = (
-                "must be 'Exist' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, "
-                "ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"
-            )
+            why = reworded(f"must be 'Exist' {_PLAIN_SCOPES}", ("1.35", f"must be 'Exists' {_PLAIN_SCOPES}"))
             report.invalid(at / "operator", operator, why)
         if operator in ("In", "NotIn"):
             if not values:

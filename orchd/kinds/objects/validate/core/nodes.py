@@ -9,11 +9,12 @@ from orchd.kinds.gotext.structs import dump
 from orchd.kinds.gotext.values import quote
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
+from orchd.kinds.objects.validate.by_release import by_release
 from orchd.kinds.objects.validate.core.annotation_structs import TAINT, avoided_controllers, structs
 from orchd.kinds.objects.validate.core.field_rules import is_qualified
 from orchd.kinds.objects.validate.core.placement import EFFECTS
 from orchd.kinds.objects.validate.core.resources import quantity_value
-from orchd.kinds.objects.validate.names import label_value, parse_cidr, subdomain_name
+from orchd.kinds.objects.validate.names import CIDR, label_value, parse_cidr, subdomain_name
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, STATUS, Path
 from orchd.kinds.objects.validate.report import Report
 
@@ -84,6 +85,17 @@ def _resources(node: Object, report: Report) -> None:
             quantity_value(name, number, STATUS / member / name, report)
 
 
+def _all_ranges_shown(ranges: list[str], i: int, at: Path, report: Report) -> None:
+    report.invalid(at[i], ranges, "must be valid CIDR")
+
+
+def _range_shown(ranges: list[str], i: int, at: Path, report: Report) -> None:
+    report.invalid(at[i], ranges[i], CIDR)
+
+
+_bad_range = by_release(_all_ranges_shown, ("1.32", _range_shown))
+
+
 def _pod_ranges(ranges: list[str], report: Report) -> None:
     at = SPEC / "podCIDRs"
     families: list[int] = []
@@ -91,7 +103,7 @@ def _pod_ranges(ranges: list[str], report: Report) -> None:
     for i, text in enumerate(ranges):
         parsed = parse_cidr(text)
         if parsed is None:
-            report.invalid(at[i], ranges, "must be valid CIDR")
+            _bad_range(ranges, i, at, report)
             bad = bad or f"failed to parse cidr value:{quote(text)} with error:invalid CIDR address: {text}"
         else:
             families.append(parsed[0].version)

@@ -10,6 +10,7 @@ from orchd.kinds.gotext import differences
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
+from orchd.kinds.objects.validate.by_release import reworded
 from orchd.kinds.objects.validate.core import sources
 from orchd.kinds.objects.validate.core.claims import VOLUME_MODES, access_modes, basic_resource
 from orchd.kinds.objects.validate.core.field_rules import (
@@ -31,6 +32,7 @@ _CSI_SECRETS: Final = {
     "controllerPublishSecretRef": "controllerPublishSecretRef",
     "controllerExpandSecretRef": "controllerExpandSecretRef",
     "nodePublishSecretRef": "nodePublishSecretRef ",
+    "nodeExpandSecretRef": "nodeExpandSecretRef",
 }
 #: Sources that may have the former annotation for mount options.
 _MOUNTED: Final = (
@@ -72,6 +74,16 @@ def _mount_options(volume: Object, report: Report) -> None:
         report.forbidden(METADATA / "annotations" / key, "may not specify mount options for this volume type")
 
 
+def _attributes_class(value: Object, at: Path, report: Report) -> None:
+    name = value["volumeAttributesClassName"]
+    if not name:
+        report.required(at / "volumeAttributesClassName", "an empty string is disallowed")
+    else:
+        report.invalids(at / "volumeAttributesClassName", name, subdomain_name(name))
+    if value.get("csi") is None:
+        report.required(at / "csi", "has to be specified when using volumeAttributesClassName")
+
+
 def spec(value: Object, at: Path, report: Report, *, inline: bool = False, name: str = "") -> None:
     """Validate the spec of the volume `name`; `inline` is the part that an attachment may contain."""
     if inline:
@@ -81,6 +93,8 @@ def spec(value: Object, at: Path, report: Report, *, inline: bool = False, name:
             report.forbidden(at / "capacity", _NOT_INLINE)
         if value.get("csi") is None:
             report.required(at / "csi", "has to be specified in the context of inline volumes")
+    if value.get("volumeAttributesClassName") is not None:
+        _attributes_class(value, at, report)
     modes = value.get("accessModes") or []
     if not modes:
         report.required(at / "accessModes")
@@ -130,7 +144,7 @@ def _capacity(capacity: Object, at: Path, report: Report) -> None:
     if not capacity:
         report.required(at)
     if list(capacity) != ["storage"]:
-        report.unsupported(at, dump("core.ResourceList", capacity), ("storage",))
+        report.unsupported(at, dump("core.ResourceList", capacity or None), ("storage",))
     for name, quantity in capacity.items():
         basic_resource(quantity, at[name], report)
         if amount(quantity) <= 0:
@@ -251,14 +265,25 @@ def update(volume: Object, old: Object, report: Report) -> None:
     if chosen["csi"] and had["csi"] and had["csi"].get("controllerExpandSecretRef") is None:
         chosen["csi"] = {k: v for k, v in chosen["csi"].items() if k != "controllerExpandSecretRef"}
     if not differences.same(chosen, had):
-        shown = differences.text("core.PersistentVolumeSource", had, chosen)
-        why = f"spec.persistentvolumesource is immutable after creation\n{shown}"
-        report.forbidden(SPEC / "persistentvolumesource", why)
+        why = "spec.persistentvolumesource is immutable after creation"
+        report.forbidden(
+            SPEC / "persistentvolumesource", f"{why}\n{report.difference('core.PersistentVolumeSource', had, chosen)}"
+        )
     report.immutable(root("volumeMode"), new.get("volumeMode"), before.get("volumeMode"))
     if before.get("nodeAffinity") is not None and not differences.same(new.get("nodeAffinity"), before["nodeAffinity"]):
         affinity = new.get("nodeAffinity")
         now = None if affinity is None else dump("core.VolumeNodeAffinity", affinity)
-        report.invalid(root("nodeAffinity"), now, "field is immutable")
+        why = "field is immutable"
+        report.invalid(
+            root("nodeAffinity"), now, reworded(why, ("1.35", f"{why}, except for updating from beta label to GA"))
+        )
+    _attributes_class_kept(new, before, report)
+
+
+def _attributes_class_kept(new: Object, before: Object, report: Report) -> None:
+    name, was = new.get("volumeAttributesClassName"), before.get("volumeAttributesClassName")
+    if was is not None and name is None:
+        report.forbidden(SPEC / "volumeAttributesClassName", "update from non-nil value to nil is forbidden")
 
 
 def update_status(volume: Object, old: Object, report: Report) -> None:

@@ -50,6 +50,8 @@ def metadata_and_spec(pod: Object, report: Report) -> None:
     if metadata.get("annotations"):
         annotation_rules(metadata["annotations"], body, METADATA / "annotations", report)
     spec(body, SPEC, report, name=metadata.get("name") or "")
+    if body.get("volumes"):
+        _image_references(body["volumes"], report)
     if body.get("volumes") and not body.get("serviceAccountName"):
         _no_account_tokens(body["volumes"], report)
     if body.get("schedulingGates") and body.get("nodeName"):
@@ -66,6 +68,13 @@ def _no_account_tokens(volumes: list[Object], report: Report) -> None:
             if part.get("serviceAccountToken") is not None:
                 at = ((SPEC / "volumes")[i] / "projected" / "sources")[j] / "serviceAccountToken"
                 report.forbidden(at, "must not be specified when serviceAccountName is not set")
+
+
+def _image_references(volumes: list[Object], report: Report) -> None:
+    """An image volume requires a reference. Templates may leave it to whoever makes pods of them."""
+    for i, volume in enumerate(volumes):
+        if volume.get("image") is not None and not volume["image"].get("reference"):
+            report.required((SPEC / "volumes")[i] / "image" / "reference")
 
 
 def template(value: Object | None, at: Path, report: Report) -> None:

@@ -11,6 +11,7 @@ from orchd.kinds import fields
 from orchd.kinds.gotext.json_errors import json_error
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
+from orchd.kinds.objects.validate.by_release import by_release
 from orchd.kinds.objects.validate.names import config_key, subdomain_name
 from orchd.kinds.objects.validate.paths import METADATA, Path, root
 from orchd.kinds.objects.validate.report import Report
@@ -67,16 +68,27 @@ def _decode(encoded: str | None) -> bytes:
         return b""
 
 
+def _unnamed_key(key: str, report: Report) -> None:
+    # The reference does not substitute the placeholder in this path.
+    report.required(root("data[%s]")[key])
+
+
+def _named_key(key: str, report: Report) -> None:
+    report.required(_DATA[key])
+
+
+_key_required = by_release(_unnamed_key, ("1.28", _named_key))
+
+
 def _basic_auth(data: Object, metadata: Object, report: Report) -> None:
     if "username" not in data and "password" not in data:
-        # The reference does not substitute the placeholder in this path.
-        report.required(root("data[%s]")["username"])
-        report.required(root("data[%s]")["password"])
+        for key in ("username", "password"):
+            _key_required(key, report)
 
 
 def _ssh_auth(data: Object, metadata: Object, report: Report) -> None:
     if not data.get("ssh-privatekey"):
-        report.required(root("data[%s]")["ssh-privatekey"])
+        _key_required("ssh-privatekey", report)
 
 
 def _tls(data: Object, metadata: Object, report: Report) -> None:

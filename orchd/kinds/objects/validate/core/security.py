@@ -7,7 +7,7 @@ from typing import Final
 
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.validate.by_release import by_release
+from orchd.kinds.objects.validate.by_release import by_release, reworded
 from orchd.kinds.objects.validate.core.field_rules import MAX_INT32, descending_path
 from orchd.kinds.objects.validate.names import between, subdomain
 from orchd.kinds.objects.validate.paths import Path
@@ -15,6 +15,8 @@ from orchd.kinds.objects.validate.report import Report
 
 _SYSCTL: Final = r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?\.)*[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _SYSCTL_RE: Final = re.compile(_SYSCTL).fullmatch
+_SYSCTL_PATH: Final = r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
+_SYSCTL_PATH_RE: Final = re.compile(_SYSCTL_PATH).fullmatch
 _CONTROL_RE: Final = re.compile(r"[\x00-\x1f\x7f]").search
 _NETBIOS_RE: Final = re.compile(r"[^\\/:*?\"<>|.][^\\/:*?\"<>|]{0,14}").fullmatch
 _DOMAIN_PART: Final = r"[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
@@ -68,7 +70,7 @@ def pod_context(context: Object, spec: Object, spec_at: Path, report: Report) ->
     if shared:
         why = "ShareProcessNamespace and HostPID cannot both be enabled"
         report.invalid(at / "shareProcessNamespace", True, why)
-    _sysctls(context.get("sysctls") or [], at / "sysctls", report)
+    _sysctls(context.get("sysctls") or [], spec, at / "sysctls", report)
     policy = context.get("fsGroupChangePolicy")
     if policy is not None and policy not in ("Always", "OnRootMismatch"):
         report.unsupported(at / "fsGroupChangePolicy", policy, ("Always", "OnRootMismatch"))
@@ -97,17 +99,49 @@ def _host_port_mismatch(port: Object, at: Path, report: Report) -> None:
 _port_mismatch = by_release(_container_port_mismatch, ("1.28", _host_port_mismatch))
 
 
-def _sysctls(listed: list[Object], at: Path, report: Report) -> None:
+def _is_dotted(name: str, report: Report) -> bool:
+    return len(name) <= 253 and _SYSCTL_RE(name) is not None
+
+
+def _is_dotted_or_path(name: str, report: Report) -> bool:
+    return len(name) <= 253 and _SYSCTL_PATH_RE(name) is not None
+
+
+_is_sysctl = by_release(_is_dotted, ("1.24", _is_dotted_or_path))
+
+
+def _of_any_pod(name: str, spec: Object, at: Path, report: Report) -> None:
+    """A parameter may be set for any pod."""
+
+
+def _of_own_namespace(name: str, spec: Object, at: Path, report: Report) -> None:
+    """A parameter of a namespace of the kernel may be set for a pod that has its own one."""
+    dotted = name.replace("/", ".") if "." not in name.split("/")[0] else name
+    if spec.get("hostNetwork") and dotted.startswith("net."):
+        report.invalid(at, name, "may not be specified when 'hostNetwork' is true")
+    if spec.get("hostIPC") and dotted.startswith(_IPC):
+        report.invalid(at, name, "may not be specified when 'hostIPC' is true")
+
+
+_namespaced = by_release(_of_any_pod, ("1.24", _of_own_namespace))
+_IPC: Final = ("kernel.shm", "kernel.msg", "fs.mqueue.", "kernel.sem")
+
+
+def _sysctls(listed: list[Object], spec: Object, at: Path, report: Report) -> None:
     seen: set[str] = set()
     for i, sysctl in enumerate(listed):
         name = sysctl.get("name") or ""
         if not name:
             report.required(at[i] / "name")
-        elif len(name) > 253 or not _SYSCTL_RE(name):
-            report.invalid(at[i] / "name", name, f"must have at most 253 characters and match regex {_SYSCTL}")
+        elif not _is_sysctl(name, report):
+            words = "must have at most 253 characters and match regex"
+            why = reworded(f"{words} {_SYSCTL}", ("1.24", f"{words} ^{_SYSCTL_PATH}$"))
+            report.invalid(at[i] / "name", name, why)
         elif name in seen:
             report.duplicate(at[i] / "name", name)
         seen.add(name)
+        if name:
+            _namespaced(name, spec, at[i] / "name", report)
 
 
 def seccomp(profile: Object, at: Path, report: Report) -> None:

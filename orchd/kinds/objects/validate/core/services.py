@@ -8,14 +8,18 @@ from orchd.kinds import fields
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object, ObjectView
 from orchd.kinds.objects.validate import meta
+from orchd.kinds.objects.validate.by_release import by_release, reworded
 from orchd.kinds.objects.validate.core.addresses import load_balancer_status, not_special
 from orchd.kinds.objects.validate.core.field_rules import is_label, is_qualified, is_subdomain, port_or_name
-from orchd.kinds.objects.validate.names import ip, label_1035_name, parse_cidr, parse_ip, port
+from orchd.kinds.objects.validate.names import CIDR, ip, label_1035_name, parse_cidr, parse_ip, port
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, STATUS, Path, root
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import labels
 
 _TYPES: Final = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
+_DISTRIBUTIONS: Final = ("PreferClose", "PreferSameZone", "PreferSameNode")
+_TOPOLOGY_MODE: Final = "service.{long}.io/topology-mode"
+_TOPOLOGY_HINTS: Final = "service.{long}.io/topology-aware-hints"
 _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 _NODE_AGENT_PORT: Final = 10250
 SOURCE_RANGES: Final = "service.beta.{long}.io/load-balancer-source-ranges"
@@ -50,6 +54,8 @@ def body(service: Object, report: Report) -> None:
     """The rules that apply on create and on update."""
     metadata, spec = fields.metadata(service), fields.spec(service)
     meta.create(service, report, namespaced=True, name_rule=label_1035_name)
+    if metadata.get("annotations"):
+        _topology(metadata["annotations"], report)
     kind, ports = spec.get("type") or "", spec.get("ports") or []
     headless = _headless(spec)
     if not ports and not headless and kind != "ExternalName":
@@ -75,6 +81,20 @@ def body(service: Object, report: Report) -> None:
     _unique_ports(kind, ports, report)
     _balancer(kind, metadata, spec, report)
     _traffic(kind, spec, report)
+
+
+def _any_topology(annotations: Object, report: Report) -> None:
+    """The annotations have no rule."""
+
+
+def _one_topology(annotations: Object, report: Report) -> None:
+    mode, hints = map(report.dialect, (_TOPOLOGY_MODE, _TOPOLOGY_HINTS))
+    if mode in annotations and hints in annotations and annotations[mode] != annotations[hints]:
+        why = f"must match annotations[{hints}] when both are specified"
+        report.invalid((METADATA / "annotations")[mode], annotations[mode], why)
+
+
+_topology = by_release(_any_topology, ("1.27", _one_topology))
 
 
 def _headless(spec: Object) -> bool:
@@ -228,14 +248,26 @@ def _balancer(kind: str, metadata: Object, spec: Object, report: Report) -> None
         if not balanced:
             report.forbidden(at, _ONLY_BALANCED)
         if any(parse_cidr(r.strip()) is None for r in listed):
-            why = "must be a list of IP ranges. For example, 10.240.0.0/24,10.250.0.0/24 "
-            report.invalid(at, shown, why)
+            _bad_ranges(listed, shown, at, report)
     allocate = spec.get("allocateLoadBalancerNodePorts")
     if allocate is not None and not balanced:
         report.forbidden(SPEC / "allocateLoadBalancerNodePorts", _ONLY_BALANCED)
     if allocate is None and balanced and report.settings.feature("ServiceLBNodePortControl"):
         report.required(root("allocateLoadBalancerNodePorts"))
     _balancer_class(spec, report)
+
+
+def _ranges_as_one(listed: list[str], shown: str, at: Path, report: Report) -> None:
+    report.invalid(at, shown, "must be a list of IP ranges. For example, 10.240.0.0/24,10.250.0.0/24 ")
+
+
+def _each_range(listed: list[str], shown: str, at: Path, report: Report) -> None:
+    for i, text in enumerate(listed):
+        if parse_cidr(text.strip()) is None:
+            report.invalid(at[i], text, CIDR)
+
+
+_bad_ranges = by_release(_ranges_as_one, ("1.32", _each_range))
 
 
 def _balancer_class(spec: Object, report: Report) -> None:
@@ -247,14 +279,31 @@ def _balancer_class(spec: Object, report: Report) -> None:
             report.forbidden(SPEC / "loadBalancerClass", _ONLY_BALANCED)
 
 
+def _by_its_type(spec: Object, report: Report) -> bool:
+    return spec.get("type") in ("LoadBalancer", "NodePort")
+
+
+def _by_type_or_address(spec: Object, report: Report) -> bool:
+    outside = spec.get("type") == "ClusterIP" and bool(spec.get("externalIPs"))
+    return outside or spec.get("type") in ("LoadBalancer", "NodePort")
+
+
+#: True if traffic from outside the cluster may reach a service.
+_reached_outside = by_release(_by_its_type, ("1.26", _by_type_or_address))
+
+
 def _traffic(kind: str, spec: Object, report: Report) -> None:
     policy, number = spec.get("externalTrafficPolicy") or "", spec.get("healthCheckNodePort") or 0
-    if kind not in ("LoadBalancer", "NodePort"):
+    if not _reached_outside(spec, report):
         if policy:
-            why = "may only be set when `type` is 'NodePort' or 'LoadBalancer'"
+            why = reworded(
+                "may only be set when `type` is 'NodePort' or 'LoadBalancer'",
+                ("1.26", "may only be set for externally-accessible services"),
+            )
             report.invalid(SPEC / "externalTrafficPolicy", policy, why)
     elif not policy:
-        report.required(SPEC / "externalTrafficPolicy")
+        if kind in ("LoadBalancer", "NodePort"):
+            report.required(SPEC / "externalTrafficPolicy")
     elif policy not in ("Cluster", "Local"):
         report.unsupported(SPEC / "externalTrafficPolicy", policy, ("Cluster", "Local"))
     if needs_health_check(spec):
@@ -273,6 +322,9 @@ def _traffic(kind: str, spec: Object, report: Report) -> None:
             report.required(SPEC / "internalTrafficPolicy")
     elif internal not in ("Cluster", "Local"):
         report.unsupported(SPEC / "internalTrafficPolicy", internal, ("Cluster", "Local"))
+    distribution = spec.get("trafficDistribution")
+    if distribution is not None and distribution not in _DISTRIBUTIONS:
+        report.unsupported(SPEC / "trafficDistribution", distribution, _DISTRIBUTIONS)
 
 
 def update(service: Object, old: Object, report: Report) -> None:
@@ -347,4 +399,18 @@ def _families(values: list[str]) -> Any:
 def update_status(service: Object, old: Object, report: Report) -> None:
     meta.update(service, old, report)
     status = fields.status(service).get("loadBalancer") or {}
+    _ingress_by_type(service, status, report)
     load_balancer_status(status, STATUS / "loadBalancer", report)
+
+
+def _any_ingress(service: Object, status: Object, report: Report) -> None:
+    """Services of all types may have addresses of a load balancer."""
+
+
+def _balanced_ingress(service: Object, status: Object, report: Report) -> None:
+    if status.get("ingress") and fields.spec(service).get("type") != "LoadBalancer":
+        why = "may only be used when `spec.type` is 'LoadBalancer'"
+        report.forbidden(STATUS / "loadBalancer" / "ingress", why)
+
+
+_ingress_by_type = by_release(_any_ingress, ("1.29", _balanced_ingress))

@@ -305,9 +305,6 @@ def csi(source: Object, at: Path, report: Report) -> None:
 
 
 def image(source: Object, at: Path, report: Report) -> None:
-    # Pods need a reference; templates may leave it to whoever makes pods of them.
-    if str(at).startswith("spec.volumes"):
-        require_text(source, "reference", at, report)
     policy = source.get("pullPolicy") or ""
     if not policy:
         report.required(at / "pullPolicy")

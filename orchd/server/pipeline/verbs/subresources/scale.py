@@ -161,16 +161,23 @@ def custom_mapping(resource: Resource) -> ScaleMapping | None:
     )
 
 
+def tracked_mapping(resource: Resource) -> ScaleMapping | None:
+    """As `custom_mapping`, for releases that track who scales custom objects."""
+    found = custom_mapping(resource)
+    return None if found is None else replace(found, tracked=True)
+
+
 class Scales:
     """The verbs of every scale endpoint."""
 
     def __init__(self, catalog: Catalog, foreign: ForeignBodyContext) -> None:
         self._kind = catalog.body_kind("autoscaling/v1", "Scale")
         self._foreign = foreign
+        self._custom_mapping = catalog.release.choose((("", custom_mapping), ("1.24", tracked_mapping)))
         self.verbs: Mapping[str, Verb] = {"get": self.get, "update": self.update, "patch": self.patch}
 
     def _mapping(self, resource: Resource) -> ScaleMapping:
-        found = custom_mapping(resource) if resource.custom else _builtin_mapping(resource)
+        found = self._custom_mapping(resource) if resource.custom else _builtin_mapping(resource)
         if found is None:
             raise errors.page_not_found()
         return found
