@@ -279,6 +279,9 @@ class _Parser(TokenReader):
         """A literal, a name, a call, or something in brackets."""
         token = self.token
         kind = token.kind
+        if kind == "'-'" and self.after().kind not in ("NUM_INT", "NUM_FLOAT"):
+            # Behind other signs only a number has one.
+            self.no_alternative(self.after())
         if kind in _LITERALS or kind == "'-'":
             return self.literal()
         if kind == "IDENTIFIER" or kind == "'.'":

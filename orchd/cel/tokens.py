@@ -122,12 +122,12 @@ class TokenReader:
         raise Unexpected
 
     def no_alternative(self, following: Token) -> None:
-        """The dot is followed by nothing that may be selected."""
+        """The current token, a dot or a sign, is followed by nothing that it may stand before."""
         text = "" if following.kind == END else following.text
-        if following.kind in ("'true'", "'false'", "'null'"):
+        if self.token.kind == "'.'" and following.kind in ("'true'", "'false'", "'null'"):
             self.report(following, f"mismatched input '{text}' expecting IDENTIFIER")
         else:
-            self.report(following, f"no viable alternative at input '.{following.gap}{text}'")
+            self.report(following, f"no viable alternative at input '{self.token.text}{following.gap}{text}'")
         raise Unexpected
 
     def report(self, token: Token, message: str) -> None:

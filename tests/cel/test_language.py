@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchd.cel.releases import language_environment
+from orchd.cel.releases import environment_of_release, language_environment
 
 ENVIRONMENT = language_environment()
 
@@ -43,3 +43,18 @@ def test_errors(text: str, message: str) -> None:
     checked = ENVIRONMENT.compile(text)
     assert not checked.issues, checked.text
     assert checked.program().evaluate({}, 100_000).error == message
+
+
+@pytest.mark.parametrize(("text", "offset", "input_"), [
+    ("!-x", 2, "-x"), ("!!-(1)", 3, "-("), ("f(!-'a')", 4, "-'a'"), ("!-", 2, "-"), ("a. == 1", 3, ". =="),
+    ("a. // b\n == 1", 9, ". // b\n =="), ("a.\té == 1", 5, ".\t =="), ("a.  ", 4, ".  "),
+])  # fmt: skip
+def test_what_may_not_follow_a_sign_or_dot_is_quoted_with_the_blanks_between(
+    text: str, offset: int, input_: str
+) -> None:
+    """Only a number may follow a minus behind other signs; the text in the message is that of the expression, without unknown
+    characters."""
+    issues = environment_of_release((1, 35), "example").compile(text).issues
+    assert (offset, f"Syntax error: no viable alternative at input '{input_}'") in [
+        (i.offset, i.message) for i in issues
+    ]
