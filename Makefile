@@ -3,6 +3,8 @@
 # make test     all tests that need no recordings; TESTS='tests/kinds ...' runs some, in one process
 # make fuzz     the property tests with new random examples; EXAMPLES=5000 sets their number
 # make rounds   longer crash and linearizability tests than in `make test`: 100 kills; ROUNDS=1000 sets their number
+# make matrix   the tests with the oldest and the newest allowed dependencies, on each installed Python; AGES=oldest, TESTS='tests/kinds ...'
+# make mutate   changes MODULES='orchd/... .py' an operator at a time and prints how many changes their nearest tests notice; TESTS='...'
 # make lint     ruff and mypy
 # make format   formats the code; tables are exempt (pyproject.toml)
 # make screenshots  the pictures of docs/ui.md, taken by the tests of the web page; needs chromium and chromedriver
@@ -35,8 +37,10 @@ PORT ?= 6443
 WORKERS ?= --numprocesses=5 --dist=loadfile --no-loadscope-reorder
 
 SERVE ?=
+AGES ?= oldest newest
+MODULES ?=
 
-.PHONY: run cluster test fuzz rounds lint format screenshots bench docs site man completion dist changelog deb clean
+.PHONY: run cluster test fuzz rounds matrix mutate lint format screenshots bench docs site man completion dist changelog deb clean
 .DEFAULT_GOAL := run
 
 $(BIN)/python:
@@ -88,6 +92,17 @@ rounds: $(VENV)/.installed-test
 		ORCHD_LINEAR_STEPS=$$(($(ROUNDS) * 10)) ORCHD_LINEAR_ROUNDS=$$(($(ROUNDS) / 5 + 1)) \
 		$(BIN)/python -m pytest -q tests/store/test_crash.py tests/store/test_linearizable.py \
 		tests/store/test_linearizable_daemon.py tests/store/etcd/test_ranges_of_servers.py
+
+matrix:
+	@TESTS="$(TESTS)" .ci/matrix $(AGES)
+
+# In an environment of its own, since it needs other packages than orchd.
+build/cosmic-ray/bin/cosmic-ray: | $(BIN)/python
+	@$(BIN)/python -m venv build/cosmic-ray
+	@build/cosmic-ray/bin/python -m pip --disable-pip-version-check install --quiet 'cosmic-ray>=8.7'
+
+mutate: $(VENV)/.installed-test build/cosmic-ray/bin/cosmic-ray
+	@TESTS="$(TESTS)" .ci/mutate $(MODULES)
 
 lint: $(VENV)/.installed-lint
 	@$(BIN)/ruff check

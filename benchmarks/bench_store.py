@@ -27,8 +27,8 @@ from orchd.store.etcd.servers import make_servers
 from orchd.store.etcd.store import EtcdStore
 from orchd.store.memory import MemoryStore
 from orchd.store.sqlite import SqliteStore
-from orchd.testing.etcd import Etcd, find_etcd
-from orchd.testing.served_store import ServedStore
+from orchd.testing.processes.etcd import Etcd, find_etcd
+from orchd.testing.processes.served_store import ServedStore
 
 reactor: Any = installed
 

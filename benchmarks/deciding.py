@@ -23,8 +23,8 @@ from orchd.scheduler.framework.cycle import Decision, UnfitError
 from orchd.scheduler.pods import Pod
 from orchd.scheduler.service import DEFAULT_NAME, Environment, Scheduler
 from orchd.scheduler.values import CycleState
-from orchd.testing.informers import MemoryInformers
-from orchd.testing.results import result_of
+from orchd.testing.doubles.informers import MemoryInformers
+from orchd.testing.doubles.results import result_of
 
 PODS = ResourceRef("", "v1", "pods")
 NODES = ResourceRef("", "v1", "nodes")

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from benchmarks.api_rows import API_ROWS
 from benchmarks.load import cpu
 from benchmarks.starting import Server
-from orchd.testing.etcd import Etcd, find_etcd
-from orchd.testing.served_store import ServedStore
+from orchd.testing.processes.etcd import Etcd, find_etcd
+from orchd.testing.processes.served_store import ServedStore
 
 if TYPE_CHECKING:
     from benchmarks.run import Bench

@@ -17,7 +17,6 @@ from orchd.assembly.controller_manager import ControllerManager
 from orchd.config.component import ComponentOptions, ComponentSettings
 from orchd.daemon import ProcessEnd, collect_seldom, exit_cleanly_on_sigterm
 from orchd.dialect import Dialect
-from orchd.kinds.release import VERSION
 from orchd.txkit.json_log import LoggedServices
 from orchd.txkit.log import Logger, set_verbosity
 from orchd.txkit.notify import Notifier
@@ -29,9 +28,7 @@ Make = Callable[[ComponentSettings, Any, Callable[[Failure], object] | None], An
 
 
 def _controller_manager(settings: ComponentSettings, reactor: Any, failed: Callable[[Failure], object] | None) -> Any:
-    return ControllerManager(
-        settings, reactor, wall=time.time, environment=os.environ, release=VERSION, failed=failed
-    ).service
+    return ControllerManager(settings, reactor, wall=time.time, environment=os.environ, failed=failed).service
 
 
 def _scheduler(settings: ComponentSettings, reactor: Any, failed: Callable[[Failure], object] | None) -> Any:
@@ -46,9 +43,7 @@ def _scheduler(settings: ComponentSettings, reactor: Any, failed: Callable[[Fail
     if written:
         _log.info("the configuration was written to {path}", path=written)
         raise SystemExit(0)
-    return SchedulerProcess(
-        settings, reactor, wall=time.time, environment=os.environ, release=VERSION, failed=failed
-    ).service
+    return SchedulerProcess(settings, reactor, wall=time.time, environment=os.environ, failed=failed).service
 
 
 #: Service factories by component name.

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from orchd.testing.etcd import Etcd, find_etcd
-from orchd.testing.served_store import ServedStore
+from orchd.testing.processes.etcd import Etcd, find_etcd
+from orchd.testing.processes.served_store import ServedStore
 
 #: What API servers can share: etcd, and the embedded store served in its way.
 KINDS = ("etcd", "served")

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from orchd.testing.forked_process import ForkedProcess
-from orchd.testing.process import PATIENCE
+from orchd.testing.forking.process import ForkedProcess
+from orchd.testing.processes.daemon import PATIENCE
 
 _ROOT = Path(__file__).resolve().parents[1]
 

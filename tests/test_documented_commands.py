@@ -17,7 +17,7 @@ from orchd.config.table import COMPONENTS, component_table, table
 from orchd.dialect import DIALECTS
 from orchd.pki.certificates import chain_pem, new_authority
 from orchd.pki.keys import private_pem
-from orchd.testing.server import make_server, run
+from orchd.testing.doubles.server import make_server, run
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])

@@ -22,7 +22,7 @@ from orchd.client.interfaces import ResourceRef
 from orchd.config.options import from_mapping, from_options
 from orchd.config.settings import Settings
 from orchd.tap import makeService
-from orchd.testing.process import PATIENCE
+from orchd.testing.processes.daemon import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "docs" / "examples" / "embed.py"

@@ -31,9 +31,11 @@ LAYERS = {
     # Go's texts of values: below all that writes messages.
     "kinds.gotext": "kinds.ir",
     "kinds.catalog": "kinds.ir kinds.builtin",
+    # Environments of expressions in objects and configuration files.
+    "kinds.expressions": "cel kinds.catalog kinds.ir kinds.jsonvalues",
     # Converts definitions to catalog entries.
     "kinds.crd": "kinds.ir kinds.catalog cel",
-    "kinds.objects": "kinds.ir kinds.catalog kinds.conditions kinds.gotext kinds.jsonvalues kinds.verbatim",
+    "kinds.objects": "kinds.ir kinds.catalog kinds.conditions kinds.expressions kinds.gotext kinds.jsonvalues kinds.verbatim",
     # Validates the schemas of definitions: reads the keywords that crd interprets.
     "kinds.objects.schema_check": "cel kinds.ir kinds.catalog kinds.conditions kinds.crd kinds.gotext kinds.jsonvalues kinds.shorttexts",
     # Decodes bytes to an object in canonical shape; the shape is an algorithm over objects.
@@ -60,7 +62,7 @@ LAYERS = {
     "server.outbound.reviews": "kinds.gotext pki.clientconfig txkit server.outbound.webhooks",
     # Some plugins check further permissions, through the contract. Webhooks use credentials from a client
     # configuration.
-    "server.admission": "client.interfaces kinds txkit pki.clientconfig server.authz.interfaces server.outbound.webhooks plugins"
+    "server.admission": "cel client.interfaces kinds txkit pki.clientconfig server.authz.interfaces server.outbound.webhooks plugins"
     " server.registry.interfaces",
     "server.outbound.egress": "txkit server.outbound.metrics",
     "server.outbound.metrics": "txkit.metrics",
@@ -82,6 +84,8 @@ LAYERS = {
     "server.key_pairs": "txkit",
     # RBAC escalation check around the registry's mutating admission.
     "server.escalation_guard": "kinds.jsonvalues server.authz.escalation server.registry.interfaces server.registry.objectmeta",
+    # Permission check on parameters before the registry's validating admission.
+    "server.parameter_guard": "kinds.jsonvalues server.authz.parameters server.registry.interfaces",
     # Lifecycle state of a server; read by health checks, stages and admission.
     "server.state": "",
     # The web page: files, who the user is, and YAML for what it shows.
@@ -99,7 +103,7 @@ LAYERS = {
     "scheduler": "client kinds txkit plugins",
     "config": "kinds pki.tls_names",
     # Flags, then their values, then the settings that are built from them; the command line is above all of them.
-    "config.rows": "config.flag config.values",
+    "config.rows": "config.flag config.values kinds.release",
     "config.sections": "kinds pki.tls_names config.capabilities config.choices config.flag_values config.nearest config.values",
     "plugins": "-",
     "testing": ANYTHING,
@@ -270,7 +274,7 @@ def test_only_tap_imports_the_reactor() -> None:
     wrong = [
         f"{path.relative_to(ROOT)}:{line}"
         for module, path in modules()
-        if module not in ("tap", "component_tap", "testing.cluster_main", "testing.envtest_apiserver")
+        if module not in ("tap", "component_tap", "testing.cluster.main", "testing.envtest.apiserver")
         for name, line in imports(path)
         if within(name, "twisted.internet.reactor")
     ]

@@ -12,7 +12,7 @@ from orchd import manuals, storecommands
 from orchd.config import completion, manpage
 from orchd.config.flag import Flag, FlagTable
 from orchd.config.values import BOOL, INT, STRING, FlagType
-from orchd.testing.process import PATIENCE
+from orchd.testing.processes.daemon import PATIENCE
 
 PROGRAMS = {**{name: flags for name, (_, flags) in manuals.programs().items()}}
 

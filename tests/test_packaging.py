@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from twisted.plugin import pluginPackagePaths
 
-from orchd.testing.process import PATIENCE
+from orchd.testing.processes.daemon import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -23,7 +23,7 @@ REASONS = {
     "server/outbound/webhooks.py:WebhookClient.call": "the parts of an HTTP request",
     "store/checksums.py:verify": "the columns of a row, called for each",
     "store/loading.py:Loading.take": "the columns of a row, called for each",
-    "testing/cluster.py:Cluster.__init__": "keywords with defaults, for tests of users",
+    "testing/cluster/cluster.py:Cluster.__init__": "keywords with defaults, for tests of users",
 }
 
 

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from orchd.dialect import KUBERNETES
-from orchd.testing.server import InProcessServer, make_server, run
+from orchd.testing.doubles.server import InProcessServer, make_server, run
 
 CONFIGS = "/api/v1/namespaces/default/configmaps"
 MERGE = "application/merge-patch+json"

@@ -21,8 +21,8 @@ from orchd.dialect import KUBERNETES, ORCH, Dialect
 from orchd.store.export import Content, write_file
 from orchd.store.interfaces import KeyValue
 from orchd.storecommands import main
-from orchd.testing.etcd import Etcd
-from orchd.testing.process import DaemonProcess
+from orchd.testing.processes.daemon import DaemonProcess
+from orchd.testing.processes.etcd import Etcd
 from tests.etcd import running_etcd
 from tests.programs import run_program
 

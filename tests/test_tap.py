@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from orchd.dialect import KUBERNETES, ORCH
-from orchd.testing.process import PATIENCE
+from orchd.testing.processes.daemon import PATIENCE
 from tests.programs import run_program
 
 ROOT = Path(__file__).resolve().parents[1]

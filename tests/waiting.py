@@ -8,7 +8,7 @@ from typing import Any
 
 from twisted.internet.task import deferLater
 
-from orchd.testing.process import PATIENCE
+from orchd.testing.processes.daemon import PATIENCE
 
 #: The limit as command lines spell it.
 LONG = f"{PATIENCE:g}s"

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from orchd.assembly.identity import Identity
+from orchd.assembly.access import Access
 from orchd.assembly.objects import Objects
 from orchd.assembly.outbound import Outbound
 from orchd.assembly.runtime import Runtime
@@ -16,6 +16,7 @@ from orchd.dialect import Dialect
 from orchd.kinds.naming import random_suffix
 from orchd.server.admission import builtin
 from orchd.server.admission.chain import AdmissionChain
+from orchd.server.admission.expressions.metrics import ConditionMetrics
 from orchd.server.admission.interfaces import (
     PluginApi,
     PluginContext,
@@ -33,7 +34,7 @@ _FLAG: Final = "--admission-control-config-file"
 
 
 def admission_chain(
-    runtime: Runtime, client: IClient, objects: Objects, outbound: Outbound, identity: Identity, state: ServerState
+    runtime: Runtime, client: IClient, objects: Objects, outbound: Outbound, access: Access, state: ServerState
 ) -> AdmissionChain:
     """The enabled plugins in running order. Raises ValueError naming the invalid flag, file or plugin."""
     random, reactor, webhooks = runtime.random, runtime.reactor, outbound.webhooks
@@ -52,7 +53,7 @@ def admission_chain(
         "default-not-ready-toleration-seconds": chosen.default_not_ready_toleration_seconds,
         "default-unreachable-toleration-seconds": chosen.default_unreachable_toleration_seconds,
     }
-    metrics = WebhookMetrics()
+    metrics, conditions = WebhookMetrics(), ConditionMetrics()
     services = WebhookServices(
         client=webhooks,
         uid=objects.naming.uid,
@@ -62,13 +63,19 @@ def admission_chain(
         observe=metrics.observe,
     )
     context = PluginContext(
-        settings=PluginSettings(dialect=runtime.dialect, flags=flags, disabled=runtime.objects.disabled),
+        settings=PluginSettings(
+            dialect=runtime.dialect, flags=flags, disabled=runtime.objects.disabled, release=runtime.objects.release
+        ),
         api=PluginApi(client=client, informers=objects.informers, catalog=objects.store.catalog),
-        authorize=identity.authorization.union.authorize,
+        authorize=access.authorization.union.authorize,
         runtime=PluginRuntime(
-            wall=runtime.wall, reactor=reactor, random_suffix=lambda length: random_suffix(random, length)
+            wall=runtime.wall,
+            reactor=reactor,
+            random_suffix=lambda length: random_suffix(random, length),
+            aside=objects.aside,
         ),
         outbound=PluginOutbound(reviewer=reviewer, webhooks=services),
+        observe_conditions=conditions.observe,
     )
     found = sections(chosen.config_file, runtime.dialect)
     try:
@@ -77,7 +84,7 @@ def admission_chain(
             chosen.plugins,
             configurations={name: section.values for name, section in found.items()},
             more=builtin.drop_ins(),
-            measured=(metrics,),
+            measured=(metrics, conditions),
         )
     except builtin.PluginError as error:
         if error.plugin not in found:

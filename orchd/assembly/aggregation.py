@@ -11,7 +11,7 @@ from orchd.server.aggregation.addresses import ServiceAddresses
 from orchd.server.aggregation.availability import Availability
 from orchd.server.aggregation.discovery import ForeignDiscovery
 from orchd.server.aggregation.foreign_servers import ForeignServers
-from orchd.server.aggregation.proxy import AggregationProxy
+from orchd.server.aggregation.proxy import AggregationProxy, ForwardingRules
 from orchd.server.aggregation.specifications import ForeignSpecifications
 from orchd.server.key_pairs import key_pair
 from orchd.server.pipeline.interfaces import Request, Response
@@ -36,6 +36,7 @@ class Aggregation:
             own=key_pair("proxy-client-cert-file", chosen.cert_file, chosen.key_file, reactor),
             dial=dial,
             prober=runtime.dialect("system:{short}-aggregator"),
+            rules=ForwardingRules.of(runtime.settings.release),
         )
         self.availability = Availability(
             runtime.dialect, client, informers, self.forwarding.probe, clock=reactor, wall=runtime.wall
@@ -53,7 +54,7 @@ class Aggregation:
         #: The group versions of other servers with their resources.
         self.discovered = self.discovery.versions
 
-    def elsewhere(self, group: str, version: str) -> Callable[[Request], Awaitable[Response]] | None:
+    def forwarder(self, group: str, version: str) -> Callable[[Request], Awaitable[Response]] | None:
         """The handler for a group and version that another server serves; None when this server serves it."""
         found = self.availability.registry.find(group, version)
         return None if found is None else partial(self.forwarding.forward, found)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 
 from orchd.assembly import stages
+from orchd.assembly.access import Access
 from orchd.assembly.aggregation import Aggregation
 from orchd.assembly.audit import make_trail
 from orchd.assembly.checks import checks
 from orchd.assembly.documents import ApiDocuments
 from orchd.assembly.files import ServerFiles, advertised_address
 from orchd.assembly.flow_control import flow_control
-from orchd.assembly.identity import Identity
 from orchd.assembly.issuer import issuer_endpoints
 from orchd.assembly.objects import Objects
 from orchd.assembly.outbound import Outbound
@@ -26,11 +26,10 @@ from orchd.assembly.verbs import VerbDependencies, named_verbs
 from orchd.client.interfaces import IClient
 from orchd.kinds.catalog import Resource
 from orchd.kinds.openapi.discovery import version_info
-from orchd.kinds.release import VERSION
 from orchd.server.admission.chain import AdmissionChain
 from orchd.server.authn.impersonation import ImpersonationError, parse_impersonation
 from orchd.server.authn.loopback import LOOPBACK_USER
-from orchd.server.authz.messages import forbidden
+from orchd.server.authz.messages import forbidden, forbidden_with_reason
 from orchd.server.customkinds.tracker import DefinitionTracker
 from orchd.server.pipeline.audit.metrics import AuditMetrics
 from orchd.server.pipeline.endpoints.health import Health, Probe
@@ -44,8 +43,9 @@ from orchd.server.pipeline.fairness.samples import FairnessSamples
 from orchd.server.pipeline.interfaces import Stage
 from orchd.server.pipeline.pipeline import Pipeline
 from orchd.server.pipeline.representation import Presenter
+from orchd.server.pipeline.running import RunningStreams, Stream
 from orchd.server.pipeline.self_links import LinkingPresenter
-from orchd.server.pipeline.stages import identity as identity_stages
+from orchd.server.pipeline.stages import access as access_stages
 from orchd.server.pipeline.stages.deadline import Deadline
 from orchd.server.pipeline.stages.failure import Failure
 from orchd.server.pipeline.stages.limits import InFlightCount
@@ -53,8 +53,7 @@ from orchd.server.pipeline.stages.request_instruments import request_instruments
 from orchd.server.pipeline.stages.request_metrics import RequestMetrics
 from orchd.server.pipeline.verbs.context import VerbContext
 from orchd.server.pipeline.verbs.dispatch import Dispatch, is_served
-from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext
-from orchd.server.pipeline.verbs.watch.running import RunningWatches
+from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext, preparation
 from orchd.server.pipeline.verbs.watch.verb import WatchVerb
 from orchd.server.state import ServerState
 from orchd.txkit.aside import Aside
@@ -84,7 +83,7 @@ class Subsystems:
     outbound: Outbound
     objects: Objects
     definitions: DefinitionTracker
-    identity: Identity
+    access: Access
     admission: AdmissionChain
     registries: Registries
     aggregation: Aggregation
@@ -111,7 +110,7 @@ class Api:
     ) -> None:
         """`extra_stages` run around authentication; their errors become answers. Raises ValueError naming the flag and the file that is wrong."""
         self._runtime, self._state, self._subsystems = runtime, state, subsystems
-        definitions, identity = subsystems.definitions, subsystems.identity
+        definitions, access = subsystems.definitions, subsystems.access
         settings, reactor = runtime.settings, runtime.reactor
         self.components = ComponentProbes()
         #: Objects with metrics; further components may add theirs.
@@ -120,19 +119,20 @@ class Api:
         self.endpoints: dict[str, Endpoint] = {}
         self.in_flight = InFlightCount()
         self.watches = WatchVerb(
-            RunningWatches(reactor, identity.authorization.union, forbidden),
+            RunningStreams(reactor, access.authorization.union, forbidden),
             reactor,
             runtime.random,
             shortest=settings.serving.min_request_timeout,
             resumes_efficiently=runtime.objects.feature("EfficientWatchResumption"),
         )
+        self.passed_on: RunningStreams[Stream] = RunningStreams(reactor, access.authorization.union, forbidden)
         self.deadline = Deadline(reactor, settings.serving.request_timeout)
         self.request_metrics = RequestMetrics(
             reactor.seconds, lambda info: is_served(definitions.current(), info), own_user=LOOPBACK_USER
         )
         self._own_instruments = (
             *request_instruments(self.request_metrics, definitions.current),
-            build_info(runtime.dialect, version_info(git_version=VERSION)),
+            build_info(runtime.dialect, version_info(settings.release)),
         )
         self.page = Page(settings)
         self._aside = Aside(runtime.in_thread)
@@ -150,12 +150,17 @@ class Api:
         presenter = Presenter if runtime.objects.feature("RemoveSelfLink") else LinkingPresenter
         self._presenter = presenter(definitions.current, runtime.wall)
         self.documents = ApiDocuments(runtime, definitions, subsystems.aggregation, self._presenter, self._address())
-        authorizer = identity.authorization.union
+        authorizer = access.authorization.union
         traces = subsystems.traces
-        authorization = identity_stages.Authorization(traces.authorizer(authorizer), forbidden, runtime.dialect)
-        authentication = identity_stages.Authentication(traces.chain(identity.authentication.chain))
+        authorization = access_stages.Authorization(
+            traces.authorizer(authorizer), forbidden, runtime.dialect, running=self.passed_on
+        )
+        authentication = access_stages.Authentication(
+            traces.chain(access.authentication.chain),
+            settings.release.choose((("", access_stages.no_warning), ("1.32", access_stages.warn_of_spaces))),
+        )
         audit = stages.after_authentication(self.trail)
-        impersonation = identity_stages.Impersonating(
+        impersonation = access_stages.Impersonating(
             authorizer,
             lambda headers, user: parse_impersonation(runtime.dialect, headers, user),
             forbidden,
@@ -229,6 +234,7 @@ class Api:
         self.watches.end()
         self.page.end()
         await self.watches.running.stop()
+        await self.passed_on.stop()
 
     def drop_version(self, resource: Resource) -> None:
         """End the watches of a custom kind's version that changed its schema or is no longer served."""
@@ -247,16 +253,22 @@ class Api:
             present=self._presenter,
             settings=self._runtime.objects,
             wall=self._runtime.wall,
-            authorize=partial(identity_stages.require, parts.identity.authorization.union),
+            authorize=partial(
+                access_stages.require,
+                parts.access.authorization.union,
+                settings.release.choose((("", forbidden_with_reason), ("1.25", forbidden))),
+            ),
             delete_workers=settings.api.delete_collection_workers,
             aside=self._aside,
         )
         dependencies = VerbDependencies(
             runtime=self._runtime,
             catalog=parts.definitions.current(),
-            foreign=ForeignBodyContext(registry=parts.registries.unreviewed, admission=parts.admission),
+            foreign=ForeignBodyContext(
+                registry=parts.registries.unreviewed, admission=parts.admission, prepare=preparation(settings.release)
+            ),
             client=parts.client,
-            identity=parts.identity,
+            access=parts.access,
             outbound=parts.outbound,
             components={
                 "scheduler": (self.components.probe("scheduler"), "ok"),
@@ -281,7 +293,7 @@ class Api:
         profiling = runtime.settings.serving.profiling
         self.endpoints |= {
             "/": root_endpoint(catalog, health),
-            "/version": version_endpoint(git_version=VERSION),
+            "/version": version_endpoint(runtime.settings.release),
             "/metrics": metrics_endpoint(
                 lambda: instruments_of(self.measured),
                 shared_budget(runtime.reactor),
@@ -297,6 +309,6 @@ class Api:
             health=health,
             documents=self.documents.discovery,
             exact=self.endpoints,
-            elsewhere=parts.aggregation.elsewhere,
+            forwarder=parts.aggregation.forwarder,
             schemas=self.documents.schemas,
         )

@@ -11,6 +11,7 @@ from orchd.assembly.outbound_services import OutboundServices
 from orchd.client.interfaces import IInformers
 from orchd.config.documents.authorization import WEBHOOK, ConfiguredAuthorizer, WebhookSettings, parse_authorization
 from orchd.config.settings import Settings
+from orchd.kinds.expressions.access import compile_review_condition
 from orchd.server.authz import modes
 from orchd.server.authz.abac import AttributeBasedAuthorizer
 from orchd.server.authz.always import AlwaysAllow, AlwaysDeny
@@ -73,6 +74,7 @@ class Authorization:
             authorized_ttl=webhook.authorized_ttl,
             unauthorized_ttl=webhook.unauthorized_ttl,
             failed_open=partial(metrics.count_fail_open, name),
+            release=self._settings.release,
         )
         return WebhookAuthorizer(self._settings.dialect, reviews, options, clock=self._outbound.reactor.seconds)
 
@@ -163,5 +165,8 @@ class _AuthorizerLists:
             unauthorized_ttl=chosen.unauthorized_ttl,
             on_failure=Decision.DENY if chosen.denies_on_failure else Decision.NO_OPINION,
             failed_open=partial(metrics.count_fail_open, name),
+            conditions=tuple(compile_review_condition(text, dialect) for text in chosen.conditions),
+            observe_conditions=partial(metrics.observe_conditions, name),
+            release=self._settings.release,
         )
         return WebhookAuthorizer(dialect, reviews, options, clock=self._outbound.reactor.seconds)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from orchd.assembly.access import Access
 from orchd.assembly.files import advertised_address, api_service_address
-from orchd.assembly.identity import Identity
 from orchd.assembly.runtime import Runtime
 from orchd.assembly.storage import Storage
 from orchd.client.interfaces import IClient
@@ -41,18 +41,12 @@ class ClusterBootstrap:
     """
 
     def __init__(
-        self,
-        runtime: Runtime,
-        state: ServerState,
-        client: IClient,
-        catalog: Catalog,
-        identity: Identity,
-        storage: Storage,
+        self, runtime: Runtime, state: ServerState, client: IClient, catalog: Catalog, access: Access, storage: Storage
     ) -> None:
         settings = runtime.settings
         self._runtime, self._state, self._client, self._catalog = runtime, state, client, catalog
-        self._publisher = identity.publisher
-        self._roles = identity.authorization.rbac is not None
+        self._publisher = access.publisher
+        self._roles = access.authorization.rbac is not None
         for group, version, plural in (*_REQUIRED, *(_ROLES if self._roles else ())):
             if catalog.resource(runtime.dialect(group), version, plural) is None:
                 name = group_version(runtime.dialect(group), version)
@@ -99,12 +93,12 @@ class ClusterBootstrap:
         dialect, now = runtime.dialect, timestamp(runtime.wall())
         await ensure_objects.ensure(client, objects.namespaces(dialect), now=now)
         if self._roles:
-            await rbac.ensure(client, dialect, runtime.objects.features)
+            await rbac.ensure(client, dialect, runtime.objects.features, runtime.settings.release)
         state.done("roles")
         for step, wanted in (
             ("own service", self._own_service()),
             ("priority classes", objects.priority_classes(dialect)),
-            ("flow control", objects.flow_control(dialect)),
+            ("flow control", objects.flow_control(dialect, self._catalog.release)),
             ("api services", objects.api_services(dialect, self._catalog)),
         ):
             served = [

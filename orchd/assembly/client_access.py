@@ -5,7 +5,6 @@ from __future__ import annotations
 from orchd.assembly.runtime import Runtime
 from orchd.client.interfaces import IRawClient
 from orchd.kinds.identity import MASTERS_GROUP, User
-from orchd.kinds.release import VERSION
 from orchd.server.authn.loopback import LOOPBACK_USER
 from orchd.server.local import LocalClient, PipelineEntrance
 from orchd.txkit.turns import shared_budget
@@ -21,7 +20,7 @@ class ClientAccess:
         self._turns = shared_budget(runtime.reactor)
         self.user = User(name=LOOPBACK_USER, groups=(MASTERS_GROUP,))
         # The default field manager is the part of the user agent before "/".
-        agent = runtime.dialect("{short}-apiserver/") + VERSION
+        agent = runtime.dialect("{short}-apiserver/") + runtime.settings.release.version
         self.system: IRawClient = self.client(self.user, agent)
 
     def client(self, user: User, agent: str) -> IRawClient:

@@ -44,9 +44,9 @@ from orchd.server.pipeline.interfaces import Request, Response, Stage
 from orchd.server.pipeline.pipeline import Pipeline
 from orchd.server.pipeline.representation import Presenter
 from orchd.server.pipeline.stages import access_log
+from orchd.server.pipeline.stages.access import Authentication, Authorization
 from orchd.server.pipeline.stages.access_log import AccessLog
 from orchd.server.pipeline.stages.failure import Failure as FailureStage
-from orchd.server.pipeline.stages.identity import Authentication, Authorization
 from orchd.server.pipeline.verbs.dispatch import text_not_found
 from orchd.txkit.log import Logger
 from orchd.txkit.metrics.instruments import Instrument
@@ -191,7 +191,7 @@ class SecurePort:
             dialect,
             reactor.seconds,
         )
-        catalog = builtin_catalog(dialect)
+        catalog = builtin_catalog(dialect, settings.release)
         present = Presenter(lambda: catalog, wall)
         logged = settings.verbosity.of(access_log.NAMESPACE) >= _ACCESS_LOG
         stages: list[Stage] = [

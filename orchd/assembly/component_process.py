@@ -23,22 +23,15 @@ from orchd.txkit.services import ServiceGroup, as_member
 
 
 class ComponentProcess:
-    """`environment` is the process environment, `release` ends the user agent. Raises OSError and ValueError for unusable files and
-    configurations."""
+    """`environment` is the process environment. Raises OSError and ValueError for unusable files and configurations."""
 
     def __init__(
-        self,
-        settings: ComponentSettings,
-        reactor: Any,
-        *,
-        wall: Callable[[], float],
-        environment: Mapping[str, str],
-        release: str,
+        self, settings: ComponentSettings, reactor: Any, *, wall: Callable[[], float], environment: Mapping[str, str]
     ) -> None:
         dialect = settings.dialect
         self.settings = settings
         self.runtime = ProcessRuntime(dialect=dialect, reactor=reactor, wall=wall, random=SystemRandom())
-        agent = f"{dialect('{short}-')}{settings.name}/{release}"
+        agent = f"{dialect('{short}-')}{settings.name}/{settings.release.version}"
         self.connections = Connections(settings, self.runtime, agent=agent, environment=environment)
         self.events = EventBroadcaster(
             self.connections.client(),

@@ -46,7 +46,7 @@ class ManagerTerm:
         self._env = env
         self._catalog = catalog
         self._informers = informers
-        self._builtin = builtin_catalog(env.dialect)
+        self._builtin = builtin_catalog(env.dialect, env.release)
         self.group: ControllerGroup | None = None
 
     async def start(self) -> None:
@@ -115,12 +115,11 @@ class ControllerManager:
         *,
         wall: Callable[[], float],
         environment: Mapping[str, str],
-        release: str,
         failed: Callable[[Failure], object] | None = None,
     ) -> None:
         dialect = settings.dialect
         self.settings = settings
-        process = ComponentProcess(settings, reactor, wall=wall, environment=environment, release=release)
+        process = ComponentProcess(settings, reactor, wall=wall, environment=environment)
         self._runtime, self._connections, self._events = process.runtime, process.connections, process.events
         self._root = self._connections.throttled()
         self._accounts: dict[str, RemoteClient] = {}
@@ -167,6 +166,7 @@ class ControllerManager:
             signing_authority=self._signing,
             settings=controller_settings(self.settings.flags),
             several_servers=True,
+            release=self.settings.release,
             features=self.settings.features,
             aside=Aside(runtime.in_thread),
         )

@@ -26,7 +26,6 @@ from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.codec import yaml_
 from orchd.kinds.identity import AUTHENTICATED_GROUP, User, service_account
-from orchd.kinds.release import VERSION
 from orchd.pki.certificates import load_chain
 from orchd.pki.keys import load_private
 from orchd.server.authn.serviceaccount import TokenIssuer
@@ -76,13 +75,13 @@ class Controllers:
     ) -> None:
         """Raises ValueError naming the flag at fault."""
         dialect, settings = runtime.dialect, runtime.settings.controllers
-        files, issuer = subsystems.files.made, subsystems.identity.authentication.issuer
+        files, issuer = subsystems.files.made, subsystems.access.authentication.issuer
         component = dialect("{short}-controller-manager")
         manager = User(name=f"system:{component}", groups=(AUTHENTICATED_GROUP,))
 
         def client(account: str) -> IClient:
             user = service_account(dialect.system_namespace, account) if account else manager
-            return access.client(user, f"{component}/{VERSION}")
+            return access.client(user, f"{component}/{runtime.settings.release.version}")
 
         self._names = settings.names
         self.broadcaster = EventBroadcaster(
@@ -105,6 +104,7 @@ class Controllers:
             ),
             settings=controller_settings(settings.flags),
             several_servers=not subsystems.storage.store.exclusive,
+            release=runtime.settings.release,
             features=runtime.objects.features,
             aside=subsystems.objects.aside,
         )

@@ -18,10 +18,10 @@ def enabled_catalog(settings: Settings) -> Catalog:
     """The built-in resources that --runtime-config enables."""
     runtime = settings.api.runtime
     unserved = gates.skipped(settings.api.features, "subresources")
-    catalog = builtin_catalog(settings.dialect, enabled=runtime.enabled, without=unserved)
+    catalog = builtin_catalog(settings.dialect, settings.release, enabled=runtime.enabled, without=unserved)
     if gates.enabled(settings.api.features, "OpenAPIEnums"):
         catalog = catalog.listing_values()
-    defaults = builtin_catalog(settings.dialect)
+    defaults = builtin_catalog(settings.dialect, settings.release)
     return catalog.adding(
         (),
         without=lambda r: (

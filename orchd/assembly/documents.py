@@ -33,7 +33,7 @@ class ApiDocuments:
             definitions.current,
             presenter,
             server_address=address,
-            elsewhere=aggregation.groups,
+            foreign=aggregation.groups,
             aggregated=AggregatedDocuments(
                 definitions.current, presenter, api_priorities(runtime.dialect), aggregation.discovered
             ),

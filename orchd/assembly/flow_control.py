@@ -29,9 +29,9 @@ def flow_control(
         total=serving.max_requests_inflight + serving.max_mutating_requests_inflight,
         patience=serving.request_timeout / 4,
         estimates=estimates,
-        mandatory=mandatory(runtime.dialect),
+        mandatory=mandatory(runtime.dialect, runtime.settings.release),
     )
     reconciler = FlowControlReconciler(
-        runtime.dialect, fairness, client, informers, clock=runtime.reactor, wall=runtime.wall
+        runtime.dialect, settings.release, fairness, client, informers, clock=runtime.reactor, wall=runtime.wall
     )
     return fairness, reconciler

@@ -24,7 +24,7 @@ def own_informers(
 ) -> CachedInformers:
     """Built-in kinds are read from the caches, even if not served; custom kinds through `client`, since they are added
     and removed. One that is not defined counts as one without objects: the server starts, so that it can be defined."""
-    builtin = builtin_catalog(access.dialect)
+    builtin = builtin_catalog(access.dialect, access.settings.release)
 
     def opened(ref: ResourceRef) -> tuple[ICache, Decode] | None:
         resource = builtin.resource(ref.group, ref.version, ref.plural)

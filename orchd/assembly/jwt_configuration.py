@@ -12,6 +12,7 @@ from orchd.assembly.outbound_services import IssuerServices
 from orchd.config.documents.authentication import AuthenticationConfiguration, JwtAuthenticator, parse_authentication
 from orchd.dialect import Dialect
 from orchd.pki.verify import ClientVerifier
+from orchd.server.authn.claimexpressions import ClaimTexts
 from orchd.server.authn.jose import ALGORITHMS
 from orchd.server.authn.jwtissuers import JwtIssuers
 from orchd.server.authn.oidc import OidcOptions, OpenIdTokens
@@ -156,10 +157,11 @@ class JwtConfiguration:
             username_prefix=chosen.username.prefix,
             groups_claim=chosen.groups.claim,
             groups_prefix=chosen.groups.prefix,
-            uid_claim=chosen.uid_claim,
+            uid_claim=chosen.uid.claim,
             credential_key=self._dialect("authentication.{long}.io/credential-id"),
             required=chosen.required,
             algorithms=ALGORITHMS,
+            expressions=_texts(chosen).compile(self._dialect),
         )
         return OpenIdTokens(
             options,
@@ -170,3 +172,14 @@ class JwtConfiguration:
             background=background.add,
             numbers=self._services.metrics,
         )
+
+
+def _texts(chosen: JwtAuthenticator) -> ClaimTexts:
+    return ClaimTexts(
+        username=chosen.username.expression,
+        groups=chosen.groups.expression,
+        uid=chosen.uid.expression,
+        extra=chosen.extra,
+        claim_rules=chosen.claim_rules,
+        user_rules=chosen.user_rules,
+    )

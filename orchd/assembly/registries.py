@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
-from orchd.assembly.identity import Identity
+from orchd.assembly.access import Access
 from orchd.assembly.objects import Objects
 from orchd.assembly.runtime import Runtime
 from orchd.assembly.tracing import Traces
+from orchd.client.interfaces import ResourceRef
 from orchd.server.admission.chain import AdmissionChain
 from orchd.server.authz.bootstrap_policy import RBAC_GROUP
 from orchd.server.authz.escalation import EscalationCheck
+from orchd.server.authz.parameters import ParameterCheck
 from orchd.server.escalation_guard import EscalationGuard
+from orchd.server.parameter_guard import ParameterGuard
 from orchd.server.pipeline.verbs.subresources.foreign import NoAdmission
 from orchd.server.registry.interfaces import IAdmission, IStrategy
 from orchd.server.registry.registry import Registry
@@ -19,19 +23,34 @@ from orchd.server.registry.strategies.table import Strategies
 from orchd.txkit.aside import Aside
 from orchd.txkit.metrics.instruments import Instrument, instruments_of
 
+#: The version of policies, whose writers must be allowed to read their parameters.
+POLICIES: Final = "admissionregistration.{abbr}.io/v1"
+
 
 class Registries:
     """`reviewed` runs admission on every write. `unreviewed` is for subresources whose body is of another kind and
     whose verbs run admission on that kind."""
 
     def __init__(
-        self, runtime: Runtime, objects: Objects, admission: AdmissionChain, identity: Identity, traces: Traces
+        self, runtime: Runtime, objects: Objects, admission: AdmissionChain, access: Access, traces: Traces
     ) -> None:
-        authorization = identity.authorization
+        authorization = access.authorization
         guarded: IAdmission = admission
         if authorization.rbac is not None:
-            check = EscalationCheck(runtime.dialect, authorization.rbac, authorization.union.authorize)
+            check = EscalationCheck(
+                runtime.dialect,
+                authorization.rbac,
+                authorization.union.authorize,
+                names_bindings=runtime.settings.release.includes("1.24"),
+            )
             guarded = EscalationGuard(admission, check, runtime.dialect(RBAC_GROUP))
+        policies = objects.store.catalog().kind(runtime.dialect(POLICIES), "ValidatingAdmissionPolicy")
+        if policies is not None:
+            followed = objects.informers.informer(ResourceRef(policies.group, policies.version, policies.plural))
+            parameters = ParameterCheck(
+                authorization.union.authorize, objects.store.catalog, lambda name: followed.get("", name)
+            )
+            guarded = ParameterGuard(guarded, parameters, policies.group)
         guarded = traces.admission(guarded)
         event_ttl = int(runtime.settings.storage.event_ttl)
         self.strategies = Strategies(objects.store, random=runtime.random, event_ttl=event_ttl)

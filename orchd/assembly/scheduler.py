@@ -26,7 +26,6 @@ from orchd.client.scoped_informers import ScopedInformers
 from orchd.config.sections.leader_election import ElectionSettings
 from orchd.dialect import Dialect
 from orchd.kinds.identity import AUTHENTICATED_GROUP, User
-from orchd.kinds.release import VERSION
 from orchd.scheduler.config.decoding import default_configuration
 from orchd.scheduler.config.loading import load
 from orchd.scheduler.config.model import ConfigError, SchedulerConfiguration
@@ -163,7 +162,7 @@ class LocalScheduler:
         dialect, settings = runtime.dialect, runtime.settings
         component = dialect("{short}-scheduler")
         user = User(name=f"system:{component}", groups=(AUTHENTICATED_GROUP,))
-        client = access.client(user, f"{component}/{VERSION}")
+        client = access.client(user, f"{component}/{runtime.settings.release.version}")
         self.broadcaster = EventBroadcaster(
             client, runtime.wall, clock=runtime.reactor, random=runtime.random, dialect=dialect, host=gethostname()
         )

@@ -129,12 +129,11 @@ class SchedulerProcess:
         *,
         wall: Callable[[], float],
         environment: Mapping[str, str],
-        release: str,
         failed: Callable[[Failure], object] | None = None,
     ) -> None:
         configuration = effective_configuration(settings)
         settings = _by_configuration(settings, configuration)
-        process = ComponentProcess(settings, reactor, wall=wall, environment=environment, release=release)
+        process = ComponentProcess(settings, reactor, wall=wall, environment=environment)
         runtime, connections = process.runtime, process.connections
         client, reader = connections.throttled("scheduler"), connections.client("informers")
 

@@ -12,6 +12,7 @@ from typing import Any
 from twisted.internet.interfaces import IStreamServerEndpoint
 from twisted.python.failure import Failure
 
+from orchd.assembly.access import Access
 from orchd.assembly.admission import admission_chain
 from orchd.assembly.aggregation import Aggregation
 from orchd.assembly.api import Api, Subsystems
@@ -22,7 +23,6 @@ from orchd.assembly.custom_kinds import CustomKinds, enabled_catalog
 from orchd.assembly.egress import egress_selector
 from orchd.assembly.files import prepare
 from orchd.assembly.frontend import Frontend
-from orchd.assembly.identity import Identity
 from orchd.assembly.objects import Objects
 from orchd.assembly.outbound import Outbound
 from orchd.assembly.registries import Registries
@@ -90,10 +90,10 @@ class ApiServer:
         self.traces = Traces(runtime)
         self.outbound = Outbound(runtime, client, upstream, self.egress)
         self.objects = Objects(runtime, self.storage, self.definitions, self.outbound, client, self.traces)
-        self.identity = Identity(runtime, self.files, client, self.objects.informers, self.outbound)
+        self.access = Access(runtime, self.files, client, self.objects.informers, self.outbound)
         self.aggregation = Aggregation(runtime, client, self.objects.informers, self.egress.dial(Egress.CLUSTER))
-        admission = admission_chain(runtime, client, self.objects, self.outbound, self.identity, self.state)
-        registries = Registries(runtime, self.objects, admission, self.identity, self.traces)
+        admission = admission_chain(runtime, client, self.objects, self.outbound, self.access, self.state)
+        registries = Registries(runtime, self.objects, admission, self.access, self.traces)
         self.registry = registries.reviewed
         self.custom_kinds = CustomKinds(runtime, self.definitions, self.registry, access)
         subsystems = Subsystems(
@@ -102,7 +102,7 @@ class ApiServer:
             outbound=self.outbound,
             objects=self.objects,
             definitions=self.definitions,
-            identity=self.identity,
+            access=self.access,
             admission=admission,
             registries=registries,
             aggregation=self.aggregation,
@@ -114,14 +114,12 @@ class ApiServer:
         access.entrance.connect(self.pipeline)
         self.definitions.gone, self.definitions.dropped = self.api.drop_version, self.objects.store.forget
         self.definitions.renewed = self.api.documents.renew
-        self.bootstrap = ClusterBootstrap(
-            runtime, self.state, client, self.definitions.base, self.identity, self.storage
-        )
+        self.bootstrap = ClusterBootstrap(runtime, self.state, client, self.definitions.base, self.access, self.storage)
         self.frontend = Frontend(runtime, self.state, self.api, self.files, endpoint, self._open)
         self.background = BackgroundComponents(runtime, access, subsystems, self.api, self._renew_files)
         self.reactor_metrics = ReactorMetrics(reactor)
         self.api.measured += [
-            self.storage, self.api, self.traces, self.egress, self.identity, admission, self.aggregation.availability,
+            self.storage, self.api, self.traces, self.egress, self.access, admission, self.aggregation.availability,
             self.objects.conversion, registries, self.frontend, self.background, self.reactor_metrics,
         ]  # fmt: skip
         patience = _PATIENCE + settings.serving.shutdown_delay_duration
@@ -138,9 +136,9 @@ class ApiServer:
             *self.storage.members(),
             self.custom_kinds.tracking(),
             self.objects.member(self.state),
-            self.identity.issuers(),
+            self.access.issuers(),
             self.bootstrap.member(self.api.deadline.drained),
-            self.identity.publishing(),
+            self.access.publishing(),
             *self.api.reconcilers(),
             self.custom_kinds.reconciling(),
             *self.aggregation.members(),

@@ -17,7 +17,6 @@ from orchd.client.scoped_informers import ScopedInformers
 from orchd.controllers.metrics import ControllerMetrics
 from orchd.controllers.objects import PODS
 from orchd.kinds.identity import AUTHENTICATED_GROUP, MASTERS_GROUP, User
-from orchd.kinds.release import VERSION
 from orchd.simulation.pod_events import COMPONENT, PodEvents
 from orchd.simulation.settings import SimulationSettings, simulation_settings
 from orchd.simulation.simulator import Simulator
@@ -59,7 +58,7 @@ class Simulation:
         self._runtime = runtime
         self._informers = subsystems.objects.informers
         user = User(name=f"system:{NAME}", groups=(MASTERS_GROUP, AUTHENTICATED_GROUP))
-        self._client: IClient = access.client(user, f"{NAME}/{VERSION}")
+        self._client: IClient = access.client(user, f"{NAME}/{runtime.settings.release.version}")
         self.leadership: Leadership | None = None
         self.instruments: tuple[Instrument, ...] = ()
         if self._settings.enabled:

@@ -88,7 +88,7 @@ def with_encryption(settings: Settings, store: IStore, name: str) -> EncryptedSt
     """Wrap `store` with encryption by the configuration file `name`."""
     keys = {
         f"{each.plural}.{each.group}" if each.group else each.plural: each.key
-        for each in builtin_catalog(settings.dialect).resources
+        for each in builtin_catalog(settings.dialect, settings.release).resources
         if each.key
     }
 

@@ -15,8 +15,15 @@ def tls_settings(
     `client_authorities` are files of the authorities whose client certificates authenticate."""
     certificate, key = (listener.cert_file, listener.key_file) if listener.cert_file else own_pair()
     return TlsSettings(
-        serving=KeyPairFiles(certificate=certificate, key=key),
-        by_name=tuple(KeyPairFiles(certificate=s.cert_file, key=s.key_file, names=s.names) for s in listener.sni),
+        serving=KeyPairFiles(
+            certificate=certificate,
+            key=key,
+            flags="--tls-cert-file, --tls-private-key-file" if listener.cert_file else "",
+        ),
+        by_name=tuple(
+            KeyPairFiles(certificate=s.cert_file, key=s.key_file, names=s.names, flags="--tls-sni-cert-key")
+            for s in listener.sni
+        ),
         min_version=listener.min_tls,
         cipher_suites=listener.ciphers,
         client_ca_files=tuple(client_authorities),

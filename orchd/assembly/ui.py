@@ -20,7 +20,7 @@ class Page:
 
     def __init__(self, settings: Settings) -> None:
         mode = settings.serving.ui
-        self._dialect = settings.dialect
+        self._dialect, self._release = settings.dialect, settings.release
         self._enabled, self._everywhere = mode != "false", mode == "true"
         self._files = page_files() if self._enabled else {}
         #: None without the page.
@@ -32,7 +32,7 @@ class Page:
     def before_authorization(self) -> list[Stage]:
         if not self._enabled:
             return []
-        groups = {each.group for each in builtin_catalog(self._dialect).resources}
+        groups = {each.group for each in builtin_catalog(self._dialect, self._release).resources}
         return [SessionStage({**names_of(self._dialect), "groups": sorted(groups)}, local=not self._everywhere)]
 
     def after_limits(self, aside: RunAside) -> list[Stage]:

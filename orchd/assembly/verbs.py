@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from orchd.assembly.identity import Identity
+from orchd.assembly.access import Access
 from orchd.assembly.outbound import Outbound
 from orchd.assembly.runtime import Runtime
 from orchd.client.interfaces import IClient, ResourceRef
@@ -22,7 +22,7 @@ from orchd.server.pipeline.verbs.subresources.eviction import Evictions
 from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext
 from orchd.server.pipeline.verbs.subresources.proxy import Proxies
 from orchd.server.pipeline.verbs.subresources.scale import Scales
-from orchd.server.pipeline.verbs.subresources.token import Tokens
+from orchd.server.pipeline.verbs.subresources.token import Tokens, token_request_rules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class VerbDependencies:
     catalog: Catalog
     foreign: ForeignBodyContext
     client: IClient
-    identity: Identity
+    access: Access
     outbound: Outbound
     components: Mapping[str, tuple[Probe, str]]
 
@@ -68,16 +68,17 @@ def named_verbs(parts: VerbDependencies) -> dict[str, Mapping[str, Verb]]:
     """Verbs of subresources and of kinds that are not stored, by the name that rows give in `served_by`
     (`orchd.kinds.rows`)."""
     catalog, foreign, outbound = parts.catalog, parts.foreign, parts.outbound
-    authentication, authorizer = parts.identity.authentication, parts.identity.authorization.union
+    authentication, authorizer = parts.access.authentication, parts.access.authorization.union
     settings, random = parts.runtime.settings, parts.runtime.random
     preferred = settings.nodes.address_types
     requests = Tokens(
         catalog, foreign, authentication.issuer, audiences=authentication.audiences,
         most_seconds=int(settings.authentication.service_accounts.max_expiration),
+        rules=token_request_rules(settings.release),
     )  # fmt: skip
     streams = Streams(foreign, outbound.nodes.agents, preferred=preferred)
     proxies = Proxies(foreign, outbound.pods, random, agents=outbound.nodes.proxied, preferred=preferred)
-    bindings = Bindings(catalog, foreign)
+    bindings = Bindings(catalog, foreign, copies_labels=settings.release.includes("1.33"))
     return {
         "object": OF_OBJECT,
         "scale": Scales(catalog, foreign).verbs,
@@ -92,7 +93,7 @@ def named_verbs(parts: VerbDependencies) -> dict[str, Mapping[str, Verb]]:
         "pod proxy": proxies.pods,
         "service proxy": proxies.services,
         "binding": {"create": bindings.create_legacy},
-        "component statuses": Components(parts.components).verbs,
+        "component statuses": Components(parts.components, settings.release).verbs,
         "token review": {"create": review(foreign, tokens.token_review(authentication.bearer))},
         "access review": {"create": review(foreign, access.access_review(authorizer))},
         "self access review": {"create": review(foreign, access.self_access_review(authorizer))},

@@ -48,18 +48,19 @@ _WORDS = {"in": "'in'", "true": "'true'", "false": "'false'", "null": "'null'"}
 
 
 class Token(NamedTuple):
-    """A token: its kind (see `KINDS`), its text, and where it begins."""
+    """A token: its kind (see `KINDS`), its text, where it begins, and the blanks and comments before it."""
 
     kind: str
     text: str
     offset: int
+    gap: str = ""
 
 
 def scan(text: str) -> tuple[list[Token], list[Issue]]:
     """Return the tokens of a text, an `END` token last, and one issue per place where no token begins."""
     tokens: list[Token] = []
     issues: list[Issue] = []
-    at, end = 0, len(text)
+    at, end, gap = 0, len(text), ""
     match = _TOKEN.match
     while at < end:
         found = match(text, at)
@@ -69,15 +70,18 @@ def scan(text: str) -> tuple[list[Token], list[Issue]]:
             at = after
             continue
         kind = found.lastgroup or ""
-        if kind != "skip":
+        if kind == "skip":
+            gap += found.group()
+        else:
             word = found.group()
             if kind == "sign":
                 kind = f"'{word}'"
             elif kind == "IDENTIFIER":
                 kind = _WORDS.get(word, kind)
-            tokens.append(Token(kind, word, at))
+            tokens.append(Token(kind, word, at, gap))
+            gap = ""
         at = found.end()
-    tokens.append(Token(END, END, end))
+    tokens.append(Token(END, END, end, gap))
     return tokens, issues
 
 

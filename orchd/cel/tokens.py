@@ -127,7 +127,7 @@ class TokenReader:
         if following.kind in ("'true'", "'false'", "'null'"):
             self.report(following, f"mismatched input '{text}' expecting IDENTIFIER")
         else:
-            self.report(following, f"no viable alternative at input '.{text}'")
+            self.report(following, f"no viable alternative at input '.{following.gap}{text}'")
         raise Unexpected
 
     def report(self, token: Token, message: str) -> None:

@@ -16,10 +16,10 @@ from twisted.web.iweb import IAgentEndpointFactory
 from zope.interface import implementer
 
 from orchd.pki.clientconfig import ClientConfig, ClientConfigError
-from orchd.txkit.answerheads import bounded_heads_pool
 from orchd.txkit.background import Background
 from orchd.txkit.file_reloading import FileReloader
 from orchd.txkit.proxy_tunnel import TunnelEndpoint, tunnel_request
+from orchd.txkit.response_heads import bounded_heads_pool
 from orchd.txkit.tls_client import UnverifiedConnection, own_certificate, trust_roots
 
 #: Seconds between checks of certificate files.

@@ -11,7 +11,8 @@ ADMISSION_PLUGINS: Final = (
     "ExtendedResourceToleration", "PersistentVolumeLabel", "DefaultStorageClass", "StorageObjectInUseProtection",
     "OwnerReferencesPermissionEnforcement", "PersistentVolumeClaimResize", "RuntimeClass", "CertificateApproval",
     "CertificateSigning", "CertificateSubjectRestriction", "DefaultIngressClass", "DenyServiceExternalIPs",
-    "MutatingAdmissionWebhook", "ValidatingAdmissionWebhook", "ResourceQuota", "AlwaysDeny",
+    "PodTopologyLabels", "MutatingAdmissionWebhook", "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook", "ResourceQuota",
+    "AlwaysDeny",
 )
 
 #: Admission plugins that are enabled by default.
@@ -22,6 +23,15 @@ DEFAULT_ADMISSION_PLUGINS: Final = frozenset((
     "CertificateSubjectRestriction", "DefaultIngressClass", "MutatingAdmissionWebhook",
     "ValidatingAdmissionWebhook", "ResourceQuota",
 ))
+
+#: Admission plugins of later releases, enabled by default, and the first release with each.
+LATER_ADMISSION_PLUGINS: Final = {"PodTopologyLabels": "1.35", "ValidatingAdmissionPolicy": "1.30"}
+
+#: Admission plugins that are gone, and the first release without each.
+FORMER_ADMISSION_PLUGINS: Final = {
+    "DenyEscalatingExec": "1.24", "DenyExecOnPrivileged": "1.24", "PersistentVolumeLabel": "1.31", "PodSecurityPolicy": "1.25",
+    "SecurityContextDeny": "1.30",
+}
 
 #: Admission plugins whose use is warned about.
 DEPRECATED_ADMISSION_PLUGINS: Final = frozenset((
@@ -37,8 +47,11 @@ CONTROLLERS: Final = (
     "namespace", "nodeipam", "nodelifecycle", "persistentvolume-binder", "persistentvolume-expander", "podgc",
     "pv-protection", "pvc-protection", "replicaset", "replicationcontroller", "resourcequota",
     "root-ca-cert-publisher", "route", "service", "serviceaccount", "serviceaccount-token", "statefulset",
-    "tokencleaner", "ttl", "ttl-after-finished",
+    "tokencleaner", "ttl", "ttl-after-finished", "validatingadmissionpolicy-status-controller",
 )
+
+#: Controllers of later releases, and the first release with each.
+LATER_CONTROLLERS: Final = {"validatingadmissionpolicy-status-controller": "1.30"}
 
 #: Controllers that `*` does not enable.
 CONTROLLERS_OFF_BY_DEFAULT: Final = frozenset(("bootstrapsigner", "tokencleaner"))
@@ -46,5 +59,6 @@ CONTROLLERS_OFF_BY_DEFAULT: Final = frozenset(("bootstrapsigner", "tokencleaner"
 #: Controllers of the reference that are not implemented.
 CONTROLLERS_NOT_BUILT: Final = frozenset(("cloud-node-lifecycle",))
 
-#: Controllers that are implemented.
+#: Controllers that are implemented, and those of them that every release has.
 CONTROLLERS_BUILT: Final = tuple(name for name in CONTROLLERS if name not in CONTROLLERS_NOT_BUILT)
+CONTROLLERS_OF_ALL_RELEASES: Final = tuple(name for name in CONTROLLERS_BUILT if name not in LATER_CONTROLLERS)

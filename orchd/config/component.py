@@ -18,6 +18,7 @@ from orchd.config.sections.verbosity import Verbosity, verbosity
 from orchd.config.table import component_table
 from orchd.config.values import url_parts
 from orchd.dialect import Dialect
+from orchd.kinds.release import Release
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +105,7 @@ class ComponentSettings:
 
     name: str
     dialect: Dialect
+    release: Release
     client: ClientSettings
     #: Without a certificate one is generated in `cert_dir`, or for this run only if that is "" too.
     port: ListenerSettings
@@ -130,6 +132,7 @@ def _component(name: str, flags: FlagValues, can: Capabilities) -> ComponentSett
     return ComponentSettings(
         name=name,
         dialect=flags.dialect,
+        release=flags.release,
         client=client,
         port=ListenerSettings(**listener_members(flags, flags["cert-dir"], zero="no port")),
         authentication=_delegated_authentication(flags),

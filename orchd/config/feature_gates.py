@@ -8,21 +8,22 @@ from typing import Final
 
 from orchd.config.nearest import nearest
 from orchd.dialect import Dialect
-from orchd.kinds.gates import GATES, Stage
-from orchd.kinds.release import RELEASE
+from orchd.kinds.gates import GATES, Stage, defaults
+from orchd.kinds.release import SPECIFICATION, Release
 
 _ALL: Final = {"AllAlpha": "alpha", "AllBeta": "beta"}
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """`values` by the name in the table of each gate whose value is not that of the table, or was given; `warnings` for the log."""
+    """`values` by the name in the table of each gate that was given, or whose default is not that of the specification's release;
+    `warnings` for the log."""
 
     values: Mapping[str, bool]
     warnings: tuple[str, ...]
 
 
-def resolve(dialect: Dialect, given: Mapping[str, bool], release: str = RELEASE) -> Chosen:
+def resolve(dialect: Dialect, given: Mapping[str, bool], release: Release = SPECIFICATION) -> Chosen:
     """The gates of a flag, and those that are on by default in the dialect only, with ``AllAlpha`` and ``AllBeta`` expanded; a gate's own value takes precedence.
 
     Raises ValueError, in the words of the reference, for an unknown gate and for the other value of a locked one.
@@ -32,7 +33,8 @@ def resolve(dialect: Dialect, given: Mapping[str, bool], release: str = RELEASE)
         stage = gate.stage(release)
         if stage is not None:
             known[dialect(gate.name)] = gate.name, stage
-    values: dict[str, bool] = {}
+    usual = defaults()
+    values = {name: default for name, default in defaults(release).items() if default != usual[name]}
     for group, wanted in _ALL.items():
         if group in given:
             values.update((name, given[group]) for name, stage in known.values() if stage.name == wanted)
@@ -53,11 +55,24 @@ def resolve(dialect: Dialect, given: Mapping[str, bool], release: str = RELEASE)
                 f"Setting {stage.name} feature gate {shown}={_text(value)}. It will be removed in a future release."
             )
         values[name] = value
+    _check_needs(dialect, {**defaults(release), **values}, release)
     if dialect.stock:
         for gate in GATES:
-            if gate.stock and gate.stage(release) is not None:
+            if gate.stock and gate.stage(release) is not None and not gate.default(release):
                 values.setdefault(gate.name, True)
     return Chosen(values, tuple(warnings))
+
+
+def _check_needs(dialect: Dialect, values: Mapping[str, bool], release: Release) -> None:
+    """Raises ValueError for a gate that is on while one that it needs is off."""
+    for gate in GATES:
+        needed = gate.needed(release) if values[gate.name] and gate.stage(release) is not None else ()
+        if needed:
+            off = sorted(dialect(name) for name in needed if not values[name])
+            if off:
+                raise ValueError(
+                    f"{dialect(gate.name)} is enabled, but depends on features that are disabled: [{' '.join(off)}]"
+                )
 
 
 def _text(value: bool) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from orchd.config import feature_gates
 from orchd.config.source import FlagError
 from orchd.dialect import Dialect
+from orchd.kinds.release import RELEASES, Release
 
 
 class FlagValues:
@@ -31,6 +32,11 @@ class FlagValues:
 
     def by_name(self) -> dict[str, Any]:
         return dict(self._values)
+
+    @property
+    def release(self) -> Release:
+        """The release that is emulated."""
+        return RELEASES[self._values["emulated-version"]]
 
     def error(self, name: str, message: str) -> FlagError:
         """The error of a flag."""
@@ -55,7 +61,7 @@ class FlagValues:
     def features(self) -> Mapping[str, bool]:
         """Values of the given feature gates, by their names in the table. Raises FlagError."""
         try:
-            chosen = feature_gates.resolve(self.dialect, self._values["feature-gates"])
+            chosen = feature_gates.resolve(self.dialect, self._values["feature-gates"], self.release)
         except ValueError as error:
             raise self.error("feature-gates", str(error)) from None
         self.warnings += [f"--feature-gates: {warning}" for warning in chosen.warnings]

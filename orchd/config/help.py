@@ -7,7 +7,7 @@ import textwrap
 from orchd.config.flag import Flag, FlagTable
 from orchd.dialect import KUBERNETES, ORCH, Dialect
 from orchd.kinds.gates import DROPPED, GATES, KEPT
-from orchd.kinds.release import RELEASE
+from orchd.kinds.release import SPECIFICATION, Release
 
 
 def default_name(component: str) -> str:
@@ -94,7 +94,7 @@ def flags_markdown(table: FlagTable) -> str:
     return "\n".join(lines) + "\n"
 
 
-def gates_markdown(release: str = RELEASE) -> str:
+def gates_markdown(release: Release = SPECIFICATION) -> str:
     """The content of docs/feature-gates.md: every gate of a release with its stage, default and effect."""
     lines = [
         "# Feature gates",

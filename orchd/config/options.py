@@ -7,6 +7,7 @@ source replaces the value, so that a command line can override a file.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -26,7 +27,7 @@ from orchd.config.source import FlagError, Mention, Reader
 from orchd.config.table import AMBIGUOUS, COMPONENTS, component_table, private_flags, table
 from orchd.config.values import FLOAT, INT
 from orchd.dialect import DIALECTS, ORCH, Dialect
-from orchd.kinds.release import VERSION
+from orchd.kinds.release import RELEASES
 
 
 def _read(path: str) -> str:
@@ -68,7 +69,7 @@ class Options(usage.Options):
             mentions = Reader(self.flags.by_spelling, self._read_file).read_command_line(options or ())
             asked = {m.flag.name for m in mentions if m.text == "true"}
             if "help" in asked:
-                self.opt_help()  # type: ignore[no-untyped-call]  # likewise
+                self.opt_help()
             if "version" in asked:
                 self.opt_version()
             self.dialect = self._chosen_dialect(mentions)
@@ -183,7 +184,7 @@ class Options(usage.Options):
 
     def opt_version(self) -> NoReturn:
         """Print the version of this program and the API release, and exit. Overridden: the base class prints Twisted's."""
-        sys.stdout.write(f"orchd {installed('orchd')}, API release {VERSION}\n")
+        sys.stdout.write(f"orchd {installed('orchd')}, API releases {', '.join(RELEASES)}\n")
         raise SystemExit(0)
 
     def effective_text(self) -> str:
@@ -195,6 +196,17 @@ class Options(usage.Options):
             mark = "" if flag.name in self.given else "# "
             lines.append(f"{mark}--{flag.spelled()}={flag.type.show(self.by_name[flag.name])}")
         return "\n".join(lines) + "\n"
+
+    def opt_help(self) -> NoReturn:
+        """Displays this help and exits."""
+        try:
+            sys.stdout.write(f"{self}\n")
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # The reader, `head` or a pager, has ended. The flush at the end of the process must not fail again.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise SystemExit(1) from None
+        raise SystemExit(0)
 
     def getUsage(self, width: int | None = None) -> str:
         return usage_text(self.flags, self.dialect, width or 80)

@@ -22,6 +22,7 @@ from orchd.config.sections.storage import StorageSettings, storage
 from orchd.config.sections.verbosity import Verbosity, verbosity
 from orchd.dialect import Dialect
 from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.release import Release
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +30,7 @@ class Settings:
     """All settings of the server. `warnings` are logged at start."""
 
     dialect: Dialect
+    release: Release
     #: The name of the dialect if --dialect was given.
     dialect_given: str | None
     serving: ServingSettings
@@ -56,6 +58,7 @@ def build_settings(flags: FlagValues, components: Mapping[str, FlagValues], can:
     authorizers = authorization(flags, can)
     return Settings(
         dialect=flags.dialect,
+        release=flags.release,
         dialect_given=flags.dialect.name if "dialect" in flags.given else None,
         serving=serving(flags),
         authentication=authentication(flags, authorizers),
@@ -87,6 +90,7 @@ def object_settings(settings: Settings) -> ObjectSettings:
     """The subset of settings that algorithms over objects depend on."""
     return ObjectSettings(
         dialect=settings.dialect,
+        release=settings.release,
         allow_privileged=settings.api.allow_privileged,
         service_cidrs=settings.api.service_cluster_ip_range,
         node_ports=settings.api.service_node_port_range,

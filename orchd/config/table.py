@@ -51,7 +51,7 @@ def table() -> FlagTable:
 def component_table(component: str) -> FlagTable:
     """The flags of one of `COMPONENTS` as a separate process, in which those for a separate process have an effect."""
     module = _MODULES[component]
-    flags = [flag for flag in server.FLAGS if flag.name in ("dialect", "flagfile")]
+    flags = [flag for flag in server.FLAGS if flag.name in ("dialect", "emulated-version", "flagfile")]
     flags += _with_shared(module.FLAGS, module.FROM_SHARED)
     return FlagTable(replace(flag, separate=False, components=(component.replace("-", " "),)) for flag in flags)
 

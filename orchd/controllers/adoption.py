@@ -23,8 +23,8 @@ def controlled_by(informer: IInformer) -> Controlled:
     """Lookup in an informer that has the index `BY_CONTROLLER`."""
 
     def controlled(within: str, owner: str) -> Iterable[Object]:
-        found = informer.by_index(BY_CONTROLLER, owner or "/" + within)
-        return (obj for obj in found if namespace(obj) == within)
+        objects = informer.by_index(BY_CONTROLLER, owner or "/" + within)
+        return (obj for obj in objects if namespace(obj) == within)
 
     return controlled
 
@@ -68,8 +68,8 @@ async def claim(
     if deleting(parent):
         return mine
     orphans = controlled(namespace(parent), "")
-    found = [obj for obj in orphans if not deleting(obj) and selector.matches(labels(obj)) and fits(obj)]
-    return mine + await _adopt(client, claimant, found, ref)
+    free = [obj for obj in orphans if not deleting(obj) and selector.matches(labels(obj)) and fits(obj)]
+    return mine + await _adopt(client, claimant, free, ref)
 
 
 async def claim_members(client: IClient, claimant: Parent, members: Members, informer: IInformer) -> Census:
@@ -78,17 +78,21 @@ async def claim_members(client: IClient, claimant: Parent, members: Members, inf
     owned, within = members.of_owner(namespace(parent), uid(parent)), namespace(parent)
     adopted: list[Object] = []
     if not deleting(parent):
-        for found in list(owned.classes.values()):
-            if not selector.matches(found.labels):
-                for obj in _current_objects(informer, found.members.values()):
+        for label_class in list(owned.classes.values()):
+            if not selector.matches(label_class.labels):
+                for obj in _current_objects(informer, label_class.members.values()):
                     await _release(client, claimant, obj, PODS)
-        classes = [found for found in members.orphans(within).classes.values() if selector.matches(found.labels)]
-        orphans = [each for found in classes for each in found.members.values() if not each.deleting]
+        classes = [
+            label_class
+            for label_class in members.orphans(within).classes.values()
+            if selector.matches(label_class.labels)
+        ]
+        orphans = [each for label_class in classes for each in label_class.members.values() if not each.deleting]
         adopted = await _adopt(client, claimant, _current_objects(informer, orphans), PODS)
     # Read again: the informer may already have adopted objects under the owner's uid.
     owned = members.of_owner(within, uid(parent))
     late = [members.describe(obj) for obj in adopted if uid(obj) not in owned.members]
-    return Census((found for found in owned.classes.values() if selector.matches(found.labels)), late)
+    return Census((label_class for label_class in owned.classes.values() if selector.matches(label_class.labels)), late)
 
 
 def _current_objects(informer: IInformer, members: Iterable[Member]) -> list[Object]:

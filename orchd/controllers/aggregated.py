@@ -39,23 +39,23 @@ class Discovered:
 async def discover(client: IRawClient, api_services: Iterable[Object]) -> Discovered:
     """The namespaced resources that can be deleted of all APIServices that have a service, each in the version with the highest
     priority. Versions whose server is not available, or whose document cannot be read, are failures."""
-    found = Discovered()
+    discovered = Discovered()
     seen: set[tuple[str, str]] = set()
     remote = [each for each in api_services if spec(each).get("service") is not None]
     for each in sorted(remote, key=lambda s: -int(spec(s).get("versionPriority") or 0)):
         group, version = str(spec(each).get("group", "")), str(spec(each).get("version", ""))
         available = condition(status(each), "Available")
         if available is None or available.get("status") != "True":
-            found.failures[f"{group}/{version}"] = _UNAVAILABLE
+            discovered.failures[f"{group}/{version}"] = _UNAVAILABLE
             continue
         try:
             for resource in await _read(client, group, version):
                 if (resource.group, resource.plural) not in seen:
                     seen.add((resource.group, resource.plural))
-                    found.resources.append(resource)
+                    discovered.resources.append(resource)
         except ApiError as error:
-            found.failures[f"{group}/{version}"] = _UNAVAILABLE if error.code == 503 else error.message
-    return found
+            discovered.failures[f"{group}/{version}"] = _UNAVAILABLE if error.code == 503 else error.message
+    return discovered
 
 
 async def _read(client: IRawClient, group: str, version: str) -> list[AggregatedResource]:

@@ -33,7 +33,11 @@ class ControllerGroup:
         self._served = served
         self._interval = env.settings.controller_start_interval
         self._late = Background()
-        rows = [row for row in (*CONTROLLERS, *drop_ins()) if row.name in wanted]
+        rows = [
+            row
+            for row in (*CONTROLLERS, *drop_ins())
+            if row.name in wanted and env.release.includes(row.since, row.until)
+        ]
         self.controllers: tuple[IController, ...] = tuple(row.make(env) for row in rows if self._can_run(row))
         self._started: list[IController] = []
         self._by_controller = controller_instruments(self.counts)

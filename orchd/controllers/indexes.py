@@ -45,6 +45,22 @@ class IndexSet:
         added = [(index, index) for index in indexes]
         return _merged([*self.intervals, *added]) if added else self
 
+    def union(self, other: IndexSet) -> IndexSet:
+        """The union with another set."""
+        return _merged([*self.intervals, *other.intervals])
+
+    def count_common(self, other: IndexSet) -> int:
+        """Number of indexes that both sets have."""
+        mine, theirs, common = iter(self.intervals), iter(other.intervals), 0
+        one, two = next(mine, None), next(theirs, None)
+        while one is not None and two is not None:
+            common += max(0, min(one[1], two[1]) - max(one[0], two[0]) + 1)
+            if one[1] < two[1]:
+                one = next(mine, None)
+            else:
+                two = next(theirs, None)
+        return common
+
     def missing(self, count: int, most: int) -> list[int]:
         """The first `count` indexes below `most` that are not in the set."""
         out: list[int] = []
@@ -79,12 +95,12 @@ def _merged(intervals: list[tuple[int, int]]) -> IndexSet:
 
 def parse_indexes(text: str, most: int) -> IndexSet:
     """The indexes below `most` that ``0,2-4`` names. Invalid parts, which another client must have written, are ignored."""
-    found: list[tuple[int, int]] = []
+    intervals: list[tuple[int, int]] = []
     for part in text.split(",") if text else ():
         match = _PART.match(part)
         if match is not None:
             first = int(match[1])
             last = min(int(match[2] or first), most - 1)
             if first <= last:
-                found.append((first, last))
-    return _merged(found)
+                intervals.append((first, last))
+    return _merged(intervals)

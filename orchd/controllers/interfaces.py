@@ -16,6 +16,7 @@ from orchd.dialect import Dialect
 from orchd.kinds import gates
 from orchd.kinds.catalog import Catalog
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.release import SPECIFICATION, Release
 from orchd.pki.certificates import Signed
 from orchd.txkit.aside import Aside
 
@@ -43,7 +44,7 @@ class Environment:
     monotonic. `authority` is the PEM of the server's CA certificate; `issue_token(account, secret name)` signs a token that
     does not expire. `signing_authority(signer)` is the CA of a built-in signer (a template), None for a signer without one.
     `settings` holds the controllers' flags. `several_servers` is False if no other server can be on the same store, so that a
-    change is known to the only one at once. `features` are the feature gates that were given. `aside` calls pure functions of
+    change is known to the only one at once. `release` is the emulated release; `features` are the feature gates that were given. `aside` calls pure functions of
     large objects away from the reactor.
     """
 
@@ -61,6 +62,7 @@ class Environment:
     signing_authority: Callable[[str], Signed | None]
     settings: ControllerSettings
     several_servers: bool
+    release: Release = SPECIFICATION
     features: Mapping[str, bool] = field(default_factory=dict)
     aside: Aside = field(default_factory=Aside)
 
@@ -90,8 +92,10 @@ Factory = Callable[[Environment], IController]
 @dataclass(frozen=True, slots=True)
 class ControllerRow:
     """A controller that --controllers can name. `resources` are those whose informers its constructor requests; their groups are
-    templates of the dialect."""
+    templates of the dialect. `since` and `until` are the first release with the controller and the first one without it."""
 
     name: str
     make: Factory
     resources: tuple[ResourceRef, ...]
+    since: str = ""
+    until: str = ""

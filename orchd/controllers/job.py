@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from heapq import nsmallest
-from typing import Any
+from typing import Any, ClassVar
 
 from twisted.python.failure import Failure
 
@@ -18,6 +18,7 @@ from orchd.controllers.interfaces import Environment
 from orchd.controllers.job_tracking import FinalizerTracking, count_released, counted, observe_pod, tally
 from orchd.controllers.objects import JOBS, MERGE, PODS, condition
 from orchd.controllers.pods import deletion_order, is_active, is_ready, pod_from_template, slow_start
+from orchd.controllers.podviews import view
 from orchd.controllers.ttl_after_finished import finish_time
 from orchd.controllers.workload import PodViewController
 from orchd.errors import ApiError
@@ -40,9 +41,10 @@ from orchd.txkit.metrics.instruments import Counter, Distribution
 
 #: Initial back-off in seconds before a failed pod is replaced, doubled with each failure, and its maximum.
 _BACKOFF, _LONGEST_BACKOFF = 10.0, 360.0
-_BURST = 500
+#: Maximum number of pods created or deleted per pass.
+BURST = 500
 #: Seconds for which changes of pods are collected while their readiness is counted.
-_READY_BATCH = 1.0
+READY_BATCH = 1.0
 #: Maximum length of generateName.
 _LONGEST_PREFIX = 58
 NO_LIMIT = 2**31 - 1
@@ -73,10 +75,12 @@ class JobController(PodViewController):
     account = "job-controller"
     ref = JOBS
     subject = ("batch/v1", "Job")
+    #: The member of the metadata in which containers find their index.
+    index_place: ClassVar[str] = "annotations"
 
     def __init__(self, env: Environment) -> None:
         self._index_key = env.dialect("batch.{long}.io/job-completion-index")
-        super().__init__(env, annotation=self._index_key)
+        super().__init__(env, see=self._view())
         self._tracking = FinalizerTracking(self.client, env.dialect("batch.{long}.io/job-tracking"))
         self._failures: dict[Key, int] = {}
         self._syncs = Counter("job_controller_job_sync_total", "Syncs of jobs, by action.", _SYNC)
@@ -93,6 +97,10 @@ class JobController(PodViewController):
             "job_controller_job_pods_finished_total", "Finished pods of jobs, by result.", ("completion_mode", "result")
         )
         self.instruments = (self._syncs, self._seconds, self._ended, self._ended_pods)
+
+    def _view(self) -> Callable[[Object], Object]:
+        """Makes the view of a pod."""
+        return partial(view, annotations=(self._index_key,))
 
     # -- event handlers
 
@@ -118,7 +126,7 @@ class JobController(PodViewController):
         failed = pod is not None and status(pod).get("phase") == "Failed"
         batch = self.batch_seconds(key[0], str(reference.get("uid", "")))
         if self.env.feature("JobReadyPods"):
-            batch = max(batch, _READY_BATCH)
+            batch = max(batch, READY_BATCH)
         self.queue.add_after(key, max(self._backoff(key) if failed else 0.0, batch))
 
     def _backoff(self, key: Key) -> float:
@@ -173,7 +181,7 @@ class JobController(PodViewController):
         count = len(active)
         if over is not None:
             sync.action = "pods_deleted" if active else sync.action
-            problem = await self._delete(key, job, active, keep=tracked)
+            _, problem = await self._delete(key, job, active, keep=tracked)
             if problem is None:
                 failed, count = failed + count, 0
             elif tracked:
@@ -197,7 +205,7 @@ class JobController(PodViewController):
             fresh.pop("uncountedTerminatedPods", None)
             fresh.update({k: v for k, v in (("succeeded", succeeded), ("failed", failed)) if v})
             await self._set_indexes(fresh, done)
-            _finish(fresh, end)
+            finish(fresh, end)
             await self._tracking.release(None, [pod for pod in mine if self._tracking.holds(pod)])
             await self._write_status(job, fresh)
         if problem is not None:
@@ -276,19 +284,19 @@ class JobController(PodViewController):
             index = partial(self._valid_index, job)
             pending = sorted(pending, key=lambda pod: -1 if (own := self._index(pod)) is None else own)
         done = await self._completed(job)
-        found = tally({**job, "status": fresh}, pending, index, done, ends=end is not None)
-        fresh["uncountedTerminatedPods"] = {result: uids for result, uids in found.uncounted.items() if uids}
-        if found.indexes:
-            done = await self.env.aside(done.size, done.with_indexes, found.indexes)
+        counted = tally({**job, "status": fresh}, pending, index, done, ends=end is not None)
+        fresh["uncountedTerminatedPods"] = {result: uids for result, uids in counted.uncounted.items() if uids}
+        if counted.indexes:
+            done = await self.env.aside(done.size, done.with_indexes, counted.indexes)
             fresh["succeeded"] = len(done)
             await self._set_indexes(fresh, done)
         written = await self._write_status(job, fresh)
-        released, problem = await self._tracking.release(key, found.released)
+        released, problem = await self._tracking.release(key, counted.released)
         fresh = dict(status(written))
         count_released(fresh, {uid(pod) for pod in pending} - released)
         finished = end is not None and problem is None and not fresh.get("uncountedTerminatedPods")
         if finished:
-            _finish(fresh, end)
+            finish(fresh, end)
         await self._write_status(written, fresh)
         if problem is not None:
             problem.raiseException()
@@ -340,7 +348,7 @@ class JobController(PodViewController):
     ) -> tuple[int, Failure | None]:
         """Create or delete pods. Returns the number of active pods and the first failure."""
         if self._is_suspended(job):
-            problem = await self._delete(key, job, active)
+            _, problem = await self._delete(key, job, active)
             return (len(active) if problem else 0), problem
         parallelism = int(spec(job).get("parallelism", 1))
         completions = spec(job).get("completions")
@@ -350,9 +358,9 @@ class JobController(PodViewController):
             wanted = max(0, min(int(completions) - succeeded, parallelism))
         surplus = self._surplus(active, max(0, len(active) - wanted), done)
         if surplus:
-            problem = await self._delete(key, job, surplus[:_BURST])
-            return len(active) - (0 if problem else len(surplus[:_BURST])), problem
-        missing = min(wanted - len(active), _BURST)
+            _, problem = await self._delete(key, job, surplus[:BURST])
+            return len(active) - (0 if problem else len(surplus[:BURST])), problem
+        missing = min(wanted - len(active), BURST)
         if missing <= 0:
             return len(active), None
         made, problem = await self._create(key, job, active, missing, done)
@@ -380,22 +388,29 @@ class JobController(PodViewController):
     async def _create(
         self, key: Key, job: Object, active: list[Object], missing: int, done: IndexSet | None
     ) -> tuple[int, Failure | None]:
+        pod = self._plain_pod(job)
+        if done is None:
+            return await self._make(key, job, [pod] * missing)
+        taken = done.with_indexes(i for i in (self._index(p) for p in active) if i is not None)
+        indexes = taken.missing(missing, int(spec(job)["completions"]))
+        return await self._make(key, job, [self._indexed(job, pod, index) for index in indexes])
+
+    def _plain_pod(self, job: Object) -> Object:
+        """The pod of the template, without an index."""
         reference = owner_reference(job, "batch/v1", "Job")
         pod = pod_from_template(spec(job)["template"], name(job), reference)
         if self._is_tracked(job) and not self._tracking.holds(pod):
             finalizers = [*(pod["metadata"].get("finalizers") or ()), self._tracking.finalizer]
             pod = with_metadata(pod, finalizers=finalizers)
-        indexes: list[int] = []
-        if done is not None:
-            taken = done.with_indexes(i for i in (self._index(p) for p in active) if i is not None)
-            indexes = taken.missing(missing, int(spec(job)["completions"]))
-            missing = len(indexes)
+        return pod
+
+    async def _make(self, key: Key, job: Object, pods: Sequence[Object]) -> tuple[int, Failure | None]:
+        """Create pods. Returns the number of those that were created and the first failure."""
 
         async def make(number: int) -> None:
-            one = pod if done is None else self._indexed(job, pod, indexes[number])
-            self._expected.expect_creation(key, await self._control.create(job, one))
+            self._expected.expect_creation(key, await self._control.create(job, pods[number]))
 
-        made, problem = await slow_start(missing, make)
+        made, problem = await slow_start(len(pods), make)
         if problem is not None and problem.check(ApiError) and terminating_namespace(problem.value):  # type: ignore[arg-type]  # checked just before
             return made, None
         return made, problem
@@ -404,7 +419,7 @@ class JobController(PodViewController):
         """The pod of one index, with the index in an annotation, the environment and the host name."""
         metadata = {**pod["metadata"], "generateName": generate_name(name(job), index)}
         metadata["annotations"] = {**(metadata.get("annotations") or {}), self._index_key: str(index)}
-        source = {"fieldRef": {"fieldPath": f"metadata.annotations['{self._index_key}']"}}
+        source = {"fieldRef": {"fieldPath": f"metadata.{self.index_place}['{self._index_key}']"}}
         variable = {"name": "JOB_COMPLETION_INDEX", "valueFrom": source}
         within = {**pod["spec"], "hostname": f"{name(job)}-{index}"}
         for key in ("initContainers", "containers"):
@@ -417,17 +432,21 @@ class JobController(PodViewController):
                 ]
         return {**pod, "metadata": metadata, "spec": within}
 
-    async def _delete(self, key: Key, job: Object, pods: list[Object], *, keep: bool = False) -> Failure | None:
-        """Delete pods. Returns the first failure. With `keep`, they stay until they are counted."""
+    async def _delete(
+        self, key: Key, job: Object, pods: list[Object], *, keep: bool = False
+    ) -> tuple[list[Object], Failure | None]:
+        """Delete pods. Returns those that were deleted and the first failure. With `keep`, they stay until they are counted."""
 
-        async def one(pod: Object) -> None:
+        async def one(pod: Object) -> Object:
             if not keep and self._tracking.holds(pod):
                 await self._tracking.release(None, [pod])
             await self._control.delete(job, pod)
             self._expected.expect_deletion(key, pod)
+            return pod
 
         results = await side_by_side([one(pod) for pod in pods])
-        return next((r for r in results if isinstance(r, Failure)), None)
+        deleted = [r for r in results if not isinstance(r, Failure)]
+        return deleted, next((r for r in results if isinstance(r, Failure)), None)
 
     async def _write_status(self, job: Object, fresh: dict[str, Any]) -> Object:
         """Write the status if it changed, and count and record what it says. Returns the job as it is now."""
@@ -458,24 +477,24 @@ class JobController(PodViewController):
 
     def _record_conclusion(self, job: Object, fresh: dict[str, Any]) -> None:
         """Record Events for new conditions."""
-        for found in fresh.get("conditions") or ():
-            before = condition(status(job), found["type"])
-            if before is not None and before.get("status") == found.get("status"):
+        for each in fresh.get("conditions") or ():
+            before = condition(status(job), each["type"])
+            if before is not None and before.get("status") == each.get("status"):
                 continue
-            match found["type"]:
+            match each["type"]:
                 case "Failed":
-                    self.record(job, WARNING, str(found.get("reason", "")), str(found.get("message", "")))
+                    self.record(job, WARNING, str(each.get("reason", "")), str(each.get("message", "")))
                 case "Complete":
                     if int(fresh.get("succeeded") or 0) > int(spec(job).get("completions") or NO_LIMIT):
                         note = "Too many succeeded pods running after completion count reached"
                         self.record(job, WARNING, "TooManySucceededPods", note)
                     self.record(job, NORMAL, "Completed", "Job completed")
                 case "Suspended":
-                    verb = "suspended" if found["status"] == "True" else "resumed"
+                    verb = "suspended" if each["status"] == "True" else "resumed"
                     self.record(job, NORMAL, verb.capitalize(), f"Job {verb}")
 
 
-def _finish(fresh: dict[str, Any], end: dict[str, Any] | None) -> None:
+def finish(fresh: dict[str, Any], end: dict[str, Any] | None) -> None:
     """Add the condition that ends a job."""
     if end is not None:
         fresh["conditions"] = [*(fresh.get("conditions") or ()), end]

@@ -23,14 +23,14 @@ from orchd.kinds.jsonvalues import Object
 from orchd.txkit.for_each import side_by_side
 
 #: Number of pods that one pass counts: it bounds the size of the status.
-_MOST: Final = 500
+MOST_UNCOUNTED: Final = 500
 _RESULTS: Final = {"Succeeded": "succeeded", "Failed": "failed"}
 
 
 def uncounted_of(current: dict[str, Any]) -> dict[str, list[str]]:
     """The uids that a status has not counted yet, by result."""
-    found = current.get("uncountedTerminatedPods") or {}
-    return {result: list(found.get(result) or ()) for result in _RESULTS.values()}
+    uncounted = current.get("uncountedTerminatedPods") or {}
+    return {result: list(uncounted.get(result) or ()) for result in _RESULTS.values()}
 
 
 @dataclass(slots=True)
@@ -127,10 +127,10 @@ class FinalizerTracking:
 
     @staticmethod
     def _discard(sets: dict[Key, set[str]], key: Key, member: str) -> None:
-        found = sets.get(key)
-        if found is not None:
-            found.discard(member)
-            if not found:
+        members = sets.get(key)
+        if members is not None:
+            members.discard(member)
+            if not members:
                 del sets[key]
 
 
@@ -163,27 +163,27 @@ def tally(
     `index` returns the valid index of a pod of an indexed job (None: not an indexed job), `done` are the indexes that the status
     has. If the job `ends`, its pods that have not finished count as failed.
     """
-    found = Tally(uncounted=uncounted_of(status(job)))
+    result = Tally(uncounted=uncounted_of(status(job)))
     for pod in pods:
         phase = status(pod).get("phase")
         terminating = deleting(pod) or ends
         if phase in _RESULTS or terminating or deleting(job):
-            found.released.append(pod)
+            result.released.append(pod)
         own = None if index is None else index(pod)
         if phase == "Succeeded" and index is not None:
             # The index alone keeps the pod from being counted twice.
             if own is not None and own not in done:
-                found.indexes.add(own)
-                found.changed = True
+                result.indexes.add(own)
+                result.changed = True
         elif phase in _RESULTS or terminating:
-            listed = found.uncounted[_RESULTS.get(str(phase), "failed")]
+            listed = result.uncounted[_RESULTS.get(str(phase), "failed")]
             if uid(pod) not in listed and (index is None or own is not None):
                 listed.append(uid(pod))
-                found.changed = True
-        if len(found.indexes) + sum(map(len, found.uncounted.values())) >= _MOST:
+                result.changed = True
+        if len(result.indexes) + sum(map(len, result.uncounted.values())) >= MOST_UNCOUNTED:
             # The change of the status brings the job back into the queue.
             break
-    return found
+    return result
 
 
 def count_released(fresh: dict[str, Any], held: set[str]) -> bool:

@@ -15,7 +15,7 @@ from math import log2
 from typing import Any, Final
 
 from orchd.controllers.objects import condition
-from orchd.controllers.pods import deletion_rank, group_of, is_active, is_ready
+from orchd.controllers.pods import deletion_rank, group_of, is_active, is_finished, is_ready
 from orchd.kinds.fields import deleting, labels, name, namespace, spec, status, uid
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.times import seconds_of
@@ -27,7 +27,7 @@ LabelKey = frozenset[tuple[str, str]]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
     """The properties of a pod that its owner reads. `since` is the time of the Ready condition, "" if the pod is not ready.
-    `urgency` and `age` are the parts of the deletion order before and after the number of related pods on its node."""
+    `terminating` pods are being deleted and have not finished. `urgency` and `age` are the parts of the deletion order before and after the number of related pods on its node."""
 
     namespace: str
     name: str
@@ -35,6 +35,7 @@ class Member:
     labels: LabelKey
     active: bool
     deleting: bool
+    terminating: bool
     ready: bool
     since: str
     node: str
@@ -57,6 +58,7 @@ def describe(pod: Object, cost_annotation: str) -> Member:
         labels=frozenset(labels(pod).items()),
         active=is_active(pod),
         deleting=deleting(pod),
+        terminating=deleting(pod) and not is_finished(pod),
         ready=ready,
         since=str((condition(status(pod), "Ready") or {}).get("lastTransitionTime") or "") if ready else "",
         node=str(spec(pod).get("nodeName") or ""),
@@ -69,13 +71,14 @@ class LabelClass:
     """The members of one owner that have the same labels. `since` counts the active ready ones by the time when they became
     ready."""
 
-    __slots__ = ("active", "labels", "members", "ready", "since")
+    __slots__ = ("active", "labels", "members", "ready", "since", "terminating")
 
     def __init__(self, key: LabelKey) -> None:
         self.labels: Mapping[str, str] = dict(key)
         self.members: dict[str, Member] = {}
         self.active = 0
         self.ready = 0
+        self.terminating = 0
         self.since: Counter[str] = Counter()
 
     def add(self, member: Member) -> None:
@@ -88,6 +91,7 @@ class LabelClass:
 
     def _count(self, member: Member, by: int) -> None:
         if not member.active:
+            self.terminating += by * member.terminating
             return
         self.active += by
         if member.ready:
@@ -109,18 +113,18 @@ class Group:
 
     def add(self, member: Member) -> None:
         self.members[member.uid] = member
-        found = self.classes.get(member.labels)
-        if found is None:
-            found = self.classes[member.labels] = LabelClass(member.labels)
-        found.add(member)
+        label_class = self.classes.get(member.labels)
+        if label_class is None:
+            label_class = self.classes[member.labels] = LabelClass(member.labels)
+        label_class.add(member)
         if member.active:
             self.nodes[member.node] += 1
 
     def remove(self, member: Member) -> None:
         del self.members[member.uid]
-        found = self.classes[member.labels]
-        found.remove(member)
-        if not found.members:
+        label_class = self.classes[member.labels]
+        label_class.remove(member)
+        if not label_class.members:
             del self.classes[member.labels]
         if member.active:
             self.nodes[member.node] -= 1
@@ -180,6 +184,7 @@ class Census:
             self._classes.append(extra)
         self.active = sum(each.active for each in self._classes)
         self.ready = sum(each.ready for each in self._classes)
+        self.terminating = sum(each.terminating for each in self._classes)
 
     def __iter__(self) -> Iterator[Member]:
         """Active members."""

@@ -46,6 +46,13 @@ CONDITIONS: Final = (
 )
 
 
+#: Groups and plurals of resources whose objects are gone before the others are deleted, by release.
+_FIRST: Final[tuple[tuple[str, frozenset[tuple[str, str]]], ...]] = (
+    ("", frozenset()),
+    ("1.33", frozenset({("", "pods")})),
+)
+
+
 @dataclass(slots=True)
 class Remains:
     """The result of one pass over a namespace. `estimate`: seconds until the next check."""
@@ -135,6 +142,7 @@ class NamespaceController(Controller):
         self._period = float(env.settings.namespace_sync_period)
         self._reader: IRawClient = env.reader
         self._own = env.dialect("{long}")
+        self._first = env.release.choose(_FIRST)
         self._api_services = ResourceRef(env.dialect("apiregistration.{abbr}.io"), "v1", "apiservices")
         self.follow(NAMESPACES, self._changed, primary=True)
 
@@ -198,6 +206,17 @@ class NamespaceController(Controller):
         known = {(resource.group, resource.plural) for resource in own}
         others = [each for each in discovered.resources if (each.group, each.plural) not in known]
         resources: list[Resource | AggregatedResource] = [*own, *others]
+        first = [each for each in resources if (each.group, each.plural) in self._first]
+        await self._delete_each(first, namespace, since, remains)
+        if remains.by_resource:
+            # What the pods need must outlive them; the conditions speak of the contents only when all of them were tried.
+            return Remains(estimate=remains.estimate, errors=remains.errors, undiscovered=remains.undiscovered)
+        await self._delete_each([each for each in resources if each not in first], namespace, since, remains)
+        return remains
+
+    async def _delete_each(
+        self, resources: Iterable[Resource | AggregatedResource], namespace: str, since: str, remains: Remains
+    ) -> None:
         for resource in resources:
             try:
                 await self._delete_all(resource, namespace, since, remains)
@@ -205,7 +224,6 @@ class NamespaceController(Controller):
                 # 404 and 405: a custom kind has just gone, or cannot be listed.
                 if error.code not in (404, 405):
                     remains.errors.append(error.message)
-        return remains
 
     async def _registered(self) -> list[Object]:
         """The APIServices; none where API aggregation is not served."""

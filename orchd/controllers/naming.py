@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from hashlib import sha256
+from typing import Any, Final
 
 from orchd.kinds.naming import ALPHABET
+
+#: Characters of a template above which its digest is hashed in its place: the hash is computed byte by byte.
+_LONG: Final = 64 << 10
 
 
 def template_hash(template: Any, collisions: int | None = None) -> str:
     """A short hash of a pod template; another one for each count of collisions."""
     value = 0x811C9DC5
     text = json.dumps(template, sort_keys=True, separators=(",", ":"))
+    if len(text) > _LONG:
+        text = sha256(text.encode()).hexdigest()
     for byte in f"{text}{'' if collisions is None else collisions}".encode():
         value = (value ^ byte) * 0x01000193 & 0xFFFFFFFF
     return "".join(ALPHABET[ord(digit) % len(ALPHABET)] for digit in str(value))

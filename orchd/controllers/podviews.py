@@ -6,7 +6,7 @@ thousands of pods would decode thousands. A view is the part of a pod that contr
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, Final
 
 from orchd.client.informers import key_of
@@ -24,13 +24,13 @@ _STATUS: Final = ("phase", "podIP", "podIPs")
 _CONTAINERS: Final = ("initContainerStatuses", "containerStatuses")
 
 
-def view(pod: Object, annotation: str = "") -> Object:
+def view(pod: Object, annotations: Collection[str] = ()) -> Object:
     """The properties of a pod that controllers read: identity, labels, owners, finalizers, node, ports, phase, addresses, readiness and
-    restarts; of its annotations only the one of that name."""
+    restarts; of its annotations only those of these names."""
     metadata = _select_members(pod["metadata"], _METADATA)
-    value = annotations_of(pod).get(annotation)
-    if value is not None:
-        metadata["annotations"] = {annotation: value}
+    kept = {key: value for key, value in annotations_of(pod).items() if key in annotations}
+    if kept:
+        metadata["annotations"] = kept
     within = _select_members(spec(pod), _SPEC)
     if "nodeName" not in within and spec(pod).get("affinity"):
         # Holds the intended node of a daemon.
@@ -51,17 +51,35 @@ def view(pod: Object, annotation: str = "") -> Object:
     return {"metadata": metadata, "spec": within, "status": now}
 
 
-def _select_members(found: Object, names: Iterable[str]) -> dict[str, Any]:
-    return {name: value for name in names if (value := found.get(name)) is not None}
+def view_with_results(pod: Object, annotations: Collection[str] = ()) -> Object:
+    """The view with what the end of a pod is judged by: its conditions, the states of its containers, which of them are sidecars, and its
+    grace period."""
+    found = view(pod, annotations)
+    grace = pod["metadata"].get("deletionGracePeriodSeconds")
+    if grace is not None:
+        found["metadata"]["deletionGracePeriodSeconds"] = grace
+    sidecars = [
+        {"name": each["name"], "restartPolicy": each["restartPolicy"]}
+        for each in spec(pod).get("initContainers") or ()
+        if each.get("restartPolicy")
+    ]
+    if sidecars:
+        found["spec"]["initContainers"] = sidecars
+    found["status"].update(_select_members(status(pod), ("conditions", *_CONTAINERS)))
+    return found
+
+
+def _select_members(obj: Object, names: Iterable[str]) -> dict[str, Any]:
+    return {name: value for name in names if (value := obj.get(name)) is not None}
 
 
 class PodsByOwner:
-    """Views of the pods that objects of a kind control, and of pods without a controller. Call `observe` for every event of
-    the informer of pods."""
+    """Views of the pods that objects of a kind control, and of pods without a controller; `see` makes them. Call `observe` for every
+    event of the informer of pods."""
 
-    def __init__(self, kind: str, annotation: str = "") -> None:
+    def __init__(self, kind: str, see: Callable[[Object], Object] = view) -> None:
         self._kind = kind
-        self._annotation = annotation
+        self._see = see
         #: By namespace and the controller's uid, "" for none; then by the pod's key.
         self._groups: dict[tuple[str, str], dict[tuple[str, str], Object]] = {}
         self._group_of: dict[tuple[str, str], tuple[str, str]] = {}
@@ -79,7 +97,7 @@ class PodsByOwner:
                 del self._groups[before]
         if new is not None and group is not None:
             self._group_of[key] = group
-            self._groups.setdefault(group, {})[key] = view(new, self._annotation)
+            self._groups.setdefault(group, {})[key] = self._see(new)
 
     def controlled(self, within: str, owner_uid: str) -> Iterable[Object]:
         """The pods of a namespace whose controller has this uid; for "" the pods without a controller."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import Any, ClassVar
 
 from twisted.python.failure import Failure
 
@@ -26,14 +26,20 @@ from orchd.txkit.metrics.instruments import Distribution
 _BURST = 500
 
 
+#: Counts that the status has even if they are zero.
+_WRITTEN_AS_ZERO = ("replicas", "terminatingReplicas")
+
+
 class ReplicaSetController(WorkloadController):
-    """Subclasses override `ref`, `subject` and `selector` for replication controllers. The cost of a reconciliation does not depend on
+    """Subclasses override `ref`, `subject`, `selector` and `counts_terminating` for replication controllers. The cost of a reconciliation does not depend on
     the number of pods, only on that of the pods that it creates or deletes."""
 
     name = "replicaset"
     account = "replicaset-controller"
     ref = REPLICA_SETS
     subject = ("apps/v1", "ReplicaSet")
+    #: True if the status counts terminating pods, from release 1.35 on.
+    counts_terminating: ClassVar[bool] = True
 
     def __init__(self, env: Environment, *, workers: int = 0) -> None:
         super().__init__(env, workers=workers or env.settings.concurrent_replicaset_syncs)
@@ -143,15 +149,18 @@ class ReplicaSetController(WorkloadController):
         """The counts of the status."""
         template = labels(spec(parent)["template"])
         least = int(spec(parent).get("minReadySeconds") or 0)
-        return {
+        counts = {
             "replicas": mine.active,
             "fullyLabeledReplicas": mine.count_labeled(template),
             "readyReplicas": mine.ready,
             "availableReplicas": mine.count_available(least, self.env.wall()),
         }
+        if self.counts_terminating and self.env.release.includes("1.35"):
+            counts["terminatingReplicas"] = mine.terminating
+        return counts
 
     def _status(self, parent: Object, counts: dict[str, int], problem: tuple[str, str] | None) -> dict[str, Any]:
-        fresh: dict[str, Any] = {"replicas": counts["replicas"], **{k: v for k, v in counts.items() if v}}
+        fresh: dict[str, Any] = {k: v for k, v in counts.items() if v or k in _WRITTEN_AS_ZERO}
         generation = int(parent["metadata"].get("generation") or 0)
         if generation:
             fresh["observedGeneration"] = generation

@@ -16,6 +16,7 @@ class ReplicationControllerController(ReplicaSetController):
     ref = REPLICATION_CONTROLLERS
     component = "replication-controller"
     subject = ("v1", "ReplicationController")
+    counts_terminating = False
 
     def __init__(self, env: Environment) -> None:
         super().__init__(env, workers=env.settings.concurrent_rc_syncs)

@@ -76,8 +76,12 @@ class RootCaPublisher(Controller):
 
     async def _publish(self, key: Key) -> float | None:
         within = key[1]
-        found = self._namespaces.get("", within)
-        if found is None or deleting(found) or status(found).get("phase") == "Terminating":
+        namespace_object = self._namespaces.get("", within)
+        if (
+            namespace_object is None
+            or deleting(namespace_object)
+            or status(namespace_object).get("phase") == "Terminating"
+        ):
             return None
         existing = self._maps.get(within, self._map_name)
         notes = {self._annotation: self.dialect(_DESCRIPTION)}

@@ -32,6 +32,8 @@ class TokensController(Controller):
 
     def __init__(self, env: Environment) -> None:
         super().__init__(env, workers=env.settings.concurrent_serviceaccount_token_syncs)
+        #: True if every account has a token secret.
+        self._gives_tokens = env.release.includes("", "1.24")
         self._type = env.dialect("{long}.io/service-account-token")
         self._name_key = env.dialect("{long}.io/service-account.name")
         self._uid_key = env.dialect("{long}.io/service-account.uid")
@@ -83,7 +85,7 @@ class TokensController(Controller):
                 if await self.live(SERVICE_ACCOUNTS, within, called) is None:
                     await self.remove(SECRETS, within, name(secret), uid=uid(secret))
             return None
-        if deleting(account):
+        if deleting(account) or not self._gives_tokens:
             return None
         named = {r.get("name") for r in account.get("secrets") or ()}
         if any(name(secret) in named and self._belongs(secret, account) for secret in secrets):

@@ -24,6 +24,7 @@ from orchd.controllers.endpoints.slice_controller import EndpointSliceController
 from orchd.controllers.garbage.collector import GarbageCollector
 from orchd.controllers.interfaces import ControllerRow
 from orchd.controllers.job import JobController
+from orchd.controllers.job_staged import StagedJobController
 from orchd.controllers.namespace import NamespaceController
 from orchd.controllers.node_ttl import NodeTtlController
 from orchd.controllers.nodeipam.controller import NodeIpamController
@@ -49,6 +50,7 @@ from orchd.controllers.objects import (
     STATEFUL_SETS,
 )
 from orchd.controllers.podgc import PodGarbageCollector
+from orchd.controllers.policy_status import POLICIES, PolicyStatusController
 from orchd.controllers.replicaset import ReplicaSetController
 from orchd.controllers.replicationcontroller import ReplicationControllerController
 from orchd.controllers.resourcequota.controller import ResourceQuotaController
@@ -85,7 +87,8 @@ CONTROLLERS: Final[tuple[ControllerRow, ...]] = (
     ControllerRow("namespace", NamespaceController, (NAMESPACES,)),
     ControllerRow("serviceaccount", ServiceAccountController, (NAMESPACES, SERVICE_ACCOUNTS)),
     ControllerRow("daemonset", DaemonSetController, (DAEMON_SETS, PODS, NODES, REVISIONS)),
-    ControllerRow("job", JobController, (JOBS, PODS)),
+    ControllerRow("job", JobController, (JOBS, PODS), until="1.31"),
+    ControllerRow("job", StagedJobController, (JOBS, PODS), since="1.31"),
     ControllerRow("deployment", DeploymentController, (DEPLOYMENTS, REPLICA_SETS, PODS)),
     ControllerRow("replicaset", ReplicaSetController, (REPLICA_SETS, PODS)),
     ControllerRow("horizontalpodautoscaling", HorizontalPodAutoscalerController, (AUTOSCALERS, PODS)),
@@ -99,6 +102,7 @@ CONTROLLERS: Final[tuple[ControllerRow, ...]] = (
     ),
     ControllerRow("persistentvolume-expander", VolumeExpansion, (CLAIMS, VOLUMES)),
     ControllerRow("clusterrole-aggregation", ClusterRoleAggregation, (_CLUSTER_ROLES,)),
+    ControllerRow("validatingadmissionpolicy-status-controller", PolicyStatusController, (POLICIES,)),
     ControllerRow("pvc-protection", ClaimProtection, (CLAIMS, PODS)),
     ControllerRow("pv-protection", VolumeProtection, (VOLUMES,)),
     ControllerRow("ephemeral-volume", EphemeralVolumeController, (PODS, CLAIMS)),

@@ -15,9 +15,9 @@ from orchd.txkit.metrics.instruments import Distribution
 def finish_time(job: Object) -> float | None:
     """When the job ended, well or not; None while it has not."""
     for type_ in ("Complete", "Failed"):
-        found = condition(status(job), type_)
-        if found is not None and found.get("status") == "True":
-            return seconds_of(found.get("lastTransitionTime"))
+        end = condition(status(job), type_)
+        if end is not None and end.get("status") == "True":
+            return seconds_of(end.get("lastTransitionTime"))
     return None
 
 

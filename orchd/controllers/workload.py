@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 from orchd.client.informers import key_of
@@ -14,7 +14,7 @@ from orchd.controllers.expectations import Expectations
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import PODS
 from orchd.controllers.pod_control import PodControl
-from orchd.controllers.podviews import PodsByOwner
+from orchd.controllers.podviews import PodsByOwner, view
 from orchd.controllers.selection import index_by_selector, list_selecting
 from orchd.kinds.fields import deleting, labels, namespace, owner, spec
 from orchd.kinds.jsonvalues import Object
@@ -97,12 +97,12 @@ class PodViewController(WorkloadController):
     """A workload controller that reads views of all pods of an owner.
 
     Changes of the pods of a large owner are collected for a time that grows with their number, so that its share of the
-    processor stays bounded. `annotation` is the one annotation that views contain.
+    processor stays bounded. `see` makes the view of a pod.
     """
 
-    def __init__(self, env: Environment, *, workers: int = 5, annotation: str = "") -> None:
+    def __init__(self, env: Environment, *, workers: int = 5, see: Callable[[Object], Object] = view) -> None:
         super().__init__(env, workers=workers)
-        self._views = PodsByOwner(self.subject[1], annotation)
+        self._views = PodsByOwner(self.subject[1], see)
 
     def observe_pod(self, old: Object | None, new: Object | None) -> None:
         self._views.observe(old, new)

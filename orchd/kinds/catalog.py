@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import importlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from typing import Any, Final
@@ -18,7 +18,8 @@ from orchd.dialect import Dialect
 from orchd.kinds.builtin import groups as builtin_groups
 from orchd.kinds.digits import integer
 from orchd.kinds.ir import Type, TypeTable
-from orchd.kinds.rows import ALL_VERBS, Deprecation, KindRow, Row, Subresource, in_version
+from orchd.kinds.release import SPECIFICATION, Release
+from orchd.kinds.rows import ALL_VERBS, Deprecation, KindRow, Row, Subresource, VersionRow, in_release, in_version
 
 
 def group_version(group: str, version: str) -> str:
@@ -37,6 +38,9 @@ def split_group_version(text: str) -> tuple[str, str]:
     group, _, version = text.rpartition("/")
     return group, version
 
+
+#: The release that begins to announce the singular names of built-in kinds.
+SINGULAR_NAMES: Final = "1.27"
 
 #: The row of resources of which only the names are known (those that a client discovered).
 _DEFAULTS: Final = KindRow(kind="")
@@ -117,10 +121,10 @@ class Group:
 
 
 class Catalog:
-    """All served resources of one server, in one dialect. Immutable.
+    """All served resources of one server, in one dialect and release. Immutable.
 
-    `later` are resources of later releases, none of which is stored: requests for them are answered, but documents that release
-    1.23 has too do not list them.
+    `later` are resources of later releases, none of which is stored: requests for them are answered, but documents that the
+    release has do not list them.
     """
 
     def __init__(
@@ -137,6 +141,7 @@ class Catalog:
         self.lists_values = lists_values
         self.dialect = dialect
         self.types = types
+        self.release = types.release
         self.groups: tuple[Group, ...] = tuple(groups)
         self.resources: tuple[Resource, ...] = tuple(resources)
         self.later: tuple[Resource, ...] = tuple(later)
@@ -262,19 +267,31 @@ def version_priority(version: str) -> tuple[int, int, int, str]:
 
 
 @cache
-def builtin_types(dialect: Dialect) -> TypeTable:
-    """The type tables of release 1.23, one value for all callers. A module is imported at the first request for one of its types."""
+def builtin_types(dialect: Dialect, release: Release = SPECIFICATION) -> TypeTable:
+    """The type tables of a release, one value for all callers. A module is imported at the first request for one of its types."""
 
     def load(module: str) -> Callable[[], Any]:
         return lambda: importlib.import_module(f"orchd.kinds.builtin.{module}")
 
-    return TypeTable(dialect, {package: load(module) for package, module in builtin_groups.MODULES.items()})
+    return TypeTable(dialect, release, {package: load(module) for package, module in builtin_groups.MODULES.items()})
+
+
+def versions_in(release: Release) -> Iterator[tuple[str, tuple[builtin_groups.GroupVersion, ...]]]:
+    """The groups of a release (templates) with the versions that it has."""
+    for template, versions in builtin_groups.GROUPS:
+        present = tuple(each for each in versions if release.includes(each.since, each.until))
+        if present:
+            yield template, present
 
 
 def builtin_catalog(
-    dialect: Dialect, *, enabled: Callable[[str, str, bool], bool] | None = None, without: frozenset[str] = frozenset()
+    dialect: Dialect,
+    release: Release = SPECIFICATION,
+    *,
+    enabled: Callable[[str, str, bool], bool] | None = None,
+    without: frozenset[str] = frozenset(),
 ) -> Catalog:
-    """The catalog of enabled built-in resources.
+    """The catalog of enabled built-in resources of a release.
 
     `enabled(group, version, default)` decides whether a version is served (`--runtime-config`). Default: the versions that are
     enabled by default. `without` are subresources that are not served, such as ``pods/log``.
@@ -282,9 +299,10 @@ def builtin_catalog(
     decide = enabled or (lambda group, version, default: default)
     return _catalog(
         dialect,
+        release,
         tuple(
-            tuple(v for v in versions.split() if decide(dialect(template), v, v in defaults.split()))
-            for template, versions, _, defaults in builtin_groups.GROUPS
+            (template, tuple(each.name for each in versions if decide(dialect(template), each.name, each.default)))
+            for template, versions in versions_in(release)
         ),
         frozenset(package for package in builtin_groups.LATER if decide(*_later_version(dialect, package), True)),
         without,
@@ -310,30 +328,34 @@ def _without_subresources(resource: Resource, without: frozenset[str]) -> Resour
 #: A server makes few different ones, each several times, and a test run makes many servers.
 @lru_cache(maxsize=16)
 def _catalog(
-    dialect: Dialect, versions_on: tuple[tuple[str, ...], ...], later_on: frozenset[str], without: frozenset[str]
+    dialect: Dialect,
+    release: Release,
+    versions_on: tuple[tuple[str, tuple[str, ...]], ...],
+    later_on: frozenset[str],
+    without: frozenset[str],
 ) -> Catalog:
     """`versions_on` are the enabled versions of each group, in the order of the table; `later_on` the enabled packages of later
     releases."""
-    types = builtin_types(dialect)
+    types = builtin_types(dialect, release)
     groups: list[Group] = []
     resources: list[Resource] = []
-    for (template, _, preferred, _), on in zip(builtin_groups.GROUPS, versions_on, strict=True):
+    for template, on in versions_on:
         if not on:
             continue
-        name = dialect(template)
-        groups.append(Group(name=name, versions=on, preferred=preferred if preferred in on else on[0]))
+        groups.append(Group(name=dialect(template), versions=on, preferred=on[0]))
         for version in on:
             package = package_of(template, version)
-            rows = (_in_version(types, row) for row in types.module(package).RESOURCES)
-            made = (_resource(dialect, types, package, row) for row in rows if row.plural)
-            resources.extend(_without_subresources(resource, without) for resource in made)
-    served = {group.name for group in groups}
+            rows = (row for row in _rows(types, package) if release.includes(row.since, row.until))
+            complete = (_in_version(types, row) for row in rows)
+            served = (_resource(dialect, types, package, row) for row in complete if row.plural)
+            resources.extend(_without_subresources(resource, without) for resource in served)
+    names = {group.name for group in groups}
     later = [
         resource
         for package in builtin_groups.LATER
         if package in later_on
         for row in types.module(package).LATER
-        if (resource := _resource(dialect, types, package, row)).group in served
+        if not release.includes(row.since) and (resource := _resource(dialect, types, package, row)).group in names
     ]
     return Catalog(dialect, types, groups, resources, later)
 
@@ -341,21 +363,25 @@ def _catalog(
 def find_row(types: TypeTable, package: str, kind: str) -> KindRow | None:
     """The row of a kind in a version; None for a version, or a group, without the kind."""
     try:
-        module = types.module(package)
+        rows = _rows(types, package)
     except KeyError:
         return None
-    found: Row | None = next(
-        (row for row in (*module.RESOURCES, *getattr(module, "LATER", ())) if row.kind == kind), None
-    )
-    return None if found is None else _in_version(types, found)
+    row = next((row for row in rows if row.kind == kind), None)
+    return None if row is None else _in_version(types, row)
+
+
+def _rows(types: TypeTable, package: str) -> tuple[Row, ...]:
+    """The rows of a module, in all releases. Raises KeyError for an unknown package."""
+    module = types.module(package)
+    return (*module.RESOURCES, *getattr(module, "LATER", ()))
 
 
 def _in_version(types: TypeTable, row: Row) -> KindRow:
-    """The complete row of a kind in the version of `row`."""
-    if isinstance(row, KindRow):
-        return row
-    described = next(each for each in types.module(row.of).RESOURCES if each.kind == row.kind)
-    return in_version(described, row)
+    """The complete row of a kind in the version of `row`, as it is in the release of the types."""
+    if isinstance(row, VersionRow):
+        kind, module = row.kind, types.module(row.of)
+        row = in_version(next(each for each in module.RESOURCES if each.kind == kind), row)
+    return in_release(row, types.release)
 
 
 def _resource(dialect: Dialect, types: TypeTable, package: str, row: KindRow) -> Resource:
@@ -376,6 +402,7 @@ def _resource(dialect: Dialect, types: TypeTable, package: str, row: KindRow) ->
         type=types.get(f"{package}.{row.kind}"),
         namespaced=row.namespaced,
         row=row,
+        singular=row.kind.lower() if types.release.includes(SINGULAR_NAMES) else "",
         list_kind=row.kind + "List",
         verbs=row.verbs,
         short_names=row.short_names,

@@ -6,9 +6,17 @@ the name of a field, write ``fields.spec(obj)``.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from orchd.kinds.jsonvalues import Object, ObjectView
+from orchd.kinds.release import Release
+
+_NEVER_CREATED: Final[tuple[str, Object]] = "", {"creationTimestamp": None}
+
+
+def unstored_metadata(release: Release) -> Object:
+    """Metadata of an object that was never stored: releases before 1.34 write its missing time of creation as null."""
+    return dict(release.choose((_NEVER_CREATED, ("1.34", {}))))
 
 
 def metadata(obj: ObjectView | None) -> Object:

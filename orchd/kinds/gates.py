@@ -6,12 +6,13 @@ This table is the only place that states a default. `orchd.config.feature_gates`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final
 
-from orchd.kinds.release import RELEASE
+from orchd.kinds import later_gates
+from orchd.kinds.release import SPECIFICATION, Release
 
 UNCHANGED: Final = object()
 
@@ -64,7 +65,7 @@ class Gate:
     the gate acts (server, controllers, scheduler), or whose it is (node, cloud) if it has no effect here. `tolerates` are
     fields that validation rejects while the gate is off, unless the stored object uses them. `stock`: on by default in the dialect of
     stock clients, whose definitions are those of newer releases. `controllers` and `plugins` are the controllers and admission plugins that do not run while it is off,
-    `subresources` those that are not served; `grants` are rules of controllers while it is on: the controller's account, verbs,
+    `subresources` those that are not served; `needs` are gates that must be on if it is; `grants` are rules of controllers while it is on: the controller's account, verbs,
     groups and resources."""
 
     name: str
@@ -78,33 +79,52 @@ class Gate:
     subresources: tuple[str, ...] = ()
     grants: tuple[tuple[str, str, str, str], ...] = ()
     stock: bool = False
+    needs: tuple[str, ...] = ()
 
-    def stage(self, release: str = RELEASE) -> Stage | None:
+    def needed(self, release: Release) -> tuple[str, ...]:
+        """The gates that must be on in a release if this one is."""
+        return self.needs if release.includes(later_gates.NEEDS_SINCE) else ()
+
+    def stage(self, release: Release = SPECIFICATION) -> Stage | None:
         """The stage in a release; None if the release has no such gate."""
-        wanted, found = _number(release), None
-        for since, stage in self.stages:
-            if _number(since) <= wanted:
-                found = stage
-        return found
+        return next((stage for since, stage in reversed(self.stages) if release.includes(since)), None)
+
+    def default(self, release: Release = SPECIFICATION) -> bool:
+        """The default in a release: false before the gate exists, and that of its last stage after it is gone."""
+        begun = (stage for since, stage in reversed(self.stages) if stage is not None and release.includes(since))
+        return next((stage.default for stage in begun), False)
 
 
-def _number(release: str) -> tuple[int, ...]:
-    return tuple(map(int, release.split(".")))
-
-
-def _gate(name: str, stage: Stage, component: str, effect: str, *fields: str | Drop, **others: Any) -> Gate:
-    """A gate of release 1.23 on. `fields` are what it drops, `others` further attributes of the gate."""
+def _gate(
+    name: str,
+    stage: Stage,
+    component: str,
+    effect: str,
+    *fields: str | Drop,
+    later: tuple[tuple[str, Stage | None], ...] = (),
+    **others: Any,
+) -> Gate:
+    """A gate of release 1.23 on. `fields` are what it drops, `later` its stages after that of 1.23, `others` further attributes of
+    the gate."""
     drops = tuple(each if isinstance(each, Drop) else Drop(field=each) for each in fields)
-    return Gate(name=name, stages=(("1.23", stage),), component=component, effect=effect, drops=drops, **others)
+    return Gate(name=name, stages=(("1.23", stage), *later), component=component, effect=effect, drops=drops, **others)
+
+
+#: What gates of a component have for an effect if they have no text of their own.
+_NO_EFFECT: Final = {
+    "server": "None here: the server acts as by default.",
+    "controllers": "None here: controllers act as by default.",
+    "scheduler": "None here: the scheduler acts as by default.",
+    "client": "None here: it is for libraries of clients.",
+    "logs": "None here: it is for formats of log files.",
+    "node": "None here: it is for nodes, their proxies and the drivers of their volumes.",
+    "cloud": "None here: it is for cloud providers and volume plugins that are part of the reference's programs.",
+}
 
 
 def _elsewhere(component: str, stage: Stage, *names: str) -> tuple[Gate, ...]:
     """Gates of components that are not here. They are accepted, so that one list can be passed to all."""
-    reason = {
-        "node": "None here: it is for nodes, their proxies and the drivers of their volumes.",
-        "cloud": "None here: it is for cloud providers and volume plugins that are part of the reference's programs.",
-    }[component]
-    return tuple(_gate(name, stage, component, reason) for name in names)
+    return tuple(_gate(name, stage, component, _NO_EFFECT[component]) for name in names)
 
 
 def _always(*names: str) -> tuple[Gate, ...]:
@@ -115,7 +135,55 @@ def _migration(name: str, stage: Stage) -> Gate:
     return _gate(name, stage, "scheduler", "Volumes of the in-tree plugin count as those of its CSI driver, on nodes that announce it.")
 
 
-GATES: Final[tuple[Gate, ...]] = tuple(sorted((
+#: Stages by their names in histories; a gate of one of them is on or off as here unless its history says so.
+_STAGES: Final = {"alpha": False, "beta": True, "GA": True, "deprecated": False}
+
+
+def _stages(history: str) -> tuple[tuple[str, Stage | None], ...]:
+    """The stages of a history (`orchd.kinds.later_gates`)."""
+    stages: list[tuple[str, Stage | None]] = []
+    for text in filter(None, history.split("; ")):
+        since, name, *words = text.split()
+        stage = None
+        if name != "-":
+            default = "on" in words or ("off" not in words and _STAGES[name])
+            stage = Stage(name, default, locked="locked" in words)
+        stages.append((since, stage))
+    return tuple(stages)
+
+
+def _with_history(gate: Gate) -> Gate:
+    """A gate with what becomes of it after release 1.23."""
+    later = _stages(later_gates.HISTORY.get(gate.name, ""))
+    return replace(gate, stages=gate.stages + later, needs=later_gates.NEEDS.get(gate.name, ()))
+
+
+def _later() -> Iterator[Gate]:
+    """The gates that release 1.23 does not have."""
+    for component, name, history in later_gates.LATER:
+        yield Gate(
+            name=name,
+            stages=_stages(history),
+            component=component,
+            effect=later_gates.EFFECTS.get(name) or _NO_EFFECT[component],
+            drops=(*map(_dropped, later_gates.FIELDS.get(name, ())), *_RULED.get(name, ())),
+            needs=later_gates.NEEDS.get(name, ()),
+        )
+
+
+def _dropped(field: str) -> Drop:
+    return Drop(field=field)
+
+
+#: Fields of later gates that are dropped by a rule.
+_RULED: Final[Mapping[str, tuple[Drop, ...]]] = {
+    "CrossNamespaceVolumeDataSource": (
+        Drop(field="core/v1.PersistentVolumeClaim.spec.dataSourceRef", rule="in_namespace", whole=True),
+    ),
+}
+
+
+_FIRST: Final[tuple[Gate, ...]] = ((
     # -- the API server
     _gate("APIListChunking", BETA, "server", "Lists honor limit and continue; off: limit is ignored."),
     _gate("APIPriorityAndFairness", BETA, "server", "Requests are queued by flow; off: only the limits of requests in flight."),
@@ -140,7 +208,8 @@ GATES: Final[tuple[Gate, ...]] = tuple(sorted((
     _gate("CSRDuration", BETA, "server, controllers", "Signing requests have expirationSeconds, which the signer honors.",
           Drop(field="certificates/v1.CertificateSigningRequestSpec.expirationSeconds", update=KEPT)),
     _gate("CustomResourceValidationExpressions", ALPHA, "server", "Schemas of custom kinds have rules in CEL.",
-          "apiextensions/v1.JSONSchemaProps.x-{long}-validations", stock=True),
+          "apiextensions/v1.JSONSchemaProps.x-{long}-validations", stock=True,
+          later=(("1.25", BETA), ("1.29", GA))),
     _gate("DaemonSetUpdateSurge", BETA, "server, controllers", "Rolling updates of daemon sets have maxSurge.",
           Drop(field="apps/v1.RollingUpdateDaemonSet.maxSurge", replacement=0, rule="surge")),
     _gate("DownwardAPIHugePages", BETA, "server", "Pods refer to their limits of huge pages in environment and volumes.",
@@ -277,25 +346,34 @@ GATES: Final[tuple[Gate, ...]] = tuple(sorted((
         "InTreePluginAzureFileUnregister", "InTreePluginGCEUnregister", "InTreePluginOpenStackUnregister",
         "InTreePluginPortworxUnregister", "InTreePluginRBDUnregister", "InTreePluginvSphereUnregister",
     ),
-), key=lambda gate: gate.name.lower()))
+))
+
+GATES: Final[tuple[Gate, ...]] = tuple(
+    sorted((*map(_with_history, _FIRST), *_later()), key=lambda gate: gate.name.lower())
+)
 
 
 @cache
-def defaults(release: str = RELEASE) -> Mapping[str, bool]:
-    """Default by name (a template) of each gate of a release."""
-    stages = ((gate.name, gate.stage(release)) for gate in GATES)
-    return {name: stage.default for name, stage in stages if stage is not None}
+def defaults(release: Release = SPECIFICATION) -> Mapping[str, bool]:
+    """Default in a release by name (a template) of each gate of any release."""
+    return {gate.name: gate.default(release) for gate in GATES}
 
 
-def enabled(features: Mapping[str, bool], name: str) -> bool:
-    """The value of a gate: the given one, or the default. Raises KeyError for a name that no row has."""
+def enabled(features: Mapping[str, bool], name: str, release: Release = SPECIFICATION) -> bool:
+    """The value of a gate: the given one, or the default of the release. Raises KeyError for a name that no row has."""
     given = features.get(name)
-    return defaults()[name] if given is None else given
+    return defaults(release)[name] if given is None else given
 
 
-def disabled(features: Mapping[str, bool]) -> frozenset[str]:
-    """The gates that are off."""
-    return frozenset(name for name, value in {**defaults(), **features}.items() if not value)
+@cache
+def _begun(release: Release) -> Mapping[str, bool]:
+    """The defaults of the gates that exist in a release, or existed before it."""
+    return {gate.name: gate.default(release) for gate in GATES if release.includes(gate.stages[0][0])}
+
+
+def disabled(features: Mapping[str, bool], release: Release = SPECIFICATION) -> frozenset[str]:
+    """The gates that are off, of those that a release has or had."""
+    return frozenset(name for name, value in {**_begun(release), **features}.items() if not value)
 
 
 def skipped(features: Mapping[str, bool], attribute: str) -> frozenset[str]:

@@ -12,7 +12,10 @@ A field line of a table is ``(name, number, type, flags)``. The type is a scalar
 ``package/version.Name``, ``[]T`` or ``{}T``. Flags, separated by spaces: ``required``, ``omit`` (omitted from output when
 empty), ``ptr`` (an explicit zero is preserved), ``inline`` (flattened in JSON, a message of its own in protobuf),
 ``default=X`` (JSON), ``enum=A|B``, ``merge=key`` or ``merge`` (strategic merge), ``replace``, ``retainKeys``,
-``set``, ``list=atomic``, ``keys=a,b`` (list of type map), ``atomic`` (map or struct as one), ``pb=X`` (protobuf type if it does not follow from the type).
+``set``, ``list=atomic``, ``keys=a,b`` (list of type map), ``atomic`` (map or struct as one), ``pb=X`` (protobuf type if it
+does not follow from the type), ``granular`` (an atomic type that this field does not own as one), ``since=1.24`` (the release that
+introduced the line), ``until=1.30`` (the first release without it: a field that changed has a line for each form). A flag with
+``@1.35`` holds from that release on, instead of one of the same name before it.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from orchd.dialect import Dialect
+from orchd.kinds.release import Release
 
 SCALARS: Final = frozenset(
     [
@@ -217,11 +221,12 @@ class Type:
 
 
 class TypeTable:
-    """The named types of all built-in modules in one dialect. A type is built at its first request."""
+    """The named types of all built-in modules in one dialect and release. A type is built at its first request."""
 
-    def __init__(self, dialect: Dialect, modules: Mapping[str, Any]) -> None:
+    def __init__(self, dialect: Dialect, release: Release, modules: Mapping[str, Any]) -> None:
         """`modules` maps ``package/version`` to a builtin module, or to a function that imports it."""
         self._dialect = dialect
+        self.release = release
         self._modules = dict(modules)
         self._types: dict[str, Type] = {}
         self._scalars = {k: Type(k) for k in (*SCALARS, *OPAQUE)}
@@ -249,17 +254,35 @@ class TypeTable:
         return Type(
             "struct",
             name=name,
-            resolve=lambda: tuple(self._field(package, line) for line in lines),
+            resolve=lambda: self._fields(package, lines),
             atomic=short in module.ATOMIC,
             definition=self._dialect(prefix) + short if published else "",
         )
 
-    def _field(self, package: str, line: Line) -> Field:
-        name, number, spelled, flags = line
-        words = dict(word.partition("=")[::2] for word in flags.split())
+    def _fields(self, package: str, lines: tuple[Line, ...]) -> tuple[Field, ...]:
+        """The fields of the lines that the release has."""
+        fields = []
+        for line in lines:
+            words = self._words(line[3])
+            if self.release.includes(words.get("since", ""), words.get("until", "")):
+                fields.append(self._field(package, line, words))
+        return tuple(fields)
+
+    def _words(self, flags: str) -> dict[str, str]:
+        """The flags that hold in the release, with their values."""
+        words = {}
+        for word in flags.split():
+            flag, _, since = word.partition("@")
+            if self.release.includes(since):
+                name, _, value = flag.partition("=")
+                words[name] = value
+        return words
+
+    def _field(self, package: str, line: Line, words: Mapping[str, str]) -> Field:
+        name, number, spelled, _ = line
         changes: dict[str, Any] = {}
         if "enum" in words:
-            changes["enum"] = tuple(self._dialect(words["enum"]).split("|"))
+            changes["enum"] = tuple(filter(None, self._dialect(words["enum"]).split("|")))
         if "set" in words:
             changes["list_type"] = "set"
         if "list" in words:
@@ -267,8 +290,8 @@ class TypeTable:
         if "keys" in words:
             changes["list_type"] = "map"
             changes["list_keys"] = tuple(words["keys"].split(","))
-        if "atomic" in words:
-            changes["atomic"] = True
+        if "atomic" in words or "granular" in words:
+            changes["atomic"] = "atomic" in words
         strategies = words.keys() & {"merge", "replace", "retainKeys"}
         if strategies:
             changes["merge_strategies"] = frozenset(strategies)

@@ -3,6 +3,9 @@
 RESOURCES of a module below `orchd.kinds.builtin` has a `KindRow` per kind, beside the kind's types. A kind with several
 versions has its row in one of them; in the others a `VersionRow` refers to it and states what differs.
 
+A row, and a subresource, may state the release `since` which it exists and the first one without it, `until`; `changes` of a
+row are what differs from a release on.
+
 Names of groups, versions and labels in rows are templates of a dialect. Functions are given by name, as in
 ``validate.apps.create_deployment``: dotted below `orchd.kinds.objects`, imported by `resolve` on first use.
 """
@@ -14,6 +17,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import Any, Final
+
+from orchd.kinds.release import Release
 
 ALL_VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 #: The error for a field that a kind with selectable fields of its own does not support.
@@ -59,13 +64,43 @@ class Table:
     """Columns of tables. `printer` names the function that returns the cells of an object.
 
     A column is ``Name``, with ``|name`` for a format, ``|integer``, ``|boolean`` or ``|date`` for a type other than
-    string, and ``|wide`` for a column of priority 1, which clients show on request. `descriptions` are the descriptions
-    of columns by name; other columns have the default description of their name.
+    string, ``|wide`` for a column of priority 1, which clients show on request, and ``|since=1.31`` or ``|until=1.24`` for the
+    releases that have it. `descriptions` are the descriptions of columns by name; other columns have the default description of
+    their name. The printer returns a cell per column of any release. `printers` are other printers, each from a release on.
+    `shown` are the positions of the cells that a release shows; (): all of them.
     """
 
     printer: str = "tabulate.policies.created"
     columns: tuple[str, ...] = ("Name|name", "Created At|date")
     descriptions: Mapping[str, str] = field(default_factory=dict)
+    printers: tuple[tuple[str, str], ...] = ()
+    shown: tuple[int, ...] = ()
+
+    def in_release(self, release: Release) -> Table:
+        """The table as it is in a release."""
+        printer = next((name for since, name in reversed(self.printers) if release.includes(since)), self.printer)
+        if not any("=" in column for column in self.columns):
+            return self if printer == self.printer else replace(self, printer=printer, printers=())
+        shown = tuple(i for i, column in enumerate(self.columns) if _column_in(column, release))
+        columns = tuple(_without_releases(self.columns[i]) for i in shown)
+        names = {column.partition("|")[0] for column in columns}
+        return replace(
+            self,
+            printer=printer,
+            printers=(),
+            columns=columns,
+            descriptions={name: text for name, text in self.descriptions.items() if name in names},
+            shown=() if len(shown) == len(self.columns) else shown,
+        )
+
+
+def _column_in(column: str, release: Release) -> bool:
+    words = dict(word.split("=") for word in column.split("|") if "=" in word)
+    return release.includes(words.get("since", ""), words.get("until", ""))
+
+
+def _without_releases(column: str) -> str:
+    return "|".join(word for word in column.split("|") if "=" not in word)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +193,8 @@ class Subresource:
     #: Members of metadata that a write resets to their stored values.
     keeps_metadata: tuple[str, ...] = ()
     scale: Scale | None = None
+    since: str = ""
+    until: str = ""
 
 
 def scale_subresource(group: str, resource: str, selector: str = "object") -> Subresource:
@@ -234,6 +271,10 @@ class KindRow:
     collected: bool = True
     #: DELETE without a propagation policy orphans dependents.
     orphans: bool = False
+    since: str = ""
+    until: str = ""
+    #: A release, and the members that have another value from it on, ascending.
+    changes: tuple[tuple[str, Mapping[str, Any]], ...] = ()
 
     def subresource(self, name: str) -> Subresource | None:
         return next((sub for sub in self.subresources if sub.name == name), None)
@@ -252,6 +293,9 @@ class VersionRow:
     validation: Validation | None = None
     orphans: bool | None = None
     subresources: tuple[Subresource, ...] = ()
+    since: str = ""
+    until: str = ""
+    changes: tuple[tuple[str, Mapping[str, Any]], ...] = ()
 
 
 #: A row of RESOURCES.
@@ -262,12 +306,30 @@ _OF_ONE_VERSION: Final[Mapping[str, Any]] = {"deprecated": None, "conversion": N
 
 def in_version(row: KindRow, version: VersionRow) -> KindRow:
     """The row of a kind in another version."""
-    own = {each.name: getattr(version, each.name) for each in fields(version)}
-    changes = {
-        name: value for name, value in own.items() if name not in ("kind", "of", "subresources") and value is not None
-    }
+    own = {each.name: getattr(version, each.name) for each in fields(version) if each.name not in ("kind", "of")}
+    changes = {name: value for name, value in own.items() if value is not None}
+    inherited = (
+        (since, {name: value for name, value in members.items() if name not in changes and name not in _OF_ONE_VERSION})
+        for since, members in row.changes
+    )
     subresources = {sub.name: sub for sub in (*row.subresources, *version.subresources)}
-    return replace(row, **{**_OF_ONE_VERSION, **changes, "subresources": tuple(subresources.values())})
+    changes.update(subresources=tuple(subresources.values()), changes=(*inherited, *version.changes))
+    return replace(row, **{**_OF_ONE_VERSION, **changes})
+
+
+def in_release(row: KindRow, release: Release) -> KindRow:
+    """The row as it is in a release, which has it."""
+    changes: dict[str, Any] = {}
+    for since, members in row.changes:
+        if release.includes(since):
+            changes.update(members)
+    subresources = tuple(sub for sub in row.subresources if release.includes(sub.since, sub.until))
+    if len(subresources) < len(row.subresources):
+        changes["subresources"] = subresources
+    table: Table = changes.get("table", row.table)
+    if (of_release := table.in_release(release)) is not table:
+        changes["table"] = of_release
+    return replace(row, **changes, changes=()) if changes else row
 
 
 @cache

@@ -1,13 +1,14 @@
 """Handling of unknown and duplicate fields: ``fieldValidation``.
 
-With the parameter, the response has warnings or an error worded as in later releases; without it, such fields are dropped
-silently. With the feature gate ServerSideFieldValidation, the default of the parameter is Warn and the texts are those of release
-1.23; with the gate set to false, the parameter is ignored.
+The default of the parameter is Warn, and problems are reported with their paths. Releases before 1.25 have the feature gate
+ServerSideFieldValidation: without it, the default is Ignore, and a parameter that is given is honored as in later releases; with the
+gate, the default is Warn and the texts are those of release 1.23; with the gate set to false, the parameter is ignored.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from orchd.kinds.codec import json_, yaml_
@@ -53,12 +54,34 @@ class Strictness:
                 self.warn(line.strip())
 
 
-def strictness(settings: ObjectSettings, validation: str, warn: Callable[[str], None]) -> Strictness:
-    """The handling of unknown fields for the parameter `validation`, "" without it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldValidation:
+    """How a server treats the parameter: its default, whether problems are reported with their paths, and whether a parameter that
+    is given is honored."""
+
+    default: str
+    located: bool
+    honored: bool = True
+
+    def strictness(self, given: str, warn: Callable[[str], None]) -> Strictness:
+        """The handling of unknown fields for the parameter `given`, "" without it."""
+        return Strictness((given if self.honored else "") or self.default, warn, located=self.located)
+
+
+def _by_gate(settings: ObjectSettings) -> FieldValidation:
     gate = settings.features.get(GATE)
     if gate is False:
-        return Strictness("Ignore", warn)
-    return Strictness(validation or ("Warn" if gate else "Ignore"), warn, located=gate is None)
+        return FieldValidation(default="Ignore", located=False, honored=False)
+    return FieldValidation(default="Warn" if gate else "Ignore", located=gate is None)
+
+
+def _warning(settings: ObjectSettings) -> FieldValidation:
+    return FieldValidation(default="Warn", located=True)
+
+
+def field_validation(settings: ObjectSettings) -> FieldValidation:
+    """The treatment of the parameter in the release and with the feature gates of `settings`."""
+    return settings.release.choose((("", _by_gate), ("1.25", _warning)))(settings)
 
 
 def of_body(data: bytes, form: Form, obj: Any, type: Type, *, located: bool = False) -> list[str]:

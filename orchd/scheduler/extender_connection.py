@@ -16,8 +16,8 @@ from orchd.errors import ApiError, quoted
 from orchd.kinds.gotext.json_syntax import syntax_error
 from orchd.scheduler.config.model import ConfigError, ExtenderConfig, ExtenderTls
 from orchd.scheduler.interfaces import ExtenderError
-from orchd.txkit.answerheads import bounded_heads_pool
 from orchd.txkit.failures import CLOSED, describe, was_cancelled
+from orchd.txkit.response_heads import bounded_heads_pool
 from orchd.txkit.timeouts import within
 from orchd.txkit.tls_client import ServerPolicy, own_certificate
 

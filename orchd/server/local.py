@@ -40,12 +40,15 @@ class ValueBody:
 
     def __init__(self, data: Any) -> None:
         self.value = data if isinstance(data, dict) else None
+        self.length = 0 if data is None else None
         self._data = data
 
     async def read(self, limit: int) -> bytes:
-        if self._data is None:
-            return b""
-        return orjson.dumps(self._data)
+        return await self.piece()
+
+    async def piece(self) -> bytes:
+        data, self._data = self._data, None
+        return b"" if data is None else orjson.dumps(data)
 
 
 @implementer(IPipeline)

@@ -8,7 +8,6 @@ from typing import Any
 from orchd.dialect import Dialect
 from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.release import VERSION
 from orchd.kinds.simulated import LABEL, RUNTIME
 from orchd.kinds.times import seconds_of, timestamp
 from orchd.simulation.behaviour import NOT_READY, SILENT
@@ -125,15 +124,16 @@ class NodeForms:
         return [*(c for t, c in before.items() if t not in own), *out]
 
     def _info(self, node: Object) -> dict[str, str]:
-        dialect, identity = self._dialect, sha256(node["metadata"]["name"].encode()).hexdigest()[:32]
+        dialect, version = self._dialect, self._settings.release.version
+        identity = sha256(node["metadata"]["name"].encode()).hexdigest()[:32]
         return {
             "architecture": "amd64",
             "operatingSystem": "linux",
             "osImage": "Simulated node (nothing runs here)",
             "kernelVersion": "simulated",
-            "containerRuntimeVersion": RUNTIME + VERSION[1:],
-            dialect("{short}letVersion"): VERSION,
-            dialect("{short}ProxyVersion"): VERSION,
+            "containerRuntimeVersion": RUNTIME + version[1:],
+            dialect("{short}letVersion"): version,
+            dialect("{short}ProxyVersion"): version,
             "machineID": identity,
             "systemUUID": identity,
             "bootID": identity,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from orchd.kinds.objects.scalars import Quantity, ScalarError
+from orchd.kinds.release import RELEASES, SPECIFICATION, Release
 
 #: Maximum number of simulated nodes: the number of addresses for them.
 MOST_NODES = 10_000
@@ -16,8 +17,9 @@ MOST_NODES = 10_000
 class SimulationSettings:
     """`nodes` are registered; with `annotated` any node that carries the annotation is simulated too. Delays are seconds:
     from registration to Ready, from binding to running, and from running to the end of pods that do end. Nodes are spread
-    over `zones` in turn."""
+    over `zones` in turn. `release` is the one that nodes report."""
 
+    release: Release = SPECIFICATION
     nodes: int = 0
     annotated: bool = False
     capacity: Mapping[str, str] = field(default_factory=lambda: {"cpu": "8", "memory": "32Gi", "pods": "110"})
@@ -53,6 +55,7 @@ def simulation_settings(flags: Mapping[str, Any]) -> SimulationSettings:
             raise ValueError(f"--{name}: must not be negative")
         delays[name] = flags[name]
     return SimulationSettings(
+        release=RELEASES[flags["emulated-version"]],
         nodes=nodes,
         annotated=flags["simulate-annotated-nodes"] or nodes > 0,
         capacity=capacity,

@@ -33,8 +33,9 @@ class ForeignFileError(StoreError):
 class NewerSchemaError(StoreError):
     def __init__(self, path: str, found: int, known: int) -> None:
         super().__init__(
-            f"the store {path} has schema version {found} and this release knows {known}: run the release that wrote it, "
-            "or a newer one"
+            f"the store {path} has schema version {found} and this release knows {known}: either a newer release wrote it, then run "
+            "that one, or a newer one; or, if no other release has ever run on it, its header is damaged, then restore a backup, or "
+            "extract its objects with the command salvage"
         )
 
 

@@ -5,6 +5,6 @@ May import anything; nothing but tests imports it. This module imports the stand
 does not load the server.
 """
 
-from orchd.testing.cluster import Cluster as Cluster
-from orchd.testing.cluster import RecordedRequest as RecordedRequest
-from orchd.testing.cluster_channel import ClusterError as ClusterError
+from orchd.testing.cluster.channel import ClusterError as ClusterError
+from orchd.testing.cluster.cluster import Cluster as Cluster
+from orchd.testing.cluster.cluster import RecordedRequest as RecordedRequest

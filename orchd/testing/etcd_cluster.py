@@ -23,9 +23,9 @@ from twisted.python import usage
 from orchd.assembly.capabilities import capabilities
 from orchd.config.options import Options
 from orchd.dialect import ORCH, Dialect
-from orchd.testing.etcd import Etcd, find_etcd
-from orchd.testing.ports import free_port
-from orchd.testing.process import DaemonProcess
+from orchd.testing.processes.daemon import DaemonProcess
+from orchd.testing.processes.etcd import Etcd, find_etcd
+from orchd.testing.processes.ports import free_port
 
 _SERVERS = 3
 

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from orchd.dialect import DIALECTS, KUBERNETES
-from orchd.testing.cluster import Cluster
-from orchd.testing.fork_client import fork_client
-from orchd.testing.namespaces import create_namespace, remove_namespace
+from orchd.testing.cluster.cluster import Cluster
+from orchd.testing.cluster.namespaces import create_namespace, remove_namespace
+from orchd.testing.forking.client import fork_client
 
 #: Distribution of the stock client for Python.
 _STOCK_CLIENT = KUBERNETES.long

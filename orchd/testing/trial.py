@@ -22,8 +22,8 @@ from orchd.dialect import KUBERNETES
 from orchd.kinds.identity import AUTHENTICATED_GROUP, MASTERS_GROUP, User
 from orchd.pki.clientconfig import ClientConfig
 from orchd.server.local import LocalClient
-from orchd.testing.cluster_flags import command_line
-from orchd.testing.cluster_server import ClusterServer, ServerSpec
+from orchd.testing.cluster.flags import command_line
+from orchd.testing.cluster.server import ClusterServer, ServerSpec
 
 
 class InProcessCluster:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from orchd.testing.cluster import Cluster
-from orchd.testing.namespaces import create_namespace, remove_namespace
+from orchd.testing.cluster.cluster import Cluster
+from orchd.testing.cluster.namespaces import create_namespace, remove_namespace
 
 
 class ClusterMixin:

@@ -22,7 +22,7 @@ from orchd.server.admission import builtin
 from orchd.server.authz import modes
 from orchd.server.escalation_guard import EscalationGuard
 from orchd.server.state import ServerState
-from orchd.testing.server import make_server, run
+from orchd.testing.doubles.server import make_server, run
 
 
 class TestHealth:

@@ -10,7 +10,7 @@ import pytest
 
 from orchd.client.interfaces import ResourceRef
 from orchd.config.options import Options, from_options
-from orchd.testing.server import make_server, run, user
+from orchd.testing.doubles.server import make_server, run, user
 
 CONFIGS = ResourceRef("", "v1", "configmaps")
 POLICY = """

@@ -15,7 +15,7 @@ from orchd.dialect import ORCH
 from orchd.pki.certificates import CLIENT, Signed, chain_pem, issue_pair, new_authority, subject
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.reconcilers.authentication_config import combine
-from orchd.testing.server import NOW, InProcessServer, make_server, run
+from orchd.testing.doubles.server import NOW, InProcessServer, make_server, run
 
 THEN = datetime.fromtimestamp(NOW, UTC)
 ONE, TWO = new_authority("one", now=THEN), new_authority("two", now=THEN)
@@ -37,7 +37,7 @@ def authenticates(server: InProcessServer, authority: Signed, **headers: str) ->
     shown = {name.replace("_", "-"): (value,) for name, value in headers.items()}
     credentials = Credentials(headers=shown, certificates=(pair.certificate.public_bytes(Encoding.DER),))
     try:
-        run(server.server.identity.authentication.chain.authenticate(credentials))
+        run(server.server.access.authentication.chain.authenticate(credentials))
     except Exception as error:
         assert getattr(error, "code", 0) == 401
         return False

@@ -10,7 +10,7 @@ import pytest
 import orchd.plugins
 from orchd.errors import ApiError
 from orchd.server.authn.interfaces import Credentials
-from orchd.testing.server import make_server, run
+from orchd.testing.doubles.server import make_server, run
 
 MODULE = """
 from twisted.plugin import IPlugin
@@ -57,7 +57,7 @@ def test_drop_in_authenticates_after_the_built_in_methods(plugins: Path, tmp_pat
     """A plugin runs after the built-in authenticators and before the anonymous one, and reads its flags."""
     (plugins / "drop_in_badge.py").write_text(MODULE.format(made='Badge(configuration["secure-port"])'))
     server = make_server(tmp_path / "server", "--secure-port=7443")
-    chain = server.server.identity.authentication.chain
+    chain = server.server.access.authentication.chain
     assert run(chain.authenticate(Credentials(headers={"x-badge": ("ann",)}))).user.name == "ann-7443"
     assert run(chain.authenticate(Credentials(headers={}))).user.name == "system:anonymous"
     with pytest.raises(ApiError):

@@ -12,7 +12,7 @@ import pytest
 from orchd.dialect import ORCH
 from orchd.kinds.identity import User
 from orchd.server.authz.interfaces import Action, Decision
-from orchd.testing.server import InProcessServer, make_server, run
+from orchd.testing.doubles.server import InProcessServer, make_server, run
 
 NODE, RBAC, ALLOW = ({"type": sort, "name": f"the-{sort.lower()}"} for sort in ("Node", "RBAC", "AlwaysAllow"))
 MASTERS = User(name="root", groups=("system:masters",))
@@ -55,12 +55,12 @@ class Configured:
 
     def names(self) -> list[str]:
         assert self.server is not None
-        return [each.name for each in self.server.server.identity.authorization.union.authorizers]
+        return [each.name for each in self.server.server.access.authorization.union.authorizers]
 
     def replace(self, contents: str) -> tuple[int, int]:
         """Numbers of reloads that succeeded and failed after the file changed."""
         assert self.server is not None
-        file = self.server.server.identity.authorization.file
+        file = self.server.server.access.authorization.file
         assert file is not None
         new = self.path.with_suffix(".new")
         new.write_text(contents)
@@ -71,7 +71,7 @@ class Configured:
     def decide(self, user: User) -> Decision:
         assert self.server is not None
         action = Action(user=user, verb="get", version="v1", resource="secrets", namespace="n", name="x")
-        return run(self.server.server.identity.authorization.union.authorize(action)).decision
+        return run(self.server.server.access.authorization.union.authorize(action)).decision
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_file_order_and_reload(configured: Configured) -> None:
     configured.start(configured.webhook("a"), NODE, RBAC)
     assert configured.names() == ["privileged", "Webhook", "Node", "RBAC", "selfreviews"]
     assert configured.server is not None
-    authorization = configured.server.server.identity.authorization
+    authorization = configured.server.server.access.authorization
     assert authorization.rbac is authorization.union.authorizers[3]
     assert configured.replace(text(RBAC, NODE, configured.webhook("b"), configured.webhook("a"))) == (1, 0)
     assert configured.names() == ["privileged", "RBAC", "Node", "Webhook", "Webhook", "selfreviews"]
@@ -126,7 +126,7 @@ def test_decisions_are_counted(configured: Configured) -> None:
     assert configured.decide(User(name="somebody")) is Decision.ALLOW
     assert configured.decide(MASTERS) is Decision.ALLOW
     assert configured.server is not None
-    (counter,) = configured.server.server.identity.authorization.union.instruments
+    (counter,) = configured.server.server.access.authorization.union.instruments
     decisions = counter.family()
     found = {tuple(sample.labels.values()): sample.value for sample in decisions.samples}
     assert found[("AlwaysAllow", "the-alwaysallow", "allowed")] == 1.0
@@ -152,4 +152,4 @@ def test_conflicting_flags_are_refused(
 def test_always_allow_turns_anonymous_requests_off(configured: Configured) -> None:
     """AlwaysAllow in the file disables anonymous requests, as --authorization-mode=AlwaysAllow does."""
     configured.start(ALLOW)
-    assert configured.server is not None and configured.server.server.identity.authorization.open_to_all
+    assert configured.server is not None and configured.server.server.access.authorization.open_to_all

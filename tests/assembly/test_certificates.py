@@ -15,7 +15,7 @@ from orchd.pki.certificates import chain_pem, issue_pair, new_authority, subject
 from orchd.pki.expiry import read_expiry
 from orchd.pki.keys import private_pem
 from orchd.server.reconcilers.certificates import INTERVAL
-from orchd.testing.server import NOW, InProcessServer, make_server, run
+from orchd.testing.doubles.server import NOW, InProcessServer, make_server, run
 
 EVENTS = ResourceRef("", "v1", "events")
 DAY = 86400.0

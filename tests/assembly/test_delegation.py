@@ -21,7 +21,7 @@ from orchd.pki.certificates import CLIENT, chain_pem, issue_pair, new_authority,
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.authz.interfaces import Action, Decision
 from orchd.server.outbound.webhooks import WebhookError
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 NO_PROXY = FrontProxySettings()

@@ -14,7 +14,7 @@ from orchd.kinds.gates import GATES
 from orchd.kinds.objects.feature_gates import RULES
 from orchd.kinds.openapi.enums import VALUES
 from orchd.server.reconcilers.server_identity import versions_status, with_entry
-from orchd.testing.server import NOW, Answer, InProcessServer, make_server, run
+from orchd.testing.doubles.server import NOW, Answer, InProcessServer, make_server, run
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 LEASES = f"/apis/coordination.{ORCH('{abbr}.io')}/v1/namespaces/{ORCH.system_namespace}/leases"

@@ -11,7 +11,7 @@ import pytest
 from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
-from orchd.testing.server import InProcessServer, make_server, run, user
+from orchd.testing.doubles.server import InProcessServer, make_server, run, user
 
 SCHEMAS = ResourceRef("flowcontrol.apiserver.orch.io", "v1beta2", "flowschemas")
 LEVELS = ResourceRef("flowcontrol.apiserver.orch.io", "v1beta2", "prioritylevelconfigurations")

@@ -14,7 +14,7 @@ import orchd.plugins
 from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
 from orchd.server.authn.interfaces import Credentials
-from orchd.testing.server import make_server, run
+from orchd.testing.doubles.server import make_server, run
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 KEY = b"k" * 40
@@ -45,7 +45,7 @@ def token(user: str, *groups: str, ends: int = 4_000_000_000, key: bytes = KEY) 
 def test_example_authenticator(tmp_path: Path) -> None:
     """A signed token names user and groups; a forged, an expired and a malformed one get 401, and no token at all remains anonymous."""
     server = make_server(tmp_path / "data")
-    chain = server.server.identity.authentication.chain
+    chain = server.server.access.authentication.chain
 
     def user(bearer: str) -> tuple[str, tuple[str, ...]]:
         found = run(chain.authenticate(Credentials(headers={"authorization": (f"Bearer {bearer}",)}))).user

@@ -16,8 +16,8 @@ from orchd.server.authn.anonymous import Anonymous
 from orchd.server.authn.interfaces import AuthenticationError, Credentials
 from orchd.server.authn.metrics import JwtMetrics, TokenCacheMetrics
 from orchd.server.outbound.webhooks import Answer, WebhookError
-from orchd.testing.results import result_of
-from orchd.testing.server import make_server, run
+from orchd.testing.doubles.results import result_of
+from orchd.testing.doubles.server import make_server, run
 from orchd.txkit.config_file_watcher import digest
 from tests.server.authn.rsa_keys import RSA
 from tests.server.authn.test_oidc import NOW, jwk, sign
@@ -219,7 +219,7 @@ def anonymous(folder: Path, file: str, *flags: str) -> bool:
     (folder / "authn.json").write_text(file)
     server = make_server(folder / "server", f"--authentication-config={folder / 'authn.json'}", *flags)
     try:
-        run(server.server.identity.authentication.chain.authenticate(Credentials(headers={}, path="/x")))
+        run(server.server.access.authentication.chain.authenticate(Credentials(headers={}, path="/x")))
     except Exception as error:
         assert getattr(error, "code", 0) == 401
         return False

@@ -11,7 +11,7 @@ from twisted.internet.task import Clock
 from orchd.pki.certificates import chain_pem, self_signed
 from orchd.pki.keys import load_public_keys, new_key, private_pem
 from orchd.server.key_pairs import KeyPair, key_pair
-from orchd.testing.server import make_server
+from orchd.testing.doubles.server import make_server
 
 
 def write(folder: Path, name: str = "me") -> tuple[bytes, bytes]:

@@ -14,8 +14,8 @@ from orchd.client.fenced import FencedClient
 from orchd.client.interfaces import ResourceRef
 from orchd.client.scoped_informers import ScopedInformers
 from orchd.errors import ApiError
-from orchd.testing.informers import MemoryInformers
-from orchd.testing.server import NOW, InProcessServer, make_server, run
+from orchd.testing.doubles.informers import MemoryInformers
+from orchd.testing.doubles.server import NOW, InProcessServer, make_server, run
 from orchd.txkit.coroutines import start
 
 LEASES = ResourceRef("coordination.orch.io", "v1", "leases")

@@ -8,7 +8,7 @@ import pytest
 
 from orchd.client.interfaces import ResourceRef
 from orchd.server.informing.informer import CachedInformer
-from orchd.testing.server import InProcessServer, make_server, run
+from orchd.testing.doubles.server import InProcessServer, make_server, run
 
 SLICE = {"metadata": {"name": "s"}, "addressType": "IPv4", "endpoints": [{"addresses": ["10.0.0.1"]}], "ports": []}
 

@@ -16,7 +16,7 @@ from orchd.store.encrypted import EncryptedStore
 from orchd.store.etcd.servers import TlsFiles, make_servers
 from orchd.store.etcd.store import EtcdStore
 from orchd.store.memory import MemoryStore
-from orchd.testing.server import make_server
+from orchd.testing.doubles.server import make_server
 from orchd.txkit.metrics.families import UNSUFFIXED
 from orchd.txkit.metrics.histogram import bound_text
 from orchd.txkit.metrics.instruments import Distribution, instruments_of

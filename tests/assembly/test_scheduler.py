@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from orchd.client.interfaces import ResourceRef
-from orchd.testing.server import InProcessServer, make_server, run, user
+from orchd.testing.doubles.server import InProcessServer, make_server, run, user
 
 PODS = ResourceRef("", "v1", "pods")
 NODES = ResourceRef("", "v1", "nodes")

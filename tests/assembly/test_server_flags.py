@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from twisted.logger import capturedLogs
 
-from orchd.testing.server import make_server, run
+from orchd.testing.doubles.server import make_server, run
 
 
 def test_cors_and_hsts_headers_are_in_every_response(tmp_path: Path) -> None:

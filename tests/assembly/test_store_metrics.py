@@ -6,7 +6,7 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from orchd.testing.process import DaemonProcess
+from orchd.testing.processes.daemon import DaemonProcess
 from tests.etcd import running_etcd
 
 MAPS = "/api/v1/namespaces/default/configmaps"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from orchd.dialect import ORCH
-from orchd.testing.server import make_server
+from orchd.testing.doubles.server import make_server
 
 
 def test_missing_tracing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

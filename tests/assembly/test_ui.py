@@ -12,7 +12,7 @@ from orchd.kinds.identity import User
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.query import Query
-from orchd.testing.server import BytesBody, InProcessServer, make_server, run, user
+from orchd.testing.doubles.server import BytesBody, InProcessServer, make_server, run, user
 
 
 def ask(server: InProcessServer, path: str, remote: str, known: User | None = None) -> Response:

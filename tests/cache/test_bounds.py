@@ -13,8 +13,8 @@ from zope.interface import implementer
 
 from orchd.server.pipeline.interfaces import ISink, IStream
 from orchd.server.pipeline.verbs.watch.stream import MOST_BUFFERED, PAUSE_ABOVE
-from orchd.testing.process import DaemonProcess
-from orchd.testing.server import Answer, InProcessServer, make_server, run
+from orchd.testing.doubles.server import Answer, InProcessServer, make_server, run
+from orchd.testing.processes.daemon import DaemonProcess
 from tests.cache.cache_support import Bench
 from tests.processes import resident_memory
 from tests.waiting import until

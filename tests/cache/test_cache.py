@@ -187,6 +187,18 @@ def test_entries_come_in_order_for_any_number_of_matches(every: int) -> None:
     check(then)
 
 
+def test_changes_up_to_the_start_of_a_subscription_are_not_delivered() -> None:
+    """A subscription after a revision that is still to come gets the changes after it alone."""
+    bench = Bench()
+    cache = bench.start()
+    later = RecordingSubscriber()
+    revision = bench.put("a/1")
+    later.subscribe(cache, revision + 2)
+    for _ in range(4):
+        bench.put("a/1")
+    assert [line[2] for line in later.lines()] == [revision + 3, revision + 4]
+
+
 def test_unused_indexes_are_forgotten() -> None:
     """The number of indexes is bounded, however many labels are selected by."""
     bench = Bench()

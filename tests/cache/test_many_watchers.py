@@ -6,7 +6,7 @@ import http.client
 import json
 from pathlib import Path
 
-from orchd.testing.process import PATIENCE, DaemonProcess
+from orchd.testing.processes.daemon import PATIENCE, DaemonProcess
 from tests.processes import resident_memory
 
 MAPS = "/api/v1/namespaces/default/configmaps"

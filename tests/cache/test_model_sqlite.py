@@ -17,7 +17,7 @@ from orchd.cache.caches import Caches
 from orchd.cache.resource import ResourceCache
 from orchd.store.compaction import HistoryLimits
 from orchd.store.sqlite import SqliteStore
-from orchd.testing.process import PATIENCE
+from orchd.testing.processes.daemon import PATIENCE
 from tests.cache.cache_support import Bench, index, stored
 from tests.cache.test_model import StoreAndCache
 

@@ -14,7 +14,7 @@ from twisted.internet.task import Clock
 from orchd.client.informers import Informer, Informers
 from orchd.client.interfaces import ResourceRef, WatchEvent
 from orchd.errors import ApiError, expired
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 from orchd.txkit.coroutines import start
 
 PODS = ResourceRef("", "v1", "pods")

@@ -19,7 +19,7 @@ from orchd.client.interfaces import ResourceRef
 from orchd.client.leader_election import ElectionTimes, LeaderCallbacks, LeaderElection
 from orchd.client.leader_locks import LOCKS, ILeaderLock, LeaderRecord, make_lock
 from orchd.errors import ApiError, unavailable
-from orchd.testing.server import InProcessServer, make_server, run
+from orchd.testing.doubles.server import InProcessServer, make_server, run
 from orchd.txkit.coroutines import start
 
 LEASES = ResourceRef("coordination.orch.io", "v1", "leases")

@@ -11,7 +11,7 @@ from orchd.client.account_tokens import AccountToken
 from orchd.client.discovery import DiscoveredCatalog
 from orchd.dialect import ORCH
 from orchd.errors import ApiError, not_found, unavailable
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 
 
 class Server:

@@ -16,7 +16,7 @@ from orchd.client import websocket
 from orchd.client.errors import UnreachableError
 from orchd.client.websocket import WebSocket
 from orchd.errors import ApiError
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 from orchd.txkit.coroutines import start
 
 NORMAL = b"\x88\x02\x03\xe8"

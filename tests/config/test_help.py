@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -40,12 +42,26 @@ def test_help_follows_the_dialect() -> None:
         assert max(map(len, text.splitlines())) < 110
 
 
+def test_help_into_a_closed_pipe_ends_quietly() -> None:
+    """When the reader of the help, such as `head`, has ended, the process ends without a traceback."""
+    program = (
+        "import sys; from orchd.config.options import Options; sys.stdin.read(); Options().parseOptions(['--help'])"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    process.stdout = None
+    assert process.communicate(b"")[1] == b"" and process.returncode == 1
+
+
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     """--version prints the versions of the program and of the API and exits with status 0; --version=false does
     nothing."""
     with pytest.raises(SystemExit) as ended:
         Options().parseOptions(["--version"])
     assert ended.value.code == 0
-    assert re.fullmatch(r"orchd \d+\.\d+\.\d+\S*, API release v1\.23\.\d+\n", capsys.readouterr().out)
+    assert re.fullmatch(r"orchd \d+\.\d+\.\d+\S*, API releases 1\.23, 1\.35\n", capsys.readouterr().out)
     Options().parseOptions(["--version=false", "--data-dir=d"])
     assert capsys.readouterr().out == ""

@@ -177,6 +177,14 @@ def test_flag_file_recursion() -> None:
             ["--service-cluster-ip-range=10.0.0.0/8"],
             "--service-cluster-ip-range: 10.0.0.0/8 is too large: the mask must be at least /12",
         ),
+        (
+            ["--service-cluster-ip-range=10.0.0.0/11"],
+            "--service-cluster-ip-range: 10.0.0.0/11 is too large: the mask must be at least /12",
+        ),
+        (
+            ["--service-cluster-ip-range=10.0.0.0/30"],
+            "--service-cluster-ip-range: 10.0.0.0/30 is too small: it must have at least 8 addresses",
+        ),
         (["--enable-admission-plugins=X"], '--enable-admission-plugins: unknown plugin "X"'),
         (
             ["--enable-admission-plugins=Priority", "--disable-admission-plugins=Priority"],
@@ -236,6 +244,13 @@ def test_names_in_either_dialect_are_accepted() -> None:
         assert options.by_name[template] == 30001
         assert from_options(options).dialect is KUBERNETES
     assert "not a flag of this dialect" in error_of(f"--{KUBERNETES(template)}=30001")
+
+
+@pytest.mark.parametrize("text", ["10.0.0.0/12", "10.0.0.0/29", "fd00::/64", "fd00::/125", "10.0.0.0/12,fd00::/108"])
+def test_service_ranges_of_these_sizes_are_accepted(text: str) -> None:
+    """A service range has at least 8 addresses, and one of IPv4 at most 2^20; there may be one of each family."""
+    settings = from_options(parse(f"--service-cluster-ip-range={text}"))
+    assert settings.api.service_cluster_ip_range == tuple(ip_network(each) for each in text.split(","))
 
 
 def test_default_settings() -> None:

@@ -21,7 +21,7 @@ from orchd.client.protobuf_bodies import ProtobufBodies
 from orchd.client.remote import ClientOptions, RemoteClient
 from orchd.config.options import Options, from_options
 from orchd.pki import clientconfig
-from orchd.testing.client_contract import CHECKS, NAMESPACES, ClientSubject
+from orchd.testing.contracts.client import CHECKS, NAMESPACES, ClientSubject
 
 _numbers = count()
 

@@ -13,10 +13,10 @@ from orchd.client.informers import Informers
 from orchd.client.interfaces import IInformer, ResourceRef
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
-from orchd.testing.informer_contract import CHECKS, InformerSubject
-from orchd.testing.informers import MemoryInformer
-from orchd.testing.lagging import LaggingInformer
-from orchd.testing.server import InProcessServer, make_server, run
+from orchd.testing.contracts.informer import CHECKS, InformerSubject
+from orchd.testing.doubles.informers import MemoryInformer
+from orchd.testing.doubles.lagging import LaggingInformer
+from orchd.testing.doubles.server import InProcessServer, make_server, run
 
 MAPS = ResourceRef("", "v1", "configmaps")
 NAMESPACES = ResourceRef("", "v1", "namespaces")

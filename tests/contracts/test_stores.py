@@ -18,9 +18,9 @@ from orchd.store.etcd.store import EtcdOptions, EtcdStore
 from orchd.store.interfaces import IStore
 from orchd.store.memory import MemoryStore
 from orchd.store.sqlite import SqliteStore
-from orchd.testing.etcd import Etcd, Rebased
-from orchd.testing.process import PATIENCE
-from orchd.testing.store_contract import CHECKS, Subject
+from orchd.testing.contracts.store import CHECKS, Subject
+from orchd.testing.processes.daemon import PATIENCE
+from orchd.testing.processes.etcd import Etcd, Rebased
 from tests.etcd import KINDS, running_etcd
 
 STORES: dict[str, Callable[[Path], Any]] = {

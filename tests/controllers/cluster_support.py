@@ -10,11 +10,11 @@ from typing import Any
 from twisted.internet.task import Clock
 
 from orchd.client.interfaces import ResourceRef
-from orchd.config.choices import CONTROLLERS_BUILT
+from orchd.config.choices import CONTROLLERS_OF_ALL_RELEASES
 from orchd.controllers.objects import PODS
 from orchd.errors import ApiError
 from orchd.store.memory import MemoryStore
-from orchd.testing.server import NOW, InProcessServer, make_server, run
+from orchd.testing.doubles.server import NOW, InProcessServer, make_server, run
 
 NAMESPACES = ResourceRef("", "v1", "namespaces")
 
@@ -37,7 +37,12 @@ class Cluster:
     `fresh` do; later ones start as it was when its controllers had nothing more to do."""
 
     def __init__(
-        self, folder: Path, names: Iterable[str] = CONTROLLERS_BUILT, flags: Iterable[str] = (), *, fresh: bool = False
+        self,
+        folder: Path,
+        names: Iterable[str] = CONTROLLERS_OF_ALL_RELEASES,
+        flags: Iterable[str] = (),
+        *,
+        fresh: bool = False,
     ) -> None:
         names, flags = tuple(names), tuple(flags)
         # The content of a file that a flag names may change between clusters.

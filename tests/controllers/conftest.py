@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from orchd.config.choices import CONTROLLERS_BUILT
+from orchd.config.choices import CONTROLLERS_OF_ALL_RELEASES
 from orchd.controllers.interfaces import Factory
 from tests.controllers.cluster_support import Cluster
 from tests.controllers.lagging_support import LaggingCluster, StartLagging
@@ -15,8 +15,10 @@ from tests.controllers.lagging_support import LaggingCluster, StartLagging
 
 @pytest.fixture
 def cluster(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """A cluster with the controllers that the module names in RUNNING_CONTROLLERS, otherwise with all, and a namespace ``a``."""
-    running = Cluster(tmp_path, getattr(request.module, "RUNNING_CONTROLLERS", CONTROLLERS_BUILT))
+    """A cluster with the controllers that the module names in RUNNING_CONTROLLERS, otherwise with all, with further flags of
+    SERVER_FLAGS, and a namespace ``a``."""
+    names = getattr(request.module, "RUNNING_CONTROLLERS", CONTROLLERS_OF_ALL_RELEASES)
+    running = Cluster(tmp_path, names, getattr(request.module, "SERVER_FLAGS", ()))
     running.namespace()
     yield running
     running.stop()

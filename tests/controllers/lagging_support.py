@@ -14,8 +14,8 @@ from orchd.client.interfaces import IEventRecorder, ResourceRef
 from orchd.controllers.interfaces import Environment, Factory
 from orchd.controllers.settings import ControllerSettings
 from orchd.kinds.catalog import builtin_catalog
-from orchd.testing.lagging import LaggingInformers
-from orchd.testing.server import NOW, InProcessServer, make_server, run
+from orchd.testing.doubles.lagging import LaggingInformers
+from orchd.testing.doubles.server import NOW, InProcessServer, make_server, run
 
 NAMESPACES = ResourceRef("", "v1", "namespaces")
 

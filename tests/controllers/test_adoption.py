@@ -14,8 +14,8 @@ from orchd.controllers.objects import PODS, REPLICA_SETS, index_by_controller
 from orchd.errors import ApiError
 from orchd.kinds.fields import owner_reference
 from orchd.kinds.objects.selectors import LabelSelector
-from orchd.testing.informers import MemoryInformer
-from orchd.testing.server import run
+from orchd.testing.doubles.informers import MemoryInformer
+from orchd.testing.doubles.server import run
 
 SELECTOR = LabelSelector.from_map({"a": "b"})
 KIND = ("apps/v1", "ReplicaSet")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,7 +20,7 @@ from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.objects.selectors import LabelSelector
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 from tests.controllers.cluster_support import Cluster, template
 
 #: Controllers of `cluster`.
@@ -358,6 +359,37 @@ def test_utilization_needs_requests_of_every_container() -> None:
         evaluate(MetricsApi(metrics=usage("1")), resource(averageUtilization=50), [bare])
     with pytest.raises(EvaluationError, match="no pods returned by selector while calculating replica count"):
         evaluate(MetricsApi(metrics=usage("1")), resource(averageUtilization=50), [])
+
+
+def test_pod_without_a_value_of_one_container_has_no_metric() -> None:
+    """A pod of which one container has no value is counted as missing, not by its other containers."""
+    metrics = usage("100m", "100m")
+    metrics[1]["containers"].append({"name": "d", "usage": {}})
+    api = MetricsApi(metrics=metrics)
+    client = MetricsClient(api, ORCH, lambda: builtin_catalog(ORCH))  # type: ignore[arg-type]  # a double of the one method
+    found = run(client.resource("a", LabelSelector.parse("x=y"), "cpu"))
+    assert {name: metric.value for name, metric in found.items()} == {"p0": 100}
+
+
+@pytest.mark.parametrize(
+    ("error", "versions", "text"),
+    [
+        (ApiError(404, "NotFound", "no such path"), ["v1beta2", "v1beta1"], "no custom metrics API (custom.metrics.orch.io) registered"),
+        (ApiError(404, "NotFound", "no metric rate", details={"name": "rate"}), ["v1beta2"], "no metric rate"),
+        (ApiError(503, "ServiceUnavailable", "away"), ["v1beta2"],
+         "the server is currently unable to handle the request (get pods/*/rate.custom.metrics.orch.io)"),
+        (ApiError(403, "Forbidden", "not allowed"), ["v1beta2"], "not allowed"),
+    ],
+)  # fmt: skip
+def test_older_version_is_asked_only_if_the_newer_is_not_served(
+    error: ApiError, versions: list[str], text: str
+) -> None:
+    """Only a 404 without a name means that a version is not served; other errors are the answer."""
+    api = MetricsApi(custom=error)
+    metric = {"type": "Pods", "pods": {"metric": {"name": "rate"}, "target": {"averageValue": "10"}}}
+    with pytest.raises(EvaluationError, match=re.escape(f"unable to fetch metrics from custom metrics API: {text}")):
+        evaluate(api, metric)
+    assert [asked[0].split("/")[1] for asked in api.asked] == versions
 
 
 DEPLOYED = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}

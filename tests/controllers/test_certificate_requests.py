@@ -24,7 +24,7 @@ from orchd.errors import ApiError
 from orchd.kinds.times import timestamp
 from orchd.pki.certificates import chain_pem, new_authority
 from orchd.pki.keys import private_pem
-from orchd.testing.server import NOW, run
+from orchd.testing.doubles.server import NOW, run
 from tests.controllers.cluster_support import Cluster
 
 REQUESTS = requests_ref(ORCH)

@@ -11,7 +11,7 @@ from orchd.controllers.disruption import budget as counting
 from orchd.controllers.objects import DEPLOYMENTS, PODS
 from orchd.errors import ApiError
 from orchd.kinds.times import timestamp
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 from tests.controllers.cluster_support import Cluster, template
 
 #: Controllers of `cluster`.

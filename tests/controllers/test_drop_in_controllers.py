@@ -17,7 +17,7 @@ from orchd.config.options import Options, from_options
 from orchd.controllers.dropins import drop_ins
 from orchd.controllers.objects import CONFIG_MAPS, NAMESPACES
 from orchd.dialect import ORCH
-from orchd.testing.server import make_server, run
+from orchd.testing.doubles.server import make_server, run
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = (ROOT / "docs" / "examples" / "controller.py").read_text(encoding="utf-8")

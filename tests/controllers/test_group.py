@@ -20,8 +20,8 @@ from orchd.controllers.settings import ControllerSettings
 from orchd.controllers.table import CONTROLLERS
 from orchd.dialect import ORCH
 from orchd.kinds.catalog import builtin_catalog
-from orchd.testing.informers import MemoryInformers
-from orchd.testing.server import run
+from orchd.testing.doubles.informers import MemoryInformers
+from orchd.testing.doubles.server import run
 from orchd.txkit.coroutines import start
 from tests.controllers.lagging_support import RecordedEvents
 

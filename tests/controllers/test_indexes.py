@@ -39,7 +39,10 @@ def test_texts_of_other_clients(text: str, found: str) -> None:
 @given(_NUMBERS, _NUMBERS, st.integers(0, 70), st.integers(0, 70))
 def test_a_set_of_intervals_is_the_set_of_its_numbers(first: set[int], second: set[int], count: int, most: int) -> None:
     """Union, membership, size and free indexes are those of the numbers."""
-    both = IndexSet().with_indexes(first).with_indexes(second)
+    one, other = IndexSet().with_indexes(first), IndexSet().with_indexes(second)
+    assert one.count_common(other) == len(first & second)
+    both = one.with_indexes(second)
+    assert both == one.union(other)
     assert len(both) == len(first | second)
     assert {i for i in range(70) if i in both} == first | second
     assert both.missing(count, most) == [i for i in range(most) if i not in first | second][:count]

@@ -31,7 +31,7 @@ from orchd.controllers.statefulset.controller import StatefulSetController
 from orchd.controllers.ttl_after_finished import TtlAfterFinished
 from orchd.errors import ApiError
 from orchd.kinds.times import timestamp
-from orchd.testing.server import NOW, run
+from orchd.testing.doubles.server import NOW, run
 from tests.controllers.cluster_support import template
 from tests.controllers.lagging_support import LaggingCluster, StartLagging
 

@@ -13,7 +13,7 @@ from orchd.controllers.selection import index_by_selector, list_selecting
 from orchd.kinds.fields import spec
 from orchd.kinds.objects.selectors import LabelSelector
 from orchd.kinds.times import seconds_of
-from orchd.testing.informers import MemoryInformer
+from orchd.testing.doubles.informers import MemoryInformer
 
 COST = "example/cost"
 _NEW = 1_700_000_000.0

@@ -17,8 +17,8 @@ from orchd.controllers.objects import BY_NODE, NODES, PODS, pods_node
 from orchd.controllers.settings import ControllerSettings
 from orchd.dialect import ORCH
 from orchd.kinds.times import microtime, timestamp
-from orchd.testing.informers import MemoryInformer
-from orchd.testing.server import NOW, run
+from orchd.testing.doubles.informers import MemoryInformer
+from orchd.testing.doubles.server import NOW, run
 from tests.controllers.cluster_support import Cluster
 from tests.controllers.lagging_support import RecordedEvents
 

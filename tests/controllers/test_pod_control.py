@@ -8,7 +8,7 @@ import pytest
 
 from orchd.controllers.pod_control import PodControl
 from orchd.errors import ApiError
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 
 OWNER = {"metadata": {"namespace": "n", "name": "r", "uid": "u"}}
 POD = {"metadata": {"namespace": "n", "name": "p", "uid": "uid-p"}}

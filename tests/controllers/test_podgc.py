@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from orchd.client.interfaces import ResourceRef
 from orchd.controllers.objects import NODES, PODS
 from orchd.controllers.podgc import PodGarbageCollector
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 from tests.controllers.cluster_support import Cluster, template
 from tests.controllers.lagging_support import StartLagging
 
@@ -39,7 +42,42 @@ def test_pods_of_missing_nodes_are_deleted(start_lagging: StartLagging) -> None:
     run(cluster.client.create(NODES, "", {"metadata": {"name": "unobserved"}}))
     cluster.create(PODS, pod("kept", nodeName="unobserved"))
     cluster.create(PODS, pod("lost", nodeName="missing"))
-    cluster.settle(30)
+    cluster.settle(38.5)
     assert cluster.names(PODS) == ["kept", "lost"]
-    cluster.settle(20)
+    cluster.settle(1)
     assert cluster.names(PODS) == ["kept"]
+
+
+def test_pods_of_a_deleted_node_are_deleted(start_lagging: StartLagging) -> None:
+    """The pods of a node are deleted 40 seconds after it was; those of a node that is registered again by then, and of others, stay."""
+    cluster = start_lagging(PodGarbageCollector)
+    for name in ("gone", "returned", "other"):
+        run(cluster.client.create(NODES, "", {"metadata": {"name": name}}))
+        cluster.create(PODS, pod(f"on-{name}", nodeName=name))
+    for name in ("gone", "returned"):
+        run(cluster.client.delete(NODES, "", name))
+    cluster.settle(39.5)
+    assert cluster.names(PODS) == ["on-gone", "on-other", "on-returned"]
+    run(cluster.client.create(NODES, "", {"metadata": {"name": "returned"}}))
+    cluster.settle(1)
+    assert cluster.names(PODS) == ["on-other", "on-returned"]
+
+
+def test_terminating_pods_without_a_node_are_removed(
+    start_lagging: StartLagging, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pod without a node is removed when it has been terminating for five seconds; nobody else would."""
+    cluster = start_lagging(PodGarbageCollector)
+    removed: list[tuple[str, dict[str, Any]]] = []
+
+    async def remove(ref: ResourceRef, namespace: str, name: str, **options: Any) -> None:
+        removed.append((name, options))
+
+    monkeypatch.setattr(cluster.controller, "remove", remove)
+    made = {name: cluster.create(PODS, pod(name)) for name in ("pending", "leaving")}
+    cluster.patch(PODS, "leaving", {"metadata": {"finalizers": ["x.test/hold"]}})
+    cluster.delete(PODS, "leaving")
+    cluster.settle(3.5)
+    assert removed == []
+    cluster.settle(1)
+    assert removed == [("leaving", {"uid": made["leaving"]["metadata"]["uid"], "grace": 0})]

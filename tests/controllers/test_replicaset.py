@@ -10,7 +10,7 @@ from orchd.client.interfaces import ResourceRef
 from orchd.controllers.objects import PODS, QUOTAS, REPLICA_SETS
 from orchd.kinds.fields import labels
 from orchd.kinds.times import timestamp
-from orchd.testing.server import NOW, run
+from orchd.testing.doubles.server import NOW, run
 from tests.controllers.cluster_support import Cluster, template
 
 #: Controllers of `cluster`.

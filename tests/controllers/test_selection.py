@@ -12,8 +12,8 @@ from orchd.controllers.podviews import PodsByOwner, view
 from orchd.controllers.selection import SelectedPods
 from orchd.kinds.fields import spec
 from orchd.kinds.objects.selectors import LabelSelector
-from orchd.testing.informers import MemoryInformer
-from orchd.testing.server import run
+from orchd.testing.doubles.informers import MemoryInformer
+from orchd.testing.doubles.server import run
 from orchd.txkit.coroutines import start
 
 

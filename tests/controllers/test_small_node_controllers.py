@@ -19,8 +19,8 @@ from orchd.controllers.nodeipam.ranges import RangeError, RangeSet
 from orchd.controllers.objects import NODES
 from orchd.controllers.settings import ControllerSettings
 from orchd.dialect import ORCH
-from orchd.testing.informers import MemoryInformers
-from orchd.testing.server import make_server, run
+from orchd.testing.doubles.informers import MemoryInformers
+from orchd.testing.doubles.server import make_server, run
 from tests.controllers.cluster_support import Cluster
 
 TTL = ORCH("node.alpha.{long}.io/ttl")

@@ -11,7 +11,7 @@ from orchd.controllers.objects import PODS, STATEFUL_SETS
 from orchd.controllers.statefulset.controller import StatefulSetController
 from orchd.kinds.fields import labels
 from orchd.kinds.times import timestamp
-from orchd.testing.server import NOW
+from orchd.testing.doubles.server import NOW
 from tests.controllers.cluster_support import Cluster, template
 from tests.controllers.lagging_support import StartLagging
 

@@ -8,7 +8,7 @@ import pytest
 
 from orchd.dialect import DIALECTS
 from orchd.store.interfaces import KeyValue
-from orchd.testing.server import InProcessServer, make_server
+from orchd.testing.doubles.server import InProcessServer, make_server
 from tests.ctl.ctl_runner import Ctl
 
 #: A server, and what its store had when it was started.

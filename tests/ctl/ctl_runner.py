@@ -16,7 +16,7 @@ from orchd.ctl.cluster.discovery_cache import DiscoveryCache
 from orchd.ctl.cluster.session import Session, Work, warn
 from orchd.ctl.program import main
 from orchd.dialect import COMMAND_LINE
-from orchd.testing.server import InProcessServer
+from orchd.testing.doubles.server import InProcessServer
 from orchd.txkit.coroutines import start
 
 #: Seconds of the server's clock after which a waiting command is interrupted.

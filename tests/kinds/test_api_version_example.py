@@ -14,7 +14,7 @@ import yaml
 
 from orchd.kinds.builtin import coordination_v1, groups
 from orchd.kinds.rows import KindRow, Row
-from orchd.testing.server import InProcessServer, make_server, run
+from orchd.testing.doubles.server import InProcessServer, make_server, run
 
 ROOT = Path(__file__).resolve().parents[2]
 OLD = "/apis/coordination.orch.io/v1beta1/namespaces/default/leases"
@@ -36,7 +36,7 @@ def server(tmp_path: Path, builtin_tables: pytest.MonkeyPatch) -> Iterator[InPro
     spec.loader.exec_module(module)
     builtin_tables.setitem(sys.modules, path, module)
     builtin_tables.setitem(groups.MODULES, "coordination/v1beta1", "coordination_v1beta1")
-    row = ("coordination.{abbr}.io", "v1 v1beta1", "v1", "v1 v1beta1")
+    row = ("coordination.{abbr}.io", (groups.GroupVersion("v1"), groups.GroupVersion("v1beta1")))
     rows = tuple(row if each[0] == row[0] else each for each in groups.GROUPS)
     builtin_tables.setattr(groups, "GROUPS", rows)
     builtin_tables.setitem(sys.modules, "orchd.kinds.objects.conversions.leases", module)

@@ -31,6 +31,11 @@ from orchd.kinds.gotext.json_syntax import syntax_error
 from orchd.kinds.objects.owner_references import single_owners
 from orchd.kinds.objects.schema_check.compiled import compile_schema
 from orchd.kinds.objects.selectors import MAX_LENGTH, FieldSelector, LabelSelector
+from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.objects.validate.core.limits import create_quota
+from orchd.kinds.objects.validate.meta import owner_references
+from orchd.kinds.objects.validate.paths import METADATA
+from orchd.kinds.objects.validate.report import Report
 
 CATALOG = builtin_catalog(ORCH)
 
@@ -157,12 +162,22 @@ def test_json_repair_steps_depend_on_values_not_bytes(work: Callable[[int], obje
     assert lines(lambda: work(10 * unit)) == lines(lambda: work(unit))
 
 
+def report() -> Report:
+    return Report(ObjectSettings(dialect=ORCH))
+
+
 @pytest.mark.parametrize(
     "work",
     [
         lambda n: parse_content_type("a/b" + ";a=b" * n),
         lambda n: parse_duration("1ns" * n),
         lambda n: single_owners({"metadata": {"ownerReferences": [{"uid": str(i)} for i in range(n)]}}, lambda _: None),
+        lambda n: owner_references(
+            [{"controller": True, "name": "a", "uid": str(i)} for i in range(n)], METADATA, report()
+        ),
+        lambda n: create_quota(
+            {"spec": {"hard": {}, "scopeSelector": {"matchExpressions": [{"values": ["a"]}] * n}}}, report()
+        ),
     ],
 )
 def test_steps_grow_in_proportion(work: Callable[[int], object]) -> None:

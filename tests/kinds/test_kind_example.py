@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from orchd.kinds.builtin import groups
-from orchd.testing.server import InProcessServer, make_server, run
+from orchd.testing.doubles.server import InProcessServer, make_server, run
 
 ROOT = Path(__file__).resolve().parents[2]
 BACKUPS = "/apis/backup.orch.io/v1/namespaces/default/backups"
@@ -25,7 +25,7 @@ def server(tmp_path: Path, builtin_tables: pytest.MonkeyPatch) -> Iterator[InPro
     for place in ("builtin.backup_v1", "objects.validate.backups", "objects.tabulate.backups"):
         builtin_tables.setitem(sys.modules, f"orchd.kinds.{place}", module)
     builtin_tables.setitem(groups.MODULES, "backup/v1", "backup_v1")
-    builtin_tables.setattr(groups, "GROUPS", (*groups.GROUPS, ("backup.{abbr}.io", "v1", "v1", "v1")))
+    builtin_tables.setattr(groups, "GROUPS", (*groups.GROUPS, ("backup.{abbr}.io", (groups.GroupVersion("v1"),))))
     running = make_server(tmp_path)
     yield running
     running.stop()

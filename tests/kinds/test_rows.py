@@ -17,7 +17,8 @@ from orchd.assembly.verbs import named_verbs
 from orchd.dialect import KUBERNETES, ORCH
 from orchd.kinds import rows
 from orchd.kinds.builtin import groups
-from orchd.kinds.catalog import builtin_catalog, builtin_types, find_row
+from orchd.kinds.catalog import builtin_catalog, builtin_types, find_row, versions_in
+from orchd.kinds.release import SPECIFICATION
 from orchd.kinds.rows import KindRow, Subresource, Validation, VersionRow, in_version, resolve
 from orchd.server.registry.strategies.table import STRATEGIES
 
@@ -29,7 +30,8 @@ CATALOG = builtin_catalog(ORCH, enabled=lambda group, version, default: True)
 def every_row() -> Iterator[tuple[str, rows.Row, KindRow]]:
     """(package, row as written, complete row) of every kind in every version."""
     for package in groups.MODULES:
-        for row in TYPES.module(package).RESOURCES:
+        module = TYPES.module(package)
+        for row in (*module.RESOURCES, *getattr(module, "LATER", ())):
             complete = find_row(TYPES, package, row.kind)
             assert complete is not None
             yield package, row, complete
@@ -71,12 +73,14 @@ def test_each_kind_has_one_row() -> None:
 def test_every_resource_has_its_row() -> None:
     """The served resources are those of the rows, in both dialects."""
     served = {(r.group, r.version, r.kind) for r in CATALOG.resources}
-    templates = {g: version.split() for g, version, _, _ in groups.GROUPS}
+    templates = {group: {each.name for each in versions} for group, versions in versions_in(SPECIFICATION)}
     listed = {
         (ORCH(module.GROUP), module.VERSION, row.kind)
         for package, row, complete in EVERY
         for module in (TYPES.module(package),)
-        if complete.plural and module.VERSION in templates[module.GROUP]
+        if complete.plural
+        and module.VERSION in templates.get(module.GROUP, ())
+        and SPECIFICATION.includes(row.since, row.until)
     }
     assert served == listed
     other = builtin_catalog(KUBERNETES, enabled=lambda group, version, default: True)
@@ -103,7 +107,9 @@ def test_rows_name_existing_functions_and_kinds(package: str, row: KindRow) -> N
 def test_stored_kinds_are_validated() -> None:
     """Every stored kind has rules for create and update."""
     missing = [c.kind for _, _, c in EVERY if c.key and not (c.validation.create and c.validation.update)]
-    assert set(missing) <= {"StorageVersion"}
+    # Kinds of releases after the specification's, whose rules follow.
+    later = {"DeviceClass", "IPAddress", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "ServiceCIDR"}
+    assert set(missing) <= {"StorageVersion", "VolumeAttributesClass", *later}
 
 
 def test_verbs_and_strategies_are_those_of_the_rows() -> None:
@@ -159,6 +165,7 @@ ALLOWED = {
     ("kinds/objects/tabulate/descriptions.py", "BY_COLUMN"): "names of columns",
     ("kinds/objects/validate/core/limits.py", "_LIMIT_TYPES"): "values of a field of LimitRange",
     ("kinds/objects/validate/core/resources.py", "COUNTED"): "names in a ResourceQuota",
+    ("kinds/later_gates.py", "HISTORY"): "names of feature gates",
     ("kinds/openapi/descriptions/common.py", "FIELDS"): "names of fields",
     ("assembly/bootstrap_cluster.py", "_REQUIRED"): "resources without which no cluster starts",
     ("assembly/delegation.py", "_PLURALS"): "reviews that a client sends",

@@ -21,8 +21,8 @@ from orchd.scheduler.config.model import ExtenderConfig
 from orchd.scheduler.extenders import HttpExtender
 from orchd.scheduler.interfaces import IExtender
 from orchd.scheduler.service import Environment, Scheduler
-from orchd.testing.informers import MemoryInformers
-from orchd.testing.lagging import LaggingInformers
+from orchd.testing.doubles.informers import MemoryInformers
+from orchd.testing.doubles.lagging import LaggingInformers
 from orchd.txkit.coroutines import start
 
 PODS = ResourceRef("", "v1", "pods")

@@ -8,7 +8,7 @@ import pytest
 
 from orchd.errors import ApiError
 from orchd.scheduler.explain import dry_run, explain
-from orchd.testing.results import result_of
+from orchd.testing.doubles.results import result_of
 from tests.scheduler.scheduler_support import HOST, SchedulerHarness, node, pod
 
 

@@ -14,7 +14,7 @@ from orchd.scheduler.config.model import ExtenderConfig, ManagedResource
 from orchd.scheduler.extenders import HttpExtender, make_extenders
 from orchd.scheduler.interfaces import ExtenderError, ExtenderVictims
 from orchd.scheduler.pods import Pod, Templates
-from orchd.testing.informers import MemoryInformers
+from orchd.testing.doubles.informers import MemoryInformers
 
 NODES = {name: {"metadata": {"name": name}} for name in ("n1", "n2", "n3")}
 POD: dict[str, Any] = {"metadata": {"namespace": "s", "name": "p", "uid": "u0"}, "spec": {"containers": []}}

@@ -16,7 +16,7 @@ from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.nodes import NodeFacts
 from orchd.scheduler.pods import Pod, Templates
 from orchd.scheduler.values import CycleState, Status
-from orchd.testing.informers import MemoryInformer, MemoryInformers
+from orchd.testing.doubles.informers import MemoryInformer, MemoryInformers
 
 STORAGE = "storage.orch.io"
 REFS = {

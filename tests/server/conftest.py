@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from orchd.store.interfaces import KeyValue
-from orchd.testing.server import Answer, InProcessServer, make_server, run
+from orchd.testing.doubles.server import Answer, InProcessServer, make_server, run
 
 _numbers = count()
 

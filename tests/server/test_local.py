@@ -11,7 +11,7 @@ from orchd.client.interfaces import ResourceRef, WatchEvent
 from orchd.errors import ApiError
 from orchd.server import local
 from orchd.server.pipeline.representation import Presenter
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 from orchd.txkit.coroutines import start
 
 CONFIGS = ResourceRef("", "v1", "configmaps")

@@ -10,7 +10,7 @@ from twisted.internet.task import Clock
 
 from orchd import errors
 from orchd.server.retrying_worker import retrying_worker
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 from orchd.txkit.queue_workers import QueueWorkers
 
 

@@ -16,7 +16,7 @@ from orchd.errors import ApiError
 from orchd.kinds.simulated import LABEL, is_simulated
 from orchd.simulation.addresses import AddressPool
 from orchd.simulation.behaviour import NOT_READY, SILENT
-from orchd.testing.server import NOW, InProcessServer, make_server, run
+from orchd.testing.doubles.server import NOW, InProcessServer, make_server, run
 
 PODS, NODES, NAMESPACES = (ResourceRef("", "v1", plural) for plural in ("pods", "nodes", "namespaces"))
 LEASES = ResourceRef(ORCH("coordination.{abbr}.io"), "v1", "leases")

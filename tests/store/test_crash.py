@@ -16,7 +16,7 @@ from twisted.internet import reactor
 
 from orchd.store.compaction import HistoryLimits
 from orchd.store.sqlite import SqliteStore
-from orchd.testing.store_contract import Seen, Subject
+from orchd.testing.contracts.store import Seen, Subject
 
 ROUNDS = int(os.environ.get("ORCHD_CRASH_ROUNDS", "3"))
 CHILD = Path(__file__).with_name("crash_child.py")

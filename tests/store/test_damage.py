@@ -24,7 +24,7 @@ from orchd.store.open_errors import ForeignFileError, NewerSchemaError, StoreDam
 from orchd.store.records import Change
 from orchd.store.salvage import salvage
 from orchd.store.sqlite import SqliteStore
-from orchd.testing.store_contract import Seen, Subject, present, raises
+from orchd.testing.contracts.store import Seen, Subject, present, raises
 
 
 @asynccontextmanager

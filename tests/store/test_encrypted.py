@@ -28,8 +28,8 @@ from orchd.store.encryption_config import make_rules, mark_of
 from orchd.store.interfaces import IStore, RevisionConflictError, UnavailableError
 from orchd.store.memory import MemoryStore
 from orchd.store.sqlite import SqliteStore
-from orchd.testing.server import run
-from orchd.testing.store_contract import CHECKS, Seen, Subject, present, raises
+from orchd.testing.contracts.store import CHECKS, Seen, Subject, present, raises
+from orchd.testing.doubles.server import run
 
 MARK = mark_of(ORCH)
 SECRET = b'{"data":{"password":"correct horse battery staple"}}'

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from orchd.testing.linear import History, Kind, Operation, State, check_order, explain
+from orchd.testing.contracts.linear import History, Kind, Operation, State, check_order, explain
 
 
 def put(called: float, returned: float, value: str, expected: int, revision: int) -> Operation:

@@ -24,10 +24,10 @@ from orchd.store.etcd.store import EtcdOptions, EtcdStore
 from orchd.store.interfaces import IStore, KeyExistsError, KeyValue, RevisionConflictError, StoreError
 from orchd.store.memory import MemoryStore
 from orchd.store.sqlite import SqliteStore
-from orchd.testing.etcd import Etcd
-from orchd.testing.linear import History, Kind, Outcome, State
-from orchd.testing.process import PATIENCE
-from orchd.testing.served_store import ServedStore
+from orchd.testing.contracts.linear import History, Kind, Outcome, State
+from orchd.testing.processes.daemon import PATIENCE
+from orchd.testing.processes.etcd import Etcd
+from orchd.testing.processes.served_store import ServedStore
 from tests.etcd import KINDS, running_etcd
 from tests.waiting import until_true
 

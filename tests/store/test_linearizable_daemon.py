@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 from random import Random
 
-from orchd.testing.linear import History, Kind, Operation, Outcome
-from orchd.testing.process import PATIENCE, DaemonProcess, exchange
+from orchd.testing.contracts.linear import History, Kind, Operation, Outcome
+from orchd.testing.processes.daemon import PATIENCE, DaemonProcess, exchange
 from tests.waiting import until
 
 KEYS = ("a", "b")

@@ -20,8 +20,8 @@ from orchd.store.etcd import messages
 from orchd.store.etcd.servers import make_servers
 from orchd.store.etcd.store import EtcdOptions, EtcdStore
 from orchd.store.revision_page import RevisionPage, RevisionReader, page_file, read_page
-from orchd.testing.process import PATIENCE
-from orchd.testing.served_store import ServedStore
+from orchd.testing.processes.daemon import PATIENCE
+from orchd.testing.processes.served_store import ServedStore
 from tests.waiting import until_true
 
 

@@ -31,7 +31,7 @@ from orchd.store.open_errors import (
 )
 from orchd.store.single_process import Write
 from orchd.store.sqlite import SqliteStore
-from orchd.testing.store_contract import Seen, Subject, raises
+from orchd.testing.contracts.store import Seen, Subject, raises
 
 
 @asynccontextmanager
@@ -193,7 +193,7 @@ async def test_refuses_a_newer_schema(tmp_path: Path) -> None:
     async with opened(tmp_path / "s") as store:
         await in_writer(store, "PRAGMA user_version = 99")
     error = await raises(NewerSchemaError, SqliteStore(reactor, tmp_path / "s", dialect_name="one").start())
-    assert "schema version 99" in str(error)
+    assert "schema version 99" in str(error) and "its header is damaged" in str(error)
 
 
 def version_of(path: Path) -> int:

@@ -20,7 +20,7 @@ from orchd.store.memory import MemoryStore
 from orchd.store.records import Change, lease_of, version_of
 from orchd.store.serving.interfaces import IServedStore
 from orchd.store.sqlite import SqliteStore
-from orchd.testing.store_contract import Seen, outcomes, present, raises
+from orchd.testing.contracts.store import Seen, outcomes, present, raises
 from tests.waiting import until_true
 
 STORES: dict[str, Callable[[Path], Any]] = {

@@ -6,7 +6,7 @@ from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred
 
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 from orchd.txkit.aside import LARGE, Aside, current_flow
 from orchd.txkit.coroutines import start
 from orchd.txkit.fair_lock import MOST_WAITING, TooManyWaitingError

@@ -9,7 +9,7 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from orchd.testing.results import result_of
+from orchd.testing.doubles.results import result_of
 from orchd.txkit.config_file_watcher import ConfigFileWatcher, NotAppliedError, digest, read_limited
 
 
@@ -75,6 +75,15 @@ def test_invalid_contents_are_tried_once(make_followed: Followed) -> None:
     make_followed.write(b"good")
     make_followed.tick()
     assert make_followed.applied[1:] == [b"good"] and counts.succeeded == 1
+
+
+def test_invalid_contents_that_are_written_again_are_not_tried_again(make_followed: Followed) -> None:
+    """A file that is replaced by one of the same invalid contents is not applied and counted again."""
+    make_followed.answers += [ValueError("field x")] * 2
+    for _ in range(2):
+        make_followed.write(b"bad")
+        make_followed.tick()
+    assert make_followed.applied == [b"bad"] and make_followed.reloader.counts.failed == 1
 
 
 def test_failed_application_is_retried(make_followed: Followed) -> None:

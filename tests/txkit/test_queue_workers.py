@@ -8,7 +8,7 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 from orchd.txkit.queue_workers import QueueWorkers
 
 

@@ -13,7 +13,7 @@ import pytest
 from selenium import webdriver
 
 from orchd.dialect import DIALECTS, KUBERNETES, Dialect
-from orchd.testing.process import PATIENCE, DaemonProcess
+from orchd.testing.processes.daemon import PATIENCE, DaemonProcess
 from tests.ui.page import STEP, Page
 
 TOKENS = 'admin-token,root,root-uid,"system:masters"\nfew-token,few,few-uid,"guests"\n'

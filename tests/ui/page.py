@@ -15,7 +15,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 
-from orchd.testing.process import PATIENCE, DaemonProcess
+from orchd.testing.processes.daemon import PATIENCE, DaemonProcess
 
 T = TypeVar("T")
 

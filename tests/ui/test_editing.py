@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from orchd.testing.process import DaemonProcess
+from orchd.testing.processes.daemon import DaemonProcess
 from tests.ui.page import Page, applied, config_map
 
 

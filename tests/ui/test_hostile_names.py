@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from orchd.testing.process import DaemonProcess
+from orchd.testing.processes.daemon import DaemonProcess
 from tests.ui.page import Page, applied, config_map
 
 MARKUP = "<img src=x onerror=window.attacked=1><script>window.attacked=1<" + "\\" + "script>"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchd.dialect import DIALECTS
-from orchd.testing.process import DaemonProcess
+from orchd.testing.processes.daemon import DaemonProcess
 from tests.ui.page import Page, config_map
 
 DIALECT_NAMES = tuple(DIALECTS)

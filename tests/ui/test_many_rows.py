@@ -9,7 +9,7 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 
 from orchd.store.export import export_content, import_content
-from orchd.testing.process import DaemonProcess
+from orchd.testing.processes.daemon import DaemonProcess
 from tests.ui.page import Page
 
 FLAGS = ("--controllers=-*", "--scheduler=false", "--disable-admission-plugins=ServiceAccount")

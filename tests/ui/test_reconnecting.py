@@ -11,7 +11,7 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 
 from orchd.dialect import KUBERNETES
-from orchd.testing.process import DaemonProcess
+from orchd.testing.processes.daemon import DaemonProcess
 from tests.ui.conftest import TOKENS
 from tests.ui.page import Page, config_map, hasten
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from orchd.testing.process import DaemonProcess
+from orchd.testing.processes.daemon import DaemonProcess
 from tests.ui.page import Page, applied, config_map
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from orchd.testing.process import DaemonProcess
+from orchd.testing.processes.daemon import DaemonProcess
 from tests.ui.page import Page, applied, hasten
 
 SIZES = {"desktop": (1440, 900), "tablet": (820, 1180), "phone": (390, 844)}

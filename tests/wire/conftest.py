@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from orchd.dialect import DIALECTS, KUBERNETES
-from orchd.testing.process import DaemonProcess
+from orchd.testing.processes.daemon import DaemonProcess
 from tests.wire.wire_cli import Cli, complaints, in_new_namespace
 
 #: A file for --token-auth-file with a plain user and an administrator.

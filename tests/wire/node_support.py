@@ -22,7 +22,7 @@ from cryptography.x509.oid import NameOID
 from orchd.dialect import CLUSTER_INFO_KEY, Dialect
 from orchd.pki.keys import private_pem
 from orchd.testing import Cluster
-from orchd.testing.process import PATIENCE, DaemonProcess, is_reusable
+from orchd.testing.processes.daemon import PATIENCE, DaemonProcess, is_reusable
 
 ID, SECRET = "abcdef", "0123456789abcdef"
 GROUP = "system:bootstrappers:nodes"

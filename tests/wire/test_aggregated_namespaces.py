@@ -16,7 +16,7 @@ import pytest
 from orchd.dialect import DIALECTS, KUBERNETES, Dialect
 from orchd.pki.certificates import chain_pem, self_signed
 from orchd.pki.keys import private_pem
-from orchd.testing.process import DaemonProcess
+from orchd.testing.processes.daemon import DaemonProcess
 from tests.waiting import until
 from tests.wire.test_orchctl import orchctl
 from tests.wire.wire_cli import Cli

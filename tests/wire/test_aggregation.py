@@ -28,7 +28,7 @@ from orchd.server.authn.interfaces import Credentials
 from orchd.server.pipeline import requestinfo
 from orchd.server.pipeline.interfaces import ISink, Request, Response
 from orchd.server.pipeline.query import Query
-from orchd.testing.server import BytesBody
+from orchd.testing.doubles.server import BytesBody
 from orchd.txkit.tracing import current_span
 from tests.txkit.test_tracing import RecordingSpan
 

@@ -22,7 +22,7 @@ from orchd.errors import ApiError
 from orchd.pki import clientconfig
 from orchd.pki.certificates import chain_pem, self_signed
 from orchd.pki.keys import private_pem
-from orchd.testing.process import DaemonProcess
+from orchd.testing.processes.daemon import DaemonProcess
 
 CONFIG_MAPS = ResourceRef("", "v1", "configmaps")
 

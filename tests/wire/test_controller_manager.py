@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from orchd.dialect import DIALECTS
-from orchd.testing.process import PATIENCE, ComponentProcess, DaemonProcess, exchange
+from orchd.testing.processes.daemon import PATIENCE, ComponentProcess, DaemonProcess, exchange
 from tests.waiting import ELECTION, LEASE_SECONDS, until
 
 TOKENS = 'alice-token,alice,alice-uid,"dev"\nadmin-token,root,root-uid,"system:masters"\n'

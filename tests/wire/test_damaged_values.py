@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from orchd.storecommands import main
-from orchd.testing.process import DaemonProcess
+from orchd.testing.processes.daemon import DaemonProcess
 from tests.waiting import until
 from tests.wire.test_history_disk_full import MAPS, disk, write
 

@@ -20,9 +20,9 @@ from orchd.server.outbound.egress import Egress, EgressSelector, HttpConnectProx
 from orchd.server.pipeline.verbs.subresources.addresses import AddressNotAllowedError, any_address
 from orchd.server.pipeline.verbs.subresources.locations import Location
 from orchd.server.pipeline.verbs.subresources.upstream import NodePolicy, UnreachableError, Upstream, UpstreamLimits
-from orchd.testing.etcd import Etcd, find_etcd
-from orchd.testing.ports import free_port
-from orchd.testing.process import PATIENCE, DaemonProcess, exchange
+from orchd.testing.processes.daemon import PATIENCE, DaemonProcess, exchange
+from orchd.testing.processes.etcd import Etcd, find_etcd
+from orchd.testing.processes.ports import free_port
 from orchd.txkit.proxy_tunnel import LONGEST_ANSWER, ProxyError
 from tests.waiting import until
 from tests.wire.connect_proxy import ConnectProxy

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from orchd.dialect import KUBERNETES
-from orchd.testing.process import DaemonProcess, exchange
+from orchd.testing.processes.daemon import DaemonProcess, exchange
 from tests.waiting import until
 
 MAPS = "/api/v1/namespaces/default/configmaps"

@@ -18,10 +18,10 @@ from orchd.dialect import KUBERNETES
 from orchd.kinds.strictness import GATE
 from orchd.pki.certificates import CLIENT, SERVER, chain_pem, issue_pair, new_authority, subject
 from orchd.pki.keys import private_pem
-from orchd.testing.envtest_apiserver import read_settings
-from orchd.testing.envtest_assets import write_assets
-from orchd.testing.ports import free_port
-from orchd.testing.process import PATIENCE
+from orchd.testing.envtest.apiserver import read_settings
+from orchd.testing.envtest.assets import write_assets
+from orchd.testing.processes.daemon import PATIENCE
+from orchd.testing.processes.ports import free_port
 from tests.waiting import until
 
 

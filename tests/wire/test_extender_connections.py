@@ -20,8 +20,8 @@ from orchd.pki.keys import private_pem
 from orchd.scheduler.config.model import ConfigError, ExtenderConfig, ExtenderTls
 from orchd.scheduler.extender_connection import ExtenderConnection
 from orchd.scheduler.interfaces import ExtenderError
-from orchd.testing.ports import free_port
-from orchd.testing.process import PATIENCE
+from orchd.testing.processes.daemon import PATIENCE
+from orchd.testing.processes.ports import free_port
 
 CLOCK: Any = reactor
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from orchd.testing.process import DaemonProcess
-from orchd.testing.process_lifetime import is_running
+from orchd.testing.forking.lifetime import is_running
+from orchd.testing.processes.daemon import DaemonProcess
 from tests.waiting import until
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="servers are forked on Linux only")
@@ -90,7 +90,7 @@ def test_output_and_status_equal_those_of_a_new_process(flag: str, tmp_path: Pat
 def test_server_ends_with_the_test_run(tmp_path: Path) -> None:
     """A server ends with the process that started it, however that ends."""
     program = (
-        "import sys; from pathlib import Path; from orchd.testing.process import DaemonProcess\n"
+        "import sys; from pathlib import Path; from orchd.testing.processes.daemon import DaemonProcess\n"
         f"server = DaemonProcess(Path({str(tmp_path)!r}), '--controllers=-*'); server.launch()\n"
         "print(server.pid, flush=True); sys.stdin.read()\n"
     )

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import pytest
 
-from orchd.testing.process import DaemonProcess
+from orchd.testing.processes.daemon import DaemonProcess
 from tests.waiting import until
 
 NAMESPACE = "/api/v1/namespaces/default"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from orchd.testing.process import DaemonProcess
+from orchd.testing.processes.daemon import DaemonProcess
 from tests.waiting import until
 
 MAPS = "/api/v1/namespaces/default/configmaps"

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import pytest
 
-from orchd.testing.process import DaemonProcess
+from orchd.testing.processes.daemon import DaemonProcess
 from tests.etcd import running_etcd
 from tests.waiting import until
 

@@ -24,7 +24,7 @@ from orchd.server.http.factory import ApiServerFactory
 from orchd.server.http.listener import Binding, Listener
 from orchd.server.http.resource import ApiSite
 from orchd.server.http.tls import KeyPairFiles, ServerContexts, TlsSettings
-from orchd.testing.process import PATIENCE
+from orchd.testing.processes.daemon import PATIENCE
 from tests.server.http.http_doubles import Paths, read_answers
 from tests.waiting import until_true
 

@@ -29,7 +29,7 @@ from orchd.server.http.limits import Limits
 from orchd.server.http.listener import Binding, Listener
 from orchd.server.http.tls import KeyPairFiles, ServerContexts, TlsSettings
 from orchd.server.http.tls_transport import TlsTransport
-from orchd.testing.process import PATIENCE
+from orchd.testing.processes.daemon import PATIENCE
 from tests.server.http.http_doubles import Answer, Paths, read_answers
 from tests.waiting import until_true
 
@@ -403,6 +403,17 @@ def test_invalid_tls_settings_are_refused(files: Files, change: dict[str, Any], 
     serving = KeyPairFiles(certificate=str(files.serving_certificate), key=str(files.serving_key))
     with pytest.raises(ValueError, match=message):
         ServerContexts(TlsSettings(serving=serving, **change))
+
+
+@pytest.mark.parametrize("content", [None, b"no certificate"])
+def test_error_of_certificate_files_names_the_flag(tmp_path: Path, content: bytes | None) -> None:
+    """A file that is missing or has no certificate is an error that names file and flag."""
+    name = tmp_path / "x.pem"
+    if content is not None:
+        name.write_bytes(content)
+    serving = KeyPairFiles(certificate=str(name), key=str(name), flags="--tls-cert-file")
+    with pytest.raises(ValueError, match=r"^--tls-cert-file: .*x\.pem"):
+        ServerContexts(TlsSettings(serving=serving))
 
 
 def test_suites_that_the_library_lacks_are_named(files: Files) -> None:

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from orchd.dialect import KUBERNETES
-from orchd.testing.ports import free_port
-from orchd.testing.process import PATIENCE, DaemonProcess, exchange
+from orchd.testing.processes.daemon import PATIENCE, DaemonProcess, exchange
+from orchd.testing.processes.ports import free_port
 from tests.waiting import until
 from tests.wire.identity_doubles import CLIENT_NAME, Outside, Pki
 from tests.wire.wire_cli import complaints

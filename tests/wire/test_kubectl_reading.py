@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from orchd.testing.process import PATIENCE
+from orchd.testing.processes.daemon import PATIENCE
 from tests.waiting import LONG
 from tests.wire.wire_cli import CONFIG, Cli, config_map, deployment, pod
 

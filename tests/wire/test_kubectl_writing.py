@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from orchd.testing.process import PATIENCE
+from orchd.testing.processes.daemon import PATIENCE
 from tests.waiting import LONG
 from tests.wire.wire_cli import Cli, config_map, deployment, pod
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from orchd.dialect import KUBERNETES, STOCK_INITIAL_EVENTS_END
-from orchd.testing.process import DaemonProcess
+from orchd.testing.processes.daemon import DaemonProcess
 from tests.wire.wire_cli import config_map, in_new_namespace
 
 stock = pytest.importorskip(KUBERNETES.long)

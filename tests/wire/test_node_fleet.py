@@ -13,7 +13,7 @@ import pytest
 
 from orchd.dialect import ORCH
 from orchd.testing import Cluster
-from orchd.testing.process import PATIENCE
+from orchd.testing.processes.daemon import PATIENCE
 from tests.waiting import until
 from tests.wire.node_support import NodeSide, join, prepare_cluster, trusted_authority
 

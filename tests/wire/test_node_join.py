@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from orchd.dialect import DIALECTS
-from orchd.testing.process import DaemonProcess
+from orchd.testing.processes.daemon import DaemonProcess
 from tests.wire.node_support import ID, SECRET, NodeSide, join, prepare_cluster, trusted_authority
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from orchd.dialect import DIALECTS
-from orchd.testing.ports import free_port
-from orchd.testing.process import PATIENCE, DaemonProcess
+from orchd.testing.processes.daemon import PATIENCE, DaemonProcess
+from orchd.testing.processes.ports import free_port
 from tests.programs import run_program
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -16,7 +16,7 @@ import orjson
 import pytest
 
 from orchd.dialect import DIALECTS
-from orchd.testing.process import PATIENCE, DaemonProcess
+from orchd.testing.processes.daemon import PATIENCE, DaemonProcess
 from tests.wire.test_orchctl import ROOT, orchctl
 
 DIALECT_NAMES = list(DIALECTS)

@@ -17,7 +17,7 @@ import pytest
 
 from orchd.dialect import DIALECTS
 from orchd.testing import Cluster
-from orchd.testing.process import PATIENCE
+from orchd.testing.processes.daemon import PATIENCE
 from tests.wire.node_agent import NodeAgent, node_agent
 from tests.wire.test_orchctl import orchctl
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from orchd.testing.process import PATIENCE
+from orchd.testing.processes.daemon import PATIENCE
 
 FIXTURES = """
 import pytest

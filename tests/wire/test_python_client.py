@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from orchd.dialect import KUBERNETES
-from orchd.testing.process import PATIENCE, DaemonProcess
+from orchd.testing.processes.daemon import PATIENCE, DaemonProcess
 from tests.waiting import until
 from tests.wire.wire_cli import config_map, deployment, in_new_namespace, pod
 

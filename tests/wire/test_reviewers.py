@@ -18,8 +18,8 @@ from twisted.internet.task import deferLater
 from orchd.dialect import ORCH
 from orchd.server.outbound.reviews import ConfigurationFile, Limits, RemoteReviews
 from orchd.server.outbound.webhooks import WebhookClient, WebhookError
-from orchd.testing.ports import free_port
-from orchd.testing.process import PATIENCE
+from orchd.testing.processes.daemon import PATIENCE
+from orchd.testing.processes.ports import free_port
 from orchd.txkit.coroutines import start
 from tests.wire.identity_doubles import CLIENT_NAME, Outside, Pki
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from orchd.dialect import ORCH
-from orchd.testing.process import DaemonProcess, exchange
+from orchd.testing.processes.daemon import DaemonProcess, exchange
 from tests.waiting import until
 
 COUNT, NODES, ROOM = 2000, 20, 105

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from orchd.dialect import ORCH
-from orchd.testing.process import PATIENCE, ComponentProcess, DaemonProcess
+from orchd.testing.processes.daemon import PATIENCE, ComponentProcess, DaemonProcess
 from tests.waiting import until
 
 PODS = "/api/v1/namespaces/default/pods"

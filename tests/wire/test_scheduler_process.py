@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from orchd.dialect import DIALECTS
-from orchd.testing.process import PATIENCE, ComponentProcess, DaemonProcess
+from orchd.testing.processes.daemon import PATIENCE, ComponentProcess, DaemonProcess
 from tests.waiting import ELECTION, until
 
 PODS = "/api/v1/namespaces/default/pods"

@@ -19,9 +19,9 @@ import pytest
 import yaml
 
 from orchd.testing import Cluster, ClusterError
-from orchd.testing.cluster import reachable
-from orchd.testing.process import PATIENCE
-from orchd.testing.process_lifetime import is_running
+from orchd.testing.cluster.cluster import reachable
+from orchd.testing.forking.lifetime import is_running
+from orchd.testing.processes.daemon import PATIENCE
 from tests.waiting import until
 
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -383,7 +383,7 @@ def test_next_run_removes_what_a_killed_one_left(tmp_path: Path) -> None:
     """This holds even if the process that would have removed the folder was killed first."""
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     program = PROGRAM.replace("sys.stdin.read()", "print(fork_client()._process.pid, flush=True); sys.stdin.read()")
-    begin = [sys.executable, "-c", "from orchd.testing.fork_client import fork_client\n" + program]
+    begin = [sys.executable, "-c", "from orchd.testing.forking.client import fork_client\n" + program]
     with subprocess.Popen(begin, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as killed:
         assert killed.stdout is not None
         folder = Path(killed.stdout.readline().split()[2]).parent.parent
@@ -400,8 +400,8 @@ def test_next_run_removes_what_a_killed_one_left(tmp_path: Path) -> None:
 
 KILLING_PROGRAM = """
 from orchd.testing import Cluster
-from orchd.testing.cluster import reachable
-from orchd.testing.fork_client import fork_client
+from orchd.testing.cluster.cluster import reachable
+from orchd.testing.forking.client import fork_client
 from tests.waiting import until
 with Cluster(controllers=False) as first:
     client = fork_client()

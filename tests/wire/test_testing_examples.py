@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from orchd.testing.process import PATIENCE
+from orchd.testing.processes.daemon import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "docs" / "examples" / "testing"

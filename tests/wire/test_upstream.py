@@ -10,10 +10,15 @@ from twisted.internet import reactor
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.endpoints import TCP4ClientEndpoint, TCP4ServerEndpoint, connectProtocol
 from twisted.internet.protocol import Factory, Protocol
+from twisted.internet.task import Clock
 
+from orchd.kinds.identity import User
 from orchd.server.authn.interfaces import Credentials
+from orchd.server.authz.interfaces import Action, Decision, Verdict
+from orchd.server.authz.messages import forbidden
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.query import EMPTY
+from orchd.server.pipeline.running import REVIEW_EVERY, RunningStreams
 from orchd.server.pipeline.verbs.subresources.addresses import AddressNotAllowedError, any_address, global_unicast
 from orchd.server.pipeline.verbs.subresources.locations import Location
 from orchd.server.pipeline.verbs.subresources.upgrade import MOST_HEAD, MOST_REFUSAL, UpgradeError
@@ -24,7 +29,7 @@ from orchd.server.pipeline.verbs.subresources.upstream import (
     UpstreamLimits,
     text,
 )
-from orchd.testing.server import BytesBody
+from orchd.testing.doubles.server import BytesBody
 from orchd.txkit.coroutines import start
 
 CLOCK: Any = reactor
@@ -80,7 +85,9 @@ async def test_responses_are_streamed() -> None:
     """Code and headers come first, then the body."""
     port, number, made = await listening(b"HTTP/1.1 206 P\r\nX-A: b\r\nContent-Length: 5\r\n\r\nhello", closes=True)
     upstream = Upstream(reactor, NodePolicy(), addresses=any_address)
-    reply = await upstream.fetch("PUT", Location("http", "127.0.0.1", number), "/p?q", [("X-Sent", "1")], b"body")
+    reply = await upstream.fetch(
+        "PUT", Location("http", "127.0.0.1", number), "/p?q", [("X-Sent", "1")], body=BytesBody(b"body")
+    )
     assert (reply.code, reply.header("x-a"), await text(reply, 4)) == (206, "b", "hell")
     assert made[0].received.startswith(b"PUT /p?q HTTP/1.1\r\n")
     assert b"\r\n\r\nbody" in made[0].received
@@ -253,6 +260,32 @@ async def test_upgraded_connections_are_joined() -> None:
     assert b"Bearer" not in received and b"Content-Length" not in received
     meeting.client.transport.write(b"ping")
     await meeting.client.until(b"PING")
+    await meeting.end()
+
+
+@pytest_twisted.ensureDeferred
+async def test_upgraded_connection_ends_with_its_permission() -> None:
+    """Joined connections are reviewed each minute, and cut when the request is not allowed any more."""
+
+    class Authorizer:
+        verdict = Verdict(decision=Decision.ALLOW)
+
+        async def authorize(self, action: Action) -> Verdict:
+            return self.verdict
+
+    meeting, clock, authorizer = await Meeting().begin(AGREED), Clock(), Authorizer()
+    running: Any = RunningStreams(clock, authorizer, forbidden)  # type: ignore[arg-type]  # as far as it is asked
+    request = meeting.request()
+    request.running, request.permitted = running, (Action(user=User(name="u"), verb="create", resource="pods"),)
+    upstream = Upstream(reactor, NodePolicy(), addresses=any_address)
+    await upstream.hand_through(request, Location("http", "127.0.0.1", meeting.number), "/exec")
+    await meeting.client.until(AGREED)
+    clock.advance(REVIEW_EVERY)
+    assert len(running) == 1
+    authorizer.verdict = Verdict(decision=Decision.NO_OPINION)
+    clock.advance(REVIEW_EVERY)
+    await meeting.made[0].lost
+    assert len(running) == 0
     await meeting.end()
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from orchd.dialect import KUBERNETES
-from orchd.testing.process import PATIENCE, DaemonProcess
+from orchd.testing.processes.daemon import PATIENCE, DaemonProcess
 from tests.waiting import until
 
 NAME = KUBERNETES("{short}ctl")

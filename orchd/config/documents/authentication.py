@@ -9,10 +9,12 @@ from urllib.parse import urlsplit
 
 from orchd.config.documents import types
 from orchd.config.documents.decoding import decode_document
-from orchd.config.documents.findings import raise_findings, reject_expression
+from orchd.config.documents.findings import raise_findings
 from orchd.dialect import Dialect
+from orchd.kinds.expressions.access import compile_claims, compile_claims_rule, compile_user_rule, uses_claim
 from orchd.kinds.gotext.values import GoText
 from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.objects.validate.expressions import report_error
 from orchd.kinds.objects.validate.names import domain_prefixed_path
 from orchd.kinds.objects.validate.paths import Path, root
 from orchd.kinds.objects.validate.report import Report
@@ -21,14 +23,20 @@ Json = Mapping[str, Any]
 _MOST_ISSUERS: Final = 64
 _EGRESS: Final = ("cluster", "controlplane")
 _MATCH_ANY: Final = "MatchAny"
+_UNVERIFIED: Final = (
+    "claims.email_verified must be used in claimMappings.username.expression or claimMappings.extra[*].valueExpression or "
+    "claimValidationRules[*].expression when claims.email is used in claimMappings.username.expression"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimSource:
-    """The claim of an attribute, and what precedes its values. `claim` "" means that there is no such attribute."""
+    """The claim of an attribute, and what precedes its values; or the expression that makes them of claims. Without either there is
+    no such attribute."""
 
     claim: str = ""
     prefix: str = ""
+    expression: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +50,12 @@ class JwtAuthenticator:
     audiences: tuple[str, ...]
     username: ClaimSource
     groups: ClaimSource
-    uid_claim: str = ""
+    uid: ClaimSource = ClaimSource()
+    #: Expressions by the key of an extra attribute.
+    extra: Mapping[str, str] = field(default_factory=dict)
+    #: Expressions about claims, and about the user, each with the message for those for which it is false.
+    claim_rules: tuple[tuple[str, str], ...] = ()
+    user_rules: tuple[tuple[str, str], ...] = ()
     required: Mapping[str, str] = field(default_factory=dict)
     egress: str = ""
 
@@ -92,14 +105,28 @@ def _authenticator(given: Json) -> JwtAuthenticator:
         audiences=tuple(issuer["audiences"]),
         username=_source(mappings["username"]),
         groups=_source(mappings["groups"]),
-        uid_claim=mappings["uid"].get("claim", ""),
+        uid=_source(mappings["uid"]),
+        extra={each["key"]: each["valueExpression"] for each in mappings.get("extra") or ()},
+        claim_rules=_rules(given.get("claimValidationRules") or ()),
+        user_rules=_rules(given.get("userValidationRules") or ()),
         egress=issuer.get("egressSelectorType", ""),
-        required={rule["claim"]: rule.get("requiredValue", "") for rule in given.get("claimValidationRules") or ()},
+        required={
+            rule["claim"]: rule.get("requiredValue", "")
+            for rule in given.get("claimValidationRules") or ()
+            if rule.get("claim")
+        },
     )
 
 
 def _source(given: Json) -> ClaimSource:
-    return ClaimSource(claim=given.get("claim", ""), prefix=given.get("prefix") or "")
+    return ClaimSource(
+        claim=given.get("claim", ""), prefix=given.get("prefix") or "", expression=given.get("expression", "")
+    )
+
+
+def _rules(given: Sequence[Json]) -> tuple[tuple[str, str], ...]:
+    """The rules that are expressions, with their messages."""
+    return tuple((rule["expression"], rule.get("message", "")) for rule in given if rule.get("expression"))
 
 
 def _anonymous(given: Json | None) -> AnonymousRequests | None:
@@ -125,6 +152,7 @@ def _check_issuers(
         _check_issuer(issuer, here / "issuer", report, disallowed, check_authority)
         _check_claim_rules(given.get("claimValidationRules") or (), here / "claimValidationRules", report)
         _check_mappings(given["claimMappings"], here / "claimMappings", report)
+        _check_email(given, here / "claimMappings", report)
         _check_user_rules(given.get("userValidationRules") or (), here / "userValidationRules", report)
         for name, seen in (("url", urls), ("discoveryURL", discovery)):
             url = issuer.get(name) or ""
@@ -220,7 +248,8 @@ def _check_claim_rules(rules: Sequence[Json], at: Path, report: Report) -> None:
                 report.duplicate(here / "expression", expression)
             else:
                 expressions.add(expression)
-                reject_expression(report, here / "expression", expression)
+                made = compile_claims_rule(expression, report.dialect)
+                report_error(made, expression, here / "expression", report)
         else:
             report.required(here, "claim or expression is required")
 
@@ -232,7 +261,7 @@ def _check_mappings(mappings: Json, at: Path, report: Report) -> None:
     if uid.get("claim") and uid.get("expression"):
         report.invalid(at / "uid", "", "claim and expression can't both be set")
     elif uid.get("expression"):
-        reject_expression(report, at / "uid" / "expression", uid["expression"])
+        _check_expression(uid["expression"], at / "uid" / "expression", report)
     keys: set[str] = set()
     for index, mapping in enumerate(mappings.get("extra") or ()):
         here = (at / "extra")[index]
@@ -243,9 +272,25 @@ def _check_mappings(mappings: Json, at: Path, report: Report) -> None:
             continue
         keys.add(key)
         if mapping["valueExpression"]:
-            reject_expression(report, here / "valueExpression", mapping["valueExpression"])
+            _check_expression(mapping["valueExpression"], here / "valueExpression", report)
         else:
             report.required(here / "valueExpression")
+
+
+def _check_expression(text: str, at: Path, report: Report) -> None:
+    report_error(compile_claims(text, report.dialect), text, at, report)
+
+
+def _check_email(given: Json, at: Path, report: Report) -> None:
+    """Who is named by an email address must have a verified one."""
+    mappings = given["claimMappings"]
+    name = mappings["username"].get("expression", "")
+    if not name or not uses_claim(compile_claims(name, report.dialect), "email"):
+        return
+    texts = [name, *(each["valueExpression"] for each in mappings.get("extra") or ())]
+    texts += [rule.get("expression", "") for rule in given.get("claimValidationRules") or ()]
+    if not any(uses_claim(compile_claims(text, report.dialect), "email_verified") for text in texts if text):
+        report.invalid(at / "username" / "expression", name, _UNVERIFIED)
 
 
 def _check_extra_key(key: str, at: Path, report: Report) -> None:
@@ -269,7 +314,7 @@ def _check_source(source: Json, at: Path, report: Report, *, needed: bool) -> No
     elif expression:
         if prefix is not None:
             report.invalid(at / "prefix", prefix, "may not be specified when expression is set")
-        reject_expression(report, at / "expression", expression)
+        _check_expression(expression, at / "expression", report)
     elif claim:
         if prefix is None:
             why = "prefix is required when claim is set. It can be set to an empty string to disable prefixing"
@@ -288,7 +333,7 @@ def _check_user_rules(rules: Sequence[Json], at: Path, report: Report) -> None:
             report.duplicate(here, expression)
         else:
             seen.add(expression)
-            reject_expression(report, here, expression)
+            report_error(compile_user_rule(expression, report.dialect), expression, here, report)
 
 
 def _check_anonymous(given: Json | None, report: Report) -> None:

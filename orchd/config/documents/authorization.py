@@ -10,10 +10,12 @@ from typing import Any, Final
 
 from orchd.config.documents import types
 from orchd.config.documents.decoding import decode_document
-from orchd.config.documents.findings import raise_findings, reject_expression
+from orchd.config.documents.findings import raise_findings
 from orchd.dialect import Dialect
+from orchd.kinds.expressions.access import compile_review_condition
 from orchd.kinds.gotext.durations import parse_seconds
 from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.objects.validate.expressions import report_error
 from orchd.kinds.objects.validate.names import subdomain
 from orchd.kinds.objects.validate.paths import Path, root
 from orchd.kinds.objects.validate.report import Report
@@ -38,6 +40,8 @@ class WebhookSettings:
     version: str
     denies_on_failure: bool
     config_file: str
+    #: Expressions; the webhook is asked only about requests for which all are true.
+    conditions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +84,7 @@ def _webhook(given: Json | None, dialect: Dialect) -> WebhookSettings | None:
         version=given["subjectAccessReviewVersion"],
         denies_on_failure=given["failurePolicy"] == _DENY,
         config_file=given["connectionInfo"][_file_field(dialect)],
+        conditions=tuple(each["expression"] for each in given.get("matchConditions") or ()),
     )
 
 
@@ -188,4 +193,4 @@ def _check_conditions(conditions: Sequence[Json], at: Path, report: Report) -> N
             report.duplicate(here, expression)
         else:
             seen.add(expression)
-            reject_expression(report, here, expression)
+            report_error(compile_review_condition(expression, report.dialect), expression, here, report)

@@ -12,6 +12,7 @@ from typing import Any, Final
 from orchd.dialect import Dialect
 from orchd.kinds.builtin import core_v1, meta_v1
 from orchd.kinds.ir import Line, Type, TypeTable
+from orchd.kinds.release import SPECIFICATION
 
 AUTHENTICATION, AUTHORIZATION, TRACING = (
     "AuthenticationConfiguration",
@@ -231,7 +232,7 @@ def _table(dialect: Dialect) -> TypeTable:
         for name, fields in _TYPES.items()
     }
     module: Any = SimpleNamespace(TYPES=types, DEFINITIONS="", UNPUBLISHED=frozenset(), ATOMIC=frozenset())
-    return TypeTable(dialect, {_PACKAGE: module, "core/v1": core_v1, "meta/v1": meta_v1})
+    return TypeTable(dialect, SPECIFICATION, {_PACKAGE: module, "core/v1": core_v1, "meta/v1": meta_v1})
 
 
 def type_of(kind: str, dialect: Dialect) -> Type:

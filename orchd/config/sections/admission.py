@@ -36,6 +36,15 @@ def admission(flags: FlagValues, can: Capabilities) -> AdmissionSettings:
 
 
 def _chosen(flags: FlagValues, can: Capabilities) -> frozenset[str]:
+    since = choices.LATER_ADMISSION_PLUGINS
+    names = (*since, *choices.FORMER_ADMISSION_PLUGINS)
+    unknown = {
+        name
+        for name in names
+        if not flags.release.includes(since.get(name, ""), choices.FORMER_ADMISSION_PLUGINS.get(name, ""))
+    }
+    known = tuple(name for name in choices.ADMISSION_PLUGINS if name not in unknown)
+    built = can.admission_plugins - unknown
     on: tuple[str, ...] = flags["enable-admission-plugins"]
     off: tuple[str, ...] = flags["disable-admission-plugins"]
     alone: tuple[str, ...] = flags["admission-control"]
@@ -43,13 +52,11 @@ def _chosen(flags: FlagValues, can: Capabilities) -> frozenset[str]:
         raise flags.error("admission-control", "excludes --enable-admission-plugins and --disable-admission-plugins")
     for flag, names in (("admission-control", alone), ("enable-admission-plugins", on)):
         for name in names:
-            check_built(flags, flag, "plugin", name, choices.ADMISSION_PLUGINS, can.admission_plugins)
+            check_built(flags, flag, "plugin", name, known, built)
     for name in off:
         if name in on:
             raise flags.error("disable-admission-plugins", f"plugin {name} is also in --enable-admission-plugins")
-        check_built(
-            flags, "disable-admission-plugins", "plugin", name, (), {*choices.ADMISSION_PLUGINS, *can.admission_plugins}
-        )
+        check_built(flags, "disable-admission-plugins", "plugin", name, (), {*known, *built})
     if alone:
         return frozenset(alone)
-    return ((choices.DEFAULT_ADMISSION_PLUGINS & can.admission_plugins) | set(on)) - set(off)
+    return (((choices.DEFAULT_ADMISSION_PLUGINS | since.keys()) & built) | set(on)) - set(off)

@@ -63,7 +63,7 @@ def api(flags: FlagValues) -> ApiSettings:
 
 def _runtime(flags: FlagValues) -> RuntimeConfig:
     try:
-        runtime = parse_runtime_config(flags.dialect, flags["runtime-config"])
+        runtime = parse_runtime_config(flags.dialect, flags.release, flags["runtime-config"])
     except ValueError as error:
         raise flags.error("runtime-config", str(error)) from None
     flags.warnings += [f"--runtime-config: {text}" for text in runtime.warnings]

@@ -50,20 +50,24 @@ def scheduler(flags: FlagValues, *, enabled: bool) -> SchedulerSettings:
 def controller_names(flags: FlagValues, can: Capabilities) -> tuple[str, ...]:
     """The controllers to run. Raises FlagError."""
     items: tuple[str, ...] = flags["controllers"]
+    since = choices.LATER_CONTROLLERS
+    unknown = {name for name in since if not flags.release.includes(since[name])}
+    known = tuple(name for name in choices.CONTROLLERS if name not in unknown)
+    built = can.controllers - unknown
     chosen: dict[str, bool] = {}
     for item in items:
         name = item.removeprefix("-")
         if name == "*":
             continue
         if item.startswith("-"):
-            check_built(flags, "controllers", "controller", name, (), {*choices.CONTROLLERS, *can.controllers})
+            check_built(flags, "controllers", "controller", name, (), {*known, *built})
         else:
-            check_built(flags, "controllers", "controller", name, choices.CONTROLLERS, can.controllers)
+            check_built(flags, "controllers", "controller", name, known, built)
         chosen.setdefault(name, not item.startswith("-"))
     everything = "*" in items and "-*" not in items
     # Drop-ins run when they are named, like other drop-ins.
-    by_default = set(choices.CONTROLLERS) - choices.CONTROLLERS_OFF_BY_DEFAULT if everything else set()
+    by_default = set(known) - choices.CONTROLLERS_OFF_BY_DEFAULT if everything else set()
     if not flags["enable-garbage-collector"]:
         chosen["garbagecollector"] = False
     chosen.update(dict.fromkeys(gates.skipped(flags.features, "controllers"), False))
-    return tuple(name for name in sorted(can.controllers) if chosen.get(name, name in by_default))
+    return tuple(name for name in sorted(built) if chosen.get(name, name in by_default))

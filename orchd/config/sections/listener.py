@@ -9,7 +9,6 @@ from typing import Any
 from orchd.config.flag_values import FlagValues
 from orchd.config.nearest import unknown
 from orchd.config.values import NamedCertKey
-from orchd.kinds.release import PREVIOUS_RELEASE
 from orchd.pki.tls_names import CIPHERS, TLS13
 
 
@@ -70,8 +69,9 @@ def _ciphers(flags: FlagValues) -> tuple[str, ...]:
 
 def check_metrics(flags: FlagValues) -> None:
     """Check the flags that select metrics. Raises FlagError."""
-    if flags["show-hidden-metrics-for-version"] not in ("", PREVIOUS_RELEASE):
-        text = f"must be omitted or have the value {PREVIOUS_RELEASE}: only the previous release is allowed"
+    previous = flags.release.previous
+    if flags["show-hidden-metrics-for-version"] not in ("", previous):
+        text = f"must be omitted or have the value {previous}: only the previous release is allowed"
         raise flags.error("show-hidden-metrics-for-version", text)
     for key in flags["allow-metric-labels"]:
         metric, comma, label = key.partition(",")

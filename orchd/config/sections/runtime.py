@@ -10,8 +10,8 @@ from typing import Final
 from orchd.config.nearest import unknown
 from orchd.config.values import parse_bool
 from orchd.dialect import Dialect
-from orchd.kinds.builtin.groups import GROUPS
-from orchd.kinds.catalog import builtin_catalog, group_version, split_group_version
+from orchd.kinds.catalog import builtin_catalog, group_version, split_group_version, versions_in
+from orchd.kinds.release import Release
 
 #: Keys that match several versions, in order of application. A version's own key takes precedence.
 _PATTERNS: Final = (
@@ -82,11 +82,11 @@ class RuntimeConfig:
         return decided
 
 
-def parse_runtime_config(dialect: Dialect, given: Mapping[str, str]) -> RuntimeConfig:
+def parse_runtime_config(dialect: Dialect, release: Release, given: Mapping[str, str]) -> RuntimeConfig:
     """Parse the flag's pairs. Raises ValueError for an unknown group, version or resource, and for a non-boolean value."""
     if given == {"api/all": "false"}:
         raise ValueError("invalid key with only api/all=false")
-    known = [group_version(dialect(name), v) for name, versions, _, _ in GROUPS for v in versions.split()]
+    known = [group_version(dialect(name), each.name) for name, versions in versions_in(release) for each in versions]
     removed = {group_version(dialect(group), version) for group, versions in _REMOVED.items() for version in versions}
     by_pattern: dict[str, bool] = {}
     versions: dict[str, bool] = {}
@@ -108,7 +108,7 @@ def parse_runtime_config(dialect: Dialect, given: Mapping[str, str]) -> RuntimeC
         elif version in known and len(parts) <= 2:
             versions[version] = on
         elif version in known and len(parts) == 3:
-            names = _resources(dialect, parts[0], parts[1])
+            names = _resources(dialect, release, parts[0], parts[1])
             if parts[2] in names:
                 resources[version, parts[2]] = on
             elif on:
@@ -132,7 +132,7 @@ def _group_and_version(parts: list[str]) -> tuple[str, str]:
     return split_group_version(parts[0]) if len(parts) == 1 else (parts[0], parts[1])
 
 
-def _resources(dialect: Dialect, group: str, version: str) -> list[str]:
+def _resources(dialect: Dialect, release: Release, group: str, version: str) -> list[str]:
     """The plurals of a version's resources."""
-    catalog = builtin_catalog(dialect, enabled=lambda g, v, default: (g, v) == (group, version))
+    catalog = builtin_catalog(dialect, release, enabled=lambda g, v, default: (g, v) == (group, version))
     return [resource.plural for resource in catalog.in_version(group, version)]

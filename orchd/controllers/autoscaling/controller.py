@@ -8,7 +8,7 @@ from typing import Any, Final
 from orchd.client.informers import key_of
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.autoscaling.evaluation import EvaluationError, Evaluator, Proposal, Target
-from orchd.controllers.autoscaling.metrics import MetricsClient
+from orchd.controllers.autoscaling.metrics import MetricsClient, milli
 from orchd.controllers.autoscaling.normalization import Bounds, History, normalize
 from orchd.controllers.autoscaling.replicas import Tuning
 from orchd.controllers.base import Controller, Key
@@ -88,7 +88,9 @@ class HorizontalPodAutoscalerController(Controller):
         super().__init__(env, workers=1)
         self._autoscalers = self.follow(AUTOSCALERS, self._changed, primary=True)
         self._pods = self.follow(PODS)
-        self._evaluator = Evaluator(MetricsClient(self.client, env.dialect, env.catalog))
+        #: True if the status shows metrics of which none is available.
+        self._shows_unavailable = env.release.includes("1.29")
+        self._evaluator = Evaluator(MetricsClient(self.client, env.dialect, env.catalog), env.release)
         self._histories: dict[Key, History] = {}
 
     def _changed(self, event: str, old: Object | None, new: Object | None) -> None:
@@ -141,9 +143,9 @@ class HorizontalPodAutoscalerController(Controller):
             proposal, metrics = await self._propose(autoscaler, scale.obj, draft)
             if proposal is None:
                 before = status(autoscaler)
-                return draft.finish(
-                    current, int(before.get("desiredReplicas") or 0), before.get("currentMetrics"), False
-                )
+                if not self._shows_unavailable:
+                    metrics = before.get("currentMetrics")
+                return draft.finish(current, int(before.get("desiredReplicas") or 0), metrics, False)
             why = f"{proposal.metric} above target" if proposal.size > current else "All metrics below target"
             wanted = self._normalize(history, autoscaler, draft, current, proposal.size, bounds)
         if wanted == current:
@@ -182,7 +184,8 @@ class HorizontalPodAutoscalerController(Controller):
         settings = self.env.settings
         tuning = Tuning(
             now=self.env.wall(),
-            tolerance=settings.horizontal_pod_autoscaler_tolerance,
+            shrinking=self._tolerance(autoscaler, "scaleDown"),
+            growing=self._tolerance(autoscaler, "scaleUp"),
             cpu_initialization=settings.horizontal_pod_autoscaler_cpu_initialization_period,
             initial_readiness=settings.horizontal_pod_autoscaler_initial_readiness_delay,
         )
@@ -196,7 +199,7 @@ class HorizontalPodAutoscalerController(Controller):
             except EvaluationError as error:
                 self.record(autoscaler, WARNING, error.reason, error.cause)
                 errors.append(error)
-                statuses.append({})
+                statuses.append({"type": ""})
                 continue
             statuses.append(proposal.status)
             if best is None or proposal.size > best.size:
@@ -210,6 +213,11 @@ class HorizontalPodAutoscalerController(Controller):
         note = f"the HPA was able to successfully calculate a replica count from {best.metric}"
         draft.set(_ACTIVE, True, "ValidMetricFound", note)
         return best, statuses
+
+    def _tolerance(self, autoscaler: Object, direction: str) -> float:
+        """The deviation that causes no change in a direction: that of the autoscaler, or of the flag."""
+        own = ((spec(autoscaler).get("behavior") or {}).get(direction) or {}).get("tolerance")
+        return self.env.settings.horizontal_pod_autoscaler_tolerance if own is None else milli(own) / 1000
 
     def _target(self, autoscaler: Object, scale: Object, draft: _Draft) -> Target | None:
         """The scale target and its pods; None if the Scale has no selector."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from orchd.controllers.autoscaling import replicas
 from orchd.controllers.autoscaling.metrics import MetricsClient, MetricsError, milli
 from orchd.controllers.autoscaling.replicas import Tuning, format_milli
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import EVERYTHING, LabelSelector
+from orchd.kinds.release import SPECIFICATION, Release
 
 
 class EvaluationError(Exception):
@@ -60,14 +61,40 @@ def _format_selector(selector: Mapping[str, Any] | None) -> str:
     return f"&LabelSelector{{MatchLabels:map[string]string{{{tags}}},MatchExpressions:[]LabelSelectorRequirement{{{each}}},}}"
 
 
+#: What the errors of metrics begin with in the message for the autoscaler as a whole, by type of metric and release.
+_FRONTS: Final[tuple[tuple[str, dict[str, Callable[[Mapping[str, Any]], str]]], ...]] = (
+    ("", {}),
+    (
+        "1.27",
+        {
+            "Resource": lambda metric: f"failed to get {metric['resource']['name']} resource metric value",
+            "ContainerResource": lambda metric: (
+                f"failed to get {metric['containerResource']['container']} container metric value"
+            ),
+            "External": lambda metric: f"failed to get {metric['external']['metric']['name']} external metric value",
+        },
+    ),
+)
+
+
 class Evaluator:
     """Evaluates metrics. Raises EvaluationError if a metric is unavailable."""
 
-    def __init__(self, metrics: MetricsClient) -> None:
+    def __init__(self, metrics: MetricsClient, release: Release = SPECIFICATION) -> None:
         self._metrics = metrics
+        self._fronts = release.choose(_FRONTS)
 
     async def evaluate(self, metric: Mapping[str, Any], target: Target, tuning: Tuning) -> Proposal:
         """The size that one entry of spec.metrics requests."""
+        try:
+            return await self._evaluate(metric, target, tuning)
+        except EvaluationError as error:
+            front = self._fronts.get(str(metric.get("type")))
+            if front is None:
+                raise
+            raise EvaluationError(error.reason, error.cause, f"{front(metric)}: {error}") from error
+
+    async def _evaluate(self, metric: Mapping[str, Any], target: Target, tuning: Tuning) -> Proposal:
         match metric.get("type"):
             case "Resource":
                 return await self._resource(metric.get("resource") or {}, target, tuning, "")

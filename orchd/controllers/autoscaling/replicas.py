@@ -21,13 +21,18 @@ from orchd.kinds.times import seconds_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuning:
-    """Settings of the calculation, in seconds. `tolerance` is the deviation of the ratio from 1 that causes no change.
-    `now` is seconds since the epoch."""
+    """Settings of the calculation, in seconds. `shrinking` and `growing` are the deviations of the ratio below and above 1 that
+    cause no change. `now` is seconds since the epoch."""
 
     now: float
-    tolerance: float = 0.1
+    shrinking: float = 0.1
+    growing: float = 0.1
     cpu_initialization: float = 300.0
     initial_readiness: float = 30.0
+
+    def tolerates(self, ratio: float) -> bool:
+        """True if a ratio of the current to the wanted usage causes no change."""
+        return 1.0 - ratio <= self.shrinking and ratio - 1.0 <= self.growing
 
 
 @dataclass(slots=True)
@@ -132,7 +137,7 @@ def by_pods(
     usage = measure(counted)
     starting = bool(groups.unready) and usage.ratio > 1.0
     if not starting and not groups.missing:
-        if abs(1.0 - usage.ratio) <= tuning.tolerance:
+        if tuning.tolerates(usage.ratio):
             return current, usage
         return ceil(usage.ratio * groups.ready), usage
     if usage.ratio < 1.0:
@@ -143,7 +148,7 @@ def by_pods(
         counted |= {pod: PodMetric(0) for pod in groups.unready}
     again = measure(counted).ratio
     turned = (usage.ratio < 1.0 < again) or (usage.ratio > 1.0 > again)
-    if abs(1.0 - again) <= tuning.tolerance or turned:
+    if tuning.tolerates(again) or turned:
         return current, usage
     wanted = ceil(again * len(counted))
     if (again < 1.0 and wanted > current) or (again > 1.0 and wanted < current):
@@ -155,7 +160,7 @@ def by_ratio(ratio: float, current: int, pods: Iterable[Object], tuning: Tuning)
     """The size for a value that all pods have a part in. Raises MetricsError."""
     if not current:
         return ceil(ratio)
-    if abs(1.0 - ratio) <= tuning.tolerance:
+    if tuning.tolerates(ratio):
         return current
     found = list(pods)
     if not found:
@@ -171,7 +176,7 @@ def per_pod(value: int, target: int, running: int, tuning: Tuning) -> tuple[int,
     if not running:
         return ceil(value / target), 0
     wanted = running
-    if abs(1.0 - value / (target * running)) > tuning.tolerance:
+    if not tuning.tolerates(value / (target * running)):
         wanted = ceil(value / target)
     return wanted, ceil(value / running)
 

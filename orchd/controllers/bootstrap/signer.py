@@ -34,8 +34,8 @@ class BootstrapSigner(Controller):
         self._secrets = self.follow(SECRETS, self._secret_changed)
 
     def _map_changed(self, event: str, old: Object | None, new: Object | None) -> None:
-        found = new or old
-        if found is not None and name_of(found) == CLUSTER_INFO and namespace(found) == self._public:
+        obj = new or old
+        if obj is not None and name_of(obj) == CLUSTER_INFO and namespace(obj) == self._public:
             self.queue.add(_KEY)
 
     def _secret_changed(self, event: str, old: Object | None, new: Object | None) -> None:
@@ -43,9 +43,9 @@ class BootstrapSigner(Controller):
             self.queue.add(_KEY)
 
     async def reconcile(self, key: Key) -> float | None:
-        found = self._maps.get(self._public, CLUSTER_INFO)
-        data: dict[str, str] = (found or {}).get("data") or {}
-        if found is None or CLUSTER_INFO_KEY not in data:
+        info = self._maps.get(self._public, CLUSTER_INFO)
+        data: dict[str, str] = (info or {}).get("data") or {}
+        if info is None or CLUSTER_INFO_KEY not in data:
             return None
         now, ends = self.env.wall(), []
         wanted = {k: v for k, v in data.items() if not k.startswith(_SIGNATURE)}
@@ -55,5 +55,5 @@ class BootstrapSigner(Controller):
                 wanted[_SIGNATURE + token[0]] = detached_signature(data[CLUSTER_INFO_KEY], *token)
                 ends.append(expiration(secret))
         if wanted != data:
-            await self.client.update(CONFIG_MAPS, self._public, CLUSTER_INFO, {**found, "data": wanted})
+            await self.client.update(CONFIG_MAPS, self._public, CLUSTER_INFO, {**info, "data": wanted})
         return min((end - now for end in ends if end is not None), default=None)

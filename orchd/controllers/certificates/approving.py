@@ -33,30 +33,30 @@ class CertificateApprover(Controller):
         self._requests = self.follow(self._ref, primary=True)
 
     async def reconcile(self, key: Key) -> float | None:
-        found = self._requests.get(*key)
-        if found is None or status(found).get("certificate") or holds(found, "Approved") or holds(found, "Denied"):
+        obj = self._requests.get(*key)
+        if obj is None or status(obj).get("certificate") or holds(obj, "Approved") or holds(obj, "Denied"):
             return None
-        wanted = spec(found)
+        wanted = spec(obj)
         if wanted.get("signerName") != self._signer:
             return None
         try:
-            request = request_of(found)
+            request = request_of(obj)
             check_node_client(request, wanted.get("usages") or ())
         except RequestError:
             # Not the request of a node: left to other approvers.
             return None
         for subresource, message in ([_SELF] if wanted.get("username") == common_name(request) else []) + [_ANY]:
-            if await self._allowed(found, subresource):
+            if await self._allowed(obj, subresource):
                 approved = with_condition(
-                    found, timestamp(self.env.wall()), "Approved", "AutoApproved", self.dialect(message)
+                    obj, timestamp(self.env.wall()), "Approved", "AutoApproved", self.dialect(message)
                 )
                 await self.client.update(self._ref, "", key[1], approved, subresource="approval")
                 return None
         # The permission may be granted later by a role binding, and this controller does not watch role bindings.
         raise RetryError
 
-    async def _allowed(self, found: Object, subresource: str) -> bool:
-        wanted = spec(found)
+    async def _allowed(self, obj: Object, subresource: str) -> bool:
+        wanted = spec(obj)
         review = {
             "apiVersion": f"{self._reviews.group}/v1",
             "kind": "SubjectAccessReview",

@@ -26,18 +26,18 @@ _LONGEST: Final = 3600.0
 
 def end_of(request: Object) -> float | None:
     """Time at which a request is due for deletion, in seconds since the epoch; None to keep it."""
-    found = status(request)
+    current = status(request)
     ends: list[float] = []
-    issued = bool(found.get("certificate"))
+    issued = bool(current.get("certificate"))
     for type_, counts in (("Approved", issued), ("Denied", True), ("Failed", True)):
-        decided = condition(found, type_)
+        decided = condition(current, type_)
         since = seconds_of((decided or {}).get("lastUpdateTime")) if counts else None
         if since is not None:
             ends.append(since + DECIDED)
-    if not found.get("conditions"):
+    if not current.get("conditions"):
         ends.append((seconds_of(request["metadata"].get("creationTimestamp")) or 0.0) + PENDING)
-    if issued and condition(found, "Approved") is not None:
-        expiry = _expiry(found["certificate"])
+    if issued and condition(current, "Approved") is not None:
+        expiry = _expiry(current["certificate"])
         if expiry is not None:
             ends.append(expiry)
     return min(ends, default=None)

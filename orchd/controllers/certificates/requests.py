@@ -47,5 +47,5 @@ def with_condition(obj: Object, stamp: str, type_: str, reason: str, message: st
         "message": message,
         "lastUpdateTime": stamp,
     }
-    found = status(obj)
-    return {**obj, "status": {**found, "conditions": [*(found.get("conditions") or ()), added]}}
+    current = status(obj)
+    return {**obj, "status": {**current, "conditions": [*(current.get("conditions") or ()), added]}}

@@ -56,12 +56,12 @@ class CertificateSigner(Controller):
         await super().start()
 
     async def reconcile(self, key: Key) -> float | None:
-        found = self._requests.get(*key)
-        if found is None or status(found).get("certificate") or failed(found):
+        obj = self._requests.get(*key)
+        if obj is None or status(obj).get("certificate") or failed(obj):
             return None
-        if not holds(found, "Approved") or holds(found, "Denied"):
+        if not holds(obj, "Approved") or holds(obj, "Denied"):
             return None
-        wanted = spec(found)
+        wanted = spec(obj)
         template, check = self._checks.get(wanted.get("signerName", ""), ("", None))
         authority = self.env.signing_authority(template) if check is not None else None
         if check is None or authority is None:
@@ -69,17 +69,17 @@ class CertificateSigner(Controller):
         usages = wanted.get("usages") or ()
         now = self.env.wall()
         try:
-            request = request_of(found)
+            request = request_of(obj)
             check(request, usages)
             certificate = sign_request(
                 authority, request, usages=usages, lifetime=self._lifetime(wanted.get("expirationSeconds")),
                 now=datetime.fromtimestamp(now, UTC),
             )  # fmt: skip
         except RequestError as error:
-            changed = with_condition(found, timestamp(now), "Failed", "SignerValidationFailure", str(error))
+            changed = with_condition(obj, timestamp(now), "Failed", "SignerValidationFailure", str(error))
         else:
             pem = base64.b64encode(certificate.public_bytes(Encoding.PEM)).decode()
-            changed = with_status(found, certificate=pem)
+            changed = with_status(obj, certificate=pem)
         await self.client.update(self._ref, "", key[1], changed, subresource="status")
         return None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from time import gmtime, strftime
-from typing import Any
+from typing import Any, Final
 
 from orchd.controllers.base import Controller, Key, terminating_namespace
 from orchd.controllers.event_objects import NORMAL, WARNING
@@ -24,6 +24,11 @@ from orchd.txkit.metrics.instruments import Distribution
 _SLACK = 0.1
 #: Number of missed times without a warning.
 _MANY_MISSED = 100
+#: Warnings about very many missed times, by the release that begins them.
+_MISSED_NOTES: Final = (
+    ("", "too many missed start times: {missed}. Set or decrease .spec.startingDeadlineSeconds or check clock skew"),
+    ("1.28", "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"),
+)
 #: Seconds before now in which missed times are enumerated.
 _WINDOWS = (3600.0, 86400.0, 32 * 86400.0, 367 * 86400.0)
 
@@ -180,7 +185,7 @@ class CronJobController(Controller):
             return
         missed = int((now - first) // (second - first)) + 1
         if missed > _MANY_MISSED:
-            note = f"too many missed start times: {missed}. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
+            note = self.env.release.choose(_MISSED_NOTES).format(missed=missed)
             self.record(cron, WARNING, "TooManyMissedTimes", note)
 
     def _due(self, cron: Object, schedule: Schedule, now: float) -> float | None:

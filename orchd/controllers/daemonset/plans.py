@@ -215,9 +215,9 @@ class Planner:
 
 def by_target(pods: Iterable[Object], target: Callable[[Object], str]) -> dict[str, list[Object]]:
     """Pods by assigned or intended node; pods without either are omitted."""
-    found: dict[str, list[Object]] = {}
+    by_node: dict[str, list[Object]] = {}
     for pod in pods:
         node = target(pod)
         if node:
-            found.setdefault(node, []).append(pod)
-    return found
+            by_node.setdefault(node, []).append(pod)
+    return by_node

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from orchd.client.interfaces import IClient
 from orchd.controllers.base import terminating_namespace
@@ -31,11 +31,25 @@ from orchd.kinds.fields import (
     with_status,
 )
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.release import Release
 from orchd.kinds.times import seconds_of
 
 #: Maximum length of the revision history annotation.
 _HISTORY = 2000
 HASH_LABEL = "pod-template-hash"
+
+
+def _scaled_to(called: str, before: int, size: int) -> str:
+    """The note about a set whose size changes."""
+    return f"Scaled {'up' if size > before else 'down'} replica set {called} to {size}"
+
+
+def _scaled_from_to(called: str, before: int, size: int) -> str:
+    """The note that names the former size as well."""
+    return f"Scaled {'up' if size > before else 'down'} replica set {called} from {before} to {size}"
+
+
+_SCALING_NOTES: Final = (("", _scaled_to), ("1.29", _scaled_from_to))
 
 
 class Keys:
@@ -88,11 +102,13 @@ class Rollout:
         *,
         now: Callable[[], float],
         record: Callable[[Object, str, str, str], None],
+        release: Release,
     ) -> None:
         self._client = client
         self._keys = keys
         self._now = now
         self._record = record
+        self._release = release
         self.deployment = deployment
         sets = list(sets)
         matching = [each for each in by_age(sets) if same_template(each, deployment)]
@@ -135,15 +151,17 @@ class Rollout:
 
     async def _mark_revision(self, revision: str, reason: str, message: str, *, replace: bool) -> None:
         deployment = self.deployment
-        found = status(deployment).get("conditions") or []
+        current_conditions = status(deployment).get("conditions") or []
         marked = annotations_of(deployment).get(self._keys.revision) == revision
-        told = not sizing.has_deadline(deployment) or (not replace and find_in(found, "Progressing") is not None)
+        told = not sizing.has_deadline(deployment) or (
+            not replace and find_in(current_conditions, "Progressing") is not None
+        )
         if marked and told:
             return
         changed = with_metadata(deployment, annotations={**annotations_of(deployment), self._keys.revision: revision})
         if not told:
             fresh = conditions.make("Progressing", "True", reason, message, self._now())
-            changed = with_status(changed, conditions=conditions.with_(found, fresh))
+            changed = with_status(changed, conditions=conditions.with_(current_conditions, fresh))
         await self._update_status(changed)
 
     def _notes(self, current: dict[str, str], revision: str, *, exists: bool) -> dict[str, str]:
@@ -203,7 +221,7 @@ class Rollout:
             self.newest = await self._collide(name(fresh), error)
             existed = True
         if not existed and desired_replicas(fresh):
-            self._record_scaling("up", self.newest, desired_replicas(fresh))
+            self._record_scaling(self.newest, 0, desired_replicas(fresh))
         await self._mark_revision(
             revision, "NewReplicaSetCreated", f'Created new replica set "{name(self.newest)}"', replace=not existed
         )
@@ -212,10 +230,10 @@ class Rollout:
     async def _collide(self, set_name: str, error: ApiError) -> Object:
         """Handle a name conflict: use our own set that the informer does not show yet, or count a collision."""
         deployment = self.deployment
-        found: Object = await self._client.get(REPLICA_SETS, namespace(deployment), set_name)
-        above = owner(found)
-        if above is not None and above.get("uid") == uid(deployment) and same_template(found, deployment):
-            return found
+        replica_set: Object = await self._client.get(REPLICA_SETS, namespace(deployment), set_name)
+        above = owner(replica_set)
+        if above is not None and above.get("uid") == uid(deployment) and same_template(replica_set, deployment):
+            return replica_set
         collisions = int(status(deployment).get("collisionCount") or 0) + 1
         changed = {**status(deployment), "collisionCount": collisions}
         await self._update_status({**deployment, "status": changed})
@@ -227,8 +245,8 @@ class Rollout:
         if not sizing.has_deadline(self.deployment):
             return
         fresh = conditions.make("Progressing", "False", "ReplicaSetCreateError", message, self._now())
-        found = status(self.deployment).get("conditions") or []
-        changed = {**status(self.deployment), "conditions": conditions.with_(found, fresh)}
+        current_conditions = status(self.deployment).get("conditions") or []
+        changed = {**status(self.deployment), "conditions": conditions.with_(current_conditions, fresh)}
         await self._update_status({**self.deployment, "status": changed})
 
     # -- sizes
@@ -250,11 +268,11 @@ class Rollout:
         else:
             self.old = [updated if one is each else one for one in self.old]
         if resized:
-            self._record_scaling("up" if size > desired_replicas(each) else "down", each, size)
+            self._record_scaling(each, desired_replicas(each), size)
         return resized
 
-    def _record_scaling(self, direction: str, each: Object, size: int) -> None:
-        note = f"Scaled {direction} replica set {name(each)} to {size}"
+    def _record_scaling(self, each: Object, before: int, size: int) -> None:
+        note = self._release.choose(_SCALING_NOTES)(name(each), before, size)
         self._record(self.deployment, NORMAL, "ScalingReplicaSet", note)
 
     def scaling(self) -> bool:
@@ -367,6 +385,9 @@ class Rollout:
             "unavailableReplicas": max(0, total(self.every) - available),
         }
         fresh: dict[str, Any] = {k: v for k, v in numbers.items() if v}
+        terminating = sizing.total_terminating(self.every)
+        if terminating is not None and self._release.includes("1.35"):
+            fresh["terminatingReplicas"] = terminating
         if status(deployment).get("collisionCount"):
             fresh["collisionCount"] = status(deployment)["collisionCount"]
         if available >= desired_replicas(deployment) - sizing.max_unavailable(deployment):
@@ -456,15 +477,15 @@ class Rollout:
     def _replica_failure(self) -> dict[str, Any] | None:
         ordered = [self.newest, *self.old] if self.newest is not None else self.old
         for each in ordered:
-            found = find_condition(status(each), "ReplicaFailure")
-            if found is not None and found.get("status") == "True":
+            failure = find_condition(status(each), "ReplicaFailure")
+            if failure is not None and failure.get("status") == "True":
                 return {
                     "type": "ReplicaFailure",
                     "status": "True",
-                    "lastUpdateTime": found.get("lastTransitionTime"),
-                    "lastTransitionTime": found.get("lastTransitionTime"),
-                    "reason": found.get("reason", ""),
-                    "message": found.get("message", ""),
+                    "lastUpdateTime": failure.get("lastTransitionTime"),
+                    "lastTransitionTime": failure.get("lastTransitionTime"),
+                    "reason": failure.get("reason", ""),
+                    "message": failure.get("message", ""),
                 }
         return None
 

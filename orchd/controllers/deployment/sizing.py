@@ -33,6 +33,18 @@ def total_status(sets: Iterable[Object | None], member: str) -> int:
     return sum(count(each, member) for each in sets if each is not None)
 
 
+def total_terminating(sets: Iterable[Object]) -> int | None:
+    """The sum of status.terminatingReplicas; None if a set that was reconciled does not report it."""
+    total = 0
+    for each in sets:
+        number = status(each).get("terminatingReplicas")
+        if number is not None:
+            total += int(number)
+        elif count(each, "observedGeneration"):
+            return None
+    return total
+
+
 def rolling(deployment: Object) -> bool:
     return bool((spec(deployment).get("strategy") or {}).get("type", "RollingUpdate") == "RollingUpdate")
 

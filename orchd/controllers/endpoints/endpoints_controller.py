@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from orchd.controllers.base import Key, terminating_namespace
 from orchd.controllers.endpoints import targets
@@ -18,6 +18,11 @@ from orchd.kinds.jsonvalues import Object
 
 #: Maximum addresses per object; a truncated object is annotated.
 _MOST = 1000
+#: Labels that say whose Endpoints are, by release.
+_MARKS: Final[tuple[tuple[str, dict[str, str]], ...]] = (
+    ("", {}),
+    ("1.33", {"endpoints.{long}.io/managed-by": "endpoint-controller"}),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +36,7 @@ class Target:
     ready: bool
 
 
-def make_target(service: Object, pod: Object) -> Target | None:
+def make_target(service: Object, pod: Object, refer: targets.Reference) -> Target | None:
     """The target for a pod, None for an unreachable pod."""
     if not targets.reachable(pod, terminating=_unready(service)):
         return None
@@ -44,17 +49,17 @@ def make_target(service: Object, pod: Object) -> Target | None:
         entry["hostname"] = host
     if spec(pod).get("nodeName"):
         entry["nodeName"] = spec(pod)["nodeName"]
-    entry["targetRef"] = targets.reference(pod)
+    entry["targetRef"] = refer(pod)
     ports: tuple[targets.Port | None, ...] = targets.ports_of(service, pod)
     if not spec(service).get("ports") and targets.headless(service):
         ports = (None,)
     return Target(address, entry, ports, targets.counts_as_ready(service, pod))
 
 
-def subsets(found: Iterable[Target]) -> list[dict[str, Any]]:
+def subsets(addresses: Iterable[Target]) -> list[dict[str, Any]]:
     """Addresses grouped by equal ports."""
     by_port: dict[targets.Port | None, dict[str, Target]] = {}
-    for each in found:
+    for each in addresses:
         for port in each.ports:
             by_port.setdefault(port, {})[each.address] = each
     groups: dict[tuple[Any, ...], list[targets.Port | None]] = {}
@@ -86,10 +91,10 @@ def same_subsets(one: list[dict[str, Any]], other: list[dict[str, Any]]) -> bool
     )
 
 
-def limited(found: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
+def limited(every: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
     """At most the given number of addresses, ready ones first, and True if any were omitted."""
     left, cut, out = _MOST, False, []
-    for subset in found:
+    for subset in every:
         kept = dict(subset)
         for key in ("addresses", "notReadyAddresses"):
             entries = subset.get(key) or []
@@ -116,6 +121,9 @@ class EndpointsController(ServiceController[Target | None]):
         super().__init__(env, workers=settings.concurrent_endpoint_syncs, batch=settings.endpoint_updates_batch_period)
         self._headless = env.dialect("service.{long}.io/headless")
         self._capacity = env.dialect("endpoints.{long}.io/over-capacity")
+        self._refer = env.release.choose(targets.REFERENCES)
+        #: Labels of all Endpoints.
+        self._marks = {env.dialect(key): value for key, value in env.release.choose(_MARKS).items()}
         self._endpoints = self.follow(ENDPOINTS, self._endpoints_changed)
 
     def _endpoints_changed(self, event: str, old: Object | None, new: Object | None) -> None:
@@ -124,7 +132,7 @@ class EndpointsController(ServiceController[Target | None]):
             self.queue.add((namespace(old), name(old)))
 
     def describe(self, service: Object, pod: Object, zone: str) -> Target | None:
-        return make_target(service, pod)
+        return make_target(service, pod, self._refer)
 
     async def reconcile(self, key: Key) -> float | None:
         within, called = key
@@ -135,21 +143,21 @@ class EndpointsController(ServiceController[Target | None]):
             return None
         if not spec(service).get("selector"):
             return None
-        found, cut = limited(subsets(each for each in await self.describe_pods(service) if each is not None))
+        subset_list, cut = limited(subsets(each for each in await self.describe_pods(service) if each is not None))
         current = await self.live(ENDPOINTS, within, called)
-        tags = targets.labels_for(service, self._headless)
+        tags = {**targets.labels_for(service, self._headless), **self._marks}
         notes = {k: v for k, v in annotations_of(current or {"metadata": {}}).items() if k != self._capacity}
         if cut:
             notes[self._capacity] = "truncated"
         if current is not None and (
-            same_subsets(current.get("subsets") or [], found)
+            same_subsets(current.get("subsets") or [], subset_list)
             and labels(current) == tags
             and annotations_of(current) == notes
         ):
             return None
         metadata = {**(current or {}).get("metadata", {}), "name": called, "namespace": within, "labels": tags}
         metadata["annotations"] = notes
-        wanted = {"apiVersion": "v1", "kind": "Endpoints", "metadata": metadata, "subsets": found}
+        wanted = {"apiVersion": "v1", "kind": "Endpoints", "metadata": metadata, "subsets": subset_list}
         self.spend(self._selected.count(key))
         try:
             if current is None:

@@ -27,11 +27,11 @@ _BY_SERVICE: Final = "controllers/mirrored-service"
 Group = tuple[str, tuple[targets.Port, ...]]
 
 
-def group_addresses(found: Object, most: int) -> tuple[dict[Group, list[dict[str, Any]]], int, int]:
+def group_addresses(endpoints: Object, most: int) -> tuple[dict[Group, list[dict[str, Any]]], int, int]:
     """The endpoints of Endpoints by group, the number of invalid addresses and of those beyond `most` in their subset."""
     groups: dict[Group, list[dict[str, Any]]] = {}
     wrong = surplus = 0
-    for subset in found.get("subsets") or ():
+    for subset in endpoints.get("subsets") or ():
         ports = _ports(subset.get("ports") or ())
         added = 0
         for member, ready in (("addresses", True), ("notReadyAddresses", False)):
@@ -48,13 +48,13 @@ def group_addresses(found: Object, most: int) -> tuple[dict[Group, list[dict[str
     return groups, wrong, surplus
 
 
-def _ports(found: Iterable[dict[str, Any]]) -> tuple[targets.Port, ...]:
+def _ports(ports: Iterable[dict[str, Any]]) -> tuple[targets.Port, ...]:
     return tuple(
         sorted(
             targets.Port(
                 p.get("name") or "", int(p.get("port") or 0), p.get("protocol") or "TCP", p.get("appProtocol") or ""
             )
-            for p in found
+            for p in ports
         )
     )
 
@@ -127,10 +127,10 @@ class EndpointSliceMirroringController(Controller):
         if old is None or new is None or bool(spec(old).get("selector")) != bool(spec(new).get("selector")):
             self.enqueue(event, old, new)
 
-    def _service_of(self, found: Object) -> Iterable[str]:
-        if labels(found).get(self._managed_label) != self._manager:
+    def _service_of(self, obj: Object) -> Iterable[str]:
+        if labels(obj).get(self._managed_label) != self._manager:
             return ()
-        return (f"{namespace(found)}/{labels(found).get(self._service_label, '')}",)
+        return (f"{namespace(obj)}/{labels(obj).get(self._service_label, '')}",)
 
     def _slice_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         self._expected.observe(old, new)
@@ -150,42 +150,46 @@ class EndpointSliceMirroringController(Controller):
         pause = self._expected.pause(key)
         if pause:
             return pause
-        found = self._endpoints.get(*key)
+        endpoints = self._endpoints.get(*key)
         current = [s for s in self._slices.by_index(_BY_SERVICE, f"{key[0]}/{key[1]}") if not deleting(s)]
-        if found is None or not self._mirrors(found):
+        if endpoints is None or not self._mirrors(endpoints):
             for each in current:
                 await self.remove(self._ref, namespace(each), name(each))
                 self._numbers.changes.add("delete")
             self._numbers.forget(key)
             return None
-        wanted, wrong, surplus = group_addresses(found, self._most)
+        wanted, wrong, surplus = group_addresses(endpoints, self._most)
         self._skipped.observe(wrong + surplus)
         self._numbers.record(key, [len(entries) for entries in wanted.values()], current)
         if wrong:
             note = f"Skipped {wrong} invalid IP addresses when mirroring to EndpointSlices"
-            self.record(found, WARNING, "InvalidIPAddress", note)
+            self.record(endpoints, WARNING, "InvalidIPAddress", note)
         if surplus:
             note = (
                 f"A max of {self._most} addresses can be mirrored to EndpointSlices per Endpoints subset. "
                 f"{surplus + wrong} addresses were skipped"
             )
-            self.record(found, WARNING, "TooManyAddressesToMirror", note)
+            self.record(endpoints, WARNING, "TooManyAddressesToMirror", note)
         try:
-            await self._write(key, found, wanted, current)
+            await self._write(key, endpoints, wanted, current)
         except ApiError as error:
             if not terminating_namespace(error):
                 raise
         return None
 
-    def _mirrors(self, found: Object) -> bool:
+    def _mirrors(self, endpoints: Object) -> bool:
         """True if the Endpoints belong to a service without a selector and do not opt out of mirroring."""
-        if deleting(found) or labels(found).get(self._skip_label) == "true" or self._leader in annotations_of(found):
+        if (
+            deleting(endpoints)
+            or labels(endpoints).get(self._skip_label) == "true"
+            or self._leader in annotations_of(endpoints)
+        ):
             return False
-        service = self._services.get(*key_of(found))
+        service = self._services.get(*key_of(endpoints))
         return service is not None and not spec(service).get("selector")
 
     async def _write(
-        self, key: Key, found: Object, wanted: dict[Group, list[dict[str, Any]]], current: list[Object]
+        self, key: Key, endpoints: Object, wanted: dict[Group, list[dict[str, Any]]], current: list[Object]
     ) -> None:
         """Write one slice per group. A surplus slice is reused for another group of the same address family."""
         by_group: dict[Group, list[Object]] = {}
@@ -199,16 +203,16 @@ class EndpointSliceMirroringController(Controller):
                 old = next((each for each in surplus if each.get("addressType") == group[0]), None)
                 if old is not None:
                     surplus.remove(old)
-            await self._put(key, found, group, entries, old)
+            await self._put(key, endpoints, group, entries, old)
         for each in surplus:
             await self.remove(self._ref, namespace(each), name(each))
             self._numbers.changes.add("delete")
 
     async def _put(
-        self, key: Key, found: Object, group: Group, entries: list[dict[str, Any]], old: Object | None
+        self, key: Key, endpoints: Object, group: Group, entries: list[dict[str, Any]], old: Object | None
     ) -> None:
-        tags = {**labels(found), self._service_label: name(found), self._managed_label: self._manager}
-        notes = {k: v for k, v in annotations_of(found).items() if k not in self._unmirrored}
+        tags = {**labels(endpoints), self._service_label: name(endpoints), self._managed_label: self._manager}
+        notes = {k: v for k, v in annotations_of(endpoints).items() if k not in self._unmirrored}
         ports = [{"name": p.name, **p.as_json()} for p in group[1]]
         made: dict[str, Any] = {"addressType": group[0], "ports": ports, "endpoints": entries}
         if old is not None:
@@ -221,12 +225,12 @@ class EndpointSliceMirroringController(Controller):
             self._updated.observe(len(entries))
             return
         metadata = {
-            "generateName": f"{name(found)}-",
-            "namespace": namespace(found),
+            "generateName": f"{name(endpoints)}-",
+            "namespace": namespace(endpoints),
             "labels": tags,
             "annotations": notes,
-            "ownerReferences": [owner_reference(found, "v1", "Endpoints")],
+            "ownerReferences": [owner_reference(endpoints, "v1", "Endpoints")],
         }
         body = {"apiVersion": self._api_version, "kind": "EndpointSlice", "metadata": metadata, **made}
-        self._expected.expect_creation(key, await self.client.create(self._ref, namespace(found), body))
+        self._expected.expect_creation(key, await self.client.create(self._ref, namespace(endpoints), body))
         self._numbers.changes.add("create")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import islice
-from typing import Any
+from typing import Any, Final
 
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.base import Key, terminating_namespace
@@ -18,11 +18,25 @@ from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import NODES
 from orchd.controllers.pods import is_ready
 from orchd.errors import ApiError
-from orchd.kinds.fields import deleting, labels, name, namespace, owner_reference, spec
+from orchd.kinds.fields import annotations_of, deleting, labels, name, namespace, owner_reference, spec
 from orchd.kinds.jsonvalues import Object
 from orchd.txkit.metrics.instruments import Counter, Distribution
 
 _BY_SERVICE = "controllers/service"
+#: Annotations of services that ask for hints by topology; the first one that is there counts.
+_TOPOLOGY_MODES: Final = ("service.{long}.io/topology-aware-hints", "service.{long}.io/topology-mode")
+#: Hints and the members of an endpoint that they repeat, for each value of spec.trafficDistribution; by release.
+_DISTRIBUTIONS: Final[tuple[tuple[str, dict[str, tuple[tuple[str, str], ...]]], ...]] = (
+    ("", {}),
+    (
+        "1.31",
+        {
+            "PreferClose": (("forZones", "zone"),),
+            "PreferSameZone": (("forZones", "zone"),),
+            "PreferSameNode": (("forZones", "zone"), ("forNodes", "nodeName")),
+        },
+    ),
+)
 
 Group = tuple[str, tuple[targets.Port, ...]]
 
@@ -52,6 +66,9 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
         self._manager = env.dialect("endpointslice-controller.{abbr}.io")
         self._headless = env.dialect("service.{long}.io/headless")
         self._zone_label = env.dialect("topology.{long}.io/zone")
+        self._refer = env.release.choose(targets.REFERENCES)
+        self._distributions = env.release.choose(_DISTRIBUTIONS)
+        self._topology_modes = tuple(env.dialect(key) for key in _TOPOLOGY_MODES)
         self._numbers = SliceMetrics("endpoint_slice_controller", self._most)
         self._changed_per_sync = Distribution(
             "endpoint_slice_controller_endpointslices_changed_per_sync",
@@ -66,10 +83,10 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
         self._slices.add_index(_BY_SERVICE, self._service_of)
         self._expected: Expectations[Key] = Expectations(self._slices, env.clock.seconds)
 
-    def _service_of(self, found: Object) -> Iterable[str]:
-        if labels(found).get(self._managed_label) != self._manager:
+    def _service_of(self, obj: Object) -> Iterable[str]:
+        if labels(obj).get(self._managed_label) != self._manager:
             return ()
-        return (f"{namespace(found)}/{labels(found).get(self._service_label, '')}",)
+        return (f"{namespace(obj)}/{labels(obj).get(self._service_label, '')}",)
 
     def _node_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         zone = "" if new is None else labels(new).get(self._zone_label, "")
@@ -122,17 +139,35 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
             return []
         addresses = ((family, targets.address_of(pod, family)) for family in targets.families(service))
         ports = targets.ports_of(service, pod)
-        found = [((family, ports), _endpoint(service, pod, zone, address)) for family, address in addresses if address]
+        endpoints = [
+            ((family, ports), _endpoint(service, pod, zone, address, self._refer))
+            for family, address in addresses
+            if address
+        ]
+        for _, endpoint in endpoints:
+            hints = self._hints(service, endpoint)
+            if hints:
+                endpoint["hints"] = hints
         if not conditions:
-            for _, endpoint in found:
+            for _, endpoint in endpoints:
                 endpoint["conditions"] = {"ready": endpoint["conditions"]["ready"]}
-        return found
+        return endpoints
+
+    def _hints(self, service: Object, endpoint: dict[str, Any]) -> dict[str, Any]:
+        """The zones and nodes whose clients should use an endpoint, as spec.trafficDistribution says. An annotation that asks for
+        hints by topology overrides it."""
+        wanted = self._distributions.get(spec(service).get("trafficDistribution") or "", ())
+        notes = annotations_of(service)
+        mode = next((notes[key] for key in self._topology_modes if key in notes), "")
+        if not wanted or not endpoint["conditions"]["ready"] or mode in ("Auto", "auto"):
+            return {}
+        return {hint: [{"name": endpoint[member]}] for hint, member in wanted if endpoint.get(member)}
 
     async def _desired_endpoints(self, service: Object) -> dict[Group, dict[str, dict[str, Any]]]:
         """Endpoints by address family and ports, then by pod."""
         wanted: dict[Group, dict[str, dict[str, Any]]] = {}
-        for found in await self.describe_pods(service):
-            for group, endpoint in found:
+        for endpoints in await self.describe_pods(service):
+            for group, endpoint in endpoints:
                 wanted.setdefault(group, {})[_pod(endpoint)] = endpoint
         for family in targets.families(service):
             if not any(group[0] == family for group in wanted):
@@ -151,9 +186,9 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
         tags = self._labels(service)
         before = self._operations()
         surplus: list[Object] = []
-        for group, found in by_group.items():
+        for group, slices in by_group.items():
             if group not in wanted:
-                surplus.extend(found)
+                surplus.extend(slices)
         for group, endpoints in wanted.items():
             left = dict(endpoints)
             plans: list[tuple[Object | None, list[dict[str, Any]]]] = []
@@ -184,8 +219,8 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
         return sum(self._numbers.changes.values.values())
 
     def _labels(self, service: Object) -> dict[str, str]:
-        found = targets.labels_for(service, self._headless)
-        return {**found, self._service_label: name(service), self._managed_label: self._manager}
+        tags = targets.labels_for(service, self._headless)
+        return {**tags, self._service_label: name(service), self._managed_label: self._manager}
 
     async def _put(
         self, service: Object, group: Group, tags: dict[str, str], current: Object | None, entries: list[dict[str, Any]]
@@ -219,13 +254,13 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
         self._expected.expect_creation((namespace(service), name(service)), made)
 
 
-def _endpoint(service: Object, pod: Object, zone: str, address: str) -> dict[str, Any]:
+def _endpoint(service: Object, pod: Object, zone: str, address: str, refer: targets.Reference) -> dict[str, Any]:
     serving = is_ready(pod)
     ready = bool(spec(service).get("publishNotReadyAddresses")) or (serving and not deleting(pod))
     out: dict[str, Any] = {
         "addresses": [address],
         "conditions": {"ready": ready, "serving": serving, "terminating": deleting(pod)},
-        "targetRef": targets.reference(pod),
+        "targetRef": refer(pod),
     }
     host = targets.hostname(service, pod)
     if host:
@@ -238,16 +273,16 @@ def _endpoint(service: Object, pod: Object, zone: str, address: str) -> dict[str
     return out
 
 
-def _group(found: Object) -> Group:
+def _group(obj: Object) -> Group:
     ports = tuple(
         sorted(
             targets.Port(
                 p.get("name") or "", int(p.get("port") or 0), p.get("protocol", "TCP"), p.get("appProtocol", "")
             )
-            for p in found.get("ports") or ()
+            for p in obj.get("ports") or ()
         )
     )
-    return str(found.get("addressType", "")), ports
+    return str(obj.get("addressType", "")), ports
 
 
 def _pod(endpoint: dict[str, Any]) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import Any
+from typing import Any, Final
 
 from orchd.controllers.pods import is_ready
 from orchd.kinds.fields import deleting, labels, name, namespace, spec, status, uid
@@ -67,13 +67,17 @@ def _number(port: Mapping[str, Any], pod: Object) -> int | None:
 
 def reference(pod: Object) -> dict[str, Any]:
     """The target reference of a pod."""
-    return {
-        "kind": "Pod",
-        "namespace": namespace(pod),
-        "name": name(pod),
-        "uid": uid(pod),
-        "resourceVersion": pod["metadata"].get("resourceVersion", ""),
-    }
+    return {"kind": "Pod", "namespace": namespace(pod), "name": name(pod), "uid": uid(pod)}
+
+
+def versioned_reference(pod: Object) -> dict[str, Any]:
+    """The target reference of a pod, with its resource version."""
+    return {**reference(pod), "resourceVersion": pod["metadata"].get("resourceVersion", "")}
+
+
+#: Makes the target reference of a pod.
+Reference = Callable[[Object], dict[str, Any]]
+REFERENCES: Final[tuple[tuple[str, Reference], ...]] = (("", versioned_reference), ("1.24", reference))
 
 
 def same_entries(one: Sequence[Mapping[str, Any]], other: Sequence[Mapping[str, Any]]) -> bool:
@@ -125,8 +129,8 @@ def address_of(pod: Object, family: str) -> str:
 
 def families(service: Object) -> list[str]:
     """The address families of a service; by default that of its cluster address, or both for headless services."""
-    found = spec(service).get("ipFamilies")
-    if found:
-        return list(found)
+    families = spec(service).get("ipFamilies")
+    if families:
+        return list(families)
     address = spec(service).get("clusterIP")
     return [f"IPv{ip_address(address).version}"] if address and address != "None" else ["IPv4", "IPv6"]

@@ -93,15 +93,15 @@ class ChargesOfQuotas:
     def get(self, quota: Object, concerned: Concerned) -> Charges | None:
         """The charges of a quota; None unless they are complete and belong to this state of its spec."""
         key = key_of(quota)
-        found = self._found.get(key[0], {}).get(key)
-        if found is None or found in self._changed or found.concerned != concerned:
+        charge = self._found.get(key[0], {}).get(key)
+        if charge is None or charge in self._changed or charge.concerned != concerned:
             return None
-        return found if found.quota.get("spec") == quota.get("spec") else None
+        return charge if charge.quota.get("spec") == quota.get("spec") else None
 
     def count(self, key: tuple[str, str]) -> int:
         """Number of objects that are charged to a quota."""
-        found = self._found.get(key[0], {}).get(key)
-        return 0 if found is None else len(found)
+        charge = self._found.get(key[0], {}).get(key)
+        return 0 if charge is None else len(charge)
 
     def begin(self, charges: Charges) -> None:
         """Register charges that `fill` is called for until `finish`. Objects that events mention meanwhile are remembered."""
@@ -125,9 +125,9 @@ class ChargesOfQuotas:
 
     def forget(self, key: tuple[str, str]) -> None:
         """Drop the charges of a quota."""
-        found = self._found.get(key[0], {}).pop(key, None)
-        if found is not None:
-            self._changed.pop(found, None)
+        charge = self._found.get(key[0], {}).pop(key, None)
+        if charge is not None:
+            self._changed.pop(charge, None)
             if not self._found[key[0]]:
                 del self._found[key[0]]
 

@@ -41,17 +41,17 @@ _COUNTABLE: Final = frozenset(("create", "list", "watch", "delete"))
 def resources_of(catalog: Catalog, hard: Iterable[str], dialect: Any) -> Resources:
     """The resources that a quota names, each in one version, with their names."""
     wanted = frozenset(hard)
-    found: dict[tuple[str, str], tuple[Resource, list[str]]] = {}
+    resources: dict[tuple[str, str], tuple[Resource, list[str]]] = {}
     for group in catalog.groups:
         for version in (group.preferred, *group.versions):
             for resource in catalog.in_version(group.name, version):
                 countable = resource.namespaced and set(resource.verbs) >= _COUNTABLE
-                if not countable or (resource.group, resource.plural) in found:
+                if not countable or (resource.group, resource.plural) in resources:
                     continue
                 names = sorted(concerned_names(resource, wanted, dialect))
                 if names:
-                    found[resource.group, resource.plural] = resource, names
-    return {ResourceRef(r.group, r.version, r.plural): (r, names) for r, names in found.values()}
+                    resources[resource.group, resource.plural] = resource, names
+    return {ResourceRef(r.group, r.version, r.plural): (r, names) for r, names in resources.values()}
 
 
 def changed_status(quota: Object, fresh: Usage) -> dict[str, Any] | None:
@@ -122,10 +122,10 @@ class ResourceQuotaController(Controller):
         self.queue.add_after(key, batch_seconds(self._charges.count(key)))
 
     def _concerned(self, quota: Object) -> Resources:
-        names, found = self._known(quota)
-        if found is None:
-            found = self._resources[names] = resources_of(self.env.catalog(), names, self.dialect)
-        return found
+        names, resources = self._known(quota)
+        if resources is None:
+            resources = self._resources[names] = resources_of(self.env.catalog(), names, self.dialect)
+        return resources
 
     def _known(self, quota: Object) -> tuple[frozenset[str], Resources | None]:
         """The names in a quota, and their resources if those were determined for the current catalog."""
@@ -138,13 +138,13 @@ class ResourceQuotaController(Controller):
 
     async def _determine(self, quota: Object) -> Resources:
         """As `_concerned`; for many names away from the reactor."""
-        names, found = self._known(quota)
-        if found is None:
+        names, resources = self._known(quota)
+        if resources is None:
             catalog = self.env.catalog()
-            found = await self.env.aside(_PER_NAME * len(names), resources_of, catalog, names, self.dialect)
+            resources = await self.env.aside(_PER_NAME * len(names), resources_of, catalog, names, self.dialect)
             if catalog is self._catalog:
-                self._resources[names] = found
-        return found
+                self._resources[names] = resources
+        return resources
 
     # -- reconciliation
 

@@ -3,6 +3,8 @@ Parallel."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final
 
 from orchd.controllers import revisions
@@ -12,8 +14,8 @@ from orchd.controllers.event_objects import NORMAL, WARNING
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import BY_CONTROLLER, CLAIMS, PODS, REVISIONS, STATEFUL_SETS, index_by_controller
 from orchd.controllers.pods import is_available, is_ready
-from orchd.controllers.statefulset import identity, retention
-from orchd.controllers.statefulset.identity import REVISION_LABEL
+from orchd.controllers.statefulset import ordinals, retention
+from orchd.controllers.statefulset.ordinals import REVISION_LABEL
 from orchd.controllers.workload import PodViewController
 from orchd.errors import ApiError
 from orchd.kinds.fields import deleting, labels, name, namespace, spec, status, uid
@@ -27,6 +29,45 @@ def _running_and_ready(pod: Object) -> bool:
     return status(pod).get("phase") == "Running" and is_ready(pod)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rules:
+    """What differs between releases: the phases after which a pod is replaced, and whether an Event announces that; whether a pod
+    counts only after its minimum time; whether lost claims of a pending pod are made again; whether pods are labeled with their number; and the owners of claims."""
+
+    replaced: tuple[str, ...]
+    announces: bool
+    waits_for_available: bool
+    restores_claims: bool
+    labels_index: bool
+    owners: Callable[[Object, Object, Object, int], list[Any] | None]
+
+
+_RULES: Final = (
+    (
+        "",
+        _Rules(
+            replaced=("Failed",),
+            announces=True,
+            waits_for_available=False,
+            restores_claims=False,
+            labels_index=False,
+            owners=retention.wanted_owners,
+        ),
+    ),
+    (
+        "1.28",
+        _Rules(
+            replaced=("Failed", "Succeeded"),
+            announces=False,
+            waits_for_available=True,
+            restores_claims=True,
+            labels_index=True,
+            owners=retention.controlling_owners,
+        ),
+    ),
+)
+
+
 class StatefulSetController(PodViewController):
     """No expectations are needed: pods have fixed names, so a repeated creation fails with 409."""
 
@@ -37,13 +78,21 @@ class StatefulSetController(PodViewController):
 
     def __init__(self, env: Environment) -> None:
         super().__init__(env, workers=env.settings.concurrent_statefulset_syncs)
+        self._rules = env.release.choose(_RULES)
+        self._index_label = ordinals.index_label(env.dialect)
+        self._claims = self.follow(CLAIMS) if env.feature("StatefulSetAutoDeletePVC") else None
         self._hash_label = env.dialect("controller.{long}.io/hash")
-        self._pod_name_label = identity.pod_name_label(env.dialect)
+        self._pod_name_label = ordinals.pod_name_label(env.dialect)
         self._revisions = self.follow(REVISIONS)
         index_by_controller(self._revisions)
 
+    def _tags(self, called: str, number: int) -> dict[str, str]:
+        """The labels that say a pod's name and number."""
+        tags = {self._pod_name_label: called}
+        return {**tags, self._index_label: str(number)} if self._rules.labels_index else tags
+
     def adopts(self, each: Object, pod: Object) -> bool:
-        return identity.ordinal(each, pod) is not None
+        return ordinals.ordinal(each, pod) is not None
 
     async def reconcile(self, key: Key) -> float | None:
         parent = self._owners.get(*key)
@@ -54,14 +103,14 @@ class StatefulSetController(PodViewController):
             self.as_parent(parent),
             PODS,
             self._views.controlled,
-            fits=lambda pod: identity.ordinal(parent, pod) is not None,
+            fits=lambda pod: ordinals.ordinal(parent, pod) is not None,
         )
         known = list(self._revisions.by_index(BY_CONTROLLER, uid(parent)))
         update, collisions = await revisions.newest(
             self.client, parent, "apps/v1", "StatefulSet", known, self._hash_label
         )
         current = next((r for r in known if name(r) == status(parent).get("currentRevision")), update)
-        numbered = {n: p for p in pods if (n := identity.ordinal(parent, p)) is not None}
+        numbered = {n: p for p in pods if (n := ordinals.ordinal(parent, p)) is not None}
         problem: ApiError | None = None
         if not deleting(parent):
             try:
@@ -88,48 +137,55 @@ class StatefulSetController(PodViewController):
         """Create missing pods, delete surplus ones and replace outdated ones; with an order, one change per pass. A pass
         creates at most `_BURST` pods; their events trigger the next pass."""
         ordered = spec(parent).get("podManagementPolicy", "OrderedReady") == "OrderedReady"
-        size = int(spec(parent).get("replicas", 1))
+        numbers = ordinals.ordinals(parent)
         strategy = spec(parent).get("updateStrategy") or {}
-        partition = int((strategy.get("rollingUpdate") or {}).get("partition") or 0)
+        partition = numbers.start + int((strategy.get("rollingUpdate") or {}).get("partition") or 0)
         rolling = strategy.get("type", "RollingUpdate") == "RollingUpdate"
         made = 0
-        for number in range(size):
+        for number in numbers:
             pod = numbered.get(number)
-            if pod is not None and status(pod).get("phase") == "Failed" and not deleting(pod):
-                note = f"StatefulSet {namespace(parent)}/{name(parent)} is recreating failed Pod {name(pod)}"
-                self.record(parent, WARNING, "RecreatingFailedPod", note)
+            if pod is not None and status(pod).get("phase") in self._rules.replaced and not deleting(pod):
+                if self._rules.announces:
+                    note = f"StatefulSet {namespace(parent)}/{name(parent)} is recreating failed Pod {name(pod)}"
+                    self.record(parent, WARNING, "RecreatingFailedPod", note)
                 await self._delete(parent, pod)
-                return
-            if pod is None:
+                if ordered or self._rules.announces:
+                    return
+            elif pod is None:
                 if await self._waits_for_claims(parent, number):
                     return
                 await self._create(parent, current if rolling and number < partition else update, number)
                 made += 1
                 if ordered or made == _BURST:
                     return
-            elif ordered and (deleting(pod) or not self._available(parent, pod)):
-                return
             else:
+                if self._rules.restores_claims and status(pod).get("phase") == "Pending":
+                    for wanted in ordinals.claims(parent, number):
+                        await self._ensure_claim(parent, pod, wanted)
+                if ordered and (deleting(pod) or not self._available(parent, pod)):
+                    return
                 if labels(pod).get(self._pod_name_label) != name(pod):
                     await self._identify(parent, pod)
                 await self._set_claim_owners(parent, pod, number)
-        condemned = sorted((n for n in numbered if n >= size), reverse=True)
+        condemned = sorted((n for n in numbered if n not in numbers), reverse=True)
         for number in condemned:
             await self._set_claim_owners(parent, numbered[number], number)
-        unhealthy = [n for n in sorted(numbered) if deleting(numbered[n]) or not _running_and_ready(numbered[n])]
+        unhealthy = [
+            n for n in (*numbers, *reversed(condemned)) if n in numbered and not self._healthy(parent, numbered[n])
+        ]
         for number in condemned:
             pod = numbered[number]
             if deleting(pod):
                 if ordered:
                     return
                 continue
-            if ordered and not _running_and_ready(pod) and number != unhealthy[0]:
+            if ordered and not self._healthy(parent, pod) and number != unhealthy[0]:
                 return
             await self._delete(parent, pod)
             if ordered:
                 return
         if rolling:
-            await self._replace(parent, numbered, range(size - 1, partition - 1, -1), name(update))
+            await self._replace(parent, numbered, range(numbers.stop - 1, partition - 1, -1), name(update))
 
     async def _replace(self, parent: Object, numbered: dict[int, Object], numbers: range, revision: str) -> None:
         """Delete the last pod of another revision, provided that all later pods are healthy."""
@@ -140,16 +196,22 @@ class StatefulSetController(PodViewController):
             if labels(pod).get(REVISION_LABEL) != revision and not deleting(pod):
                 await self._delete(parent, pod)
                 return
-            if deleting(pod) or not _running_and_ready(pod):
+            if not self._healthy(parent, pod):
                 return
 
+    def _healthy(self, parent: Object, pod: Object) -> bool:
+        """True if other pods may follow: the pod is ready, or from some release on has been for the minimum time."""
+        ready = self._available(parent, pod) if self._rules.waits_for_available else _running_and_ready(pod)
+        return ready and not deleting(pod)
+
     async def _create(self, parent: Object, revision: Object, number: int) -> None:
-        pod = identity.pod(self.dialect, parent, revisions.template_of(revision), name(revision), number)
+        called = f"{name(parent)}-{number}"
+        pod = ordinals.pod(parent, revisions.template_of(revision), name(revision), number, self._tags(called, number))
         try:
-            for wanted in identity.claims(parent, number):
+            for wanted in ordinals.claims(parent, number):
                 await self._ensure_claim(parent, pod, wanted)
             made: Object = await self.client.create(PODS, namespace(parent), pod)
-            await self._set_claim_owners(parent, made, number)
+            await self._set_claim_owners(parent, made, number, live=True)
         except ApiError as error:
             # The informer has not delivered the pod yet; its event will queue the set again.
             if error.reason != "AlreadyExists":
@@ -177,7 +239,7 @@ class StatefulSetController(PodViewController):
         if not self._retains_by_policy(parent):
             return False
         pod = f"{name(parent)}-{number}"
-        found = [await self.live(CLAIMS, namespace(parent), name(each)) for each in identity.claims(parent, number)]
+        found = [await self.live(CLAIMS, namespace(parent), name(each)) for each in ordinals.claims(parent, number)]
         return any(each is not None and retention.is_stale(each, pod) for each in found)
 
     def _retains_by_policy(self, parent: Object) -> bool:
@@ -185,23 +247,27 @@ class StatefulSetController(PodViewController):
             "StatefulSetAutoDeletePVC"
         )
 
-    async def _set_claim_owners(self, parent: Object, pod: Object, number: int) -> None:
-        """Make the set or a pod that is scaled down the owner of the pod's claims, as the retention policy says."""
-        if not self._retains_by_policy(parent):
+    async def _set_claim_owners(self, parent: Object, pod: Object, number: int, *, live: bool = False) -> None:
+        """Make the set or a pod that is scaled down the owner of the pod's claims, as the retention policy says. Claims are read from
+        the informer unless `live`."""
+        if not self._retains_by_policy(parent) or self._claims is None:
             return
-        for each in identity.claims(parent, number):
-            found = await self.live(CLAIMS, namespace(parent), name(each))
-            owners = None if found is None else retention.wanted_owners(found, parent, pod, number)
+        for each in ordinals.claims(parent, number):
+            key = (namespace(parent), name(each))
+            found = await self.live(CLAIMS, *key) if live else self._claims.get(*key)
+            owners = None if found is None else self._rules.owners(found, parent, pod, number)
             if found is not None and owners is not None:
                 metadata = {**found["metadata"], "ownerReferences": owners}
                 await self.client.update(CLAIMS, namespace(parent), name(found), {**found, "metadata": metadata})
 
     async def _identify(self, parent: Object, pod: Object) -> None:
-        """Set the pod name label of an adopted pod."""
+        """Set the labels of an adopted pod that say its name and number."""
         whole = self._pods.get(namespace(pod), name(pod))
         if whole is None or uid(whole) != uid(pod):
             return
-        metadata = {**whole["metadata"], "labels": {**labels(whole), self._pod_name_label: name(pod)}}
+        number = ordinals.ordinal(parent, pod)
+        tags = {**labels(whole), **self._tags(name(pod), -1 if number is None else number)}
+        metadata = {**whole["metadata"], "labels": tags}
         try:
             await self.client.update(PODS, namespace(pod), name(pod), {**whole, "metadata": metadata})
         except ApiError as error:

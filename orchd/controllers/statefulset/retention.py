@@ -4,19 +4,42 @@ from __future__ import annotations
 
 from typing import Any
 
-from orchd.kinds.fields import name, spec, uid
+from orchd.controllers.statefulset.ordinals import ordinals
+from orchd.kinds.fields import name, owner_reference, spec, uid
 from orchd.kinds.jsonvalues import Object
 
 
-def wanted_owners(claim: Object, parent: Object, pod: Object, number: int) -> list[Any] | None:
-    """The owner references that a claim of the pod of a number should have; None if it has them.
-
-    The set owns the claim if its deletion deletes claims; a pod that is scaled down owns it if that deletes claims.
-    """
+def _owns(parent: Object, number: int) -> tuple[bool, bool]:
+    """Whether the set and the pod of a number own the claims of the pod: the set does if its deletion deletes claims, a pod that is
+    scaled down if that does."""
     policy = spec(parent).get("persistentVolumeClaimRetentionPolicy") or {}
-    scaled_down = number >= int(spec(parent).get("replicas", 1))
-    pod_owns = policy.get("whenScaled") == "Delete" and scaled_down
-    set_owns = policy.get("whenDeleted") == "Delete" and not pod_owns
+    pod_owns = policy.get("whenScaled") == "Delete" and number not in ordinals(parent)
+    return policy.get("whenDeleted") == "Delete" and not pod_owns, pod_owns
+
+
+def controlling_owners(claim: Object, parent: Object, pod: Object, number: int) -> list[Any] | None:
+    """The owner references that a claim of the pod of a number should have; None if it has them. Owners are controllers: a claim
+    that another object controls gets none, and one of a former set or pod is left to the garbage collector."""
+    found = list(claim["metadata"].get("ownerReferences") or ())
+    heads = ((parent, "apps/v1", "StatefulSet"), (pod, "v1", "Pod"))
+    kept = []
+    for each in found:
+        same = next((o for o, _, kind in heads if each.get("kind") == kind and each.get("name") == name(o)), None)
+        if same is None:
+            kept.append(each)
+        elif each.get("uid") != uid(same):
+            return None
+    owns = _owns(parent, number)
+    wanted = kept
+    if not any(owns) or not any(each.get("controller") for each in kept):
+        wanted = [*kept, *(owner_reference(*head) for head, own in zip(heads, owns, strict=True) if own)]
+    controllers = {each.get("uid"): bool(each.get("controller")) for each in found}
+    return None if {e.get("uid"): bool(e.get("controller")) for e in wanted} == controllers else wanted
+
+
+def wanted_owners(claim: Object, parent: Object, pod: Object, number: int) -> list[Any] | None:
+    """The owner references that a claim of the pod of a number should have; None if it has them. Owners are no controllers."""
+    set_owns, pod_owns = _owns(parent, number)
     owners = list(claim["metadata"].get("ownerReferences") or ())
     wanted = owners
     for owner, owns, head in (

@@ -20,9 +20,17 @@ from orchd.kinds.objects.volumes.claims import capacity, requested_storage
 from orchd.kinds.times import timestamp
 
 _REASON = "ExternalExpanding"
+#: Type and text of the Event about a volume that no plugin here expands, by the release that begins them.
 _EXTERNAL = (
-    "Ignoring the PVC: didn't find a plugin capable of expanding the volume; waiting for an external controller to "
-    "process this PVC."
+    (
+        "",
+        (
+            WARNING,
+            "Ignoring the PVC: didn't find a plugin capable of expanding the volume; waiting for an external "
+            "controller to process this PVC.",
+        ),
+    ),
+    ("1.27", (NORMAL, "waiting for an external controller to expand this PVC")),
 )
 #: Annotation of claims: the component that resizes the volume.
 _RESIZER = "volume.{long}.io/storage-resizer"
@@ -73,7 +81,8 @@ class VolumeExpansion(Controller):
             await self._expand_on_node(claim, volume, str(flex.get("driver") or ""))
         else:
             # The reference has a plugin for fibre channel, which cannot expand: no failure, hence no warning.
-            self.record(claim, NORMAL if spec(volume).get("fc") is not None else WARNING, _REASON, _EXTERNAL)
+            severity, note = self.env.release.choose(_EXTERNAL)
+            self.record(claim, NORMAL if spec(volume).get("fc") is not None else severity, _REASON, note)
 
     def _resizer(self, resizer: str) -> Object:
         return {"annotations": {self.dialect(_RESIZER): resizer}}
@@ -98,9 +107,9 @@ class VolumeExpansion(Controller):
 
     def _conditions(self, claim: Object, type_: str) -> list[dict[str, Any]]:
         """The claim's conditions with the one about resizing replaced."""
-        found = [dict(each) for each in status(claim).get("conditions") or ()]
-        others = [each for each in found if each.get("type") not in ("Resizing", "FileSystemResizePending")]
-        same = next((each for each in found if each.get("type") == type_ and each.get("status") == "True"), None)
+        conditions = [dict(each) for each in status(claim).get("conditions") or ()]
+        others = [each for each in conditions if each.get("type") not in ("Resizing", "FileSystemResizePending")]
+        same = next((each for each in conditions if each.get("type") == type_ and each.get("status") == "True"), None)
         now = timestamp(self.env.wall())
         return [*others, same or {"type": type_, "status": "True", "lastTransitionTime": now}]
 
@@ -116,5 +125,5 @@ class VolumeExpansion(Controller):
 
 def current_size(claim: Object) -> Quantity:
     """The size that a claim has, 0 while it has none."""
-    found = (status(claim).get("capacity") or {}).get("storage")
-    return Quantity.of(0) if found is None else Quantity.parse(found)
+    recorded = (status(claim).get("capacity") or {}).get("storage")
+    return Quantity.of(0) if recorded is None else Quantity.parse(recorded)

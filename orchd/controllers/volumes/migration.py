@@ -57,15 +57,15 @@ def driver_handle(volume: Object, dialect: Dialect) -> tuple[str, str]:
 
 def _handle(volume: Object, dialect: Dialect) -> str:
     """The driver's volume handle for an in-tree volume source."""
-    found = spec(volume)
-    if found.get("awsElasticBlockStore") is not None:
-        return str(found["awsElasticBlockStore"]["volumeID"]).rpartition("/")[2]
-    if found.get("cinder") is not None:
-        return str(found["cinder"]["volumeID"])
-    if found.get("azureDisk") is not None:
-        return str(found["azureDisk"]["diskURI"])
+    source = spec(volume)
+    if source.get("awsElasticBlockStore") is not None:
+        return str(source["awsElasticBlockStore"]["volumeID"]).rpartition("/")[2]
+    if source.get("cinder") is not None:
+        return str(source["cinder"]["volumeID"])
+    if source.get("azureDisk") is not None:
+        return str(source["azureDisk"]["diskURI"])
     zone = _location(volume, dialect, "zone")
-    disk = found["gcePersistentDisk"]["pdName"]
+    disk = source["gcePersistentDisk"]["pdName"]
     if _SEVERAL in zone:
         return f"projects/{_UNSPECIFIED}/regions/{zone.partition(_SEVERAL)[0].rpartition('-')[0]}/disks/{disk}"
     return f"projects/{_UNSPECIFIED}/zones/{zone or _UNSPECIFIED}/disks/{disk}"

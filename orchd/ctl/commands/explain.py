@@ -47,7 +47,7 @@ def explain_lines(
     definitions: Object, schema: Object, kind: str, api_version: str, fields: list[str], *, recursive: bool
 ) -> list[str]:
     """The lines about the field at the end of a path. Raises CommandError for a field that is not there."""
-    at, type_, description = schema, kind, str(schema.get("description", ""))
+    at, type_, description, rules = schema, kind, str(schema.get("description", "")), _rules(schema)
     for depth, field in enumerate(fields):
         properties = at.get("properties") or {}
         if field not in properties:
@@ -58,12 +58,25 @@ def explain_lines(
         type_ = type_name(definitions, properties[field])
         description = str(properties[field].get("description", ""))
         at = _inside(definitions, properties[field])
+        rules = _rules(properties[field]) + (_rules(at) if at is not properties[field] else [])
     lines = [f"KIND:       {kind}", f"VERSION:    {api_version}", ""]
     if fields:
         lines += [f"FIELD:      {fields[-1]} <{type_}>", ""]
     lines += ["DESCRIPTION:", *(f"    {line}" for line in description.splitlines() or ["<empty>"]), ""]
+    if rules:
+        lines += ["RULES:", *(f"    {line}" for line in rules), ""]
     if at.get("properties"):
         lines += ["FIELDS:", *_field_lines(definitions, at, 1, recursive=recursive, seen=())]
+    return lines
+
+
+def _rules(schema: Object) -> list[str]:
+    """The rules that values must meet, each with its message below it."""
+    lines: list[str] = []
+    for key, rules in schema.items():
+        for rule in rules if key.endswith("-validations") else ():
+            said = rule.get("message") or rule.get("messageExpression") or ""
+            lines += [*rule.get("rule", "").splitlines(), *(f"    {line}" for line in said.splitlines())]
     return lines
 
 

@@ -44,7 +44,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("patch", 4, "bytes", "omit"),
         ("patchType", 5, "string", "omit ptr"),
         ("auditAnnotations", 6, "{}string", "omit"),
-        ("warnings", 7, "[]string", "omit"),
+        ("warnings", 7, "[]string", "omit list=atomic@1.35"),
     ),
     "AdmissionReview": (
         ("request", 1, "AdmissionRequest", "omit ptr"),

@@ -191,7 +191,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("numberAvailable", 7, "int32", "omit"),
         ("numberUnavailable", 8, "int32", "omit"),
         ("collisionCount", 9, "int32", "omit ptr"),
-        ("conditions", 10, "[]DaemonSetCondition", "omit merge=type"),
+        ("conditions", 10, "[]DaemonSetCondition", "omit merge=type keys=type@1.35"),
     ),
     "DaemonSetUpdateStrategy": (
         ("type", 1, "string", "omit enum=OnDelete|RollingUpdate"),
@@ -231,7 +231,8 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("readyReplicas", 7, "int32", "omit"),
         ("availableReplicas", 4, "int32", "omit"),
         ("unavailableReplicas", 5, "int32", "omit"),
-        ("conditions", 6, "[]DeploymentCondition", "omit merge=type"),
+        ("terminatingReplicas", 9, "int32", "omit ptr since=1.33"),
+        ("conditions", 6, "[]DeploymentCondition", "omit merge=type keys=type@1.35"),
         ("collisionCount", 8, "int32", "omit ptr"),
     ),
     "DeploymentStrategy": (
@@ -265,8 +266,9 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("fullyLabeledReplicas", 2, "int32", "omit"),
         ("readyReplicas", 4, "int32", "omit"),
         ("availableReplicas", 5, "int32", "omit"),
+        ("terminatingReplicas", 7, "int32", "omit ptr since=1.33"),
         ("observedGeneration", 3, "int64", "omit"),
-        ("conditions", 6, "[]ReplicaSetCondition", "omit merge=type"),
+        ("conditions", 6, "[]ReplicaSetCondition", "omit merge=type keys=type@1.35"),
     ),
     "RollingUpdateDaemonSet": (
         ("maxUnavailable", 1, "int-or-string", "omit ptr"),
@@ -278,6 +280,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     ),
     "RollingUpdateStatefulSetStrategy": (
         ("partition", 1, "int32", "omit ptr"),
+        ("maxUnavailable", 2, "int-or-string", "omit ptr since=1.24"),
     ),
     "StatefulSet": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
@@ -295,6 +298,9 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("metadata", 1, "meta/v1.ListMeta", "omit"),
         ("items", 2, "[]StatefulSet", "required"),
     ),
+    "StatefulSetOrdinals": (
+        ("start", 1, "int32", ""),
+    ),
     "StatefulSetPersistentVolumeClaimRetentionPolicy": (
         ("whenDeleted", 1, "string", "omit"),
         ("whenScaled", 2, "string", "omit"),
@@ -303,13 +309,15 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("replicas", 1, "int32", "omit ptr"),
         ("selector", 2, "meta/v1.LabelSelector", "required ptr"),
         ("template", 3, "core/v1.PodTemplateSpec", "required"),
-        ("volumeClaimTemplates", 4, "[]core/v1.PersistentVolumeClaim", "omit"),
-        ("serviceName", 5, "string", "required"),
+        ("volumeClaimTemplates", 4, "[]core/v1.PersistentVolumeClaim", "omit list=atomic@1.35"),
+        ("serviceName", 5, "string", "required until=1.35"),
+        ("serviceName", 5, "string", "since=1.35"),
         ("podManagementPolicy", 6, "string", "omit enum=OrderedReady|Parallel"),
         ("updateStrategy", 7, "StatefulSetUpdateStrategy", "omit"),
         ("revisionHistoryLimit", 8, "int32", "omit ptr"),
         ("minReadySeconds", 9, "int32", "omit"),
         ("persistentVolumeClaimRetentionPolicy", 10, "StatefulSetPersistentVolumeClaimRetentionPolicy", "omit ptr"),
+        ("ordinals", 11, "StatefulSetOrdinals", "omit ptr since=1.26"),
     ),
     "StatefulSetStatus": (
         ("observedGeneration", 1, "int64", "omit"),
@@ -320,8 +328,9 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("currentRevision", 6, "string", "omit"),
         ("updateRevision", 7, "string", "omit"),
         ("collisionCount", 9, "int32", "omit ptr"),
-        ("conditions", 10, "[]StatefulSetCondition", "omit merge=type"),
-        ("availableReplicas", 11, "int32", "required"),
+        ("conditions", 10, "[]StatefulSetCondition", "omit merge=type keys=type@1.35"),
+        ("availableReplicas", 11, "int32", "required until=1.35"),
+        ("availableReplicas", 11, "int32", "since=1.35"),
     ),
     "StatefulSetUpdateStrategy": (
         ("type", 1, "string", "omit enum=OnDelete|RollingUpdate"),

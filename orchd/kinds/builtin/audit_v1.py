@@ -13,13 +13,16 @@ VERSION: Final = "v1"
 DEFINITIONS: Final = ""
 
 #: Types that OpenAPI does not list.
-UNPUBLISHED: Final[frozenset[str]] = frozenset()
+UNPUBLISHED: Final[frozenset[str]] = frozenset(("AuthenticationMetadata",))
 #: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset()
 
 RESOURCES: Final[tuple[Row, ...]] = ()
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+    "AuthenticationMetadata": (
+        ("impersonationConstraint", 1, "string", "omit"),
+    ),
     "Event": (
         ("level", 1, "string", "required"),
         ("auditID", 2, "string", "required"),
@@ -28,7 +31,8 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("verb", 5, "string", "required"),
         ("user", 6, "authentication/v1.UserInfo", "required"),
         ("impersonatedUser", 7, "authentication/v1.UserInfo", "omit ptr"),
-        ("sourceIPs", 8, "[]string", "omit"),
+        ("authenticationMetadata", 17, "AuthenticationMetadata", "omit ptr since=1.35"),
+        ("sourceIPs", 8, "[]string", "omit list=atomic@1.35"),
         ("userAgent", 16, "string", "omit"),
         ("objectRef", 9, "ObjectReference", "omit ptr"),
         ("responseStatus", 10, "meta/v1.Status", "omit ptr"),
@@ -44,8 +48,8 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     ),
     "GroupResources": (
         ("group", 1, "string", "omit"),
-        ("resources", 2, "[]string", "omit"),
-        ("resourceNames", 3, "[]string", "omit"),
+        ("resources", 2, "[]string", "omit list=atomic@1.35"),
+        ("resourceNames", 3, "[]string", "omit list=atomic@1.35"),
     ),
     "ObjectReference": (
         ("resource", 1, "string", "omit"),
@@ -59,8 +63,8 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     ),
     "Policy": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("rules", 2, "[]PolicyRule", "required"),
-        ("omitStages", 3, "[]string", "omit"),
+        ("rules", 2, "[]PolicyRule", "required list=atomic@1.35"),
+        ("omitStages", 3, "[]string", "omit list=atomic@1.35"),
         ("omitManagedFields", 4, "bool", "omit"),
     ),
     "PolicyList": (
@@ -69,13 +73,13 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     ),
     "PolicyRule": (
         ("level", 1, "string", "required"),
-        ("users", 2, "[]string", "omit"),
-        ("userGroups", 3, "[]string", "omit"),
-        ("verbs", 4, "[]string", "omit"),
-        ("resources", 5, "[]GroupResources", "omit"),
-        ("namespaces", 6, "[]string", "omit"),
-        ("nonResourceURLs", 7, "[]string", "omit"),
-        ("omitStages", 8, "[]string", "omit"),
+        ("users", 2, "[]string", "omit list=atomic@1.35"),
+        ("userGroups", 3, "[]string", "omit list=atomic@1.35"),
+        ("verbs", 4, "[]string", "omit list=atomic@1.35"),
+        ("resources", 5, "[]GroupResources", "omit list=atomic@1.35"),
+        ("namespaces", 6, "[]string", "omit list=atomic@1.35"),
+        ("nonResourceURLs", 7, "[]string", "omit list=atomic@1.35"),
+        ("omitStages", 8, "[]string", "omit list=atomic@1.35"),
         ("omitManagedFields", 9, "bool", "omit ptr"),
     ),
 }

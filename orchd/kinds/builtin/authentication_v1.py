@@ -30,13 +30,14 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
 )
 
-#: Resources of later releases.
+#: Resources that are also answered before their release.
 LATER: Final[tuple[KindRow, ...]] = (
     KindRow(
         kind="SelfSubjectReview",
         plural="selfsubjectreviews",
         verbs=("create",),
         served_by="self subject review",
+        since="1.28",
     ),
 )
 
@@ -60,7 +61,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("status", 3, "TokenRequestStatus", "omit"),
     ),
     "TokenRequestSpec": (
-        ("audiences", 1, "[]string", "required"),
+        ("audiences", 1, "[]string", "required list=atomic@1.35"),
         ("expirationSeconds", 4, "int64", "ptr"),
         ("boundObjectRef", 3, "BoundObjectReference", "ptr"),
     ),
@@ -75,18 +76,18 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     ),
     "TokenReviewSpec": (
         ("token", 1, "string", "omit"),
-        ("audiences", 2, "[]string", "omit"),
+        ("audiences", 2, "[]string", "omit list=atomic@1.35"),
     ),
     "TokenReviewStatus": (
         ("authenticated", 1, "bool", "omit"),
         ("user", 2, "UserInfo", "omit"),
-        ("audiences", 4, "[]string", "omit"),
+        ("audiences", 4, "[]string", "omit list=atomic@1.35"),
         ("error", 3, "string", "omit"),
     ),
     "UserInfo": (
         ("username", 1, "string", "omit"),
         ("uid", 2, "string", "omit"),
-        ("groups", 3, "[]string", "omit"),
+        ("groups", 3, "[]string", "omit list=atomic@1.35"),
         ("extra", 4, "{}[]string", "omit pb=map<string,authentication/v1.ExtraValue>"),
     ),
 }

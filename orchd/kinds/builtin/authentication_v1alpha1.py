@@ -19,13 +19,14 @@ ATOMIC: Final[frozenset[str]] = frozenset()
 
 RESOURCES: Final[tuple[Row, ...]] = ()
 
-#: Resources of later releases.
+#: Resources that are also answered before their release.
 LATER: Final[tuple[KindRow, ...]] = (
     KindRow(
         kind="SelfSubjectReview",
         plural="selfsubjectreviews",
         verbs=("create",),
         served_by="self subject review",
+        since="1.26",
     ),
 )
 

@@ -49,6 +49,14 @@ RESOURCES: Final[tuple[Row, ...]] = (
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+    "FieldSelectorAttributes": (
+        ("rawSelector", 1, "string", "omit"),
+        ("requirements", 2, "[]meta/v1.FieldSelectorRequirement", "omit list=atomic"),
+    ),
+    "LabelSelectorAttributes": (
+        ("rawSelector", 1, "string", "omit"),
+        ("requirements", 2, "[]meta/v1.LabelSelectorRequirement", "omit list=atomic"),
+    ),
     "LocalSubjectAccessReview": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("spec", 2, "SubjectAccessReviewSpec", "required"),
@@ -59,8 +67,8 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("verb", 2, "string", "omit"),
     ),
     "NonResourceRule": (
-        ("verbs", 1, "[]string", "required"),
-        ("nonResourceURLs", 2, "[]string", "omit"),
+        ("verbs", 1, "[]string", "required list=atomic@1.35"),
+        ("nonResourceURLs", 2, "[]string", "omit list=atomic@1.35"),
     ),
     "ResourceAttributes": (
         ("namespace", 1, "string", "omit"),
@@ -70,12 +78,14 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("resource", 5, "string", "omit"),
         ("subresource", 6, "string", "omit"),
         ("name", 7, "string", "omit"),
+        ("fieldSelector", 8, "FieldSelectorAttributes", "omit ptr since=1.31"),
+        ("labelSelector", 9, "LabelSelectorAttributes", "omit ptr since=1.31"),
     ),
     "ResourceRule": (
-        ("verbs", 1, "[]string", "required"),
-        ("apiGroups", 2, "[]string", "omit"),
-        ("resources", 3, "[]string", "omit"),
-        ("resourceNames", 4, "[]string", "omit"),
+        ("verbs", 1, "[]string", "required list=atomic@1.35"),
+        ("apiGroups", 2, "[]string", "omit list=atomic@1.35"),
+        ("resources", 3, "[]string", "omit list=atomic@1.35"),
+        ("resourceNames", 4, "[]string", "omit list=atomic@1.35"),
     ),
     "SelfSubjectAccessReview": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
@@ -103,7 +113,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("resourceAttributes", 1, "ResourceAttributes", "omit ptr"),
         ("nonResourceAttributes", 2, "NonResourceAttributes", "omit ptr"),
         ("user", 3, "string", "omit"),
-        ("groups", 4, "[]string", "omit"),
+        ("groups", 4, "[]string", "omit list=atomic@1.35"),
         ("extra", 5, "{}[]string", "omit pb=map<string,authorization/v1.ExtraValue>"),
         ("uid", 6, "string", "omit"),
     ),
@@ -114,8 +124,8 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("evaluationError", 3, "string", "omit"),
     ),
     "SubjectRulesReviewStatus": (
-        ("resourceRules", 1, "[]ResourceRule", "required"),
-        ("nonResourceRules", 2, "[]NonResourceRule", "required"),
+        ("resourceRules", 1, "[]ResourceRule", "required list=atomic@1.35"),
+        ("nonResourceRules", 2, "[]NonResourceRule", "required list=atomic@1.35"),
         ("incomplete", 3, "bool", "required"),
         ("evaluationError", 4, "string", "omit"),
     ),

@@ -103,7 +103,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("currentCPUUtilizationPercentage", 5, "int32", "omit ptr"),
     ),
     "MetricSpec": (
-        ("type", 1, "string", "required"),
+        ("type", 1, "string", "required enum=ContainerResource|External|Object|Pods|Resource@1.35"),
         ("object", 2, "ObjectMetricSource", "omit ptr"),
         ("pods", 3, "PodsMetricSource", "omit ptr"),
         ("resource", 4, "ResourceMetricSource", "omit ptr"),
@@ -111,7 +111,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("external", 5, "ExternalMetricSource", "omit ptr"),
     ),
     "MetricStatus": (
-        ("type", 1, "string", "required"),
+        ("type", 1, "string", "required enum=ContainerResource|External|Object|Pods|Resource@1.35"),
         ("object", 2, "ObjectMetricStatus", "omit ptr"),
         ("pods", 3, "PodsMetricStatus", "omit ptr"),
         ("resource", 4, "ResourceMetricStatus", "omit ptr"),
@@ -158,7 +158,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("status", 3, "ScaleStatus", "omit"),
     ),
     "ScaleSpec": (
-        ("replicas", 1, "int32", "omit"),
+        ("replicas", 1, "int32", "omit default=0@1.35"),
     ),
     "ScaleStatus": (
         ("replicas", 1, "int32", "required"),

@@ -26,6 +26,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
         categories=("all",),
         key="horizontalpodautoscalers",
         storage_version="autoscaling/v1",
+        changes=(("1.30", {"storage_version": "autoscaling/v2"}),),
         conversion=Conversion("conversions.renames.same", "conversions.renames.same"),
         table=Table(
             "tabulate.workloads.autoscaler",
@@ -58,6 +59,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
                     "seen by the autoscaler."
                 ),
             },
+            printers=(("1.30", "tabulate.workloads.autoscaler_with_names"),),
         ),
         strategy="AutoscalerStrategy",
         validation=Validation(create="validate.autoscaling.create", update="validate.autoscaling.update"),
@@ -81,10 +83,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("name", 2, "string", "required"),
         ("apiVersion", 3, "string", "omit"),
     ),
-    "ExternalMetricSource": (
-        ("metric", 1, "MetricIdentifier", "required"),
-        ("target", 2, "MetricTarget", "required"),
-    ),
+    "ExternalMetricSource": (("metric", 1, "MetricIdentifier", "required"), ("target", 2, "MetricTarget", "required")),
     "ExternalMetricStatus": (
         ("metric", 1, "MetricIdentifier", "required"),
         ("current", 2, "MetricValueStatus", "required"),
@@ -98,6 +97,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("stabilizationWindowSeconds", 3, "int32", "omit ptr"),
         ("selectPolicy", 1, "string", "omit ptr"),
         ("policies", 2, "[]HPAScalingPolicy", "omit list=atomic"),
+        ("tolerance", 4, "quantity", "omit ptr since=1.33"),
     ),
     "HorizontalPodAutoscaler": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
@@ -134,10 +134,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("currentMetrics", 5, "[]MetricStatus", "list=atomic"),
         ("conditions", 6, "[]HorizontalPodAutoscalerCondition", "omit merge=type keys=type"),
     ),
-    "MetricIdentifier": (
-        ("name", 1, "string", "required"),
-        ("selector", 2, "meta/v1.LabelSelector", "omit ptr"),
-    ),
+    "MetricIdentifier": (("name", 1, "string", "required"), ("selector", 2, "meta/v1.LabelSelector", "omit ptr")),
     "MetricSpec": (
         ("type", 1, "string", "required"),
         ("object", 2, "ObjectMetricSource", "omit ptr"),
@@ -175,20 +172,11 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("current", 2, "MetricValueStatus", "required"),
         ("describedObject", 3, "CrossVersionObjectReference", "required"),
     ),
-    "PodsMetricSource": (
-        ("metric", 1, "MetricIdentifier", "required"),
-        ("target", 2, "MetricTarget", "required"),
-    ),
+    "PodsMetricSource": (("metric", 1, "MetricIdentifier", "required"), ("target", 2, "MetricTarget", "required")),
     "PodsMetricStatus": (
         ("metric", 1, "MetricIdentifier", "required"),
         ("current", 2, "MetricValueStatus", "required"),
     ),
-    "ResourceMetricSource": (
-        ("name", 1, "string", "required"),
-        ("target", 2, "MetricTarget", "required"),
-    ),
-    "ResourceMetricStatus": (
-        ("name", 1, "string", "required"),
-        ("current", 2, "MetricValueStatus", "required"),
-    ),
+    "ResourceMetricSource": (("name", 1, "string", "required"), ("target", 2, "MetricTarget", "required")),
+    "ResourceMetricStatus": (("name", 1, "string", "required"), ("current", 2, "MetricValueStatus", "required")),
 }

@@ -62,7 +62,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("status", 3, "CertificateSigningRequestStatus", "omit"),
     ),
     "CertificateSigningRequestCondition": (
-        ("type", 1, "string", "required enum=Approved|Denied|Failed"),
+        ("type", 1, "string", "required enum=Approved|Denied|Failed enum=@1.35"),
         ("status", 6, "string", "required"),
         ("reason", 2, "string", "omit"),
         ("message", 3, "string", "omit"),
@@ -74,10 +74,11 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("items", 2, "[]CertificateSigningRequest", "required"),
     ),
     "CertificateSigningRequestSpec": (
-        ("request", 1, "bytes", "required list=atomic"),
+        ("request", 1, "bytes", "required list=atomic until=1.35"),
+        ("request", 1, "bytes", "required since=1.35"),
         ("signerName", 7, "string", "required"),
         ("expirationSeconds", 8, "int32", "omit ptr"),
-        ("usages", 5, "[]string", "omit list=atomic"),
+        ("usages", 5, "[]string", "omit list=atomic enum=any|cert sign|client auth|code signing|content commitment|crl sign|data encipherment|decipher only|digital signature|email protection|encipher only|ipsec end system|ipsec tunnel|ipsec user|key agreement|key encipherment|microsoft sgc|netscape sgc|ocsp signing|s/mime|server auth|signing|timestamping@1.35"),
         ("username", 2, "string", "omit"),
         ("uid", 3, "string", "omit"),
         ("groups", 4, "[]string", "omit list=atomic"),
@@ -85,6 +86,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     ),
     "CertificateSigningRequestStatus": (
         ("conditions", 1, "[]CertificateSigningRequestCondition", "omit keys=type"),
-        ("certificate", 2, "bytes", "omit list=atomic"),
+        ("certificate", 2, "bytes", "omit list=atomic until=1.35"),
+        ("certificate", 2, "bytes", "omit since=1.35"),
     ),
 }

@@ -52,5 +52,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("acquireTime", 3, "microtime", "omit ptr"),
         ("renewTime", 4, "microtime", "omit ptr"),
         ("leaseTransitions", 5, "int32", "omit ptr"),
+        ("strategy", 6, "string", "omit ptr since=1.31"),
+        ("preferredHolder", 7, "string", "omit ptr since=1.31"),
     ),
 }

@@ -24,6 +24,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
         namespaced=True,
         key="endpointslices",
         storage_version="discovery.{abbr}.io/v1beta1",
+        changes=(("1.25", {"storage_version": "discovery.{abbr}.io/v1"}),),
         table=Table("tabulate.network.endpoint_slice", ("Name|name", "AddressType", "Ports", "Endpoints", "Age")),
         strategy="SliceStrategy",
         validation=Validation(
@@ -52,10 +53,11 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     ),
     "EndpointHints": (
         ("forZones", 1, "[]ForZone", "omit list=atomic"),
+        ("forNodes", 2, "[]ForNode", "omit list=atomic since=1.33"),
     ),
     "EndpointPort": (
         ("name", 1, "string", "omit ptr"),
-        ("protocol", 2, "string", "omit ptr"),
+        ("protocol", 2, "string", "omit ptr enum=SCTP|TCP|UDP@1.35"),
         ("port", 3, "int32", "omit ptr"),
         ("appProtocol", 4, "string", "omit ptr"),
     ),
@@ -68,6 +70,9 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     "EndpointSliceList": (
         ("metadata", 1, "meta/v1.ListMeta", "omit"),
         ("items", 2, "[]EndpointSlice", "required"),
+    ),
+    "ForNode": (
+        ("name", 1, "string", "required"),
     ),
     "ForZone": (
         ("name", 1, "string", "required"),

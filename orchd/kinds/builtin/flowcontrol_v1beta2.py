@@ -23,14 +23,12 @@ RESOURCES: Final[tuple[Row, ...]] = (
         plural="flowschemas",
         key="flowschemas",
         storage_version="flowcontrol.apiserver.{abbr}.io/v1beta1",
+        changes=(("1.29", {"storage_version": "flowcontrol.apiserver.{abbr}.io/v1"}),),
         table=Table(
             "tabulate.policies.flow_schema",
             ("Name|name", "PriorityLevel", "MatchingPrecedence", "DistinguisherMethod", "Age", "MissingPL"),
         ),
-        validation=Validation(
-            create="validate.flowcontrol.create_schema",
-            update="validate.flowcontrol.update_schema",
-        ),
+        validation=Validation(create="validate.flowcontrol.create_schema", update="validate.flowcontrol.update_schema"),
         generation=("spec",),
         subresources=(
             Subresource(
@@ -46,9 +44,19 @@ RESOURCES: Final[tuple[Row, ...]] = (
         plural="prioritylevelconfigurations",
         key="prioritylevelconfigurations",
         storage_version="flowcontrol.apiserver.{abbr}.io/v1beta1",
+        changes=(("1.29", {"storage_version": "flowcontrol.apiserver.{abbr}.io/v1"}),),
         table=Table(
             "tabulate.policies.priority_level",
-            ("Name|name", "Type", "AssuredConcurrencyShares", "Queues", "HandSize", "QueueLengthLimit", "Age"),
+            (
+                "Name|name",
+                "Type",
+                "AssuredConcurrencyShares|until=1.26",
+                "NominalConcurrencyShares|since=1.26",
+                "Queues",
+                "HandSize",
+                "QueueLengthLimit",
+                "Age",
+            ),
             {
                 "Type": (
                     "`type` indicates whether this priority level is subject to limitation on request execution.  "
@@ -58,6 +66,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
                     "subject to limits and (b) some of the server's limited capacity is made available exclusively "
                     "to this priority level. Required."
                 ),
+                "NominalConcurrencyShares": "Shares of the server's total concurrency assigned to the level.",
                 "AssuredConcurrencyShares": (
                     "`assuredConcurrencyShares` (ACS) configures the execution limit, which is a limit on the "
                     "number of requests of this priority level that may be exeucting at a given time.  ACS must be "
@@ -102,9 +111,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
-    "FlowDistinguisherMethod": (
-        ("type", 1, "string", "required"),
-    ),
+    "FlowDistinguisherMethod": (("type", 1, "string", "required"),),
     "FlowSchema": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("spec", 2, "FlowSchemaSpec", "omit"),
@@ -117,26 +124,16 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("reason", 4, "string", "omit"),
         ("message", 5, "string", "omit"),
     ),
-    "FlowSchemaList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]FlowSchema", "required"),
-    ),
+    "FlowSchemaList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]FlowSchema", "required")),
     "FlowSchemaSpec": (
         ("priorityLevelConfiguration", 1, "PriorityLevelConfigurationReference", "required"),
         ("matchingPrecedence", 2, "int32", ""),
         ("distinguisherMethod", 3, "FlowDistinguisherMethod", "omit ptr"),
         ("rules", 4, "[]PolicyRulesWithSubjects", "omit list=atomic"),
     ),
-    "FlowSchemaStatus": (
-        ("conditions", 1, "[]FlowSchemaCondition", "omit keys=type"),
-    ),
-    "GroupSubject": (
-        ("name", 1, "string", "required"),
-    ),
-    "LimitResponse": (
-        ("type", 1, "string", "required"),
-        ("queuing", 2, "QueuingConfiguration", "omit ptr"),
-    ),
+    "FlowSchemaStatus": (("conditions", 1, "[]FlowSchemaCondition", "omit keys=type"),),
+    "GroupSubject": (("name", 1, "string", "required"),),
+    "LimitResponse": (("type", 1, "string", "required"), ("queuing", 2, "QueuingConfiguration", "omit ptr")),
     "LimitedPriorityLevelConfiguration": (
         ("assuredConcurrencyShares", 1, "int32", ""),
         ("limitResponse", 2, "LimitResponse", "omit"),
@@ -166,16 +163,12 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("metadata", 1, "meta/v1.ListMeta", "omit"),
         ("items", 2, "[]PriorityLevelConfiguration", "required"),
     ),
-    "PriorityLevelConfigurationReference": (
-        ("name", 1, "string", "required"),
-    ),
+    "PriorityLevelConfigurationReference": (("name", 1, "string", "required"),),
     "PriorityLevelConfigurationSpec": (
         ("type", 1, "string", "required"),
         ("limited", 2, "LimitedPriorityLevelConfiguration", "omit ptr"),
     ),
-    "PriorityLevelConfigurationStatus": (
-        ("conditions", 1, "[]PriorityLevelConfigurationCondition", "omit keys=type"),
-    ),
+    "PriorityLevelConfigurationStatus": (("conditions", 1, "[]PriorityLevelConfigurationCondition", "omit keys=type"),),
     "QueuingConfiguration": (
         ("queues", 1, "int32", ""),
         ("handSize", 2, "int32", ""),
@@ -188,17 +181,12 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("clusterScope", 4, "bool", "omit"),
         ("namespaces", 5, "[]string", "set"),
     ),
-    "ServiceAccountSubject": (
-        ("namespace", 1, "string", "required"),
-        ("name", 2, "string", "required"),
-    ),
+    "ServiceAccountSubject": (("namespace", 1, "string", "required"), ("name", 2, "string", "required")),
     "Subject": (
         ("kind", 1, "string", "required"),
         ("user", 2, "UserSubject", "omit ptr"),
         ("group", 3, "GroupSubject", "omit ptr"),
         ("serviceAccount", 4, "ServiceAccountSubject", "omit ptr"),
     ),
-    "UserSubject": (
-        ("name", 1, "string", "required"),
-    ),
+    "UserSubject": (("name", 1, "string", "required"),),
 }

@@ -1,33 +1,56 @@
-"""The API groups in discovery order and where their types are; facts of release 1.23."""
+"""The API groups in discovery order and where their types are."""
 
+from dataclasses import dataclass
 from typing import Final
 
-#: (group, versions in discovery order, preferred version, versions on by default)
-GROUPS: Final[tuple[tuple[str, str, str, str], ...]] = (
-    ("", "v1", "v1", "v1"),
-    ("apiregistration.{abbr}.io", "v1", "v1", "v1"),
-    ("apps", "v1", "v1", "v1"),
-    ("events.{abbr}.io", "v1 v1beta1", "v1", "v1 v1beta1"),
-    ("authentication.{abbr}.io", "v1", "v1", "v1"),
-    ("authorization.{abbr}.io", "v1", "v1", "v1"),
-    ("autoscaling", "v2 v1 v2beta1 v2beta2", "v2", "v2 v1 v2beta1 v2beta2"),
-    ("batch", "v1 v1beta1", "v1", "v1 v1beta1"),
-    ("certificates.{abbr}.io", "v1", "v1", "v1"),
-    ("networking.{abbr}.io", "v1", "v1", "v1"),
-    ("policy", "v1 v1beta1", "v1", "v1 v1beta1"),
-    ("rbac.authorization.{abbr}.io", "v1", "v1", "v1"),
-    ("storage.{abbr}.io", "v1 v1beta1 v1alpha1", "v1", "v1 v1beta1"),
-    ("admissionregistration.{abbr}.io", "v1 v1beta1", "v1", "v1"),
-    ("apiextensions.{abbr}.io", "v1 v1beta1", "v1", "v1"),
-    ("scheduling.{abbr}.io", "v1", "v1", "v1"),
-    ("coordination.{abbr}.io", "v1", "v1", "v1"),
-    ("node.{abbr}.io", "v1 v1beta1 v1alpha1", "v1", "v1 v1beta1"),
-    ("discovery.{abbr}.io", "v1 v1beta1", "v1", "v1 v1beta1"),
-    ("flowcontrol.apiserver.{abbr}.io", "v1beta2 v1beta1", "v1beta2", "v1beta2 v1beta1"),
-    ("internal.apiserver.{abbr}.io", "v1alpha1", "v1alpha1", ""),
+
+@dataclass(frozen=True, slots=True)
+class GroupVersion:
+    """A version of a group, served by default unless `default` is False, in the releases from `since` until `until`."""
+
+    name: str
+    default: bool = True
+    since: str = ""
+    until: str = ""
+
+
+_V1: Final = GroupVersion("v1")
+
+#: Groups and their versions, both in discovery order; the first version that is served is preferred.
+GROUPS: Final[tuple[tuple[str, tuple[GroupVersion, ...]], ...]] = (
+    ("", (_V1,)),
+    ("apiregistration.{abbr}.io", (_V1,)),
+    ("apps", (_V1,)),
+    ("events.{abbr}.io", (_V1, GroupVersion("v1beta1", until="1.25"))),
+    ("authentication.{abbr}.io", (_V1,)),
+    ("authorization.{abbr}.io", (_V1,)),
+    ("autoscaling", (GroupVersion("v2"), _V1, GroupVersion("v2beta1", until="1.25"), GroupVersion("v2beta2", until="1.26"))),
+    ("batch", (_V1, GroupVersion("v1beta1", until="1.25"))),
+    ("certificates.{abbr}.io", (_V1,)),
+    ("networking.{abbr}.io", (_V1,)),
+    ("policy", (_V1, GroupVersion("v1beta1", until="1.25"))),
+    ("rbac.authorization.{abbr}.io", (_V1,)),
+    ("storage.{abbr}.io", (_V1, GroupVersion("v1beta1", until="1.27"), GroupVersion("v1alpha1", False, until="1.24"))),
+    ("admissionregistration.{abbr}.io", (_V1, GroupVersion("v1beta1", False, until="1.24"))),
+    ("apiextensions.{abbr}.io", (_V1, GroupVersion("v1beta1", False, until="1.24"))),
+    ("scheduling.{abbr}.io", (_V1,)),
+    ("coordination.{abbr}.io", (_V1,)),
+    ("node.{abbr}.io", (_V1, GroupVersion("v1beta1", until="1.25"), GroupVersion("v1alpha1", False, until="1.24"))),
+    ("discovery.{abbr}.io", (_V1, GroupVersion("v1beta1", until="1.25"))),
+    ("resource.{abbr}.io", (GroupVersion("v1", since="1.34"),)),
+    (
+        "flowcontrol.apiserver.{abbr}.io",
+        (
+            GroupVersion("v1", since="1.29"),
+            GroupVersion("v1beta2", until="1.29"),
+            GroupVersion("v1beta1", until="1.26"),
+        ),
+    ),
+    ("internal.apiserver.{abbr}.io", (GroupVersion("v1alpha1", False),)),
 )
 
-#: Packages with resources of later releases (``LATER`` of their modules), which only newer clients ask for.
+#: Packages with resources (``LATER`` of their modules) that are answered before the release that introduced them, to newer clients
+#: that ask for them.
 LATER: Final = ("authentication/v1", "authentication/v1beta1", "authentication/v1alpha1")
 
 #: package/version of the type names -> builtin module
@@ -61,6 +84,7 @@ MODULES: Final[dict[str, str]] = {
     "discovery/v1beta1": "discovery_v1beta1",
     "events/v1": "events_v1",
     "events/v1beta1": "events_v1beta1",
+    "flowcontrol/v1": "flowcontrol_v1",
     "flowcontrol/v1beta1": "flowcontrol_v1beta1",
     "flowcontrol/v1beta2": "flowcontrol_v1beta2",
     "imagepolicy/v1alpha1": "imagepolicy_v1alpha1",
@@ -73,6 +97,7 @@ MODULES: Final[dict[str, str]] = {
     "policy/v1": "policy_v1",
     "policy/v1beta1": "policy_v1beta1",
     "rbac/v1": "rbac_v1",
+    "resource/v1": "resource_v1",
     "scheduling/v1": "scheduling_v1",
     "storage/v1": "storage_v1",
     "storage/v1alpha1": "storage_v1alpha1",

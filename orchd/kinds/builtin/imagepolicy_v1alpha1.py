@@ -29,7 +29,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("image", 1, "string", "omit"),
     ),
     "ImageReviewSpec": (
-        ("containers", 1, "[]ImageReviewContainerSpec", "omit"),
+        ("containers", 1, "[]ImageReviewContainerSpec", "omit list=atomic@1.35"),
         ("annotations", 2, "{}string", "omit"),
         ("namespace", 3, "string", "omit"),
     ),

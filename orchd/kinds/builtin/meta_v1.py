@@ -44,12 +44,12 @@ RESOURCES: Final[tuple[Row, ...]] = ()
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     "APIGroup": (
         ("name", 1, "string", "required"),
-        ("versions", 2, "[]GroupVersionForDiscovery", "required"),
+        ("versions", 2, "[]GroupVersionForDiscovery", "required list=atomic@1.35"),
         ("preferredVersion", 3, "GroupVersionForDiscovery", "omit"),
-        ("serverAddressByClientCIDRs", 4, "[]ServerAddressByClientCIDR", "omit"),
+        ("serverAddressByClientCIDRs", 4, "[]ServerAddressByClientCIDR", "omit list=atomic@1.35"),
     ),
     "APIGroupList": (
-        ("groups", 1, "[]APIGroup", "required"),
+        ("groups", 1, "[]APIGroup", "required list=atomic@1.35"),
     ),
     "APIResource": (
         ("name", 1, "string", "required"),
@@ -59,20 +59,20 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("version", 9, "string", "omit"),
         ("kind", 3, "string", "required"),
         ("verbs", 4, "[]string", "required pb=meta/v1.Verbs"),
-        ("shortNames", 5, "[]string", "omit"),
-        ("categories", 7, "[]string", "omit"),
+        ("shortNames", 5, "[]string", "omit list=atomic@1.35"),
+        ("categories", 7, "[]string", "omit list=atomic@1.35"),
         ("storageVersionHash", 10, "string", "omit"),
     ),
     "APIResourceList": (
         ("groupVersion", 1, "string", "required"),
-        ("resources", 2, "[]APIResource", "required"),
+        ("resources", 2, "[]APIResource", "required list=atomic@1.35"),
     ),
     "APIVersions": (
-        ("versions", 1, "[]string", "required"),
-        ("serverAddressByClientCIDRs", 2, "[]ServerAddressByClientCIDR", "required"),
+        ("versions", 1, "[]string", "required list=atomic@1.35"),
+        ("serverAddressByClientCIDRs", 2, "[]ServerAddressByClientCIDR", "required list=atomic@1.35"),
     ),
     "ApplyOptions": (
-        ("dryRun", 1, "[]string", "omit"),
+        ("dryRun", 1, "[]string", "omit list=atomic@1.35"),
         ("force", 2, "bool", "required"),
         ("fieldManager", 3, "string", "required"),
     ),
@@ -85,7 +85,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("message", 6, "string", "required"),
     ),
     "CreateOptions": (
-        ("dryRun", 1, "[]string", "omit"),
+        ("dryRun", 1, "[]string", "omit list=atomic@1.35"),
         ("fieldManager", 3, "string", "omit"),
         ("fieldValidation", 4, "string", "omit"),
     ),
@@ -94,7 +94,13 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("preconditions", 2, "Preconditions", "omit ptr"),
         ("orphanDependents", 3, "bool", "omit ptr"),
         ("propagationPolicy", 4, "string", "omit ptr"),
-        ("dryRun", 5, "[]string", "omit"),
+        ("dryRun", 5, "[]string", "omit list=atomic@1.35"),
+        ("ignoreStoreReadErrorWithClusterBreakingPotential", 6, "bool", "omit ptr since=1.32"),
+    ),
+    "FieldSelectorRequirement": (
+        ("key", 1, "string", "required"),
+        ("operator", 2, "string", "required"),
+        ("values", 3, "[]string", "omit list=atomic"),
     ),
     "GetOptions": (
         ("resourceVersion", 1, "string", "omit"),
@@ -127,12 +133,13 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     ),
     "LabelSelector": (
         ("matchLabels", 1, "{}string", "omit"),
-        ("matchExpressions", 2, "[]LabelSelectorRequirement", "omit"),
+        ("matchExpressions", 2, "[]LabelSelectorRequirement", "omit list=atomic@1.35"),
     ),
     "LabelSelectorRequirement": (
-        ("key", 1, "string", "required merge=key"),
+        ("key", 1, "string", "required merge=key until=1.35"),
+        ("key", 1, "string", "required since=1.35"),
         ("operator", 2, "string", "required"),
-        ("values", 3, "[]string", "omit"),
+        ("values", 3, "[]string", "omit list=atomic@1.35"),
     ),
     "List": (
         ("metadata", 1, "ListMeta", "omit"),
@@ -154,6 +161,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("timeoutSeconds", 5, "int64", "omit ptr"),
         ("limit", 7, "int64", "omit"),
         ("continue", 8, "string", "omit"),
+        ("sendInitialEvents", 11, "bool", "omit ptr since=1.27"),
     ),
     "ManagedFieldsEntry": (
         ("manager", 1, "string", "omit"),
@@ -172,15 +180,15 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("uid", 5, "string", "omit"),
         ("resourceVersion", 6, "string", "omit"),
         ("generation", 7, "int64", "omit"),
-        ("creationTimestamp", 8, "time", "omit"),
+        ("creationTimestamp", 8, "time", "omit ptr@1.35"),
         ("deletionTimestamp", 9, "time", "omit ptr"),
         ("deletionGracePeriodSeconds", 10, "int64", "omit ptr"),
         ("labels", 11, "{}string", "omit"),
         ("annotations", 12, "{}string", "omit"),
-        ("ownerReferences", 13, "[]OwnerReference", "omit merge=uid"),
-        ("finalizers", 14, "[]string", "omit merge"),
-        ("clusterName", 15, "string", "omit"),
-        ("managedFields", 17, "[]ManagedFieldsEntry", "omit"),
+        ("ownerReferences", 13, "[]OwnerReference", "omit merge=uid keys=uid@1.35"),
+        ("finalizers", 14, "[]string", "omit merge set@1.35"),
+        ("clusterName", 15, "string", "omit until=1.35"),
+        ("managedFields", 17, "[]ManagedFieldsEntry", "omit list=atomic@1.35"),
     ),
     "OwnerReference": (
         ("apiVersion", 5, "string", "required"),
@@ -199,7 +207,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     ),
     "Patch": (),
     "PatchOptions": (
-        ("dryRun", 1, "[]string", "omit"),
+        ("dryRun", 1, "[]string", "omit list=atomic@1.35"),
         ("force", 2, "bool", "omit ptr"),
         ("fieldManager", 3, "string", "omit"),
         ("fieldValidation", 4, "string", "omit"),
@@ -209,7 +217,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("resourceVersion", 2, "string", "omit ptr"),
     ),
     "RootPaths": (
-        ("paths", 1, "[]string", "required"),
+        ("paths", 1, "[]string", "required list=atomic@1.35"),
     ),
     "ServerAddressByClientCIDR": (
         ("clientCIDR", 1, "string", "required"),
@@ -233,13 +241,13 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("group", 2, "string", "omit"),
         ("kind", 3, "string", "omit"),
         ("uid", 6, "string", "omit"),
-        ("causes", 4, "[]StatusCause", "omit"),
+        ("causes", 4, "[]StatusCause", "omit list=atomic@1.35"),
         ("retryAfterSeconds", 5, "int32", "omit"),
     ),
     "Table": (
         ("metadata", 0, "ListMeta", "omit"),
-        ("columnDefinitions", 0, "[]TableColumnDefinition", "required"),
-        ("rows", 0, "[]TableRow", "required"),
+        ("columnDefinitions", 0, "[]TableColumnDefinition", "required list=atomic@1.35"),
+        ("rows", 0, "[]TableRow", "required list=atomic@1.35"),
     ),
     "TableColumnDefinition": (
         ("name", 0, "string", "required"),
@@ -252,8 +260,8 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("includeObject", 1, "string", "omit"),
     ),
     "TableRow": (
-        ("cells", 0, "[]any", "required"),
-        ("conditions", 0, "[]TableRowCondition", "omit"),
+        ("cells", 0, "[]any", "required list=atomic@1.35"),
+        ("conditions", 0, "[]TableRowCondition", "omit list=atomic@1.35"),
         ("object", 0, "raw", "omit"),
     ),
     "TableRowCondition": (
@@ -267,7 +275,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("apiVersion", 2, "string", "omit"),
     ),
     "UpdateOptions": (
-        ("dryRun", 1, "[]string", "omit"),
+        ("dryRun", 1, "[]string", "omit list=atomic@1.35"),
         ("fieldManager", 2, "string", "omit"),
         ("fieldValidation", 3, "string", "omit"),
     ),

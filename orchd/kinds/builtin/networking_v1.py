@@ -33,11 +33,9 @@ RESOURCES: Final[tuple[Row, ...]] = (
         short_names=("ing",),
         key="ingress",
         error_group="extensions",
+        changes=(("1.24", {"error_group": ""}),),
         table=Table("tabulate.network.ingress", ("Name|name", "Class", "Hosts", "Address", "Ports", "Age")),
-        validation=Validation(
-            create="validate.networking.create_ingress",
-            update="validate.networking.update_ingress",
-        ),
+        validation=Validation(create="validate.networking.create_ingress", update="validate.networking.update_ingress"),
         generation=("spec",),
         subresources=(Subresource(name="status", update="validate.networking.update_ingress_status"),),
     ),
@@ -48,25 +46,42 @@ RESOURCES: Final[tuple[Row, ...]] = (
         short_names=("netpol",),
         key="networkpolicies",
         error_group="extensions",
+        changes=(("1.24", {"error_group": ""}),),
         table=Table("tabulate.network.network_policy", ("Name|name", "Pod-Selector", "Age")),
         validation=Validation(create="validate.networking.create_policy", update="validate.networking.update_policy"),
         generation=("spec",),
+    ),
+    KindRow(
+        kind="IPAddress",
+        plural="ipaddresses",
+        short_names=("ip",),
+        key="ipaddresses",
+        table=Table("tabulate.network.ip_address", ("Name|name", "ParentRef")),
+        validation=Validation(own_metadata=False),
+        since="1.33",
+    ),
+    KindRow(
+        kind="ServiceCIDR",
+        plural="servicecidrs",
+        key="servicecidrs",
+        table=Table("tabulate.network.service_cidr", ("Name|name", "CIDRs", "Age")),
+        validation=Validation(own_metadata=False),
+        subresources=(Subresource(name="status"),),
+        since="1.33",
     ),
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     "HTTPIngressPath": (
         ("path", 1, "string", "omit"),
-        ("pathType", 3, "string", "required ptr"),
+        ("pathType", 3, "string", "required ptr enum=Exact|ImplementationSpecific|Prefix@1.35"),
         ("backend", 2, "IngressBackend", "required"),
     ),
-    "HTTPIngressRuleValue": (
-        ("paths", 1, "[]HTTPIngressPath", "required list=atomic"),
-    ),
-    "IPBlock": (
-        ("cidr", 1, "string", "required"),
-        ("except", 2, "[]string", "omit"),
-    ),
+    "HTTPIngressRuleValue": (("paths", 1, "[]HTTPIngressPath", "required list=atomic"),),
+    "IPAddress": (("metadata", 1, "meta/v1.ObjectMeta", "omit"), ("spec", 2, "IPAddressSpec", "omit")),
+    "IPAddressList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]IPAddress", "required")),
+    "IPAddressSpec": (("parentRef", 1, "ParentReference", "required omit ptr"),),
+    "IPBlock": (("cidr", 1, "string", "required"), ("except", 2, "[]string", "omit list=atomic@1.35")),
     "Ingress": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("spec", 2, "IngressSpec", "omit"),
@@ -76,14 +91,8 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("service", 4, "IngressServiceBackend", "omit ptr"),
         ("resource", 3, "core/v1.TypedLocalObjectReference", "omit ptr"),
     ),
-    "IngressClass": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "IngressClassSpec", "omit"),
-    ),
-    "IngressClassList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]IngressClass", "required"),
-    ),
+    "IngressClass": (("metadata", 1, "meta/v1.ObjectMeta", "omit"), ("spec", 2, "IngressClassSpec", "omit")),
+    "IngressClassList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]IngressClass", "required")),
     "IngressClassParametersReference": (
         ("apiGroup", 1, "string", "omit ptr"),
         ("kind", 2, "string", "required"),
@@ -95,21 +104,21 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("controller", 1, "string", "omit"),
         ("parameters", 2, "IngressClassParametersReference", "omit ptr"),
     ),
-    "IngressList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]Ingress", "required"),
+    "IngressList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]Ingress", "required")),
+    "IngressLoadBalancerIngress": (
+        ("ip", 1, "string", "omit"),
+        ("hostname", 2, "string", "omit"),
+        ("ports", 4, "[]IngressPortStatus", "omit list=atomic"),
     ),
-    "IngressRule": (
-        ("host", 1, "string", "omit"),
-        ("", 2, "IngressRuleValue", "inline"),
+    "IngressLoadBalancerStatus": (("ingress", 1, "[]IngressLoadBalancerIngress", "omit list=atomic"),),
+    "IngressPortStatus": (
+        ("port", 1, "int32", "required"),
+        ("protocol", 2, "string", "required enum=SCTP|TCP|UDP"),
+        ("error", 3, "string", "omit ptr"),
     ),
-    "IngressRuleValue": (
-        ("http", 1, "HTTPIngressRuleValue", "omit ptr"),
-    ),
-    "IngressServiceBackend": (
-        ("name", 1, "string", "required"),
-        ("port", 2, "ServiceBackendPort", "omit"),
-    ),
+    "IngressRule": (("host", 1, "string", "omit"), ("", 2, "IngressRuleValue", "inline")),
+    "IngressRuleValue": (("http", 1, "HTTPIngressRuleValue", "omit ptr"),),
+    "IngressServiceBackend": (("name", 1, "string", "required"), ("port", 2, "ServiceBackendPort", "omit atomic@1.35")),
     "IngressSpec": (
         ("ingressClassName", 4, "string", "omit ptr"),
         ("defaultBackend", 1, "IngressBackend", "omit ptr"),
@@ -117,46 +126,50 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("rules", 3, "[]IngressRule", "omit list=atomic"),
     ),
     "IngressStatus": (
-        ("loadBalancer", 1, "core/v1.LoadBalancerStatus", "omit"),
+        ("loadBalancer", 1, "core/v1.LoadBalancerStatus", "omit until=1.35"),
+        ("loadBalancer", 1, "IngressLoadBalancerStatus", "omit since=1.35"),
     ),
-    "IngressTLS": (
-        ("hosts", 1, "[]string", "omit list=atomic"),
-        ("secretName", 2, "string", "omit"),
-    ),
-    "NetworkPolicy": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "NetworkPolicySpec", "omit"),
-    ),
+    "IngressTLS": (("hosts", 1, "[]string", "omit list=atomic"), ("secretName", 2, "string", "omit")),
+    "NetworkPolicy": (("metadata", 1, "meta/v1.ObjectMeta", "omit"), ("spec", 2, "NetworkPolicySpec", "omit")),
     "NetworkPolicyEgressRule": (
-        ("ports", 1, "[]NetworkPolicyPort", "omit"),
-        ("to", 2, "[]NetworkPolicyPeer", "omit"),
+        ("ports", 1, "[]NetworkPolicyPort", "omit list=atomic@1.35"),
+        ("to", 2, "[]NetworkPolicyPeer", "omit list=atomic@1.35"),
     ),
     "NetworkPolicyIngressRule": (
-        ("ports", 1, "[]NetworkPolicyPort", "omit"),
-        ("from", 2, "[]NetworkPolicyPeer", "omit"),
+        ("ports", 1, "[]NetworkPolicyPort", "omit list=atomic@1.35"),
+        ("from", 2, "[]NetworkPolicyPeer", "omit list=atomic@1.35"),
     ),
-    "NetworkPolicyList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]NetworkPolicy", "required"),
-    ),
+    "NetworkPolicyList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]NetworkPolicy", "required")),
     "NetworkPolicyPeer": (
         ("podSelector", 1, "meta/v1.LabelSelector", "omit ptr"),
         ("namespaceSelector", 2, "meta/v1.LabelSelector", "omit ptr"),
         ("ipBlock", 3, "IPBlock", "omit ptr"),
     ),
     "NetworkPolicyPort": (
-        ("protocol", 1, "string", "omit ptr"),
+        ("protocol", 1, "string", "omit ptr enum=SCTP|TCP|UDP@1.35"),
         ("port", 2, "int-or-string", "omit ptr"),
         ("endPort", 3, "int32", "omit ptr"),
     ),
     "NetworkPolicySpec": (
-        ("podSelector", 1, "meta/v1.LabelSelector", "required"),
-        ("ingress", 2, "[]NetworkPolicyIngressRule", "omit"),
-        ("egress", 3, "[]NetworkPolicyEgressRule", "omit"),
-        ("policyTypes", 4, "[]string", "omit"),
+        ("podSelector", 1, "meta/v1.LabelSelector", "required until=1.35"),
+        ("podSelector", 1, "meta/v1.LabelSelector", "since=1.35"),
+        ("ingress", 2, "[]NetworkPolicyIngressRule", "omit list=atomic@1.35"),
+        ("egress", 3, "[]NetworkPolicyEgressRule", "omit list=atomic@1.35"),
+        ("policyTypes", 4, "[]string", "omit enum=Egress|Ingress@1.35 list=atomic@1.35"),
     ),
-    "ServiceBackendPort": (
-        ("name", 1, "string", "omit"),
-        ("number", 2, "int32", "omit"),
+    "ParentReference": (
+        ("group", 1, "string", "omit"),
+        ("resource", 2, "string", "required omit"),
+        ("namespace", 3, "string", "omit"),
+        ("name", 4, "string", "required omit"),
     ),
+    "ServiceBackendPort": (("name", 1, "string", "omit"), ("number", 2, "int32", "omit")),
+    "ServiceCIDR": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("spec", 2, "ServiceCIDRSpec", "omit"),
+        ("status", 3, "ServiceCIDRStatus", "omit"),
+    ),
+    "ServiceCIDRList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]ServiceCIDR", "required")),
+    "ServiceCIDRSpec": (("cidrs", 1, "[]string", "omit list=atomic"),),
+    "ServiceCIDRStatus": (("conditions", 1, "[]meta/v1.Condition", "omit merge=type keys=type"),),
 }

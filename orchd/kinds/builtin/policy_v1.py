@@ -25,6 +25,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
         short_names=("pdb",),
         key="poddisruptionbudgets",
         storage_version="policy/v1beta1",
+        changes=(("1.25", {"storage_version": "policy/v1"}),),
         table=Table(
             "tabulate.workloads.disruption_budget",
             ("Name|name", "Min Available", "Max Unavailable", "Allowed Disruptions|integer", "Age"),
@@ -59,6 +60,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("minAvailable", 1, "int-or-string", "omit ptr"),
         ("selector", 2, "meta/v1.LabelSelector", "omit ptr replace"),
         ("maxUnavailable", 3, "int-or-string", "omit ptr"),
+        ("unhealthyPodEvictionPolicy", 4, "string", "omit ptr enum=AlwaysAllow|IfHealthyBudget since=1.26"),
     ),
     "PodDisruptionBudgetStatus": (
         ("observedGeneration", 1, "int64", "omit"),

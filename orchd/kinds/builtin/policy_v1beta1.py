@@ -30,6 +30,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
         plural="podsecuritypolicies",
         short_names=("psp",),
         key="podsecuritypolicy",
+        until="1.25",
         deprecated=Deprecation(since="v1.21", removed="v1.25"),
         table=Table(
             "tabulate.policies.pod_security_policy",

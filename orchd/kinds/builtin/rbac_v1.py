@@ -90,16 +90,16 @@ RESOURCES: Final[tuple[Row, ...]] = (
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     "AggregationRule": (
-        ("clusterRoleSelectors", 1, "[]meta/v1.LabelSelector", "omit"),
+        ("clusterRoleSelectors", 1, "[]meta/v1.LabelSelector", "omit list=atomic@1.35"),
     ),
     "ClusterRole": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("rules", 2, "[]PolicyRule", ""),
+        ("rules", 2, "[]PolicyRule", "list=atomic@1.35"),
         ("aggregationRule", 3, "AggregationRule", "omit ptr"),
     ),
     "ClusterRoleBinding": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("subjects", 2, "[]Subject", "omit"),
+        ("subjects", 2, "[]Subject", "omit list=atomic@1.35"),
         ("roleRef", 3, "RoleRef", "required"),
     ),
     "ClusterRoleBindingList": (
@@ -111,19 +111,19 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("items", 2, "[]ClusterRole", "required"),
     ),
     "PolicyRule": (
-        ("verbs", 1, "[]string", "required"),
-        ("apiGroups", 2, "[]string", "omit"),
-        ("resources", 3, "[]string", "omit"),
-        ("resourceNames", 4, "[]string", "omit"),
-        ("nonResourceURLs", 5, "[]string", "omit"),
+        ("verbs", 1, "[]string", "required list=atomic@1.35"),
+        ("apiGroups", 2, "[]string", "omit list=atomic@1.35"),
+        ("resources", 3, "[]string", "omit list=atomic@1.35"),
+        ("resourceNames", 4, "[]string", "omit list=atomic@1.35"),
+        ("nonResourceURLs", 5, "[]string", "omit list=atomic@1.35"),
     ),
     "Role": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("rules", 2, "[]PolicyRule", ""),
+        ("rules", 2, "[]PolicyRule", "list=atomic@1.35"),
     ),
     "RoleBinding": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("subjects", 2, "[]Subject", "omit"),
+        ("subjects", 2, "[]Subject", "omit list=atomic@1.35"),
         ("roleRef", 3, "RoleRef", "required"),
     ),
     "RoleBindingList": (

@@ -25,8 +25,9 @@ RESOURCES: Final[tuple[Row, ...]] = (
         key="priorityclasses",
         table=Table(
             "tabulate.policies.priority_class",
-            ("Name|name", "Value|integer", "Global-Default|boolean", "Age"),
+            ("Name|name", "Value|integer", "Global-Default|boolean", "Age", "PreemptionPolicy|since=1.29"),
             {
+                "PreemptionPolicy": "Whether pods of the class preempt pods of lower priority.",
                 "Value": (
                     "The value of this priority class. This is the actual priority that pods receive when they "
                     "have the name of this class in their pod spec."
@@ -55,10 +56,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("value", 2, "int32", "required"),
         ("globalDefault", 3, "bool", "omit"),
         ("description", 4, "string", "omit"),
-        ("preemptionPolicy", 5, "string", "omit ptr"),
+        ("preemptionPolicy", 5, "string", "omit ptr enum=Never|PreemptLowerPriority@1.35"),
     ),
-    "PriorityClassList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]PriorityClass", "required"),
-    ),
+    "PriorityClassList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]PriorityClass", "required")),
 }

@@ -25,8 +25,14 @@ RESOURCES: Final[tuple[Row, ...]] = (
         table=Table(
             "tabulate.storage.driver",
             (
-                "Name|name", "AttachRequired|boolean", "PodInfoOnMount|boolean", "StorageCapacity|boolean",
-                "TokenRequests", "RequiresRepublish|boolean", "Modes", "Age",
+                "Name|name",
+                "AttachRequired|boolean",
+                "PodInfoOnMount|boolean",
+                "StorageCapacity|boolean",
+                "TokenRequests",
+                "RequiresRepublish|boolean",
+                "Modes",
+                "Age",
             ),
         ),
         validation=Validation(create="validate.storage.create_driver", update="validate.storage.update_driver"),
@@ -65,13 +71,9 @@ RESOURCES: Final[tuple[Row, ...]] = (
         plural="volumeattachments",
         key="volumeattachments",
         table=Table(
-            "tabulate.storage.attachment",
-            ("Name|name", "Attacher|name", "PV", "Node", "Attached|boolean", "Age"),
+            "tabulate.storage.attachment", ("Name|name", "Attacher|name", "PV", "Node", "Attached|boolean", "Age")
         ),
-        validation=Validation(
-            create="validate.storage.create_attachment",
-            update="validate.storage.update_attachment",
-        ),
+        validation=Validation(create="validate.storage.create_attachment", update="validate.storage.update_attachment"),
         unconditional_update=False,
         returns_deleted=True,
         subresources=(
@@ -83,17 +85,33 @@ RESOURCES: Final[tuple[Row, ...]] = (
             ),
         ),
     ),
+    KindRow(
+        kind="CSIStorageCapacity",
+        plural="csistoragecapacities",
+        namespaced=True,
+        key="csistoragecapacities",
+        storage_version="storage.{abbr}.io/v1beta1",
+        validation=Validation(create="validate.storage.create_capacity", update="validate.storage.update_capacity"),
+        unconditional_update=False,
+        since="1.24",
+        changes=(("1.25", {"storage_version": "storage.{abbr}.io/v1"}),),
+    ),
+    KindRow(
+        kind="VolumeAttributesClass",
+        plural="volumeattributesclasses",
+        short_names=("vac",),
+        key="volumeattributesclasses",
+        announced_version="storage.{abbr}.io/v1beta1",
+        table=Table("tabulate.storage.attributes_class", ("Name|name", "DriverName", "Age")),
+        validation=Validation(own_metadata=False),
+        returns_deleted=True,
+        since="1.34",
+    ),
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
-    "CSIDriver": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "CSIDriverSpec", "required"),
-    ),
-    "CSIDriverList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]CSIDriver", "required"),
-    ),
+    "CSIDriver": (("metadata", 1, "meta/v1.ObjectMeta", "omit"), ("spec", 2, "CSIDriverSpec", "required")),
+    "CSIDriverList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]CSIDriver", "required")),
     "CSIDriverSpec": (
         ("attachRequired", 1, "bool", "omit ptr"),
         ("podInfoOnMount", 2, "bool", "omit ptr"),
@@ -102,42 +120,42 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("fsGroupPolicy", 5, "string", "omit ptr"),
         ("tokenRequests", 6, "[]TokenRequest", "omit list=atomic"),
         ("requiresRepublish", 7, "bool", "omit ptr"),
+        ("seLinuxMount", 8, "bool", "omit ptr since=1.25"),
+        ("nodeAllocatableUpdatePeriodSeconds", 9, "int64", "omit ptr since=1.33"),
+        ("serviceAccountTokenInSecrets", 10, "bool", "omit ptr since=1.35"),
     ),
-    "CSINode": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "CSINodeSpec", "required"),
-    ),
+    "CSINode": (("metadata", 1, "meta/v1.ObjectMeta", "omit"), ("spec", 2, "CSINodeSpec", "required")),
     "CSINodeDriver": (
         ("name", 1, "string", "required"),
         ("nodeID", 2, "string", "required"),
-        ("topologyKeys", 3, "[]string", ""),
+        ("topologyKeys", 3, "[]string", "list=atomic@1.35"),
         ("allocatable", 4, "VolumeNodeResources", "omit ptr"),
     ),
-    "CSINodeList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]CSINode", "required"),
+    "CSINodeList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]CSINode", "required")),
+    "CSINodeSpec": (("drivers", 1, "[]CSINodeDriver", "required merge=name keys=name@1.35"),),
+    "CSIStorageCapacity": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("nodeTopology", 2, "meta/v1.LabelSelector", "omit ptr"),
+        ("storageClassName", 3, "string", "required"),
+        ("capacity", 4, "quantity", "omit ptr"),
+        ("maximumVolumeSize", 5, "quantity", "omit ptr"),
     ),
-    "CSINodeSpec": (
-        ("drivers", 1, "[]CSINodeDriver", "required merge=name"),
+    "CSIStorageCapacityList": (
+        ("metadata", 1, "meta/v1.ListMeta", "omit"),
+        ("items", 2, "[]CSIStorageCapacity", "required"),
     ),
     "StorageClass": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("provisioner", 2, "string", "required"),
         ("parameters", 3, "{}string", "omit"),
-        ("reclaimPolicy", 4, "string", "omit ptr"),
-        ("mountOptions", 5, "[]string", "omit"),
+        ("reclaimPolicy", 4, "string", "omit ptr enum=Delete|Recycle|Retain@1.35"),
+        ("mountOptions", 5, "[]string", "omit list=atomic@1.35"),
         ("allowVolumeExpansion", 6, "bool", "omit ptr"),
-        ("volumeBindingMode", 7, "string", "omit ptr"),
+        ("volumeBindingMode", 7, "string", "omit ptr enum=Immediate|WaitForFirstConsumer@1.35"),
         ("allowedTopologies", 8, "[]core/v1.TopologySelectorTerm", "omit list=atomic"),
     ),
-    "StorageClassList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]StorageClass", "required"),
-    ),
-    "TokenRequest": (
-        ("audience", 1, "string", "required"),
-        ("expirationSeconds", 2, "int64", "omit ptr"),
-    ),
+    "StorageClassList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]StorageClass", "required")),
+    "TokenRequest": (("audience", 1, "string", "required"), ("expirationSeconds", 2, "int64", "omit ptr")),
     "VolumeAttachment": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("spec", 2, "VolumeAttachmentSpec", "required"),
@@ -162,11 +180,19 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("attachError", 3, "VolumeError", "omit ptr"),
         ("detachError", 4, "VolumeError", "omit ptr"),
     ),
+    "VolumeAttributesClass": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("driverName", 2, "string", "required"),
+        ("parameters", 3, "{}string", "omit"),
+    ),
+    "VolumeAttributesClassList": (
+        ("metadata", 1, "meta/v1.ListMeta", "omit"),
+        ("items", 2, "[]VolumeAttributesClass", "required"),
+    ),
     "VolumeError": (
         ("time", 1, "time", "omit"),
         ("message", 2, "string", "omit"),
+        ("errorCode", 3, "int32", "omit ptr since=1.33"),
     ),
-    "VolumeNodeResources": (
-        ("count", 1, "int32", "omit ptr"),
-    ),
+    "VolumeNodeResources": (("count", 1, "int32", "omit ptr"),),
 }

@@ -13,21 +13,23 @@ VERSION: Final = "v1alpha1"
 DEFINITIONS: Final = "io.{abbr}.api.storage.v1alpha1."
 
 #: Types that OpenAPI does not list.
-UNPUBLISHED: Final[frozenset[str]] = frozenset((
-    "VolumeAttachment",
-    "VolumeAttachmentList",
-    "VolumeAttachmentSource",
-    "VolumeAttachmentSpec",
-    "VolumeAttachmentStatus",
-    "VolumeError",
-))
+UNPUBLISHED: Final[frozenset[str]] = frozenset(
+    (
+        "VolumeAttachment",
+        "VolumeAttachmentList",
+        "VolumeAttachmentSource",
+        "VolumeAttachmentSpec",
+        "VolumeAttachmentStatus",
+        "VolumeError",
+    )
+)
 #: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset()
 
 RESOURCES: Final[tuple[Row, ...]] = (
     VersionRow(
         kind="CSIStorageCapacity",
-        of="storage/v1beta1",
+        of="storage/v1",
         deprecated=Deprecation(since="v1.21", removed="v1.24", replacement="storage.{abbr}.io/v1beta1"),
     ),
 )
@@ -68,8 +70,5 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("attachError", 3, "VolumeError", "omit ptr"),
         ("detachError", 4, "VolumeError", "omit ptr"),
     ),
-    "VolumeError": (
-        ("time", 1, "time", "omit"),
-        ("message", 2, "string", "omit"),
-    ),
+    "VolumeError": (("time", 1, "time", "omit"), ("message", 2, "string", "omit")),
 }

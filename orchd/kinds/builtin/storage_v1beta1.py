@@ -6,7 +6,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 from typing import Final
 
 from orchd.kinds.builtin import storage_v1alpha1
-from orchd.kinds.rows import KindRow, Row, Validation
+from orchd.kinds.rows import Row, VersionRow
 
 GROUP: Final = "storage.{abbr}.io"
 VERSION: Final = "v1beta1"
@@ -14,50 +14,36 @@ VERSION: Final = "v1beta1"
 DEFINITIONS: Final = "io.{abbr}.api.storage.v1beta1."
 
 #: Types that OpenAPI does not list.
-UNPUBLISHED: Final[frozenset[str]] = frozenset((
-    "CSIDriver",
-    "CSIDriverList",
-    "CSIDriverSpec",
-    "CSINode",
-    "CSINodeDriver",
-    "CSINodeList",
-    "CSINodeSpec",
-    "StorageClass",
-    "StorageClassList",
-    "TokenRequest",
-    "VolumeAttachment",
-    "VolumeAttachmentList",
-    "VolumeAttachmentSource",
-    "VolumeAttachmentSpec",
-    "VolumeAttachmentStatus",
-    "VolumeError",
-    "VolumeNodeResources",
-))
+UNPUBLISHED: Final[frozenset[str]] = frozenset(
+    (
+        "CSIDriver",
+        "CSIDriverList",
+        "CSIDriverSpec",
+        "CSINode",
+        "CSINodeDriver",
+        "CSINodeList",
+        "CSINodeSpec",
+        "StorageClass",
+        "StorageClassList",
+        "TokenRequest",
+        "VolumeAttachment",
+        "VolumeAttachmentList",
+        "VolumeAttachmentSource",
+        "VolumeAttachmentSpec",
+        "VolumeAttachmentStatus",
+        "VolumeError",
+        "VolumeNodeResources",
+    )
+)
 #: Structs that server-side apply owns as one.
 ATOMIC: Final[frozenset[str]] = frozenset()
 
-RESOURCES: Final[tuple[Row, ...]] = (
-    KindRow(
-        kind="CSIStorageCapacity",
-        plural="csistoragecapacities",
-        namespaced=True,
-        key="csistoragecapacities",
-        storage_version="storage.{abbr}.io/v1beta1",
-        validation=Validation(create="validate.storage.create_capacity", update="validate.storage.update_capacity"),
-        unconditional_update=False,
-    ),
-)
+RESOURCES: Final[tuple[Row, ...]] = (VersionRow(kind="CSIStorageCapacity", of="storage/v1"),)
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     **storage_v1alpha1.TYPES,
-    "CSIDriver": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "CSIDriverSpec", "required"),
-    ),
-    "CSIDriverList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]CSIDriver", "required"),
-    ),
+    "CSIDriver": (("metadata", 1, "meta/v1.ObjectMeta", "omit"), ("spec", 2, "CSIDriverSpec", "required")),
+    "CSIDriverList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]CSIDriver", "required")),
     "CSIDriverSpec": (
         ("attachRequired", 1, "bool", "omit ptr"),
         ("podInfoOnMount", 2, "bool", "omit ptr"),
@@ -67,23 +53,15 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("tokenRequests", 6, "[]TokenRequest", "omit list=atomic"),
         ("requiresRepublish", 7, "bool", "omit ptr"),
     ),
-    "CSINode": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "CSINodeSpec", "required"),
-    ),
+    "CSINode": (("metadata", 1, "meta/v1.ObjectMeta", "omit"), ("spec", 2, "CSINodeSpec", "required")),
     "CSINodeDriver": (
         ("name", 1, "string", "required"),
         ("nodeID", 2, "string", "required"),
         ("topologyKeys", 3, "[]string", ""),
         ("allocatable", 4, "VolumeNodeResources", "omit ptr"),
     ),
-    "CSINodeList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]CSINode", "required"),
-    ),
-    "CSINodeSpec": (
-        ("drivers", 1, "[]CSINodeDriver", "required merge=name"),
-    ),
+    "CSINodeList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]CSINode", "required")),
+    "CSINodeSpec": (("drivers", 1, "[]CSINodeDriver", "required merge=name"),),
     "StorageClass": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("provisioner", 2, "string", "required"),
@@ -94,15 +72,7 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("volumeBindingMode", 7, "string", "omit ptr"),
         ("allowedTopologies", 8, "[]core/v1.TopologySelectorTerm", "omit list=atomic"),
     ),
-    "StorageClassList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]StorageClass", "required"),
-    ),
-    "TokenRequest": (
-        ("audience", 1, "string", "required"),
-        ("expirationSeconds", 2, "int64", "omit ptr"),
-    ),
-    "VolumeNodeResources": (
-        ("count", 1, "int32", "omit ptr"),
-    ),
+    "StorageClassList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]StorageClass", "required")),
+    "TokenRequest": (("audience", 1, "string", "required"), ("expirationSeconds", 2, "int64", "omit ptr")),
+    "VolumeNodeResources": (("count", 1, "int32", "omit ptr"),),
 }

@@ -13,6 +13,7 @@ from typing import Final
 
 from orchd import errors
 from orchd.dialect import STOCK_DISCOVERY_GROUP, STOCK_META_GROUP, STOCK_PROTOBUF, Dialect
+from orchd.kinds.release import SPECIFICATION, Release
 from orchd.kinds.shorttexts import remember_short
 
 JSON_TYPE: Final = "application/json"
@@ -122,7 +123,15 @@ def _before(a: Clause, b: Clause) -> bool:
     return a.quality > b.quality or (a.type != "*" and b.type == "*") or (a.subtype != "*" and b.subtype == "*")
 
 
-def check_route(accept: str, produced: tuple[str, ...]) -> None:
+def _unlisted(produced: tuple[str, ...]) -> str:
+    return "406: Not Acceptable"
+
+
+def _listed(produced: tuple[str, ...]) -> str:
+    return "406: Not Acceptable\n\nAvailable representations: " + ", ".join(produced)
+
+
+def check_route(accept: str, produced: tuple[str, ...], release: Release = SPECIFICATION) -> None:
     """Raise ApiError 406 unless a clause names a media type that the path can produce.
 
     The first check of every path, which only considers exact names and ``*/*``.
@@ -131,7 +140,8 @@ def check_route(accept: str, produced: tuple[str, ...]) -> None:
         name = part.partition(";")[0].strip()
         if name == "*/*" or name in produced:
             return
-    raise errors.ApiError(406, "NotAcceptable", "406: Not Acceptable", details={})
+    message = release.choose((("", _unlisted), ("1.26", _listed)))
+    raise errors.ApiError(406, "NotAcceptable", message(produced), details={})
 
 
 @remember_short(1024)
@@ -143,13 +153,14 @@ def negotiate(
     partial: bool = True,
     watch: bool = False,
     protobuf: bool = True,
+    release: Release = SPECIFICATION,
 ) -> Negotiated:
-    """Negotiate the representation for an Accept header ("" without one). Raises ApiError 406 with the accepted types.
+    """Negotiate the representation for an Accept header ("" without one). Raises ApiError 406, in the words of `release`.
 
     `table` and `partial`: the endpoint offers these representations. `watch`: it streams events. `protobuf`: its objects have a
     protobuf encoding; their metadata always has one.
     """
-    check_route(accept, media_types(dialect))
+    check_route(accept, media_types(dialect), release)
     forms = _forms(dialect)
     found = _best(accept, forms, dialect, table=table, partial=partial, whole=protobuf)
     if found is None:

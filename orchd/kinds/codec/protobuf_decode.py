@@ -23,7 +23,7 @@ from orchd.kinds.codec.wire import (
     skip,
     truncated_error,
 )
-from orchd.kinds.compiling import COMPILING
+from orchd.kinds.compile_lock import COMPILE_LOCK
 from orchd.kinds.ir import Field, Type
 
 #: Decodes the value at a position: (data, at, end) -> (value, position after it).
@@ -132,7 +132,7 @@ def struct(type_: Type) -> Any:
     """The decoder of a struct: ``decode(data, at, end)``. Compiled once."""
     reader: Any = type_.memo.get(_MEMO)
     if reader is None:
-        with COMPILING:
+        with COMPILE_LOCK:
             # Structs may be recursive: the one being filled is found under another key.
             reader = type_.memo.get(_MEMO) or type_.memo.get(_BEGUN)
             if reader is None:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from orchd.kinds.codec import json_
 from orchd.kinds.codec.wire import FIXED64, LENGTH, VARINT, encode_delimited, tag, varint
-from orchd.kinds.compiling import COMPILING
+from orchd.kinds.compile_lock import COMPILE_LOCK
 from orchd.kinds.ir import Field, Type
 
 #: Encodes a value with its tag.
@@ -117,7 +117,7 @@ def struct(type_: Type) -> Any:
     """The encoder of a struct: ``encode(value) -> bytes`` and ``zero``. Compiled once."""
     writer: Any = type_.memo.get(_MEMO)
     if writer is None:
-        with COMPILING:
+        with COMPILE_LOCK:
             # Structs may be recursive: the one being filled is found under another key.
             writer = type_.memo.get(_MEMO) or type_.memo.get(_BEGUN)
             if writer is None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from typing import Any, Final
 
+from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
 
 
@@ -39,3 +42,49 @@ def text(type_name: str, old: Object, new: Object) -> str:
 
 def _line(key: str, value: Any) -> str:
     return f"{key[:1].upper()}{key[1:]}: {'nil' if value is None else json.dumps(value)},"
+
+
+#: Lines around a change.
+_CONTEXT: Final = 3
+#: Pairs of lines that are compared; more are shown as replaced. It bounds the time of one message.
+_COMPARED: Final = 250_000
+
+
+def json_text(type_name: str, old: Any, new: Any) -> str:
+    """The lines of the two values' indented JSON that differ, as a unified diff without names of files: later releases."""
+    before, after = (dump(type_name, each).indented.split("\n") for each in (old, new))
+    out: list[str] = []
+    for group in _groups(before, after):
+        first, last = group[0], group[-1]
+        out.append(f"@@ -{_range(first[1], last[2])} +{_range(first[3], last[4])} @@")
+        for tag, i, j, k, m in group:
+            if tag == "equal":
+                out.extend(f" {line}" for line in before[i:j])
+            else:
+                out.extend(f"-{line}" for line in before[i:j])
+                out.extend(f"+{line}" for line in after[k:m])
+    return "".join(f"{line}\n" for line in out)
+
+
+_Change = tuple[str, int, int, int, int]
+
+
+def _groups(before: Sequence[str], after: Sequence[str]) -> list[list[_Change]]:
+    """Changes with their context, nearby ones together."""
+    if len(before) * len(after) <= _COMPARED:
+        return [list(group) for group in SequenceMatcher(None, before, after).get_grouped_opcodes(_CONTEXT)]
+    shorter = min(len(before), len(after))
+    start = next((i for i in range(shorter) if before[i] != after[i]), shorter)
+    end = next((i for i in range(shorter - start) if before[-1 - i] != after[-1 - i]), shorter - start)
+    left, right = max(0, start - _CONTEXT), min(end, _CONTEXT)
+    stop, until = len(before) - end, len(after) - end
+    return [[
+        ("equal", left, start, left, start), ("replace", start, stop, start, until),
+        ("equal", stop, stop + right, until, until + right),
+    ]]  # fmt: skip
+
+
+def _range(start: int, stop: int) -> str:
+    length = stop - start
+    begin = start + 1 if length else start
+    return str(begin) if length == 1 else f"{begin},{length}"

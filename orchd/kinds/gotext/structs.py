@@ -1,126 +1,52 @@
-"""Go values of the reference's internal types, as ``%#v`` prints them in messages.
+"""Values of the reference's internal types in messages: as ``%#v`` prints them, and as JSON in later releases.
 
-`STRUCTS` has the fields of the types that messages contain, in their order. A pointer is printed as an address, which
-cannot be reproduced; every pointer has the same one here.
+`orchd.kinds.gotext.internal_types` has the fields of the types. ``%#v`` prints a pointer as an address, which cannot be
+reproduced; every pointer has the same one here.
 """
 
 from __future__ import annotations
 
+import json
+from functools import cache
 from typing import Any, Final
 
-from orchd.kinds.gotext.values import GoText, interface, quote
+from orchd.kinds.gotext.internal_types import TYPES
+from orchd.kinds.gotext.values import GoText, escape_json, interface, quote
 from orchd.kinds.quantities import BINARY, DECIMAL, QUANTITY, amount
 
 _POINTER: Final = "(0xc000000000)"
 
-#: Type -> fields ``Name:type``; the JSON name is the name with a small first letter unless given as ``Name=json``.
-STRUCTS: Final[dict[str, str]] = {
-    "v1.LabelSelector": "MatchLabels:map[string]string MatchExpressions:[]v1.LabelSelectorRequirement",
-    "v1.LabelSelectorRequirement": "Key:string Operator:string Values:[]string",
-    "v1.OwnerReference": (
-        "APIVersion=apiVersion:string Kind:string Name:string UID=uid:string Controller:*bool BlockOwnerDeletion:*bool"
-    ),
-    "core.Toleration": "Key:string Operator:string Value:string Effect:string TolerationSeconds:*int64",
-    "core.Taint": "Key:string Value:string Effect:string TimeAdded:<nil>",
-    "core.NodeAddress": "Type:string Address:string",
-    "core.PodIP": "IP=ip:string",
-    "core.ScopeSelector": "MatchExpressions:[]core.ScopedResourceSelectorRequirement",
-    "core.ScopedResourceSelectorRequirement": "ScopeName:string Operator:string Values:[]string",
-    "core.VolumeNodeAffinity": "Required:*core.NodeSelector",
-    "core.Lifecycle": "PostStart:*core.LifecycleHandler PreStop:*core.LifecycleHandler",
-    "core.Probe": (
-        "ProbeHandler=:core.ProbeHandler InitialDelaySeconds:int32 TimeoutSeconds:int32 PeriodSeconds:int32 "
-        "SuccessThreshold:int32 FailureThreshold:int32 TerminationGracePeriodSeconds:*int64"
-    ),
-    "core.ProbeHandler": (
-        "Exec:*core.ExecAction HTTPGet=httpGet:*core.HTTPGetAction TCPSocket=tcpSocket:*core.TCPSocketAction "
-        "GRPC=grpc:*core.GRPCAction"
-    ),
-    "core.SecurityContext": (
-        "Capabilities:*core.Capabilities Privileged:*bool SELinuxOptions=seLinuxOptions:*core.SELinuxOptions "
-        "WindowsOptions:*core.WindowsSecurityContextOptions RunAsUser:*int64 RunAsGroup:*int64 RunAsNonRoot:*bool "
-        "ReadOnlyRootFilesystem:*bool AllowPrivilegeEscalation:*bool ProcMount:*core.ProcMountType "
-        "SeccompProfile:*core.SeccompProfile"
-    ),
-    "core.SeccompProfile": "Type:string LocalhostProfile:*string",
-    "core.ServicePort": (
-        "Name:string Protocol:string AppProtocol:*string Port:int32 TargetPort:intstr.IntOrString NodePort:int32"
-    ),
-    "apps.DeploymentStrategy": "Type:string RollingUpdate:*apps.RollingUpdateDeployment",
-    "apps.DaemonSetUpdateStrategy": "Type:string RollingUpdate:*apps.RollingUpdateDaemonSet",
-    "apps.StatefulSetUpdateStrategy": "Type:string RollingUpdate:*apps.RollingUpdateStatefulSetStrategy",
-    "apps.RollingUpdateStatefulSetStrategy": "Partition:int32",
-    "policy.PodDisruptionBudgetSpec": (
-        "MinAvailable:*intstr.IntOrString Selector:*v1.LabelSelector MaxUnavailable:*intstr.IntOrString"
-    ),
-    "rbac.RoleRef": "APIGroup=apiGroup:string Kind:string Name:string",
-    "storage.CSINodeDriver": (
-        "Name:string NodeID=nodeID:string TopologyKeys:[]string Allocatable:*storage.VolumeNodeResources"
-    ),
-    "storage.VolumeAttachmentSpec": "Attacher:string Source:storage.VolumeAttachmentSource NodeName:string",
-    "storage.VolumeAttachmentSource": "PersistentVolumeName:*string InlineVolumeSpec:*core.PersistentVolumeSpec",
-    "flowcontrol.FlowDistinguisherMethod": "Type:string",
-    "flowcontrol.PriorityLevelConfigurationSpec": (
-        "Type:string Limited:*flowcontrol.LimitedPriorityLevelConfiguration"
-    ),
-    "flowcontrol.FlowSchemaSpec": (
-        "PriorityLevelConfiguration:flowcontrol.PriorityLevelConfigurationReference MatchingPrecedence:int32 "
-        "DistinguisherMethod:*flowcontrol.FlowDistinguisherMethod Rules:[]flowcontrol.PolicyRulesWithSubjects"
-    ),
-    "flowcontrol.PriorityLevelConfigurationReference": "Name:string",
-    "flowcontrol.PolicyRulesWithSubjects": (
-        "Subjects:[]flowcontrol.Subject ResourceRules:[]flowcontrol.ResourcePolicyRule "
-        "NonResourceRules:[]flowcontrol.NonResourcePolicyRule"
-    ),
-    "flowcontrol.Subject": (
-        "Kind:string User:*flowcontrol.UserSubject Group:*flowcontrol.GroupSubject "
-        "ServiceAccount:*flowcontrol.ServiceAccountSubject"
-    ),
-    "flowcontrol.ResourcePolicyRule": (
-        "Verbs:[]string APIGroups=apiGroups:[]string Resources:[]string ClusterScope:bool Namespaces:[]string"
-    ),
-    "flowcontrol.NonResourcePolicyRule": "Verbs:[]string NonResourceURLs=nonResourceURLs:[]string",
-    "authorization.NonResourceAttributes": "Path:string Verb:string",
-    "networking.IngressRule": "Host:string IngressRuleValue=:networking.IngressRuleValue",
-    "networking.IngressRuleValue": "HTTP=http:*networking.HTTPIngressRuleValue",
-    "apiextensions.JSONSchemaProps": (
-        "ID=id:string Schema=$schema:string Ref=$ref:*string Description:string Type:string Nullable:bool "
-        "Format:string Title:string Default:*apiextensions.JSON Maximum:*float64 ExclusiveMaximum:bool "
-        "Minimum:*float64 ExclusiveMinimum:bool MaxLength:*int64 MinLength:*int64 Pattern:string "
-        "MaxItems:*int64 MinItems:*int64 UniqueItems:bool MultipleOf:*float64 Enum:[]apiextensions.JSON "
-        "MaxProperties:*int64 MinProperties:*int64 Required:[]string "
-        "Items:*apiextensions.JSONSchemaPropsOrArray AllOf:[]apiextensions.JSONSchemaProps "
-        "OneOf:[]apiextensions.JSONSchemaProps AnyOf:[]apiextensions.JSONSchemaProps "
-        "Not:*apiextensions.JSONSchemaProps Properties:map[string]apiextensions.JSONSchemaProps "
-        "AdditionalProperties:*apiextensions.JSONSchemaPropsOrBool "
-        "PatternProperties:map[string]apiextensions.JSONSchemaProps "
-        "Dependencies:apiextensions.JSONSchemaDependencies(nil) "
-        "AdditionalItems:*apiextensions.JSONSchemaPropsOrBool "
-        "Definitions:apiextensions.JSONSchemaDefinitions(nil) "
-        "ExternalDocs:*apiextensions.ExternalDocumentation Example:*apiextensions.JSON "
-        "XPreserveUnknownFields:*bool XEmbeddedResource:bool XIntOrString:bool XListMapKeys:[]string "
-        "XListType:*string XMapType:*string XValidations:apiextensions.ValidationRules(nil)"
-    ),
-    "apiextensions.CustomResourceDefinitionVersion": (
-        "Name:string Served:bool Storage:bool Deprecated:bool DeprecationWarning:*string "
-        "Schema:*apiextensions.CustomResourceValidation Subresources:*apiextensions.CustomResourceSubresources "
-        "AdditionalPrinterColumns:[]apiextensions.CustomResourceColumnDefinition"
-    ),
-    "v1.ObjectMeta": (
-        "Name:string GenerateName:string Namespace:string SelfLink:string UID=uid:string ResourceVersion:string "
-        "Generation:int64 CreationTimestamp:time.Date(1, time.January, 1, 0, 0, 0, 0, time.UTC) DeletionTimestamp:<nil> "
-        "DeletionGracePeriodSeconds:*int64 Labels:map[string]string Annotations:map[string]string "
-        "OwnerReferences:[]v1.OwnerReference Finalizers:[]string ClusterName:string ManagedFields:[]v1.ManagedFieldsEntry"
-    ),
-}
+
+class GoValue(GoText):
+    """A value as ``%#v`` prints it; `as_json` is the same value as JSON."""
+
+    __slots__ = ("_type", "_value")
+    _type: str
+    _value: Any
+
+    @property
+    def as_json(self) -> str:
+        return escape_json(json.dumps(_json(self._type, self._value), ensure_ascii=False, separators=(",", ":")))
+
+    @property
+    def indented(self) -> str:
+        """The JSON with a line per member, indented by a space per level."""
+        return escape_json(json.dumps(_json(self._type, self._value), ensure_ascii=False, indent=1))
 
 
-def dump(type_name: str, value: Any) -> GoText:
-    """`value` as a Go value of a type named in `STRUCTS`, or of a slice, map or pointer of one."""
-    return GoText(_dump(type_name, value))
+def dump(type_name: str, value: Any, printed: str = "") -> GoValue:
+    """`value` as a Go value of a type of the table, or of a slice, map or pointer of one. `printed` is what ``%#v`` prints, if
+    the fields do not tell it."""
+    shown = GoValue(printed or _dump(type_name, value))
+    shown._type, shown._value = type_name, value
+    return shown
 
 
 def _dump(type_name: str, value: Any) -> str:
+    if type_name == "*v1.Time":
+        return "<nil>"
+    if type_name == "v1.Time":
+        return "time.Date(1, time.January, 1, 0, 0, 0, 0, time.UTC)"
     if type_name.startswith("*"):
         return f"(*{type_name[1:]})" + ("(nil)" if value is None else _POINTER)
     if type_name.startswith("[]"):
@@ -145,36 +71,89 @@ def _dump(type_name: str, value: Any) -> str:
         return "core.ResourceList" + _dump("map[string]resource.Quantity", value).removeprefix(
             "map[string]resource.Quantity"
         )
-    if type_name.startswith(("<nil>", "time.")) or type_name.endswith("(nil)"):
+    if type_name.endswith("(nil)"):
         return type_name
     if type_name == "apiextensions.JSON":
         return interface(value)
-    fields = STRUCTS.get(type_name)
-    if fields is None:
+    fields = _fields(type_name)
+    if not fields:
         return f"{type_name}{{{interface(value)}}}" if isinstance(value, (dict, list)) else quote(value or "")
-    return type_name + "{" + ", ".join(_member(field, value or {}) for field in _fields(fields)) + "}"
+    members = (f"{each.name}:{_dump(each.type, each.of(value))}" for each in fields if not each.newer)
+    return type_name + "{" + ", ".join(members) + "}"
 
 
-def _fields(spelled: str) -> list[str]:
-    """The fields of a table line; a time literal contains spaces."""
-    out: list[str] = []
-    for word in spelled.split(" "):
-        if ":" in word:
-            out.append(word)
+class _Field:
+    """A field of an internal type. `embedded`: its members are those of the struct itself in JSON."""
+
+    __slots__ = ("embedded", "json_name", "name", "newer", "type")
+
+    def __init__(self, spelled: str) -> None:
+        name, _, type_name = spelled.partition(":")
+        self.name, given, json_name = name.partition("=")
+        self.embedded = bool(given) and not json_name
+        self.json_name = "metadata" if name == "ObjectMeta=" else (json_name or self.name).lower()
+        self.type, newer, _ = type_name.partition("@")
+        self.newer = bool(newer)
+
+    def of(self, value: Any) -> Any:
+        """The field's value in a struct's. Internal names differ from those of JSON in their capital letters."""
+        if self.embedded and self.json_name != "metadata":
+            return value
+        return next((v for k, v in (value or {}).items() if k.lower() == self.json_name), None)
+
+
+@cache
+def _fields(type_name: str) -> tuple[_Field, ...]:
+    spelled = TYPES.get(type_name)
+    return tuple(map(_Field, spelled.split())) if spelled else ()
+
+
+#: Members of a pod's spec that belong to its security context in the internal type.
+_HOST: Final = ("hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers")
+
+
+def _json(type_name: str, value: Any) -> Any:
+    """The JSON data of an internal value; its fields have Go's names, except those of types that are also published."""
+    if type_name.startswith("*"):
+        return None if value is None else _json(type_name[1:], value)
+    if type_name.startswith("[]"):
+        return None if value is None else [_json(type_name[2:], each) for each in value]
+    if type_name.startswith("map[string]"):
+        inner = type_name[len("map[string]") :]
+        return None if value is None else {key: _json(inner, value[key]) for key in sorted(value)}
+    if type_name in _ZERO:
+        return _ZERO[type_name] if value is None else value
+    if type_name == "resource.Quantity":
+        return "0" if value is None else str(value)
+    if type_name == "core.ResourceList":
+        return None if value is None else {key: str(value[key]) for key in sorted(value)}
+    fields = _fields(type_name)
+    if not fields:
+        return value if value is not None or type_name.endswith("(nil)") else "" if "." in type_name else None
+    if type_name.startswith("v1."):
+        names = {name.lower(): name for name in value or ()}
+        ordered = (names[each.json_name] for each in fields if each.json_name in names)
+        return {name: value[name] for name in ordered if value[name] not in (None, "", [], {})}
+    if type_name == "core.PodSpec":
+        context = {**(value.get("securityContext") or {}), **{name: value[name] for name in _HOST if name in value}}
+        value = {**value, "securityContext": context}
+    out: dict[str, Any] = {}
+    for each in fields:
+        member = _json(each.type, each.of(value))
+        if each.embedded:
+            out.update(member)
         else:
-            out[-1] += " " + word
+            out[each.name] = member
     return out
 
 
-def _member(field: str, value: dict[str, Any]) -> str:
-    name, _, type_name = field.partition(":")
-    name, given, json_name = name.partition("=")
-    if given and not json_name:
-        return f"{name}:{_dump(type_name, value)}"
-    return f"{name}:{_dump(type_name, value.get(json_name or name[0].lower() + name[1:]))}"
+#: The JSON of absent values of types that are no structs.
+_ZERO: Final[dict[str, Any]] = {
+    "string": "", "bool": False, "int": 0, "int32": 0, "int64": 0, "float64": 0, "intstr.IntOrString": 0, "v1.Time": None,
+}  # fmt: skip
 
 
-def quantity(text: str) -> GoText:
+def quantity(text: str) -> GoValue:
     return dump("resource.Quantity", text)
 
 

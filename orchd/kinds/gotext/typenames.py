@@ -21,8 +21,13 @@ _NAMED: Final[dict[str, dict[str, str]]] = {
     },
     "admissionregistration/v1": {
         "*v1.OperationType": "RuleWithOperations.operations",
-        "v1.FailurePolicyType": "MutatingWebhook.failurePolicy ValidatingWebhook.failurePolicy",
-        "v1.MatchPolicyType": "MutatingWebhook.matchPolicy ValidatingWebhook.matchPolicy",
+        "*v1.ValidationAction": "ValidatingAdmissionPolicyBindingSpec.validationActions",
+        "v1.FailurePolicyType": (
+            "MutatingWebhook.failurePolicy ValidatingWebhook.failurePolicy ValidatingAdmissionPolicySpec.failurePolicy"
+        ),
+        "v1.MatchPolicyType": "MatchResources.matchPolicy MutatingWebhook.matchPolicy ValidatingWebhook.matchPolicy",
+        "v1.ParameterNotFoundActionType": "ParamRef.parameterNotFoundAction",
+        "v1.StatusReason": "Validation.reason",
         "v1.ReinvocationPolicyType": "MutatingWebhook.reinvocationPolicy",
         "v1.ScopeType": "Rule.scope",
         "v1.SideEffectClass": "MutatingWebhook.sideEffects ValidatingWebhook.sideEffects",

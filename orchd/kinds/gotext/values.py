@@ -112,6 +112,18 @@ def show(value: Any) -> str:
     return interface(value)
 
 
+def show_json(value: Any) -> str:
+    """A value in the form of validation messages of later releases: strings quoted, scalars plain, all others as JSON."""
+    if isinstance(value, GoText):
+        shown: str = getattr(value, "as_json", value)
+        return shown
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, float):
+        return number(value)
+    return escape_json(json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True))
+
+
 def interface(value: Any) -> str:
     """JSON data as ``%#v`` prints it."""
     if value is None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from orchd.kinds.bounds import GROWTH, cost_of
 from orchd.kinds.catalog import Resource
-from orchd.kinds.compiling import COMPILING
+from orchd.kinds.compile_lock import COMPILE_LOCK
 from orchd.kinds.ir import ELEMENT_DEFAULT, Type
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.changed_parts import convert_entries, convert_items, earlier_members
@@ -48,7 +48,7 @@ def fill(obj: Object, type: Type, settings: ObjectSettings, earlier: Object | No
 def _filler(type: Type) -> Fill | None:
     memo = type.memo
     if "default" not in memo:
-        with COMPILING:
+        with COMPILE_LOCK:
             if "default" not in memo:
                 if "default.begun" in memo:
                     # A recursive type: only JSON schemas are recursive, and they have no defaults.
@@ -75,7 +75,7 @@ def _compile(type: Type) -> Fill | None:
 
 def _named_struct(type: Type) -> Fill | None:
     constants = {name: field.default for name, field in type.fields.items() if field.default is not None}
-    constants.update(CONSTANTS.get(type.name, {}))
+    constants.update((name, value) for name, value in CONSTANTS.get(type.name, {}).items() if name in type.fields)
     rule = RULES.get(type.name)
     children = {}
     for name, field in type.fields.items():

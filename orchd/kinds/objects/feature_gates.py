@@ -22,6 +22,7 @@ RULES: Final[Mapping[str, Callable[[Any], bool]]] = {
     "suspended": bool,
     "huge_pages": lambda value: value.startswith(("limits.hugepages-", "requests.hugepages-")),
     "single_pod": lambda value: "ReadWriteOncePod" in value,
+    "in_namespace": lambda value: bool(value.get("namespace")),
     "across_namespaces": lambda value: "CrossNamespacePodAffinity" in value,
 }
 

@@ -67,3 +67,8 @@ def node(obj: ObjectView) -> Values:
 
 def secret(obj: ObjectView) -> Values:
     return {"type": obj.get("type", "")}
+
+
+def resource_slice(obj: ObjectView) -> Values:
+    spec = fields.spec(obj)
+    return {"spec.driver": spec.get("driver", ""), "spec.nodeName": spec.get("nodeName", "")}

@@ -5,6 +5,7 @@ The rules are the specification's ("Resource versions", table of resourceVersion
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,6 +14,7 @@ from orchd.dialect import Dialect
 from orchd.errors import ApiError, Cause
 from orchd.kinds.catalog import Resource
 from orchd.kinds.objects import selectors
+from orchd.kinds.release import Release
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +67,17 @@ def has_watch_cache(resource: Resource) -> bool:
     return resource.row.cached
 
 
-def validate_options(dialect: Dialect, options: ListOptions) -> None:
-    """Check the rules between resourceVersion, resourceVersionMatch, continue and sendInitialEvents.
+#: The errors of options that exclude each other.
+OptionRules = Callable[[ListOptions], list[Cause]]
+
+
+def option_rules(release: Release) -> OptionRules:
+    """The rules of a release."""
+    return release.choose((("", _rules_without_initial_events), ("1.27", _rules_with_initial_events)))
+
+
+def validate_options(dialect: Dialect, options: ListOptions, rules: OptionRules) -> None:
+    """Check the `rules` between resourceVersion, resourceVersionMatch, continue and sendInitialEvents.
 
     Raises ApiError 400 for malformed selectors, which take precedence, else 422.
     """
@@ -74,14 +85,35 @@ def validate_options(dialect: Dialect, options: ListOptions) -> None:
         return
     selectors.LabelSelector.parse(options.label_selector)
     selectors.FieldSelector.terms(options.field_selector)
-    if options.watch and options.initial_events is not None:
-        causes = _with_initial_events(options)
-    else:
-        causes = _match_causes(options) if options.match else []
-        if options.initial_events is not None:
-            causes.append(_forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+    causes = rules(options)
     if causes:
         raise errors.invalid(dialect.meta_group, "ListOptions", "", causes)
+
+
+def _rules_without_initial_events(options: ListOptions) -> list[Cause]:
+    """Those of releases whose clients do not know sendInitialEvents; it is honored all the same."""
+    if options.watch and options.initial_events is not None:
+        return _with_initial_events(options)
+    causes = _match_causes(options) if options.match else []
+    if options.initial_events is not None:
+        causes.append(_forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+    return causes
+
+
+def _rules_with_initial_events(options: ListOptions) -> list[Cause]:
+    """Those of releases in which a watch may begin with the present objects."""
+    if not options.watch or options.initial_events is not None or not options.match:
+        return _rules_without_initial_events(options)
+    causes = [
+        _forbidden(
+            "resourceVersionMatch", "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+        )
+    ]
+    if options.match != "NotOlderThan":
+        causes.append(_unsupported_match(options.match, "NotOlderThan"))
+    if options.continue_:
+        causes.append(_forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided"))
+    return causes
 
 
 def _forbidden(field: str, why: str) -> Cause:

@@ -13,7 +13,7 @@ from orchd import errors
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Resource
 from orchd.kinds.objects import selectors
-from orchd.kinds.objects.list_options import ListOptions, validate_options
+from orchd.kinds.objects.list_options import ListOptions, OptionRules, validate_options
 
 _NAME: Final = "metadata.name"
 
@@ -90,12 +90,19 @@ class ListQuery:
 
     @classmethod
     def of(
-        cls, dialect: Dialect, resource: Resource, namespace: str, options: ListOptions, *, name: str = ""
+        cls,
+        dialect: Dialect,
+        resource: Resource,
+        namespace: str,
+        options: ListOptions,
+        *,
+        rules: OptionRules,
+        name: str = "",
     ) -> ListQuery:
-        """`name` is that of the request: in the URL of a watch, or the selected one by which the request was authorized. The
+        """`rules` are those of the options. `name` is that of the request: in the URL of a watch, or the selected one by which the request was authorized. The
         selector must be of it. Raises ApiError: 400 for malformed selectors and for another name, 422 for options that
         exclude each other."""
-        validate_options(dialect, options)
+        validate_options(dialect, options, rules)
         chosen = selection(resource, options.label_selector, options.field_selector)
         if name:
             if not options.field_selector:

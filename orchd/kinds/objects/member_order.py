@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from orchd.kinds.compiling import COMPILING
+from orchd.kinds.compile_lock import COMPILE_LOCK
 from orchd.kinds.ir import Type
 from orchd.kinds.objects.changed_parts import Convert, convert_entries, convert_items, earlier_members
 from orchd.kinds.objects.shape import is_union
@@ -35,7 +35,7 @@ def _order(type: Type) -> Convert | None:
     if type.kind == "struct":
         found: Convert | None = type.memo.get(_MEMO)
         if found is None:
-            with COMPILING:
+            with COMPILE_LOCK:
                 # Recursive types find this while their members are compiled.
                 found = type.memo.setdefault(_MEMO, _struct(type))
         return found

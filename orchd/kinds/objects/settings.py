@@ -8,6 +8,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 
 from orchd.dialect import Dialect
 from orchd.kinds import gates
+from orchd.kinds.release import SPECIFICATION, Release
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +18,7 @@ class ObjectSettings:
     `garbage_collection` whether deletions can have a propagation policy. `disabled` are the gates that are off."""
 
     dialect: Dialect
+    release: Release = SPECIFICATION
     allow_privileged: bool = False
     service_cidrs: tuple[IPv4Network | IPv6Network, ...] = (ip_network("10.0.0.0/24"),)
     node_ports: tuple[int, int] = (30000, 32767)
@@ -25,8 +27,8 @@ class ObjectSettings:
     disabled: frozenset[str] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "disabled", gates.disabled(self.features))
+        object.__setattr__(self, "disabled", gates.disabled(self.features, self.release))
 
     def feature(self, name: str) -> bool:
         """True if a feature gate is on. Raises KeyError for an unknown one."""
-        return gates.enabled(self.features, name)
+        return gates.enabled(self.features, name, self.release)

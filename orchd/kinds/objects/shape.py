@@ -21,7 +21,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from orchd import errors
-from orchd.kinds.compiling import COMPILING
+from orchd.kinds.compile_lock import COMPILE_LOCK
 from orchd.kinds.gotext import typenames
 from orchd.kinds.gotext.values import json_name
 from orchd.kinds.ir import Field, Type
@@ -58,9 +58,9 @@ _OPTIONS: Final = (
 )
 _KEEP, _DROP = 0, 1
 #: Kinds of types whose values have parts.
-_PARTED: Final = frozenset(("struct", "list", "map"))
+_COMPOSITE: Final = frozenset(("struct", "list", "map"))
 #: Optional lists for which empty differs from absent: only absent ones get a default.
-_EMPTY_IS_SAID: Final = frozenset((("HPAScalingRules", "policies"),))
+_KEEPS_EMPTY: Final = frozenset((("HPAScalingRules", "policies"),))
 #: Kinds of types whose zero value counts as empty.
 _EMPTIABLE: Final = frozenset(
     ("string", "bool", "bytes", "int32", "int64", "int64ns", "uint32", "uint64", "number", "list", "map")
@@ -112,7 +112,7 @@ def converter(type: Type) -> Convert:
     """The compiled conversion of values of `type`."""
     found: Convert | None = type.memo.get("shape")
     if found is None:
-        with COMPILING:
+        with COMPILE_LOCK:
             found = type.memo.get("shape")
             if found is None:
                 if "shape.begun" in type.memo:
@@ -179,7 +179,7 @@ def _list(type: Type, alias: str = "") -> Convert:
     element = type.element
     whole, inner = typenames.split(type, alias)
     convert = _compile(element, inner) if element.kind != "struct" else converter(element)
-    parted = element.kind in _PARTED
+    parted = element.kind in _COMPOSITE
 
     def item(value: Any, earlier: Any) -> Any:
         if value is None:
@@ -253,8 +253,8 @@ def _member_plans(type: Type) -> tuple[dict[str, _MemberPlan], dict[str, Any]]:
                 always[name] = null = None
         elif empty != _DROP:
             always[name] = null = zero(field.type)
-        replaced = _KEEP if (owner, name) in _EMPTY_IS_SAID else empty
-        plans[name] = (convert, kind in _PARTED, replaced, null, alias or "string")
+        replaced = _KEEP if (owner, name) in _KEEPS_EMPTY else empty
+        plans[name] = (convert, kind in _COMPOSITE, replaced, null, alias or "string")
     return plans, always
 
 

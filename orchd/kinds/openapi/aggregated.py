@@ -142,10 +142,10 @@ class AggregatedDiscovery:
             text = _version(each.version, each.resources, each.freshness)
             groups.setdefault(each.group, []).append((each.version_priority, each.version, text))
             weights[each.group] = max(weights.get(each.group, 0), each.group_priority)
-        elsewhere = {(each.group, each.version) for each in foreign}
+        foreign_versions = {(each.group, each.version) for each in foreign}
         for name, versions in self._by_version(catalog, core=core).items():
             for version, resources in versions.items():
-                if (name, version) in elsewhere:
+                if (name, version) in foreign_versions:
                     continue
                 weight, priority = self._priority(name, version, resources)
                 text = b",".join([self._resource(each) for each in resources])

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from orchd.kinds.catalog import Catalog, Group, Resource, group_version
-from orchd.kinds.release import VERSION
+from orchd.kinds.release import Release
 from orchd.kinds.rows import Subresource
 
 Json = dict[str, Any]
@@ -29,31 +29,31 @@ def api_versions(catalog: Catalog, server_address: str) -> Json:
     }
 
 
-def api_group_list(catalog: Catalog, elsewhere: Sequence[Json] = ()) -> Json:
-    """``/apis``: every named group in priority order, then those of `elsewhere`: groups with versions that other servers
+def api_group_list(catalog: Catalog, foreign: Sequence[Json] = ()) -> Json:
+    """``/apis``: every named group in priority order, then those of `foreign`: groups with versions that other servers
     serve, in the form of the list's items."""
     local = [_group(group) for group in catalog.groups if group.name]
     names = {group["name"] for group in local}
-    others = [group for group in elsewhere if group["name"] not in names]
+    others = [group for group in foreign if group["name"] not in names]
     return {
         "kind": "APIGroupList",
         "apiVersion": "v1",
-        "groups": [*(_with_others(group, elsewhere) for group in local), *others],
+        "groups": [*(_with_others(group, foreign) for group in local), *others],
     }
 
 
-def api_group(catalog: Catalog, name: str, elsewhere: Sequence[Json] = ()) -> Json | None:
-    """``/apis/NAME``, None if the group is not served; `elsewhere` as in the list."""
+def api_group(catalog: Catalog, name: str, foreign: Sequence[Json] = ()) -> Json | None:
+    """``/apis/NAME``, None if the group is not served; `foreign` as in the list."""
     group = catalog.group(name) if name else None
     if group is not None:
-        return {"kind": "APIGroup", "apiVersion": "v1", **_with_others(_group(group), elsewhere)}
-    other = next((each for each in elsewhere if each["name"] == name), None)
+        return {"kind": "APIGroup", "apiVersion": "v1", **_with_others(_group(group), foreign)}
+    other = next((each for each in foreign if each["name"] == name), None)
     return None if other is None else {"kind": "APIGroup", "apiVersion": "v1", **other}
 
 
-def _with_others(group: Json, elsewhere: Sequence[Json]) -> Json:
+def _with_others(group: Json, foreign: Sequence[Json]) -> Json:
     """A group of this server, with versions of it that other servers serve."""
-    more = [v for other in elsewhere if other["name"] == group["name"] for v in other["versions"]]
+    more = [v for other in foreign if other["name"] == group["name"] for v in other["versions"]]
     more = [version for version in more if version not in group["versions"]]
     return {**group, "versions": [*group["versions"], *more]} if more else group
 
@@ -174,22 +174,21 @@ def root_paths(
 
 
 def version_info(
+    release: Release,
     *,
-    git_version: str = VERSION,
     git_commit: str = "",
     build_date: str = "1970-01-01T00:00:00Z",
     implementation: Sequence[str] = ("python", "cpython", "linux/amd64"),
 ) -> Json:
-    """``/version``. `git_version` is the release whose API this is; clients decide by it which features they use.
+    """``/version``. `release` is the one whose API this is; clients decide by it which features they use.
 
     `implementation` is language version, compiler and platform, which the API calls goVersion, compiler, platform.
     """
-    major, minor = git_version.lstrip("v").split(".")[:2]
     language, compiler, platform = implementation
     return {
-        "major": major,
-        "minor": minor,
-        "gitVersion": git_version,
+        "major": "1",
+        "minor": str(release.minor),
+        "gitVersion": release.version,
         "gitCommit": git_commit,
         "gitTreeState": "clean",
         "buildDate": build_date,

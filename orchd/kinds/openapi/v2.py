@@ -7,21 +7,20 @@ from typing import Any, Final
 from orchd.kinds.catalog import Catalog
 from orchd.kinds.openapi.definitions import Definitions
 from orchd.kinds.openapi.paths import Paths
-from orchd.kinds.release import VERSION
 
 #: The members that hold one entry per path and per definition.
 PATHS: Final = "paths"
 DEFINITIONS: Final = "definitions"
 
 
-def frame(catalog: Catalog, *, title: str = "", version: str = VERSION) -> dict[str, Any]:
+def frame(catalog: Catalog, *, title: str = "") -> dict[str, Any]:
     """The document in the order of its members, without paths and definitions.
 
-    `version` is the release that ``/version`` names. The title defaults to that of the dialect.
+    The title defaults to that of the dialect.
     """
     return {
         "swagger": "2.0",
-        "info": {"title": title or catalog.dialect("{Long}"), "version": version},
+        "info": {"title": title or catalog.dialect("{Long}"), "version": catalog.release.version},
         PATHS: {},
         DEFINITIONS: {},
         "securityDefinitions": {

@@ -15,7 +15,6 @@ from orchd.kinds.catalog import Catalog, Resource, group_version
 from orchd.kinds.openapi.definitions import V3_ROOT, Definitions
 from orchd.kinds.openapi.parameters import LATER_PARAMETERS
 from orchd.kinds.openapi.paths import Paths
-from orchd.kinds.release import VERSION
 
 Json = dict[str, Any]
 
@@ -54,11 +53,11 @@ def paths(catalog: Catalog) -> Iterator[tuple[str, str, str]]:
         yield path, resources[0].group, resources[0].version
 
 
-def index(hashes: Mapping[str, str], elsewhere: Iterable[str] = ()) -> Json:
-    """The document of ``/openapi/v3``; `hashes` maps a document's path to a hash of its bytes. `elsewhere` are the paths of
+def index(hashes: Mapping[str, str], foreign: Iterable[str] = ()) -> Json:
+    """The document of ``/openapi/v3``; `hashes` maps a document's path to a hash of its bytes. `foreign` are the paths of
     documents of other servers, whose hashes only they know."""
     urls = {path: document_url(path, digest) for path, digest in hashes.items()}
-    urls.update((path, f"{ROOT}/{path}") for path in elsewhere)
+    urls.update((path, f"{ROOT}/{path}") for path in foreign)
     return {"paths": {path: {"serverRelativeURL": urls[path]} for path in sorted(urls)}}
 
 
@@ -101,11 +100,11 @@ def document(catalog: Catalog, group: str, version: str, resources: Sequence[Res
     return _document(catalog, items, Definitions(catalog, root=V3_ROOT).of(resources))
 
 
-def _document(catalog: Catalog, items: Mapping[str, Json], schemas: Json, *, release: str = VERSION) -> Json:
+def _document(catalog: Catalog, items: Mapping[str, Json], schemas: Json) -> Json:
     form = _Form(catalog.dialect)
     return {
         "openapi": "3.0.0",
-        "info": {"title": catalog.dialect("{Long}"), "version": release},
+        "info": {"title": catalog.dialect("{Long}"), "version": catalog.release.version},
         "paths": {path: form.item(item) for path, item in items.items()},
         "components": {
             "schemas": {name: form.findable(schema) for name, schema in schemas.items()},

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from orchd.scheduler.config.model import Arguments, ConfigError, PluginSet, Profile, SchedulerConfiguration
 from orchd.scheduler.config.pluginsets import ALL
 from orchd.scheduler.config.types import MULTI_POINT, POINTS
-from orchd.scheduler.values import MAX_SCORE
-
-#: The largest sum of weighted scores that the reference accepts.
-MAX_TOTAL_SCORE: Final = 2**63 - 1
 
 #: Plugin name -> the extension points that it implements, as the configuration calls them.
 Implemented = Mapping[str, Collection[str]]
@@ -121,12 +116,8 @@ def _append_once(name: str, names: list[str], point: str) -> None:
 def _weights(profile: Profile, names: Collection[str]) -> dict[str, int]:
     """Weights of score plugins: the weight under `score` overrides the one under `multiPoint`; the default is 1."""
     found: dict[str, int] = {}
-    total = 0
     for plugin in (*profile.plugins["score"].enabled, *profile.plugins[MULTI_POINT].enabled):
         if plugin.name in found or plugin.name not in names:
             continue
-        weight = found[plugin.name] = plugin.weight or 1
-        if weight * MAX_SCORE > MAX_TOTAL_SCORE - total:
-            raise ConfigError("total score of Score plugins could overflow")
-        total += weight * MAX_SCORE
+        found[plugin.name] = plugin.weight or 1
     return found

@@ -10,6 +10,7 @@ from typing import Any, Final
 from orchd.dialect import Dialect
 from orchd.kinds.builtin import core_v1, meta_v1
 from orchd.kinds.ir import Line, Type, TypeTable
+from orchd.kinds.release import SPECIFICATION
 
 GROUP: Final = "{short}scheduler.config.{abbr}.io"
 KIND: Final = "{Short}SchedulerConfiguration"
@@ -140,7 +141,9 @@ def table(dialect: Dialect) -> TypeTable:
     packages: dict[str, Any] = {
         f"scheduler/{version}": _module(lines, dialect) for version, lines in _BY_VERSION.items()
     }
-    return TypeTable(dialect, {**packages, _PARTS: _module(_SHARED, dialect), "core/v1": core_v1, "meta/v1": meta_v1})
+    return TypeTable(
+        dialect, SPECIFICATION, {**packages, _PARTS: _module(_SHARED, dialect), "core/v1": core_v1, "meta/v1": meta_v1}
+    )
 
 
 def configuration(version: str, dialect: Dialect) -> Type:

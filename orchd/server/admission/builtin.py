@@ -44,6 +44,7 @@ from orchd.server.admission.plugins.podpolicies import (
 )
 from orchd.server.admission.plugins.podsecurity import PodSecurity
 from orchd.server.admission.plugins.podsecuritypolicy import PodSecurityPolicy
+from orchd.server.admission.plugins.podtopologylabels import PodTopologyLabels
 from orchd.server.admission.plugins.priority import Priority
 from orchd.server.admission.plugins.pvcresize import PersistentVolumeClaimResize
 from orchd.server.admission.plugins.resourcequota import ResourceQuota
@@ -51,6 +52,7 @@ from orchd.server.admission.plugins.runtimeclass import RuntimeClass
 from orchd.server.admission.plugins.serviceaccount import ServiceAccount
 from orchd.server.admission.plugins.storageobjectinuse import StorageObjectInUseProtection
 from orchd.server.admission.plugins.taintnodes import TaintNodesByCondition
+from orchd.server.admission.policies.plugin import ValidatingAdmissionPolicy
 from orchd.server.admission.webhooks.mutating import MutatingAdmissionWebhook
 from orchd.server.admission.webhooks.validating import ValidatingAdmissionWebhook
 from orchd.txkit import dropins
@@ -90,7 +92,9 @@ _CLASSES: tuple[type[Plugin], ...] = (
     CertificateSubjectRestriction,
     DefaultIngressClass,
     DenyServiceExternalIPs,
+    PodTopologyLabels,
     MutatingAdmissionWebhook,
+    ValidatingAdmissionPolicy,
     ValidatingAdmissionWebhook,
     ResourceQuota,
     AlwaysDeny,

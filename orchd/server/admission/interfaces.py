@@ -13,7 +13,9 @@ from orchd.client.interfaces import IClient, IInformers
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.identity import User
+from orchd.kinds.release import SPECIFICATION, Release
 from orchd.server.authz.interfaces import Action, Verdict
+from orchd.txkit.aside import Aside
 
 CREATE, UPDATE, DELETE, CONNECT = "CREATE", "UPDATE", "DELETE", "CONNECT"
 
@@ -122,6 +124,7 @@ class PluginSettings:
     configuration: Mapping[str, Any] | None = None
     #: The feature gates that are off.
     disabled: frozenset[str] = frozenset()
+    release: Release = SPECIFICATION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +147,8 @@ class PluginRuntime:
     reactor: IReactorTime | None
     #: Returns random characters that are valid at the end of a name.
     random_suffix: Callable[[int], str]
+    #: Computes in another thread what takes long.
+    aside: Aside = field(default_factory=Aside)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,6 +172,9 @@ class PluginContext:
     authorize: Callable[[Action], Awaitable[Verdict]]
     runtime: PluginRuntime
     outbound: PluginOutbound
+    #: `observe_conditions(errors, seconds, excluded, labels)` after every evaluation of match conditions: how many had an error,
+    #: whether the write is excluded; name, kind, type and operation.
+    observe_conditions: Callable[[int, float, bool, tuple[str, str, str, str]], None] = lambda *observed: None
 
 
 class IAdmissionPluginFactory(Interface):

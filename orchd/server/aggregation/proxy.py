@@ -7,13 +7,14 @@ This server has authenticated and authorized the request; the other server trust
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
 from twisted.internet.defer import TimeoutError
 
 from orchd.kinds.identity import MASTERS_GROUP, User
+from orchd.kinds.release import Release
 from orchd.server.aggregation.addresses import ServiceAddresses
 from orchd.server.aggregation.api_services import AggregatedService
 from orchd.server.aggregation.foreign_servers import Downloaded
@@ -38,19 +39,34 @@ from orchd.txkit.timeouts import within
 from orchd.txkit.tls_client import ServerPolicy, own_certificate
 from orchd.txkit.tracing import trace_headers, traced
 
-#: Maximum size in bytes of a forwarded request body, which is held in memory.
-BODY_LIMIT = 64 * 1024 * 1024
 #: Maximum size in bytes of a discovery document of another server.
 DOCUMENT_LIMIT = 8 * 1024 * 1024
 #: Maximum number of cached TLS settings of servers.
 _MOST_SERVERS = 256
-_USER, _GROUP, _EXTRA = "X-Remote-User", "X-Remote-Group", "X-Remote-Extra-"
+_USER, _GROUP, _EXTRA, _UID = "X-Remote-User", "X-Remote-Group", "X-Remote-Extra-", "X-Remote-Uid"
 #: Timeout of a probe in seconds.
 _PROBE = 5.0
 
 
 class AuthorityError(Exception):
     """A caBundle without certificates."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForwardingRules:
+    """Rules that differ between releases. `redirects`: redirects of other servers are passed on, otherwise they are answered with 502.
+    `uids`: the user's uid is sent."""
+
+    redirects: bool = True
+    uids: bool = False
+
+    @classmethod
+    def of(cls, release: Release) -> ForwardingRules:
+        """The rules of a release."""
+        return cls(redirects=not release.includes("1.24"), uids=release.includes("1.32"))
+
+
+_SPECIFIED: Final = ForwardingRules()
 
 
 class AggregationProxy:
@@ -65,8 +81,10 @@ class AggregationProxy:
         own: Callable[[], tuple[bytes, bytes]],
         prober: str,
         dial: Dial | None = None,
+        rules: ForwardingRules = _SPECIFIED,
     ) -> None:
         """Probes are sent in the name of the user `prober`. `dial` connects, None directly."""
+        self._rules = rules
         self._dial = dial
         self._reactor = reactor
         self._addresses = addresses
@@ -81,7 +99,7 @@ class AggregationProxy:
         assert request.user is not None
         query = f"?{urlencode(request.query, doseq=True)}" if request.query else ""
         target = f"{request.raw_path}{query}"
-        headers = [*_plain(forwardable_headers(request)), *_identity(request.user)]
+        headers = [*self._plain(forwardable_headers(request)), *self._identity(request.user)]
         try:
             address = self._addresses.find(server)
         except UnreachableError:
@@ -93,15 +111,24 @@ class AggregationProxy:
         try:
             if wants_upgrade(request) and request.hijack is not None:
                 return await upstream.hand_through(request, server.location, target, with_trace(headers))
-            body = await request.body.read(BODY_LIMIT)
             with traced(f"HTTP {request.method}", {"http.host": server.location.origin}, outgoing=True) as span:
-                reply = await upstream.fetch(request.method, server.location, target, with_trace(headers), body)
+                reply = await upstream.fetch(
+                    request.method, server.location, target, with_trace(headers), request, body=request.body
+                )
                 if span is not None:
                     span.set("http.status_code", reply.code)
         except UnreachableError as error:
             return unavailable(f"error trying to reach service: {error}")
         except UpgradeError as error:
             return unavailable(str(error))
+        if not self._rules.redirects and 300 <= reply.code <= 399 and reply.header("location"):
+            reply.stream.stop()
+            return Response(
+                code=502,
+                content_type="text/plain; charset=utf-8",
+                headers=[NO_STORE],
+                body=b"the backend attempted to redirect this request, which is not permitted",
+            )
         answered = [
             (n, _absolute(v, server, address) if n.lower() == "location" else v) for n, v in encoded(reply.headers)
         ]
@@ -122,7 +149,9 @@ class AggregationProxy:
         asker = User(name=self._prober, groups=(MASTERS_GROUP,))
         unchecked = replace(server, authority=b"", unchecked=True)
         try:
-            asking = start(self._upstream(unchecked, address).fetch("GET", server.location, path, _identity(asker)))
+            asking = start(
+                self._upstream(unchecked, address).fetch("GET", server.location, path, self._identity(asker))
+            )
             reply = await within(asking, _PROBE, self._reactor)
         except UnreachableError as error:
             why = f'Get "{url}": {error}'
@@ -139,7 +168,7 @@ class AggregationProxy:
         """Download a document of a server as this server's own user. Raises OSError if the server is unreachable, late
         or has an invalid certificate, and for documents above `DOCUMENT_LIMIT`."""
         asker = User(name=self._prober, groups=(MASTERS_GROUP,))
-        headers = [*_identity(asker), ("Accept", accept), *([("If-None-Match", tag)] if tag else ())]
+        headers = [*self._identity(asker), ("Accept", accept), *([("If-None-Match", tag)] if tag else ())]
         try:
             upstream = self._upstream(server, self._addresses.find(server))
             asking = start(self._download(upstream, server.location, path, headers))
@@ -157,6 +186,21 @@ class AggregationProxy:
         return Downloaded(
             code=reply.code, content_type=reply.header("content-type"), tag=reply.header("etag"), body=data
         )
+
+    def _plain(self, headers: Pairs) -> Pairs:
+        """Headers without those of the client that only this server may set."""
+        ours = (_USER.lower(), _GROUP.lower(), *((_UID.lower(),) if self._rules.uids else ()))
+        return [(n, v) for n, v in headers if n.lower() not in ours and not n.lower().startswith(_EXTRA.lower())]
+
+    def _identity(self, user: User) -> Pairs:
+        """The user in headers. Keys of extra attributes are percent-encoded where a header name requires it."""
+        extra = [
+            (_EXTRA + quote(name, safe="!#$&'*+-.^_`|~"), value)
+            for name, values in user.extra.items()
+            for value in values
+        ]
+        uid = [(_UID, user.uid)] if self._rules.uids and user.uid else []
+        return [(_USER, user.name), *uid, *((_GROUP, group) for group in user.groups), *extra]
 
     def _upstream(self, server: AggregatedService, address: tuple[str, int]) -> IUpstream:
         """Raises AuthorityError for an APIService whose caBundle has no certificates."""
@@ -203,17 +247,3 @@ def with_trace(headers: Pairs) -> Pairs:
     if not own:
         return headers
     return [*((n, v) for n, v in headers if n.lower() not in ("traceparent", "tracestate")), *own.items()]
-
-
-def _plain(headers: Pairs) -> Pairs:
-    """Headers without those of the client that only this server may set."""
-    ours = (_USER.lower(), _GROUP.lower())
-    return [(n, v) for n, v in headers if n.lower() not in ours and not n.lower().startswith(_EXTRA.lower())]
-
-
-def _identity(user: User) -> Pairs:
-    """The user in headers. Keys of extra attributes are percent-encoded where a header name requires it."""
-    extra = [
-        (_EXTRA + quote(name, safe="!#$&'*+-.^_`|~"), value) for name, values in user.extra.items() for value in values
-    ]
-    return [(_USER, user.name), *((_GROUP, group) for group in user.groups), *extra]

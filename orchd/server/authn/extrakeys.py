@@ -1,11 +1,18 @@
-"""Keys of a user's extra attributes in header names."""
+"""Keys of a user's extra attributes."""
 
 from __future__ import annotations
 
 import re
 from urllib.parse import unquote
 
+from orchd.dialect import Dialect
+
 _NO_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+
+
+def credential_key(dialect: Dialect) -> str:
+    """The attribute that identifies the credential: the ID of a token, or the digest of a certificate."""
+    return dialect("authentication.{long}.io/credential-id")
 
 
 def unescaped_key(text: str) -> str:

@@ -12,6 +12,7 @@ from zope.interface import implementer
 from orchd.errors import quoted
 from orchd.kinds.gotext.values import json_name
 from orchd.kinds.identity import User
+from orchd.server.authn.claimexpressions import ClaimExpressions, TokenEvaluation
 from orchd.server.authn.distributedclaims import DistributedClaims
 from orchd.server.authn.interfaces import Authenticated, AuthenticationError, ITokenAuthenticator
 from orchd.server.authn.jose import TokenError, claimed_issuer
@@ -34,6 +35,8 @@ class OidcOptions:
     uid_claim: str = ""
     credential_key: str = ""
     required: Mapping[str, str] = field(default_factory=dict)
+    #: Instead of claims, and besides them.
+    expressions: ClaimExpressions = field(default_factory=ClaimExpressions)
     algorithms: tuple[str, ...] = ("RS256",)
 
 
@@ -125,6 +128,25 @@ class OpenIdTokens:
 
 def user_of(claims: Mapping[str, Any], options: OidcOptions) -> User:
     """The user in verified claims. Raises TokenError."""
+    evaluation = TokenEvaluation(options.expressions, claims)
+    name = _username(claims, options, evaluation)
+    groups = _groups(claims, options, evaluation)
+    uid = _uid(claims, options, evaluation)
+    token_id = claims.get("jti") if options.credential_key else None
+    extra: dict[str, tuple[str, ...]] = {}
+    if isinstance(token_id, str) and token_id:
+        extra[options.credential_key] = (f"JTI={token_id}",)
+    extra |= evaluation.extra()
+    _check_required(claims, options)
+    evaluation.check_claims()
+    user = User(name=name, uid=uid, groups=groups, extra=extra)
+    evaluation.check_user(user)
+    return user
+
+
+def _username(claims: Mapping[str, Any], options: OidcOptions, evaluation: TokenEvaluation) -> str:
+    if options.expressions.username is not None:
+        return evaluation.username(options.expressions.username)
     claim = options.username_claim
     try:
         name = _text(claims, claim)
@@ -137,18 +159,31 @@ def user_of(claims: Mapping[str, Any], options: OidcOptions) -> User:
             raise TokenError(f"parse 'email_verified' claim: {why}")
         if not verified:
             raise TokenError("email not verified")
-    groups: tuple[str, ...] = ()
+    return options.username_prefix + name
+
+
+def _groups(claims: Mapping[str, Any], options: OidcOptions, evaluation: TokenEvaluation) -> tuple[str, ...]:
     if options.groups_claim and options.groups_claim in claims:
         try:
-            groups = _texts(claims[options.groups_claim])
+            found = _texts(claims[options.groups_claim])
         except TokenError as error:
             raise TokenError(f"parse groups claim {quoted(options.groups_claim)}: {error}") from error
-    uid = ""
+        return tuple(options.groups_prefix + group for group in found)
+    expression = options.expressions.groups
+    return () if expression is None else evaluation.groups(expression)
+
+
+def _uid(claims: Mapping[str, Any], options: OidcOptions, evaluation: TokenEvaluation) -> str:
     if options.uid_claim:
         try:
-            uid = _text(claims, options.uid_claim)
+            return _text(claims, options.uid_claim)
         except TokenError as error:
             raise TokenError(f"parse uid claim {quoted(options.uid_claim)}: {error}") from error
+    expression = options.expressions.uid
+    return "" if expression is None else evaluation.uid(expression)
+
+
+def _check_required(claims: Mapping[str, Any], options: OidcOptions) -> None:
     for required, value in options.required.items():
         if required not in claims:
             raise TokenError(f"required claim {required} not present in ID token")
@@ -158,13 +193,6 @@ def user_of(claims: Mapping[str, Any], options: OidcOptions) -> User:
             raise TokenError(f"parse claim {required}: {error}") from error
         if found != value:
             raise TokenError(f"required claim {required} value does not match. Got = {found}, want = {value}")
-    token_id = claims.get("jti") if options.credential_key else None
-    return User(
-        name=options.username_prefix + name,
-        uid=uid,
-        groups=tuple(options.groups_prefix + group for group in groups),
-        extra={options.credential_key: (f"JTI={token_id}",)} if isinstance(token_id, str) and token_id else {},
-    )
 
 
 def _text(claims: Mapping[str, Any], name: str) -> str:

@@ -21,7 +21,9 @@ from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.identity import SERVICE_ACCOUNT_PREFIX, SERVICE_ACCOUNTS_GROUP, User
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.release import SPECIFICATION, Release
 from orchd.kinds.times import seconds_of
+from orchd.server.authn.extrakeys import credential_key
 from orchd.server.authn.interfaces import Authenticated, AuthenticationError, ITokenAuthenticator
 from orchd.server.authn.signedtokens import Signer, Verifier, unverified_claims
 from orchd.txkit.metrics.instruments import Counter
@@ -29,12 +31,58 @@ from orchd.txkit.metrics.instruments import Counter
 ACCOUNTS = ResourceRef("", "v1", "serviceaccounts")
 SECRETS = ResourceRef("", "v1", "secrets")
 PODS = ResourceRef("", "v1", "pods")
+NODES = ResourceRef("", "v1", "nodes")
 #: Tolerated clock skew in seconds.
 LEEWAY = 60
 #: Default lifetime of projected tokens; it is extended, see `TokenIssuer`.
 PROJECTED_SECONDS = 3607
 EXTENDED_SECONDS = 365 * 24 * 3600
 _INVALIDATED = "service account token has been invalidated"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenRules:
+    """Rules of tokens. All but `lookup`, which False accepts legacy tokens without reading their secret
+    (--service-account-lookup), differ between releases:
+
+    `identified`: tokens have an ID (claim ``jti``), which is the credential ID of their users. `located`: tokens are bound to nodes, and
+    those of pods name the pod's node. `perpetual`: a token without expiration does not expire; otherwise it is rejected. `expired`
+    and `early` are the errors for a token outside of its time."""
+
+    lookup: bool = True
+    identified: bool = False
+    located: bool = False
+    perpetual: bool = False
+    expired: str = "token has expired"
+    early: str = "token is not valid yet"
+
+    @classmethod
+    def of(cls, release: Release) -> TokenRules:
+        """The rules of a release."""
+        return release.choose(
+            (
+                ("", TokenRules()),
+                (
+                    "1.30",
+                    TokenRules(
+                        identified=True,
+                        located=True,
+                        perpetual=True,
+                        expired="service account token has expired",
+                        early="service account token is not valid yet",
+                    ),
+                ),
+            )
+        )
+
+
+#: The rules of the specification's release.
+_SPECIFIED = TokenRules.of(SPECIFICATION)
+
+
+def credential_of(identifier: str) -> str:
+    """The credential ID of the user of a token with this ID."""
+    return f"JTI={identifier}"
 
 
 def _list_audiences(audiences: Sequence[str]) -> str:
@@ -58,11 +106,11 @@ def _deleted_before(obj: Object, moment: float) -> bool:
 
 
 class AccountObjects:
-    """The objects that tokens are bound to: accounts, secrets and pods. `client` reads those that the informers lack, so that a new
+    """The objects that tokens are bound to: accounts, secrets, pods and nodes. `client` reads those that the informers lack, so that a new
     account's token is valid at once; None uses informers only."""
 
     def __init__(self, informers: IInformers, client: IClient | None = None) -> None:
-        self._informers = {ref: informers.informer(ref) for ref in (ACCOUNTS, SECRETS, PODS)}
+        self._informers = {ref: informers.informer(ref) for ref in (ACCOUNTS, SECRETS, PODS, NODES)}
         self._client = client
 
     async def find(self, ref: ResourceRef, namespace: str, name: str) -> Object | None:
@@ -83,8 +131,7 @@ class AccountObjects:
 class ServiceAccountTokens:
     """`issuers`: the first issues tokens, all are accepted. `audiences` are those of this API server.
 
-    `wall` returns epoch seconds. `lookup` False accepts legacy tokens without reading their secret
-    (--service-account-lookup).
+    `wall` returns epoch seconds.
     """
 
     name = "serviceaccount"
@@ -98,18 +145,20 @@ class ServiceAccountTokens:
         issuers: Sequence[str],
         audiences: Sequence[str],
         wall: Callable[[], float],
-        lookup: bool = True,
+        rules: TokenRules = _SPECIFIED,
     ) -> None:
+        self._rules = rules
         self._verifier = verifier
         self._issuers = frozenset(issuers)
         self._audiences = tuple(audiences)
         self._wall = wall
         self._objects = objects
-        self._lookup = lookup
         self._private = dialect("{long}.io")
         self._legacy_issuer = dialect("{long}/serviceaccount")
         self._legacy = dialect("{long}.io/serviceaccount/")
         self._pod_extra = dialect("authentication.{long}.io/pod-name"), dialect("authentication.{long}.io/pod-uid")
+        self._node_extra = dialect("authentication.{long}.io/node-name"), dialect("authentication.{long}.io/node-uid")
+        self._credential = credential_key(dialect)
         self._legacy_uses = Counter(
             "serviceaccount_legacy_tokens_total", "Uses of service account tokens from secrets."
         )
@@ -174,15 +223,25 @@ class ServiceAccountTokens:
         extra: dict[str, tuple[str, ...]] = {}
         if isinstance(pod, dict):
             extra = dict(zip(self._pod_extra, ((str(pod.get("name", "")),), (str(pod.get("uid", "")),)), strict=True))
+        if self._rules.identified and claims.get("jti"):
+            extra[self._credential] = (credential_of(str(claims["jti"])),)
+        if self._rules.located:
+            node = private.get("node")
+            if pod is None:
+                await self._check_bound(NODES, "node", node, "", now)
+            if isinstance(node, dict):
+                named = zip(self._node_extra, (node.get("name"), node.get("uid")), strict=True)
+                extra.update((key, (str(value),)) for key, value in named if value)
         return _user(namespace, name, uid, extra)
 
     def _check_times(self, claims: Mapping[str, Any], now: float) -> None:
-        """A bound token must expire: without an expiration it is rejected. Raises AuthenticationError."""
+        """Raises AuthenticationError for a token that is not valid now."""
         expires, begins = _number(claims.get("exp")), _number(claims.get("nbf") or 0)
         if begins is None or now + LEEWAY < begins:
-            raise AuthenticationError("token is not valid yet")
-        if expires is None or now - LEEWAY > expires:
-            raise AuthenticationError("token has expired")
+            raise AuthenticationError(self._rules.early)
+        unlimited = self._rules.perpetual and claims.get("exp") is None
+        if not unlimited and (expires is None or now - LEEWAY > expires):
+            raise AuthenticationError(self._rules.expired)
 
     async def _check_bound(self, ref: ResourceRef, what: str, claim: Any, namespace: str, now: float) -> None:
         if not isinstance(claim, dict):
@@ -212,7 +271,7 @@ class ServiceAccountTokens:
         namespace, secret_name, name, uid = values
         if subject != f"{SERVICE_ACCOUNT_PREFIX}{namespace}:{name}":
             raise AuthenticationError("sub claim is invalid")
-        if self._lookup:
+        if self._rules.lookup:
             secret = await self._objects.find(SECRETS, namespace, secret_name)
             if secret is None or secret["metadata"].get("deletionTimestamp"):
                 raise AuthenticationError("Token has been invalidated")
@@ -253,18 +312,30 @@ def _user(namespace: str, name: str, uid: str, extra: Mapping[str, tuple[str, ..
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IssuedToken:
-    """A token and the expiration time reported to the client (epoch seconds)."""
+    """A token, the expiration time reported to the client (epoch seconds), and the credential ID of its user ("" without)."""
 
     token: str
     expires: int
+    credential: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lifetimes:
+    """`extend`: projected tokens of pods live a year; `max_seconds` 0 means no limit."""
+
+    extend: bool = True
+    max_seconds: int = 0
+
+
+_USUAL_LIFETIMES = Lifetimes()
 
 
 class TokenIssuer:
     """Issues bound tokens for the TokenRequest API.
 
     A pod's token with exactly the projected lifetime and this API server's audience lives a year instead, and warns
-    after the requested time: clients that read their token only once keep working (`extend`; specification,
-    "--service-account-extend-token-expiration"). `max_seconds` 0 means no limit.
+    after the requested time: clients that read their token only once keep working (`Lifetimes.extend`; specification,
+    "--service-account-extend-token-expiration").
     """
 
     def __init__(
@@ -275,15 +346,17 @@ class TokenIssuer:
         issuer: str,
         audiences: Sequence[str],
         wall: Callable[[], float],
-        extend: bool = True,
-        max_seconds: int = 0,
+        lifetimes: Lifetimes = _USUAL_LIFETIMES,
+        identifiers: Callable[[], str] | None = None,
     ) -> None:
+        """`identifiers` makes the IDs of tokens; None if tokens of the release have none."""
+        self._identifiers = identifiers
         self._signer = signer
         self._issuer = issuer
         self._audiences = tuple(audiences)
         self._wall = wall
-        self._extend = extend
-        self._max_seconds = max_seconds
+        self._extend = lifetimes.extend
+        self._max_seconds = lifetimes.max_seconds
         self._private = dialect("{long}.io")
         self._legacy = dialect("{long}.io/serviceaccount/")
         self._legacy_issuer = dialect("{long}/serviceaccount")
@@ -296,9 +369,10 @@ class TokenIssuer:
         seconds: int = 3600,
         pod: Object | None = None,
         secret: Object | None = None,
+        node: Object | None = None,
     ) -> IssuedToken:
-        """A token for a ServiceAccount, bound to a Pod or Secret object if given; `audiences` default to those of this
-        API server. The registry validates `seconds`."""
+        """A token for a ServiceAccount, bound to a Pod, Secret or Node object if given, or to a pod whose node is `node`; `audiences` default
+        to those of this API server. The registry validates `seconds`."""
         meta = account["metadata"]
         namespace, name = meta["namespace"], meta["name"]
         now = int(self._wall())
@@ -306,9 +380,10 @@ class TokenIssuer:
             seconds = min(seconds, self._max_seconds)
         asked = list(audiences or self._audiences)
         private: dict[str, Any] = {"namespace": namespace, "serviceaccount": {"name": name, "uid": meta.get("uid", "")}}
-        for key, bound in (("pod", pod), ("secret", secret)):
+        for key, bound in (("pod", pod), ("secret", secret), ("node", node)):
             if bound is not None:
-                private[key] = {"name": bound["metadata"]["name"], "uid": bound["metadata"].get("uid", "")}
+                held = bound["metadata"]
+                private[key] = {"name": held["name"], **({"uid": held["uid"]} if held.get("uid") else {})}
         lifetime = seconds
         if self._extend and pod is not None and seconds == PROJECTED_SECONDS and set(asked) <= set(self._audiences):
             private["warnafter"] = now + seconds
@@ -322,7 +397,12 @@ class TokenIssuer:
             "sub": f"{SERVICE_ACCOUNT_PREFIX}{namespace}:{name}",
             self._private: private,
         }
-        return IssuedToken(token=self._signer.sign(claims), expires=now + seconds)
+        credential = ""
+        if self._identifiers is not None:
+            identifier = self._identifiers()
+            claims["jti"] = identifier
+            credential = credential_of(identifier)
+        return IssuedToken(token=self._signer.sign(claims), expires=now + seconds, credential=credential)
 
     def issue_legacy(self, account: Object, secret_name: str) -> str:
         """The token of a secret of type service-account-token; it does not expire."""

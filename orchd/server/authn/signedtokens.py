@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from orchd.kinds.release import Release
 from orchd.pki.keys import PrivateKey, PublicKey
 from orchd.server.authn.interfaces import AuthenticationError
 from orchd.txkit.lru_cache import LruCache
@@ -72,17 +73,43 @@ def unverified_claims(token: str) -> dict[str, Any] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Key:
+class VerificationKey:
+    """A public key with its algorithm and ID."""
+
     key: PublicKey
     algorithm: str
     id: str
 
 
+#: Chooses the keys to try for a key ID. May raise AuthenticationError.
+KeyChoice = Callable[[Sequence[VerificationKey], str], Sequence[VerificationKey]]
+
+
+def all_keys(keys: Sequence[VerificationKey], wanted: str) -> Sequence[VerificationKey]:
+    """All keys, the named one first: IDs are a hint."""
+    return sorted(keys, key=lambda k: k.id != wanted)
+
+
+def named_keys(keys: Sequence[VerificationKey], wanted: str) -> Sequence[VerificationKey]:
+    """The named key; all keys for a token that names none. Raises AuthenticationError for the ID of no key."""
+    found = [key for key in keys if not wanted or key.id == wanted]
+    if not found:
+        raise AuthenticationError("invalid signature, no keys found")
+    return found
+
+
+def key_choice(release: Release) -> KeyChoice:
+    """The choice of a release."""
+    return release.choose((("", all_keys), ("1.30", named_keys)))
+
+
 class Verifier:
     """Verifies signatures with several keys; caches the last `capacity` valid tokens by digest."""
 
-    def __init__(self, keys: Sequence[PublicKey], *, capacity: int = 4096) -> None:
-        self._keys = tuple(_Key(key, algorithm(key), key_id(key)) for key in keys)
+    def __init__(self, keys: Sequence[PublicKey], *, capacity: int = 4096, choose: KeyChoice | None = None) -> None:
+        """`choose` returns the keys to try for a token's key ID ("" without one), in order: by default all, the named one first."""
+        self._choose = choose or all_keys
+        self._keys = tuple(VerificationKey(key, algorithm(key), key_id(key)) for key in keys)
         self._jws = jwt.PyJWS()
         self._verified: LruCache[bytes, dict[str, Any]] = LruCache(capacity)
 
@@ -101,9 +128,7 @@ class Verifier:
             header = jwt.get_unverified_header(token)
         except (jwt.InvalidTokenError, RecursionError) as error:
             raise AuthenticationError(str(error)) from error
-        wanted = header.get("kid")
-        # Other keys are tried after the named one: ids are a hint, and old tokens have none.
-        for key in sorted(self._keys, key=lambda k: k.id != wanted):
+        for key in self._choose(self._keys, str(header.get("kid") or "")):
             if header.get("alg") != key.algorithm:
                 continue
             try:

@@ -8,7 +8,9 @@ from typing import Any, Protocol
 from zope.interface import implementer
 
 from orchd.dialect import Dialect
+from orchd.kinds import fields
 from orchd.kinds.identity import User
+from orchd.kinds.release import SPECIFICATION, Release
 from orchd.server.authn.interfaces import Authenticated, AuthenticationError, ITokenAuthenticator
 from orchd.server.outbound.reviews import ReviewStatus, read_text, read_texts, type_mismatch
 from orchd.server.outbound.webhooks import WebhookError
@@ -29,7 +31,16 @@ class TokenWebhook:
     name = "webhook"
     _log = Logger()
 
-    def __init__(self, dialect: Dialect, reviews: Reviews, *, version: str, audiences: Sequence[str]) -> None:
+    def __init__(
+        self,
+        dialect: Dialect,
+        reviews: Reviews,
+        *,
+        version: str,
+        audiences: Sequence[str],
+        release: Release = SPECIFICATION,
+    ) -> None:
+        self._metadata = fields.unstored_metadata(release)
         self._api_version = dialect("authentication.{abbr}.io/") + version
         self._reviews = reviews
         self._audiences = tuple(audiences)
@@ -41,7 +52,7 @@ class TokenWebhook:
         review = {
             "kind": "TokenReview",
             "apiVersion": self._api_version,
-            "metadata": {"creationTimestamp": None},
+            "metadata": self._metadata,
             "spec": spec,
             "status": {"user": {}},
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from cryptography.hazmat.primitives.hashes import SHA256
 from zope.interface import implementer
 
 from orchd.kinds.identity import User
@@ -26,8 +27,11 @@ class ClientCertificates:
         wall: Callable[[], float],
         capacity: int = 4096,
         observe: Callable[[float], None] = lambda seconds: None,
+        credential: str = "",
     ) -> None:
-        self._chains = VerifiedChains(verifier, _holder, wall=wall, capacity=capacity)
+        """`credential` is the extra attribute of users for the digest of their certificate; "" if the release has none."""
+        self._credential = credential
+        self._chains = VerifiedChains(verifier, self._holder, wall=wall, capacity=capacity)
         self._wall = wall
         self._observe = observe
 
@@ -42,9 +46,13 @@ class ClientCertificates:
         self._observe(expires - self._wall())
         return found
 
-
-def _holder(verified: Verified) -> tuple[Authenticated | None, float]:
-    """The user of a certificate, None without a common name, and its expiration in epoch seconds."""
-    identity = verified.identity
-    found = Authenticated(user=User(name=identity.name, groups=identity.groups)) if identity.name else None
-    return found, verified.certificate.not_valid_after_utc.timestamp()
+    def _holder(self, verified: Verified) -> tuple[Authenticated | None, float]:
+        """The user of a certificate, None without a common name, and its expiration in epoch seconds."""
+        identity = verified.identity
+        expires = verified.certificate.not_valid_after_utc.timestamp()
+        if not identity.name:
+            return None, expires
+        extra: dict[str, tuple[str, ...]] = {}
+        if self._credential:
+            extra[self._credential] = (f"X509SHA256={verified.certificate.fingerprint(SHA256()).hex()}",)
+        return Authenticated(user=User(name=identity.name, groups=identity.groups, extra=extra)), expires

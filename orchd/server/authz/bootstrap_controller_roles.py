@@ -1,6 +1,7 @@
 """Cluster roles of controllers, by the name after ``system:controller:``; each is bound to the service account of that name.
 
-A role is a list of rules; in a rule every member is a string of words: `groups` writes the core group as ``core``.
+A role is a list of rules; in a rule every member is a string of words: `groups` writes the core group as ``core``; `since` and `until` are
+the first release with the rule and the first one without it.
 Names are templates for a Dialect.
 """
 
@@ -86,6 +87,7 @@ CONTROLLER_ROLES: dict[str, list[dict[str, str]]] = {
         {"verbs": "get list watch", "groups": "policy", "resources": "poddisruptionbudgets"},
         {"verbs": "get list watch", "groups": "apps", "resources": "statefulsets"},
         {"verbs": "update", "groups": "policy", "resources": "poddisruptionbudgets/status"},
+        {"verbs": "patch update", "groups": "core", "resources": "pods/status", "since": "1.26"},
         {"verbs": "get", "groups": "*", "resources": "*/scale"},
         {"verbs": "create patch update", "groups": "core events.{abbr}.io", "resources": "events"},
     ],
@@ -152,10 +154,13 @@ CONTROLLER_ROLES: dict[str, list[dict[str, str]]] = {
         {"verbs": "delete deletecollection get list", "groups": "*", "resources": "*"},
     ],
     "node-controller": [
-        {"verbs": "delete get list patch update", "groups": "core", "resources": "nodes"},
+        {"verbs": "delete get list patch update", "groups": "core", "resources": "nodes", "until": "1.33"},
+        {"verbs": "delete get list patch update watch", "groups": "core", "resources": "nodes", "since": "1.33"},
         {"verbs": "patch update", "groups": "core", "resources": "nodes/status"},
-        {"verbs": "update", "groups": "core", "resources": "pods/status"},
-        {"verbs": "delete list", "groups": "core", "resources": "pods"},
+        {"verbs": "update", "groups": "core", "resources": "pods/status", "until": "1.26"},
+        {"verbs": "patch update", "groups": "core", "resources": "pods/status", "since": "1.26"},
+        {"verbs": "delete list", "groups": "core", "resources": "pods", "until": "1.26"},
+        {"verbs": "delete get list watch", "groups": "core", "resources": "pods", "since": "1.26"},
         {"verbs": "create patch update", "groups": "core events.{abbr}.io", "resources": "events"},
     ],
     "persistent-volume-binder": [
@@ -174,7 +179,9 @@ CONTROLLER_ROLES: dict[str, list[dict[str, str]]] = {
     ],
     "pod-garbage-collector": [
         {"verbs": "delete list watch", "groups": "core", "resources": "pods"},
-        {"verbs": "get list", "groups": "core", "resources": "nodes"},
+        {"verbs": "get list", "groups": "core", "resources": "nodes", "until": "1.33"},
+        {"verbs": "get list watch", "groups": "core", "resources": "nodes", "since": "1.33"},
+        {"verbs": "patch", "groups": "core", "resources": "pods/status", "since": "1.26"},
     ],
     "pv-protection-controller": [
         {"verbs": "get list update watch", "groups": "core", "resources": "persistentvolumes"},
@@ -230,7 +237,10 @@ CONTROLLER_ROLES: dict[str, list[dict[str, str]]] = {
         {"verbs": "update", "groups": "apps", "resources": "statefulsets/finalizers"},
         {"verbs": "create delete get patch update", "groups": "core", "resources": "pods"},
         {"verbs": "create delete get list patch update watch", "groups": "apps", "resources": "controllerrevisions"},
-        {"verbs": "create get", "groups": "core", "resources": "persistentvolumeclaims"},
+        {"verbs": "create get", "groups": "core", "resources": "persistentvolumeclaims", "until": "1.27"},
+        {"verbs": "create get list watch", "groups": "core", "resources": "persistentvolumeclaims", "since": "1.27"},
+        {"verbs": "delete update", "groups": "core", "resources": "persistentvolumeclaims", "since": "1.32"},
+        {"verbs": "update", "groups": "core", "resources": "pods/finalizers", "since": "1.32"},
         {"verbs": "create patch update", "groups": "core events.{abbr}.io", "resources": "events"},
     ],
     "ttl-after-finished-controller": [
@@ -241,4 +251,19 @@ CONTROLLER_ROLES: dict[str, list[dict[str, str]]] = {
         {"verbs": "list patch update watch", "groups": "core", "resources": "nodes"},
         {"verbs": "create patch update", "groups": "core events.{abbr}.io", "resources": "events"},
     ],
+    "validatingadmissionpolicy-status-controller": [
+        {
+            "verbs": "get list watch",
+            "groups": "admissionregistration.{abbr}.io",
+            "resources": "validatingadmissionpolicies",
+        },
+        {
+            "verbs": "get patch update",
+            "groups": "admissionregistration.{abbr}.io",
+            "resources": "validatingadmissionpolicies/status",
+        },
+        {"verbs": "create patch update", "groups": "core events.{abbr}.io", "resources": "events"},
+    ],
 }
+#: The first release of roles of later releases.
+SINCE: dict[str, str] = {"validatingadmissionpolicy-status-controller": "1.30"}

@@ -17,6 +17,7 @@ from orchd.errors import ApiError
 from orchd.kinds.gates import GATES, enabled
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.rule_coverage import uncovered
+from orchd.kinds.release import SPECIFICATION, Release
 from orchd.server.authz import bootstrap_bindings, bootstrap_controller_roles, bootstrap_roles
 from orchd.txkit.for_each import for_each
 
@@ -81,9 +82,11 @@ def _binding(
     return obj
 
 
-def bootstrap_objects(dialect: Dialect, features: Mapping[str, bool] = MappingProxyType({})) -> list[Object]:
-    """Every default object: cluster roles, their bindings, roles, their bindings. `features` are the feature gates that were
-    given."""
+def bootstrap_objects(
+    dialect: Dialect, features: Mapping[str, bool] = MappingProxyType({}), release: Release = SPECIFICATION
+) -> list[Object]:
+    """Every default object of a release: cluster roles, their bindings, roles, their bindings. `features` are the feature gates
+    that were given."""
     granted: dict[str, list[dict[str, str]]] = {}
     for gate in GATES:
         if gate.grants and enabled(features, gate.name):
@@ -92,8 +95,11 @@ def bootstrap_objects(dialect: Dialect, features: Mapping[str, bool] = MappingPr
     cluster_roles = dict(bootstrap_roles.CLUSTER_ROLES)
     bindings = dict(bootstrap_bindings.CLUSTER_ROLE_BINDINGS)
     for controller, rows in bootstrap_controller_roles.CONTROLLER_ROLES.items():
+        if not release.includes(bootstrap_controller_roles.SINCE.get(controller, "")):
+            continue
         name = _CONTROLLER + controller
-        cluster_roles[name] = [*rows, *granted.get(controller, ())]
+        kept = [row for row in rows if release.includes(row.get("since", ""), row.get("until", ""))]
+        cluster_roles[name] = [*kept, *granted.get(controller, ())]
         bindings[name] = (name, (f"sa {{short}}-system/{controller}",))
     objects = [_role(dialect, "ClusterRole", name, rows) for name, rows in cluster_roles.items()]
     for name, (role, subjects) in bindings.items():
@@ -166,7 +172,12 @@ def _with_rules(existing: Object, expected: Object) -> Object:
     return {**existing, "aggregationRule": {**(have or {}), "clusterRoleSelectors": [*selectors, *absent]}}
 
 
-async def ensure(client: IClient, dialect: Dialect, features: Mapping[str, bool] = MappingProxyType({})) -> int:
+async def ensure(
+    client: IClient,
+    dialect: Dialect,
+    features: Mapping[str, bool] = MappingProxyType({}),
+    release: Release = SPECIFICATION,
+) -> int:
     """Create or reconcile every default object, many at a time so that their writes share commits; returns the number of
     writes. Raises the first ApiError.
 
@@ -174,7 +185,7 @@ async def ensure(client: IClient, dialect: Dialect, features: Mapping[str, bool]
     namespace's 404: create the system namespaces first.
     """
     writes = 0
-    objects = bootstrap_objects(dialect, features)
+    objects = bootstrap_objects(dialect, features, release)
     present = await _list_existing(client, dialect, objects)
 
     async def one(expected: Object) -> None:

@@ -52,8 +52,15 @@ class EscalationCheck:
     """The checks of one server. Both raise ApiError: 403 for an escalation, 404 for a binding to a missing role."""
 
     def __init__(
-        self, dialect: Dialect, rbac: RoleBasedAuthorizer, authorize: Callable[[Action], Awaitable[Verdict]]
+        self,
+        dialect: Dialect,
+        rbac: RoleBasedAuthorizer,
+        authorize: Callable[[Action], Awaitable[Verdict]],
+        *,
+        names_bindings: bool = False,
     ) -> None:
+        """`names_bindings`: the error for a missing role is that of a missing binding, as in newer releases."""
+        self._names_bindings = names_bindings
         self._group = dialect("rbac.authorization.{abbr}.io")
         self._rbac = rbac
         self._authorize = authorize
@@ -89,7 +96,7 @@ class EscalationCheck:
             return
         rules = self._rbac.role_rules(ref)
         if rules is None:
-            raise errors.not_found(self._group, roles, ref.name)
+            raise errors.not_found(self._group, plural if self._names_bindings else roles, ref.name)
         self._confirm(user, namespace, rules, plural, meta.get("name", ""))
 
     async def _may(self, user: User, verb: str, plural: str, namespace: str, name: str) -> bool:

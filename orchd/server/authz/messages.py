@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from orchd import errors
 from orchd.errors import ApiError, qualified, quoted
 from orchd.kinds.objects.rule_coverage import Rule
 from orchd.server.authz.interfaces import Action
@@ -39,6 +40,11 @@ def forbidden(action: Action, reason: str = "") -> ApiError:
     else:
         head = f"{qualified(action.group, action.resource)} is forbidden: "
     return ApiError(403, "Forbidden", head + message, details={k: v for k, v in details.items() if v})
+
+
+def forbidden_with_reason(action: Action, reason: str = "") -> ApiError:
+    """The 403 of an action that a request needs besides its own, in releases before 1.25: with nothing but the authorizers' reason."""
+    return errors.forbidden(action.group, action.resource, action.name, reason)
 
 
 def join_errors(errors: Iterable[str]) -> str:

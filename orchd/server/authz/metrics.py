@@ -45,7 +45,31 @@ class WebhookMetrics:
             self._seconds.totals,
             labels,
         )
-        self.instruments = (calls, self._seconds, self._fail_open)
+        conditions = "apiserver_authorization_match_condition_"
+        self._conditions = Distribution(
+            f"{conditions}evaluation_seconds",
+            "Duration of the evaluation of match conditions of authorizers in seconds, by type and name.",
+            (0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25),
+            ("type", "name"),
+        )
+        self._condition_errors = Counter(
+            f"{conditions}evaluation_errors_total",
+            "Evaluations of match conditions of authorizers that had an error, by type and name.",
+            ("type", "name"),
+        )
+        self._exclusions = Counter(
+            f"{conditions}exclusions_total",
+            "Requests about which match conditions kept an authorizer from being asked, by type and name.",
+            ("type", "name"),
+        )
+        self.instruments = (
+            calls,
+            self._seconds,
+            self._fail_open,
+            self._conditions,
+            self._condition_errors,
+            self._exclusions,
+        )
 
     def observe_call(self, name: str, result: str, seconds: float) -> None:
         """Record a call of the webhook `name` with its result: success, error, timeout or canceled."""
@@ -54,3 +78,11 @@ class WebhookMetrics:
     def count_fail_open(self, name: str, result: str) -> None:
         """Count a failure of the webhook `name` that left the decision to the following authorizers."""
         self._fail_open.add(name, result)
+
+    def observe_conditions(self, name: str, seconds: float, failed: bool, excluded: bool) -> None:
+        """Record an evaluation of the match conditions of the webhook `name`."""
+        self._conditions.observe(seconds, "Webhook", name)
+        if failed:
+            self._condition_errors.add("Webhook", name)
+        if excluded:
+            self._exclusions.add("Webhook", name)

@@ -8,14 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any, Protocol
 
 import orjson
 from zope.interface import implementer
 
 from orchd.dialect import Dialect
+from orchd.kinds import fields
+from orchd.kinds.expressions.compiled import Expression
 from orchd.kinds.identity import User
+from orchd.kinds.release import SPECIFICATION, Release
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, Rules, Verdict
+from orchd.server.authz.messages import join_errors
 from orchd.server.outbound.reviews import ReviewStatus
 from orchd.server.outbound.webhooks import WebhookError
 from orchd.txkit.expiring_cache import ExpiringCache
@@ -23,6 +28,8 @@ from orchd.txkit.log import Logger
 
 #: Maximum number of cached responses, and maximum total text length of cached actions: clients choose these texts.
 _CAPACITY, _LONGEST_KEPT = 8192, 10000
+#: Cost of the conditions of one request: some tens of milliseconds.
+_BUDGET = 300_000
 _BOTH = "webhook subject access review returned both allow and deny response"
 
 
@@ -42,6 +49,11 @@ class WebhookOptions:
     unauthorized_ttl: float = 30.0
     on_failure: Decision = Decision.NO_OPINION
     failed_open: Callable[[str], object] = lambda result: None
+    #: What all must be true of a request to ask about it.
+    conditions: tuple[Expression, ...] = ()
+    #: `observe_conditions(seconds, failed, excluded)` after every evaluation of the conditions.
+    observe_conditions: Callable[[float, bool, bool], object] = lambda *observed: None
+    release: Release = SPECIFICATION
 
 
 @implementer(IAuthorizer)
@@ -56,11 +68,15 @@ class WebhookAuthorizer:
     ) -> None:
         self._api_version = dialect("authorization.{abbr}.io/") + options.version
         self._groups = "group" if options.version == "v1beta1" else "groups"
+        self._metadata = fields.unstored_metadata(options.release)
         self._reviews = reviews
         self._options = options
         self._kept: ExpiringCache[bytes, Verdict] = ExpiringCache(_CAPACITY, clock)
 
     async def authorize(self, action: Action) -> Verdict:
+        excluded = self._excluded(action) if self._options.conditions else None
+        if excluded is not None:
+            return excluded
         spec = self._spec(action)
         key = orjson.dumps(spec)
         kept = self._kept.get(key)
@@ -69,7 +85,7 @@ class WebhookAuthorizer:
         review = {
             "kind": "SubjectAccessReview",
             "apiVersion": self._api_version,
-            "metadata": {"creationTimestamp": None},
+            "metadata": self._metadata,
             "spec": spec,
             "status": {"allowed": False},
         }
@@ -84,6 +100,25 @@ class WebhookAuthorizer:
         verdict = _verdict(allowed, denied, reason)
         if _size(action) < _LONGEST_KEPT:
             self._kept.put(key, verdict, self._options.authorized_ttl if allowed else self._options.unauthorized_ttl)
+        return verdict
+
+    def _excluded(self, action: Action) -> Verdict | None:
+        """The verdict on a request that the service is not asked about; None for others."""
+        began = perf_counter()
+        bindings = {"request": _seen(action)}
+        left, errors, verdict = _BUDGET, [], None
+        for condition in self._options.conditions:
+            assert condition.program is not None, condition.error
+            outcome = condition.program.evaluate(bindings, left)
+            left = max(left - outcome.cost, 0)
+            if outcome.error is not None:
+                errors.append(f"cel evaluation error: expression '{condition.text}' resulted in error: {outcome.error}")
+            elif outcome.value is False:
+                verdict = Verdict(Decision.NO_OPINION)
+                break
+        self._options.observe_conditions(perf_counter() - began, bool(errors), verdict is not None)
+        if verdict is None and errors:
+            return Verdict(self._options.on_failure, error=join_errors(errors))
         return verdict
 
     def _spec(self, action: Action) -> dict[str, Any]:
@@ -108,6 +143,23 @@ class WebhookAuthorizer:
 
     def rules(self, user: User, namespace: str) -> Rules:
         return Rules(incomplete=True, error="webhook authorizer does not support user rule resolution")
+
+
+def _seen(action: Action) -> dict[str, Any]:
+    """The spec of a review as conditions see it: with all texts, also empty ones."""
+    user = action.user
+    spec: dict[str, Any] = {
+        "user": user.name,
+        "groups": list(user.groups),
+        "uid": user.uid,
+        "extra": {name: list(values) for name, values in user.extra.items()},
+    }
+    if action.is_resource:
+        names = ("namespace", "verb", "group", "version", "resource", "subresource", "name")
+        spec["resourceAttributes"] = {name: getattr(action, name) for name in names}
+    else:
+        spec["nonResourceAttributes"] = {"path": action.path, "verb": action.verb}
+    return spec
 
 
 def _verdict(allowed: bool, denied: bool, reason: str) -> Verdict:

@@ -1,4 +1,4 @@
-"""Priorities of the built-in API groups (APIService.spec); facts of release 1.23."""
+"""Priorities of the built-in API groups (APIService.spec); facts of releases 1.23 and 1.35."""
 
 from __future__ import annotations
 
@@ -35,6 +35,8 @@ PRIORITIES: Final[dict[tuple[str, str], tuple[int, int]]] = {
     ("policy", "v1beta1"): (17100, 9),
     ("storage.{abbr}.io", "v1beta1"): (16800, 9),
     ("flowcontrol.apiserver.{abbr}.io", "v1beta2"): (16100, 15),
+    ("flowcontrol.apiserver.{abbr}.io", "v1"): (16100, 21),
+    ("resource.{abbr}.io", "v1"): (16200, 21),
     ("autoscaling", "v2"): (17500, 30),
     ("autoscaling", "v2beta1"): (17500, 9),
     ("autoscaling", "v2beta2"): (17500, 1),

@@ -11,8 +11,9 @@ from orchd.client.interfaces import ResourceRef
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Catalog
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.release import Release
 from orchd.server.bootstrap.apiservices import PRIORITIES
-from orchd.server.bootstrap.flowcontrol import FLOW_SCHEMAS, PRIORITY_LEVELS
+from orchd.server.bootstrap.flowcontrol import flow_control_version, flow_schemas, priority_levels
 
 #: Namespaces that always exist, as name templates.
 NAMESPACES = ("default", "{short}-node-lease", "{short}-public", "{short}-system")
@@ -76,19 +77,19 @@ def priority_classes(dialect: Dialect) -> Iterator[BootstrapObject]:
         )
 
 
-def flow_control(
-    dialect: Dialect, names: Container[str] = frozenset((*PRIORITY_LEVELS, *FLOW_SCHEMAS))
-) -> Iterator[BootstrapObject]:
-    """Priority levels and flow schemas; their specs are restored unless their auto-update annotation is false."""
+def flow_control(dialect: Dialect, release: Release, names: Container[str] | None = None) -> Iterator[BootstrapObject]:
+    """Priority levels and flow schemas (those with `names`; None: all); their specs are restored unless their auto-update
+    annotation is false."""
     group = dialect("flowcontrol.apiserver.{abbr}.io")
-    api_version = f"{group}/v1beta2"
+    own_version = flow_control_version(release)
+    api_version = f"{group}/{own_version}"
     update_annotation = dialect("apf.{long}.io/autoupdate-spec")
     annotations = {update_annotation: "true"}
-    for name, spec in PRIORITY_LEVELS.items():
-        if name not in names:
+    for name, spec in priority_levels(release).items():
+        if names is not None and name not in names:
             continue
         yield BootstrapObject(
-            ref=ResourceRef(group, "v1beta2", "prioritylevelconfigurations"),
+            ref=ResourceRef(group, own_version, "prioritylevelconfigurations"),
             object=_object(
                 api_version,
                 "PriorityLevelConfiguration",
@@ -98,11 +99,11 @@ def flow_control(
             restored=("spec",),
             update_annotation=update_annotation,
         )
-    for name, spec in FLOW_SCHEMAS.items():
-        if name not in names:
+    for name, spec in flow_schemas(release).items():
+        if names is not None and name not in names:
             continue
         yield BootstrapObject(
-            ref=ResourceRef(group, "v1beta2", "flowschemas"),
+            ref=ResourceRef(group, own_version, "flowschemas"),
             object=_object(
                 api_version,
                 "FlowSchema",

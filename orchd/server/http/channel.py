@@ -293,13 +293,12 @@ class HttpChannel(Protocol):
         """Stop reading while the buffer exceeds its limit; resume below it."""
         if self.state in (CLOSING, TAKEN, GONE):
             reading = self.state != GONE
-        elif self.paused or self._next is not None:
-            reading = len(self._buffer) <= self._limits.read_ahead
         else:
             waiting = len(self._buffer)
             if self._body is not None and not self._body.has_reader:
                 waiting += self._body.size
-            reading = self.state == HEAD or waiting <= self._limits.read_ahead
+            held_back = self.paused or self._next is not None
+            reading = (self.state == HEAD and not held_back) or waiting <= self._limits.read_ahead
         if reading != self._reading:
             self._reading = reading
             if reading:
@@ -462,12 +461,14 @@ class HttpChannel(Protocol):
         body = self._body
         if not self._keep:
             unread = self._lingering or (body is not None and not body.complete)
+            if body is not None:
+                body.answered()
             self._linger(self._limits.linger if unread else 0)
             return
         self._request = None
         self.since = self._factory.clock.seconds()
         if body is not None and not body.complete:
-            body.discard()
+            body.answered()
             self.state = DRAIN
         else:
             self._body = None

@@ -4,12 +4,15 @@ streams and on small frames.
 Frames are processed a few at a time, one request per turn of the reactor, and reading pauses while frames are pending. Frames
 that carry neither a request nor content (PING, SETTINGS, PRIORITY, RST_STREAM, empty DATA ...) are counted; a connection that
 exceeds the limit is closed with ENHANCE_YOUR_CALM. Every reset counts, whether its request was answered before it or not.
+
+A request begins with its headers. The window of its stream opens as its body is read, that of the connection when content
+arrives: a body that nobody reads holds one window of memory, and delays no other stream.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from h2.errors import ErrorCodes
 from h2.settings import SettingCodes, Settings
@@ -21,15 +24,72 @@ from twisted.internet.interfaces import IAddress, IDelayedCall, IReactorTime
 from twisted.internet.protocol import Factory, connectionDone
 from twisted.python.failure import Failure
 from twisted.web._http2 import _END_STREAM_SENTINEL, H2Connection
+from twisted.web.server import Request as WebRequest
 
 from orchd.server.http.limits import Limits
-from orchd.server.http.resource import ApiRequest, ApiSite
+from orchd.server.http.request_body import BufferedBody
+from orchd.server.http.resource import ApiSite
 from orchd.server.pipeline.interfaces import IPipeline
 from orchd.txkit.http2_frames import FramePacer
 
 #: Empty frames and resets that a client may send at once, and in each second.
 _BURST: Final = 1000
 _RATE: Final = 50
+#: Received bytes for which a window is opened at once: smaller updates would only cost frames.
+_UPDATE: Final = 16 << 10
+
+
+class StreamRequest(WebRequest):
+    """A request whose body is read as it arrives, and whose content twisted.web neither keeps nor parses."""
+
+    def __init__(self, channel: Any, queued: bool = False) -> None:
+        WebRequest.__init__(self, channel, queued)
+        self.body = BufferedBody(None, self._open_window)
+        #: Received bytes for which the window of the stream was not opened.
+        self._held = 0
+
+    def gotLength(self, length: int | None) -> None:
+        """No file for the content."""
+
+    def begin(self) -> None:
+        """Process the request, of which the headers have arrived."""
+        stream = cast(Any, self.channel)
+        if self.body.complete:
+            self.body.length = 0
+        elif length := (self.requestHeaders.getRawHeaders(b"content-length") or [b""])[0]:
+            # The library has refused what is no number.
+            self.body.length = int(length)
+        # Requests of the method CONNECT have no path.
+        self.method, self.uri, self.clientproto = stream.command, stream.path or b"", b"HTTP/2"
+        self.path = self.uri.partition(b"?")[0]
+        self.args = {}
+        process: Callable[[], None] = self.process
+        process()
+
+    def receive(self, data: bytes, size: int) -> None:
+        """Take content, which has used `size` bytes of the window."""
+        self._held += size
+        self.body.keep(data)
+        self.body.settle()
+        self._open_window()
+
+    def end(self) -> None:
+        """The body is complete."""
+        self.body.complete = True
+        self.body.settle()
+
+    def _open_window(self) -> None:
+        body = self.body
+        if self._held >= _UPDATE and not body.complete and (body.has_reader or not body.size):
+            held, self._held = self._held, 0
+            # Without one the request has been answered.
+            stream: Any = getattr(self, "channel", None)
+            if stream is not None:
+                stream._conn.open_window(held, stream.streamID)
+
+    def connectionLost(self, reason: Failure) -> None:
+        self.body.lost()
+        WebRequest.connectionLost(self, reason)
 
 
 class BoundedConnection(H2Connection):
@@ -45,6 +105,8 @@ class BoundedConnection(H2Connection):
         #: Says of each request whether the client is to connect anew after it.
         self.says_goodbye: Callable[[], bool] = lambda: False
         self._going = False
+        #: Received bytes for which the window of the connection was not opened.
+        self._held = 0
 
     def _requestReceived(self, event: Any) -> None:
         if not self._stillProducing:
@@ -58,16 +120,53 @@ class BoundedConnection(H2Connection):
             transport: Any = self.transport
             transport.write(frame.serialize())
 
+        stream: Any = self.streams.get(event.stream_id)
+        if stream is not None:
+            if event.stream_ended is not None:
+                stream._request.end()
+            stream._request.begin()
+
     def _requestDataReceived(self, event: Any) -> None:
+        size: int = event.flow_controlled_length
+        if not self._stillProducing:
+            return
+        self._held += size
+        if self._held >= _UPDATE:
+            held, self._held = self._held, 0
+            self.open_window(held, None)
+        stream: Any = self.streams.get(event.stream_id)
+        if stream is not None:
+            stream._request.receive(event.data, size)
+
+    def open_window(self, size: int, stream: int | None) -> None:
+        """Let the client send `size` bytes more, on a stream or (None) on the connection."""
         if self._stillProducing:
-            H2Connection._requestDataReceived(self, event)
+            self.conn.increment_flow_control_window(size, stream)
+            cast(Any, self)._tryToWriteControlData()
 
     def _requestEnded(self, event: Any) -> None:
-        if self._stillProducing:
-            H2Connection._requestEnded(self, event)
+        stream: Any = self.streams.get(event.stream_id)
+        if self._stillProducing and stream is not None:
+            stream._request.end()
+
+    def endRequest(self, streamID: int) -> None:
+        stream: Any = self.streams.get(streamID)
+        if stream is not None:
+            stream._request.body.answered()
+            H2Connection.endRequest(self, streamID)
+
+    def abortRequest(self, streamID: int) -> None:
+        stream: Any = self.streams.get(streamID)
+        if stream is not None:
+            stream._request.body.answered()
+            # NO_ERROR, which the base class sends, would mean that the response is complete.
+            self.conn.reset_stream(streamID, ErrorCodes.INTERNAL_ERROR)
+            if cast(Any, self)._tryToWriteControlData():
+                self._requestDone(streamID)
 
     def _requestAborted(self, event: Any) -> None:
-        if self._stillProducing:
+        # A frame before it may have completed the request, and its response.
+        if self._stillProducing and event.stream_id in self.streams:
             H2Connection._requestAborted(self, event)
 
     def _requestDone(self, stream: int) -> None:
@@ -127,6 +226,10 @@ class BoundedConnection(H2Connection):
         transport: Any = self.transport
         if content is _END_STREAM_SENTINEL:
             self.conn.end_stream(stream)
+            request: Any = self.streams[stream]
+            if not request._request.body.complete:
+                # The rest of the body is not wanted (RFC 9113, 8.1).
+                self.conn.reset_stream(stream, ErrorCodes.NO_ERROR)
             transport.write(self.conn.data_to_send())
             base._requestDone(stream)
         else:
@@ -216,7 +319,7 @@ class Http2Factory(Factory):
         protocol.conn.local_settings = Settings(
             client=False, initial_values={SettingCodes.MAX_CONCURRENT_STREAMS: self._streams}
         )
-        protocol.requestFactory = ApiRequest
+        protocol.requestFactory = StreamRequest
         protocol.site = protocol.factory = self._site
         protocol.timeOut = self._site.timeOut
         protocol.callLater = self._clock.callLater

@@ -18,34 +18,35 @@ class NoBody:
     """The body of a request without one."""
 
     value = None
+    length = 0
     __slots__ = ()
 
     async def read(self, limit: int) -> bytes:
         return b""
 
+    async def piece(self) -> bytes:
+        return b""
+
 
 @implementer(IBody)
-class IncomingBody:
-    """Content of a known or unknown length that the connection feeds in.
+class BufferedBody:
+    """Content that a connection feeds in, and one reader takes: all of it, or piece by piece.
 
-    `wanted` is called when a reader starts: the connection then sends 100 Continue if needed, and resumes reading.
-    """
+    `wanted` is called when a reader starts to wait: the connection then resumes reading."""
 
     value = None
     __slots__ = (
-        "_decoder", "_error", "_limit", "_pieces", "_waiting", "_wanted", "chunked", "complete", "discarding", "left", "size",
+        "_by_pieces", "_error", "_limit", "_pieces", "_waiting", "_wanted", "complete", "discarding", "length", "size",
     )  # fmt: skip
 
-    def __init__(self, length: int, wanted: Callable[[], None]) -> None:
-        self.chunked = length == CHUNKED
-        #: Remaining bytes, if known.
-        self.left = length
-        self._decoder = ChunkDecoder() if self.chunked else None
+    def __init__(self, length: int | None, wanted: Callable[[], None]) -> None:
+        self.length = length
         self._wanted = wanted
         self._pieces: list[bytes] = []
         #: Number of buffered bytes.
         self.size = 0
         self._limit = -1
+        self._by_pieces = False
         self._waiting: Deferred[bytes] | None = None
         self._error: Exception | None = None
         #: True if no more data belongs to this body: it has ended, or is invalid.
@@ -54,7 +55,7 @@ class IncomingBody:
 
     @property
     def broken(self) -> bool:
-        """True when the coding was invalid: the start of the next request is then unknown."""
+        """True when the body was invalid: the start of the next request is then unknown."""
         return self._error is not None
 
     @property
@@ -62,48 +63,25 @@ class IncomingBody:
         """True while a reader waits, so that the buffer limit does not apply."""
         return self._waiting is not None or self.discarding
 
-    def feed(self, data: bytes) -> bytes:
-        """Consume data of the body; returns the rest of `data`."""
-        rest = b""
-        if self._decoder is None:
-            if len(data) > self.left:
-                data, rest = data[: self.left], data[self.left :]
-            self.left -= len(data)
-            self._keep(data)
-            self.complete = self.left == 0
-        else:
-            try:
-                # Joined immediately: chunks may be single bytes, and each piece has an overhead.
-                self._keep(b"".join(self._decoder.feed(data)))
-            except BadChunk as error:
-                # The reference responds 500 with the plain error text.
-                self._error = ApiError(500, "", str(error))
-                self.complete = True
-            else:
-                if self._decoder.ended:
-                    rest = self._decoder.rest
-                    self.complete = True
-        if self._waiting is not None:
-            self._settle()
-        return rest
-
-    def _keep(self, data: bytes) -> None:
+    def keep(self, data: bytes) -> None:
+        """Append content."""
         if data and not self.discarding:
             self._pieces.append(data)
             self.size += len(data)
 
-    def _settle(self) -> None:
-        """Complete the pending read, if possible."""
+    def settle(self) -> None:
+        """Complete the pending read, if possible. Called after content, and after the end."""
         waiting = self._waiting
-        assert waiting is not None
-        if self.size > self._limit:
+        if waiting is None:
+            return
+        if not self._by_pieces and self.size > self._limit:
             self._waiting = None
             self.discard()
             waiting.errback(too_large(self._limit))
         elif self._error is not None:
             self._waiting = None
             waiting.errback(self._error)
-        elif self.complete:
+        elif self.complete or (self._by_pieces and self.size):
             self._waiting = None
             waiting.callback(self._take())
 
@@ -118,27 +96,93 @@ class IncomingBody:
         self._pieces = []
         self.size = 0
 
+    def answered(self) -> None:
+        """The request has been answered before the end of its body: discard the rest, and cancel a pending read."""
+        self.discard()
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            waiting.errback(CancelledError())
+
     def lost(self) -> None:
         """The client disconnected: cancel a pending read."""
         self._error = CancelledError()
         self.complete = True
-        if self._waiting is not None:
-            self._settle()
+        self.settle()
+
+    def _too_large(self, limit: int) -> bool:
+        """True if more than `limit` bytes have arrived or are announced."""
+        return self.size > limit or (self.length is not None and self.length > limit)
 
     async def read(self, limit: int) -> bytes:
         self._limit = limit
-        if self.size > limit or self.left > limit - self.size:
+        if self._too_large(limit):
             self.discard()
             raise too_large(limit)
         if self._error is not None:
             raise self._error
         if self.complete:
             return self._take()
-        self._waiting = Deferred(self._abandon)
-        waiting = self._waiting
+        return await self._wait()
+
+    async def piece(self) -> bytes:
+        if self._error is not None:
+            raise self._error
+        if self.discarding:
+            raise CancelledError
+        if self.size or self.complete:
+            taken = self._take()
+            # What was held back may arrive now.
+            self._wanted()
+            return taken
+        self._by_pieces = True
+        return await self._wait()
+
+    async def _wait(self) -> bytes:
+        waiting: Deferred[bytes] = Deferred(self._abandon)
+        self._waiting = waiting
         self._wanted()
         return await waiting
 
     def _abandon(self, _: Deferred[bytes]) -> None:
         self._waiting = None
         self.discard()
+
+
+class IncomingBody(BufferedBody):
+    """Content of a known or unknown length on an HTTP/1.1 connection.
+
+    `wanted` also sends 100 Continue if needed."""
+
+    __slots__ = ("_decoder", "chunked", "left")
+
+    def __init__(self, length: int, wanted: Callable[[], None]) -> None:
+        self.chunked = length == CHUNKED
+        super().__init__(None if self.chunked else length, wanted)
+        #: Remaining bytes, if known.
+        self.left = length
+        self._decoder = ChunkDecoder() if self.chunked else None
+
+    def feed(self, data: bytes) -> bytes:
+        """Consume data of the body; returns the rest of `data`."""
+        rest = b""
+        if self._decoder is None:
+            if len(data) > self.left:
+                data, rest = data[: self.left], data[self.left :]
+            self.left -= len(data)
+            self.keep(data)
+            self.complete = self.left == 0
+        else:
+            try:
+                # Joined immediately: chunks may be single bytes, and each piece has an overhead.
+                self.keep(b"".join(self._decoder.feed(data)))
+            except BadChunk as error:
+                # The reference responds 500 with the plain error text.
+                self._error = ApiError(500, "", str(error))
+                self.complete = True
+            else:
+                if self._decoder.ended:
+                    rest = self._decoder.rest
+                    self.complete = True
+        if self._waiting is not None:
+            self.settle()
+        return rest

@@ -2,7 +2,7 @@
 
 Uses the same Request and Response values as `channel.py`, over `twisted.web`'s channel. It is slower per request; use
 it where the API shares a Site with other resources. Bodies are limited on arrival if the Site makes `ApiRequest`s (see
-`ApiSite`), otherwise when they are complete.
+`ApiSite`), otherwise when they are complete. Requests of `http2.py` have bodies that are read as they arrive.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ MAX_BODY = 4 << 20
 #: Buffered bytes of a multiplexed connection above which its next request waits.
 _MAX_WAITING = 4 << 20
 _LOOK_AGAIN = 0.05
+#: Bytes of a forwarded body that are read at once.
+_PIECE = 64 << 10
 
 
 class ApiRequest(WebRequest):
@@ -61,6 +63,22 @@ class CompleteBody:
 
     def __init__(self, request: WebRequest) -> None:
         self._request = request
+        self._read_by_pieces = False
+
+    @property
+    def length(self) -> int:
+        content = cast(Any, self._request.content)
+        end: int = content.seek(0, 2)
+        return end
+
+    async def piece(self) -> bytes:
+        content = cast(Any, self._request.content)
+        if not self._read_by_pieces:
+            if getattr(self._request, "overflow", False):
+                raise too_large(MAX_BODY)
+            self._read_by_pieces = True
+            content.seek(0)
+        return bytes(content.read(_PIECE))
 
     async def read(self, limit: int) -> bytes:
         content = cast(Any, self._request.content)
@@ -121,8 +139,9 @@ class WebSink:
         if not self._closed:
             self._closed = True
             self._request.unregisterProducer()
-            # twisted.web has only loseConnection; the response must not end normally.
-            self._request.loseConnection()
+            # The response must not end normally: loseConnection of a stream would complete it.
+            channel: Any = self._request.channel
+            (channel if hasattr(channel, "abortConnection") else channel.transport).abortConnection()
 
 
 @implementer(IResource)
@@ -169,7 +188,7 @@ class ApiResource(Resource):
             raw_path=target.raw_path,
             query=Query.of(target.query),
             headers=fields.headers,
-            body=CompleteBody(request),
+            body=getattr(request, "body", None) or CompleteBody(request),
             credentials=credentials,
             received=self._clock.seconds(),
         )

@@ -36,11 +36,17 @@ _DEFAULT_CIPHERS = b"ECDHE+AESGCM:ECDHE+CHACHA20:ECDHE+AES128:ECDHE+AES256:!SHA2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyPairFiles:
-    """A PEM chain, leaf first, and its key. `names` are the host names that it serves, including ``*.name``."""
+    """A PEM chain, leaf first, and its key. `names` are the host names that it serves, including ``*.name``; `flags` says in errors
+    which flags named the files."""
 
     certificate: str
     key: str
     names: tuple[str, ...] = ()
+    flags: str = ""
+
+    def error(self, text: object) -> ValueError:
+        """An error of these files."""
+        return ValueError(f"{self.flags}: {text}" if self.flags else str(text))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +107,7 @@ def missing_suites(names: Iterable[str]) -> list[str]:
 class ServerContexts:
     """Makes TLS contexts of new connections from the configured files, which `reload` reads again after a change.
 
-    Raises OSError or ValueError (with the file's name) for invalid files at first; later failures of `reload` keep the
+    Raises OSError or ValueError (with the file's name, and that of its flag) for invalid files at first; later failures of `reload` keep the
     previous contexts.
     """
 
@@ -155,14 +161,17 @@ class ServerContexts:
         except SSL.Error as error:
             raise ValueError(f"cipher suites that this OpenSSL does not have: {_text(error)}") from error
         for name in (pair.certificate, pair.key):
-            with open(name, "rb"):
-                """OSError for a missing file, which OpenSSL would report without its name."""
+            try:
+                with open(name, "rb"):
+                    """OSError for a missing file, which OpenSSL would report without its name."""
+            except OSError as error:
+                raise pair.error(error) from error
         try:
             context.use_certificate_chain_file(pair.certificate)
             context.use_privatekey_file(pair.key)
             context.check_privatekey()
         except SSL.Error as error:
-            raise ValueError(f"{pair.certificate}, {pair.key}: {_text(error)}") from error
+            raise pair.error(f"{pair.certificate}, {pair.key}: {_text(error)}") from error
         context.set_verify(SSL.VERIFY_PEER, _any_certificate)
         context.set_session_id(b"orchd")
         for name in self.settings.client_ca_files:

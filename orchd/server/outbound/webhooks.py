@@ -29,10 +29,10 @@ from orchd.kinds.codec import yaml_
 from orchd.kinds.gotext import json_syntax
 from orchd.kinds.gotext.values import json_name
 from orchd.pki.clientconfig import ClientConfig
-from orchd.txkit.answerheads import bounded_heads_pool
 from orchd.txkit.failures import describe, was_cancelled, was_lost
 from orchd.txkit.lru_cache import LruCache
 from orchd.txkit.proxy_tunnel import Dial
+from orchd.txkit.response_heads import bounded_heads_pool
 from orchd.txkit.timeouts import within
 from orchd.txkit.tls_client import ServerPolicy, own_certificate
 from orchd.txkit.tracing import trace_headers, traced

@@ -16,6 +16,7 @@ from orchd.kinds.identity import User
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.authz.interfaces import Action
 from orchd.server.pipeline.query import Query
+from orchd.server.pipeline.running import RunningStreams, Stream
 from orchd.txkit.tracing import RequestSpan
 from orchd.values import value_class
 
@@ -50,9 +51,16 @@ class IBody(Interface):
         "The object, from a client in this process, which hands it over as a value: a shared tree. None for bytes."
     )
 
+    length: int | None = Attribute("Bytes of the whole body; None if they are not known before its end.")
+
     async def read(limit: int) -> bytes:
         """The whole body as bytes. Raises ApiError 413 above `limit` bytes, ApiError 400/500 for a broken transfer coding,
-        CancelledError when the client disconnects. Called at most once."""
+        CancelledError when the client disconnects, or the request is answered before the end of its body. Called at most
+        once."""
+
+    async def piece() -> bytes:
+        """The next bytes of a body that is forwarded, b"" at its end; called again and again instead of `read`. The client is
+        read as fast as pieces are taken. Raises like `read`, without a limit."""
 
 
 class Trace:
@@ -107,6 +115,8 @@ class Request:
     impersonator: User | None = None
     #: What was authorized for this request, impersonation included. Long requests are authorized again.
     permitted: tuple[Action, ...] = ()
+    #: Holds the streams of other servers that are passed on to the client, as long as their permission lasts; None without.
+    running: RunningStreams[Stream] | None = None
     warnings: list[str] = field(default_factory=list)
     trace: Trace = field(default_factory=Trace)
     #: Headers added to the response, whichever stage makes it.

@@ -21,6 +21,7 @@ from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.codec import decode, frames, json_, mediatype, partial, protobuf, tables, yaml_
 from orchd.kinds.codec.mediatype import Form, Negotiated
 from orchd.kinds.codec.sortedjson import encode_escaped, sorted_form
+from orchd.kinds.fields import unstored_metadata
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.named_types import type_of
 from orchd.kinds.objects import convert, shape
@@ -78,6 +79,9 @@ class Presenter:
         self._dialect = catalog().dialect
         self._list_meta = catalog().type("meta/v1.ListMeta")
         self._views: dict[Any, Representation] = {}
+        self._release = release = catalog().release
+        self._unstored = unstored_metadata(release)
+        self._bookmark_table = release.choose((("", self._empty_table), ("1.27", self._table_of_bookmark)))
 
     # -- negotiation
 
@@ -111,7 +115,12 @@ class Presenter:
         table: bool,
     ) -> Representation:
         chosen = mediatype.negotiate(
-            ",".join(accept), dialect=self._dialect, watch=watch, protobuf=not resource.custom, table=table
+            ",".join(accept),
+            dialect=self._dialect,
+            watch=watch,
+            protobuf=not resource.custom,
+            table=table,
+            release=self._release,
         )
         include = ""
         if chosen.as_ == "Table":
@@ -431,17 +440,17 @@ class Presenter:
         """The object of a BOOKMARK event: an otherwise empty object of the watched kind. `state_sent` marks the one after the
         initial state, except in tables, which have no place for it."""
         chosen, resource = view.chosen, view.resource
-        metadata: dict[str, Any] = {"resourceVersion": version, "creationTimestamp": None}
+        metadata: dict[str, Any] = {"resourceVersion": version, **self._unstored}
         if state_sent:
             own = self._dialect("{abbr}.io/initial-events-end")
             metadata["annotations"] = dict.fromkeys((own, STOCK_INITIAL_EVENTS_END), "true")
         if chosen.as_ == "Table":
-            return self._table(view, [], {"resourceVersion": version}, with_columns=False)
+            return self._bookmark_table(view, metadata)
         if chosen.as_:
             return partial.partial({"metadata": metadata}, chosen.api_version)
         if resource.custom:
             # Not decoded from anything, it has no creation time.
-            del metadata["creationTimestamp"]
+            metadata.pop("creationTimestamp", None)
             return {
                 "apiVersion": resource.api_version,
                 "kind": resource.kind,
@@ -449,6 +458,24 @@ class Presenter:
             }
         obj = shape.canonical({"metadata": metadata}, resource.type)
         return {**obj, "kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
+
+    def _empty_table(self, view: Representation, metadata: Mapping[str, Any]) -> Object:
+        return self._table(view, [], {"resourceVersion": metadata["resourceVersion"]}, with_columns=False)
+
+    def _table_of_bookmark(self, view: Representation, metadata: Mapping[str, Any]) -> Object:
+        """A table with the row of the otherwise empty object."""
+        kind, api_version = view.resource.kind, view.resource.api_version
+        cells = {"kind": kind, "apiVersion": api_version, "metadata": {"name": "", **metadata}}
+        shown = partial.partial({"metadata": metadata}, view.chosen.api_version)
+        return table.table(
+            [(convert.to_hub(cells, self._catalog()), shown)],
+            view.resource,
+            {"resourceVersion": metadata["resourceVersion"]},
+            datetime.fromtimestamp(self._wall(), UTC),
+            self._dialect,
+            with_columns=False,
+            api_version=view.chosen.api_version,
+        )
 
     # -- responses
 

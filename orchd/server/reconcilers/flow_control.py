@@ -13,8 +13,9 @@ from orchd.client.interfaces import IClient, IInformers, ResourceRef
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.release import Release
 from orchd.kinds.times import timestamp
-from orchd.server.bootstrap import ensure_objects, objects
+from orchd.server.bootstrap import ensure_objects, flowcontrol, objects
 from orchd.server.pipeline.fairness.stage import Fairness
 from orchd.txkit.background import Background
 from orchd.txkit.log import Logger
@@ -26,9 +27,9 @@ _WRITES_A_MINUTE = 5
 _MANAGER = "api-priority-and-fairness-config-consumer-v1"
 
 
-def mandatory(dialect: Dialect) -> tuple[list[Object], list[Object]]:
+def mandatory(dialect: Dialect, release: Release) -> tuple[list[Object], list[Object]]:
     """The flow schemas and priority levels that every server needs to classify requests."""
-    found = [each.object for each in objects.flow_control(dialect, ("exempt", "catch-all"))]
+    found = [each.object for each in objects.flow_control(dialect, release, ("exempt", "catch-all"))]
     schemas = [each for each in found if each["kind"] == "FlowSchema"]
     return schemas, [each for each in found if each not in schemas]
 
@@ -42,6 +43,7 @@ class FlowControlReconciler:
     def __init__(
         self,
         dialect: Dialect,
+        release: Release,
         fairness: Fairness,
         client: IClient,
         informers: IInformers,
@@ -51,13 +53,14 @@ class FlowControlReconciler:
     ) -> None:
         group = dialect("flowcontrol.apiserver.{abbr}.io")
         self._dialect = dialect
+        self._release = release
         self.fairness = fairness
         self._client = client
         self._clock = clock
         self._wall = wall
-        self._ref = ResourceRef(group, "v1beta2", "flowschemas")
+        self._ref = ResourceRef(group, flowcontrol.flow_control_version(release), "flowschemas")
         self._schemas = informers.informer(self._ref)
-        self._levels = informers.informer(ResourceRef(group, "v1beta2", "prioritylevelconfigurations"))
+        self._levels = informers.informer(ResourceRef(group, self._ref.version, "prioritylevelconfigurations"))
         self._soon: IDelayedCall | None = None
         self._writes: dict[str, deque[float]] = {}
         self._writing = False
@@ -90,7 +93,8 @@ class FlowControlReconciler:
 
     async def _ensure(self) -> None:
         try:
-            await ensure_objects.ensure(self._client, objects.flow_control(self._dialect), now=timestamp(self._wall()))
+            wanted = objects.flow_control(self._dialect, self._release)
+            await ensure_objects.ensure(self._client, wanted, now=timestamp(self._wall()))
         except ApiError as error:
             self._log.warn("failed to reconcile flow control objects: {error}", error=error.message)
         # Retries conditions that were not written.

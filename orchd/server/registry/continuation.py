@@ -10,6 +10,7 @@ import base64
 import json
 import posixpath
 import string
+from collections.abc import Callable
 
 from orchd import errors
 from orchd.kinds.codec import json_
@@ -33,8 +34,8 @@ def after(name: str) -> str:
     return name + "\x00"
 
 
-def decode(meta_group: str, token: str) -> tuple[int, str]:
-    """Revision and start of a token. Raises ApiError 400 for an invalid one."""
+def decode(meta_group: str, token: str, shown: Callable[[str], str] = errors.quoted) -> tuple[int, str]:
+    """Revision and start of a token; `shown` quotes its version in an error. Raises ApiError 400 for an invalid one."""
     wrong = next((i for i, c in enumerate(token) if c not in _ALPHABET and c not in _SKIPPED), -1)
     letters = token.translate(_WITHOUT_SKIPPED)
     if wrong < 0 and len(letters) % 4 == 1:
@@ -53,15 +54,15 @@ def decode(meta_group: str, token: str) -> tuple[int, str]:
     for name, kind, type_ in (("v", str, "string"), ("rv", int, "int64"), ("start", str, "string")):
         value = fields.get(name)
         if value is not None and (not isinstance(value, kind) or isinstance(value, bool) or _too_large(value)):
-            shown = (
+            found = (
                 f"number {value}"
                 if isinstance(value, int | float) and not isinstance(value, bool)
                 else json_name(value)
             )
-            raise _unreadable(f"{shown} into Go struct field continueToken.{name} of type {type_}")
+            raise _unreadable(f"{found} into Go struct field continueToken.{name} of type {type_}")
     version, revision, start = fields.get("v") or "", fields.get("rv") or 0, fields.get("start") or ""
     if version != f"{meta_group}/v1":
-        raise errors.bad_request(_BAD + f"server does not recognize this encoded version {errors.quoted(version)}")
+        raise errors.bad_request(_BAD + f"server does not recognize this encoded version {shown(version)}")
     if not revision:
         raise errors.bad_request(_BAD + f"incorrect encoded start resourceVersion (version {version})")
     if not start:

@@ -42,6 +42,7 @@ class Deleter:
         self._aside = aside
         self._strategy = strategies
         self._admission = admission
+        self._removed = access.settings.release.choose((("", _as_stored), ("1.27", _at_removal)))
 
     async def delete(self, context: Context, operation: Delete) -> Deleted:
         """Delete the object or mark it for deletion. Raises ApiError."""
@@ -148,10 +149,21 @@ class Deleter:
                 if not two_steps:
                     raise
                 raise _OvertakenError(Deleted(object=marked, revision=revision, gone=True), error) from error
+            marked = self._removed(marked, revision)
         return Deleted(object=marked, revision=revision, gone=True)
 
     def _is_same(self, entry: Entry, obj: Object) -> bool:
         return bool(self._access.decode(entry)["metadata"].get("uid") == obj["metadata"].get("uid"))
+
+
+def _as_stored(obj: Object, revision: int) -> Object:
+    """The removed object as it was stored last."""
+    return obj
+
+
+def _at_removal(obj: Object, revision: int) -> Object:
+    """The removed object with the revision of its removal."""
+    return {**obj, "metadata": {**obj["metadata"], "resourceVersion": str(revision)}}
 
 
 def _check_preconditions(

@@ -64,6 +64,11 @@ def in_namespace(context: Context, obj: Object) -> Object:
     return {**obj, "metadata": metadata}
 
 
+def as_sent(context: Context, obj: Object) -> Object:
+    """`obj` as it was sent: admission sees it so, which may lack the namespace."""
+    return obj
+
+
 def for_update(context: Context, obj: Object, old: Object) -> Object:
     """Metadata of a changed object: server-managed fields are carried over from `old`."""
     metadata = dict(fields.metadata(obj))

@@ -132,7 +132,7 @@ class AddressRange:
         self._numbers.release(int(ip_address(address)))
 
 
-class PretendedNumbers:
+class DryRunNumbers:
     """Dry-run allocator of ports: accepts any free value, also out of range; allocates consecutive values from the
     reference's start value."""
 

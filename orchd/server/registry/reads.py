@@ -6,6 +6,9 @@ older than N, and Exact (or a limit with N) is exactly N.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
 from orchd import errors
 from orchd.cache.entries import Entry, Page
 from orchd.cache.interfaces import ICache
@@ -14,6 +17,7 @@ from orchd.errors import ApiError
 from orchd.kinds.catalog import Resource
 from orchd.kinds.objects.list_options import has_watch_cache, parse_version
 from orchd.kinds.objects.list_query import ListQuery
+from orchd.kinds.release import Release
 from orchd.server.registry import continuation
 from orchd.server.registry.interfaces import ListPage
 
@@ -44,7 +48,41 @@ async def read_entry(cache: ICache, resource: Resource, path: str, resource_vers
     return found
 
 
-async def read_page(dialect: Dialect, cache: ICache, query: ListQuery) -> ListPage:
+async def _refuse_future(cache: ICache, resource: Resource, wanted: int) -> None:
+    """A revision that does not exist yet is an error of the reference's store."""
+    if wanted > cache.revision:
+        raise ApiError(500, "", "etcdserver: mvcc: required revision is a future revision")
+
+
+async def _await_future(cache: ICache, resource: Resource, wanted: int) -> None:
+    """A revision that does not exist yet is waited for where the reference has a watch cache. Raises ApiError 504."""
+    if wanted > cache.revision and has_watch_cache(resource):
+        await cache.at_least(wanted)
+    _not_older(cache, wanted)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadRules:
+    """Rules of lists that differ between releases. `version` parses the resourceVersion of a list from the watch cache, `reach` makes
+    sure that an exact revision exists, and `shown` quotes the version of a continue token in its error. The first two raise
+    ApiError."""
+
+    version: Callable[[str], int]
+    reach: Callable[[ICache, Resource, int], Awaitable[None]]
+    shown: Callable[[str], str]
+
+    @classmethod
+    def of(cls, release: Release) -> ReadRules:
+        """The rules of a release."""
+        return release.choose(
+            (
+                ("", cls(version=parse_version, reach=_refuse_future, shown=errors.quoted)),
+                ("1.31", cls(version=_stored_version, reach=_await_future, shown=str)),
+            )
+        )
+
+
+async def read_page(dialect: Dialect, cache: ICache, query: ListQuery, rules: ReadRules) -> ListPage:
     """The stored objects of a query, or a page of them. Raises ApiError.
 
     The reference serves some lists from its store and others from its cache, with different rules. A list of one object
@@ -55,7 +93,7 @@ async def read_page(dialect: Dialect, cache: ICache, query: ListQuery) -> ListPa
     paged = limit > 0 and version != "0"
     single = bool(query.path) and not continued
     if has_watch_cache(query.resource) and version and not continued and not paged and options.match != "Exact":
-        wanted = parse_version(version)
+        wanted = rules.version(version)
         if wanted:
             await cache.at_least(wanted)
         else:
@@ -64,7 +102,7 @@ async def read_page(dialect: Dialect, cache: ICache, query: ListQuery) -> ListPa
     else:
         wanted = _stored_version(version)
         if continued:
-            revision, key = continuation.decode(dialect.meta_group, options.continue_)
+            revision, key = continuation.decode(dialect.meta_group, options.continue_, rules.shown)
             if wanted:
                 raise errors.bad_request("specifying resource version is not allowed when using continue")
             start = prefix + key
@@ -72,8 +110,7 @@ async def read_page(dialect: Dialect, cache: ICache, query: ListQuery) -> ListPa
         elif options.match == "Exact" or (wanted and limit and not options.match and not single):
             revision = wanted
         await cache.fresh()
-        if revision > cache.revision:
-            raise _future()
+        await rules.reach(cache, query.resource, revision)
         _not_older(cache, wanted)
         if single:
             limit = 0
@@ -120,10 +157,6 @@ def _not_older(cache: ICache, wanted: int) -> None:
     """Reject a version that the store has not reached. Raises ApiError 504."""
     if wanted > cache.revision:
         raise errors.resource_version_too_large(wanted, cache.revision, retry_after=0)
-
-
-def _future() -> ApiError:
-    return ApiError(500, "", "etcdserver: mvcc: required revision is a future revision")
 
 
 def _expired_token(token: str) -> ApiError:

@@ -40,6 +40,7 @@ class Registry:
         self.access = access
         self.strategies = strategies
         self._aside = aside = aside or Aside()
+        self._reads = reads.ReadRules.of(access.settings.release)
         self._writer = Writer(access, strategies, naming, admission, aside)
         self._deleter = Deleter(access, strategies, admission, aside)
 
@@ -53,7 +54,7 @@ class Registry:
         return (await self.access.to_requested_version(resource, [entry]))[0]
 
     async def list(self, query: ListQuery) -> ListPage:
-        page = await reads.read_page(self.access.dialect, self.access.cache(query.resource), query)
+        page = await reads.read_page(self.access.dialect, self.access.cache(query.resource), query, self._reads)
         if query.resource.converter is not None:
             page = replace(page, entries=await self.access.to_requested_version(query.resource, page.entries))
         return page

@@ -63,14 +63,19 @@ class Writer:
         self._naming = naming
         self._admission = admission
         self.transformer = Transformer(access, strategies, aside)
+        self._place = access.settings.release.choose((("", objectmeta.as_sent), ("1.24", objectmeta.in_namespace)))
 
     async def write(self, context: Context, operation: Write) -> Written:
         """Carry out an operation. The entry is of the storage version. Raises ApiError."""
         if isinstance(operation, Create):
+            operation = Create(obj=self._place(context, operation.obj))
             obj = await self.transformer.transform(context, operation, None)
             return Written(entry=await self._create_or_conflict(context, obj), created=True)
         if isinstance(operation, Apply):
             context = replace(context, applies=True)
+        elif isinstance(operation, Replace):
+            placed = self._place(context, operation.obj)
+            operation = Replace(name=operation.name, obj=placed, authorize_create=operation.authorize_create)
         return await self._change(context, operation)
 
     # -- create

@@ -15,10 +15,10 @@ from orchd.config.documents.authentication import (
     parse_authentication,
 )
 from orchd.config.documents.decoding import DocumentError
-from orchd.config.documents.findings import NO_EXPRESSIONS
 from orchd.dialect import KUBERNETES, ORCH, Dialect
 
 ISSUER = {"url": "https://a.example", "audiences": ["me"]}
+UNDECLARED = "compilation failed: ERROR: <input>:1:1: undeclared reference to "
 MAPPINGS = {"username": {"claim": "sub", "prefix": ""}}
 
 
@@ -70,7 +70,7 @@ def test_all_versions_have_the_same_fields(dialect: Dialect, version: str) -> No
                 audiences=("x", "y"),
                 username=ClaimSource(claim="sub", prefix="u:"),
                 groups=ClaimSource(claim="g", prefix="g:"),
-                uid_claim="oid",
+                uid=ClaimSource(claim="oid"),
                 required={"hd": "example", "empty": ""},
             ),
         ),
@@ -130,27 +130,51 @@ def invalid(at: str, value: str, why: str) -> str:
     (one(mappings={"username": {"claim": "sub"}}),
      f"{NAME}.prefix: Required value: prefix is required when claim is set. It can be set to an empty string to disable prefixing"),
     (one(mappings={"username": {"claim": "sub", "expression": "x"}}), invalid(NAME, "", "claim and expression can't both be set")),
-    (one(mappings={"username": {"expression": "claims.sub"}}), invalid(f"{NAME}.expression", "claims.sub", NO_EXPRESSIONS)),
-    (one(mappings={**MAPPINGS, "groups": {"expression": "claims.g"}}),
-     invalid("jwt[0].claimMappings.groups.expression", "claims.g", NO_EXPRESSIONS)),
-    (one(mappings={**MAPPINGS, "uid": {"expression": "claims.u"}}),
-     invalid("jwt[0].claimMappings.uid.expression", "claims.u", NO_EXPRESSIONS)),
-    (one(mappings={**MAPPINGS, "extra": [{"key": "example.org/a", "valueExpression": "'x'"}]}),
-     invalid(f"{EXTRA}[0].valueExpression", "'x'", NO_EXPRESSIONS)),
+    (one(mappings={"username": {"expression": "claim.sub"}}), invalid(f"{NAME}.expression", "claim.sub", UNDECLARED + "'claim'")),
+    (one(mappings={**MAPPINGS, "groups": {"expression": "user.g"}}),
+     invalid("jwt[0].claimMappings.groups.expression", "user.g", UNDECLARED + "'user'")),
+    (one(mappings={**MAPPINGS, "uid": {"expression": "u"}}),
+     invalid("jwt[0].claimMappings.uid.expression", "u", UNDECLARED + "'u'")),
+    (one(mappings={**MAPPINGS, "extra": [{"key": "example.org/a", "valueExpression": "x"}]}),
+     invalid(f"{EXTRA}[0].valueExpression", "x", UNDECLARED + "'x'")),
     (one(mappings={**MAPPINGS, "extra": [{"key": "example.org/a"}]}), f"{EXTRA}[0].valueExpression: Required value"),
     (one(claimValidationRules=[{}]), f"{RULES}[0]: Required value: claim or expression is required"),
-    (one(claimValidationRules=[{"expression": "true"}]), invalid(f"{RULES}[0].expression", "true", NO_EXPRESSIONS)),
+    (one(claimValidationRules=[{"expression": "claims.a"}]), invalid(f"{RULES}[0].expression", "claims.a", "must evaluate to bool")),
     (one(claimValidationRules=[{"claim": "a", "expression": "true"}]), invalid(f"{RULES}[0]", "a", "claim and expression can't both be set")),
     (one(claimValidationRules=[{"claim": "a", "message": "m"}]),
      invalid(f"{RULES}[0].message", "m", "may not be specified when claim is set")),
     (one(claimValidationRules=[{"claim": "a"}, {"claim": "a"}]), f'{RULES}[1].claim: Duplicate value: "a"'),
     (one(userValidationRules=[{}]), "jwt[0].userValidationRules[0].expression: Required value"),
-    (one(userValidationRules=[{"expression": "true"}]),
-     invalid("jwt[0].userValidationRules[0].expression", "true", NO_EXPRESSIONS)),
+    (one(userValidationRules=[{"expression": "user.name == ''"}]),
+     invalid("jwt[0].userValidationRules[0].expression", "user.name == ''", "compilation failed: ERROR: <input>:1:5: undefined field 'name'")),
+    (one(mappings={"username": {"expression": "claims.email"}}), invalid(f"{NAME}.expression", "claims.email", "claims.email_verified must be used")),
 ])  # fmt: skip
 def test_invalid_issuers(given: dict[str, Any], why: str) -> None:
-    """Each error names the field; expressions are rejected, since they are not supported."""
+    """Each error names the field."""
     assert problem(document(given)).startswith(why)
+
+
+def test_expressions_are_settings() -> None:
+    """Expressions of mappings and rules are kept as texts; the verified address may be checked by a rule or an attribute."""
+    extra = {"key": "example.org/a", "valueExpression": "claims.email_verified ? 'yes' : ''"}
+    mappings = {
+        "username": {"expression": "claims.?email.orValue('')"},
+        "uid": {"expression": "claims.oid"},
+        "extra": [extra],
+    }
+    rules = [
+        {"expression": "claims.exp - claims.iat < 3600", "message": "too long"},
+        {"claim": "hd", "requiredValue": "x"},
+    ]
+    users = [{"expression": "!user.username.startsWith('system:')", "message": "reserved"}]
+    text = document(one(mappings=mappings, claimValidationRules=rules, userValidationRules=users))
+    [made] = parse_text(text).jwt
+    assert made.username == ClaimSource(expression="claims.?email.orValue('')")
+    assert made.uid == ClaimSource(expression="claims.oid")
+    assert made.extra == {"example.org/a": extra["valueExpression"]}
+    assert made.claim_rules == (("claims.exp - claims.iat < 3600", "too long"),)
+    assert made.required == {"hd": "x"}
+    assert made.user_rules == (("!user.username.startsWith('system:')", "reserved"),)
 
 
 def test_issuers_and_discovery_urls_are_unique() -> None:

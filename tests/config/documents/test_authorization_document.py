@@ -10,7 +10,6 @@ import pytest
 
 from orchd.config.documents.authorization import ConfiguredAuthorizer, WebhookSettings, parse_authorization
 from orchd.config.documents.decoding import DocumentError
-from orchd.config.documents.findings import NO_EXPRESSIONS
 from orchd.dialect import KUBERNETES, ORCH, Dialect
 
 KNOWN = ("AlwaysAllow", "AlwaysDeny", "ABAC", "Webhook", "RBAC", "Node", "Mine")
@@ -130,8 +129,10 @@ VERSIONS = 'supported values: "v1", "v1beta1"'
      'connectionInfo.orchConfigFile: Invalid value: "/nowhere/at/all": error loading file: '),
     ({"connectionInfo": {"type": "OrchConfigFile", "orchConfigFile": "/"}},
      'connectionInfo.orchConfigFile: Invalid value: "/": must be a regular file'),
-    ({"matchConditions": [{"expression": "true"}], "matchConditionSubjectAccessReviewVersion": "v1"},
-     f'matchConditions[0].expression: Invalid value: "true": {NO_EXPRESSIONS}'),
+    ({"matchConditions": [{"expression": "request.user"}], "matchConditionSubjectAccessReviewVersion": "v1"},
+     'matchConditions[0].expression: Invalid value: "request.user": must evaluate to bool but got string'),
+    ({"matchConditions": [{"expression": "request.name == ''"}], "matchConditionSubjectAccessReviewVersion": "v1"},
+     'matchConditions[0].expression: Invalid value: "request.name == \'\'": compilation failed: ERROR: <input>:1:8: undefined field \'name\''),
     ({"matchConditions": [{"expression": " "}], "matchConditionSubjectAccessReviewVersion": "v1"},
      "matchConditions[0].expression: Required value"),
     ({"matchConditionSubjectAccessReviewVersion": "v1beta1"},

@@ -10,7 +10,7 @@ from orchd.controllers.volumes.attachment.controller import AttachDetachControll
 from orchd.controllers.volumes.binding.controller import PersistentVolumeBinder
 from orchd.controllers.volumes.protection import ClaimProtection
 from orchd.controllers.volumes.usage import VOLUMES
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 from tests.controllers.lagging_support import LaggingCluster, StartLagging
 from tests.controllers.volumes.controller_volume_support import claim, pod, volume
 

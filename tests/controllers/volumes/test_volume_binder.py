@@ -78,6 +78,22 @@ def test_claim_waits_for_the_volume_it_names(storage: Storage, wanted: Any, note
     assert [each[1:] for each in storage.notes("c") if each[0] == "Warning"] == ([note] if note else [])
 
 
+@pytest.mark.parametrize(("by_controller", "phase"), [(False, "Pending"), (True, "Bound")])
+def test_claim_of_another_claims_volume_keeps_the_phase_of_its_binding(
+    storage: Storage, by_controller: bool, phase: str
+) -> None:
+    """A claim whose user named the volume of another claim is Pending; one that the binder had bound keeps its phase."""
+    storage.add_volume(volume("taken", claimRef={"namespace": "a", "name": "z"}))
+    wanted = claim("c", volumeName="taken")
+    if by_controller:
+        wanted["metadata"]["annotations"] = {BY_CONTROLLER: "yes"}
+    storage.add_claim(wanted)
+    storage.cluster.patch(CLAIMS, "c", {"status": {"phase": "Bound"}}, subresource="status")
+    storage.cluster.settle()
+    assert storage.phases()[0] == phase
+    assert storage.notes("c")[0][1:] == ("FailedBinding", 'volume "taken" already bound to a different claim.')
+
+
 def test_claim_is_bound_when_its_volume_appears(storage: Storage) -> None:
     """The claim is bound once its volume exists."""
     storage.add_claim(claim(volumeName="v"))

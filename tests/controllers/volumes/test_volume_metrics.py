@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchd.controllers.objects import CLAIMS, NODES
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 from tests.controllers.volumes.controller_volume_support import Storage, claim, pod, volume
 from tests.controllers.volumes.test_attachment import node
 from tests.samples import samples

@@ -10,7 +10,7 @@ from orchd.client.interfaces import Answer
 from orchd.client.requests import Call
 from orchd.ctl.cluster.api import Api, is_object_or_list
 from orchd.ctl.errors import CommandError
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 from tests.ctl.ctl_runner import Ctl
 
 

@@ -12,7 +12,7 @@ from orchd.client.requests import Call
 from orchd.ctl.cluster.discovery import Discovery
 from orchd.dialect import COMMAND_LINE
 from orchd.errors import ApiError
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 from tests.ctl.ctl_runner import Ctl
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orchd.client.requests import Call
 from orchd.ctl.cluster.tracing import TracingClient
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 from tests.ctl.ctl_runner import Ctl
 
 

@@ -10,7 +10,7 @@ import yaml
 
 from orchd.client.interfaces import ResourceRef
 from orchd.ctl.cluster.api import MERGE
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 from tests.ctl.ctl_runner import Ctl
 
 MAPS = "".join(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from orchd.server.pipeline.verbs.subresources.upstream import Reply
-from orchd.testing.server import make_server
+from orchd.testing.doubles.server import make_server
 from tests.ctl.ctl_runner import Ctl
 
 POD = """
@@ -39,7 +39,9 @@ class Node:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    async def fetch(self, method: str, location: Any, target: str, headers: Any, body: bytes = b"") -> Reply:
+    async def fetch(
+        self, method: str, location: Any, target: str, headers: Any, client: Any = None, *, body: Any = None
+    ) -> Reply:
         self.asked.append(target.partition("/containerLogs/")[2])
         return Reply(code=200, headers=[("Content-Type", "text/plain")], stream=_Body())
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from orchd.client.interfaces import ResourceRef
 from orchd.ctl.cluster.api import MERGE
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 from tests.ctl.ctl_runner import Ctl
 
 

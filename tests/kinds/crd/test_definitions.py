@@ -263,6 +263,23 @@ def test_conflicting_names_are_not_accepted() -> None:
     assert "listKind" not in refused["acceptedNames"] and "shortNames" not in refused["acceptedNames"]
 
 
+@pytest.mark.parametrize(
+    ("taken", "reason", "message"),
+    [
+        ({"plural": "things"}, "PluralConflict", '"things" is already in use'),
+        ({"plural": "things", "shortNames": ["th"]}, "ShortNamesConflict", '"th" is already in use'),
+        ({"shortNames": ["th"], "kind": "Thing"}, "KindConflict", '"Thing" is already in use'),
+        ({"plural": "things", "singular": "thing"}, "SingularConflict", '"thing" is already in use'),
+    ],
+)
+def test_condition_names_the_last_conflict(taken: dict[str, Any], reason: str, message: str) -> None:
+    """Names are compared in the order plural, singular, short names, kind, list kind; the last conflict is reported."""
+    other = {"plural": "others", "kind": "Other", **taken}
+    status = decide_names(definition({"type": "object"}), taken_by([other]), ORCH, now="T")
+    accepted = status["conditions"][0]
+    assert (accepted["reason"], accepted["message"]) == (reason, message)
+
+
 def test_an_established_kind_keeps_its_names() -> None:
     """A later conflict does not remove accepted names, and accepting names twice changes nothing."""
     whole = definition({"type": "object"})

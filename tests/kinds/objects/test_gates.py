@@ -11,6 +11,7 @@ from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.gates import ALPHA, BETA, Gate
 from orchd.kinds.objects.feature_gates import drop_disabled, drop_disabled_status, for_update
 from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.release import Release
 
 CATALOG = builtin_catalog(ORCH)
 
@@ -134,8 +135,8 @@ def test_validation_of_updates_tolerates_what_is_stored() -> None:
 def test_each_release_has_its_stage_of_a_gate() -> None:
     """A gate has the stage that began last, and none before the first or after the end."""
     gate = Gate(name="G", stages=(("1.23", ALPHA), ("1.27", BETA), ("1.30", None)), component="server", effect="")
-    assert [gate.stage(each) for each in ("1.22", "1.23", "1.26", "1.27", "1.29", "1.30", "1.35")] == [
-        None, ALPHA, ALPHA, BETA, BETA, None, None,
-    ]  # fmt: skip
+    releases = [Release(minor, 0) for minor in (22, 23, 26, 27, 29, 30, 35)]
+    assert [gate.stage(each) for each in releases] == [None, ALPHA, ALPHA, BETA, BETA, None, None]
+    assert [gate.default(each) for each in releases] == [False, False, False, True, True, True, True]
     with pytest.raises(KeyError):
         ObjectSettings(dialect=ORCH).feature("NoSuchGate")

@@ -9,6 +9,7 @@ from orchd.dialect import ORCH
 from orchd.kinds.catalog import Resource, builtin_catalog, group_version
 from orchd.kinds.ir import Type
 from orchd.kinds.openapi import discovery
+from orchd.kinds.release import SPECIFICATION
 from orchd.kinds.rows import Subresource
 
 Load = Callable[[str], Any]
@@ -126,7 +127,7 @@ def test_core_has_no_api_version() -> None:
 
 def test_version() -> None:
     """Major and minor are derived from the release."""
-    info = discovery.version_info(git_version="v1.23.17")
+    info = discovery.version_info(SPECIFICATION)
     assert (info["major"], info["minor"]) == ("1", "23")
     assert set(info) == {
         "major",

@@ -27,8 +27,8 @@ from orchd.server.admission.interfaces import (
     Review,
 )
 from orchd.server.authz.interfaces import Action, Decision, Verdict
-from orchd.testing.informers import MemoryInformers
-from orchd.testing.results import result_of
+from orchd.testing.doubles.informers import MemoryInformers
+from orchd.testing.doubles.results import result_of
 
 CATALOG = builtin_catalog(ORCH)
 ADMIN = User(name="admin", groups=("system:masters",))

@@ -12,7 +12,7 @@ import pytest
 import orchd.plugins
 from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
-from orchd.testing.server import InProcessServer, make_server, run
+from orchd.testing.doubles.server import InProcessServer, make_server, run
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLE = (ROOT / "docs" / "examples" / "admission_plugin.py").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ from orchd.errors import ApiError
 from orchd.server.admission.interfaces import PluginContext
 from orchd.server.admission.plugins.imagepolicy import ImagePolicyWebhook
 from orchd.server.outbound.webhooks import WebhookError
-from orchd.testing.results import result_of
+from orchd.testing.doubles.results import result_of
 
 POD = {
     "metadata": {"name": "p", "annotations": {"x.image-policy.orch.io/ticket": "1", "other": "2"}},

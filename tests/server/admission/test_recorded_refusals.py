@@ -12,7 +12,7 @@ from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.kinds.identity import User
-from orchd.testing.informers import MemoryInformer
+from orchd.testing.doubles.informers import MemoryInformer
 from tests.server.admission.conftest import World
 
 _PATH = re.compile(r"/apis?/(?:([^/]+\.[^/]+|apps|batch)/)?(v\w+)(?:/namespaces/([^/]+))?/([a-z]+)$")

@@ -9,7 +9,7 @@ import pytest
 from orchd.dialect import ORCH
 from orchd.server.aggregation.api_services import registered_of
 from orchd.server.aggregation.availability import finding, with_availability
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 
 SPEC: dict[str, Any] = {
     "group": "g.example.com",

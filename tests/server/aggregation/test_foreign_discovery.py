@@ -15,7 +15,7 @@ from orchd.kinds.openapi.aggregated import CURRENT, STALE
 from orchd.server.aggregation.api_services import AggregatedService, AggregatedServices
 from orchd.server.aggregation.discovery import ForeignDiscovery
 from orchd.server.aggregation.foreign_servers import Downloaded, ForeignServers
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 
 KIND: dict[str, str] = {"group": "", "version": "", "kind": "Foo"}
 FOO: dict[str, Any] = {

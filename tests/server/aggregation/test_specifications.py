@@ -13,7 +13,7 @@ from orchd.client.interfaces import IInformer
 from orchd.server.aggregation.api_services import AggregatedService, AggregatedServices
 from orchd.server.aggregation.foreign_servers import Downloaded, ForeignServers
 from orchd.server.aggregation.specifications import ForeignSpecifications
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 from tests.server.aggregation.test_foreign_discovery import Informer, service
 
 DOCUMENT: Any = {

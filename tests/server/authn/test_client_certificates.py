@@ -12,7 +12,7 @@ from orchd.pki.certificates import CLIENT, chain_pem, issue_pair, new_authority,
 from orchd.pki.verify import ClientVerifier
 from orchd.server.authn.interfaces import AuthenticationError, Credentials
 from orchd.server.authn.x509 import ClientCertificates
-from orchd.testing.results import result_of
+from orchd.testing.doubles.results import result_of
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 

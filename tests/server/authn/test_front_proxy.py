@@ -18,7 +18,7 @@ from orchd.server.authn.frontproxy import FrontProxy, ProxyHeaders
 from orchd.server.authn.interfaces import Authenticated, AuthenticationError, Credentials
 from orchd.server.authn.tokenfile import TokenFile, parse_token_file
 from orchd.server.authn.websockettoken import WebSocketTokens
-from orchd.testing.results import result_of
+from orchd.testing.doubles.results import result_of
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 PROXIES, STRANGERS = new_authority("proxies", now=NOW), new_authority("others", now=NOW)

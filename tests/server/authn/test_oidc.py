@@ -22,7 +22,7 @@ from orchd.server.authn.jose import TokenError, parse_signed, read_keys
 from orchd.server.authn.oidc import OidcOptions, OpenIdTokens, user_of
 from orchd.server.authn.oidcissuer import Fetcher
 from orchd.server.outbound.webhooks import Answer, WebhookError
-from orchd.testing.results import result_of
+from orchd.testing.doubles.results import result_of
 from orchd.txkit.coroutines import start
 from tests.server.authn.rsa_keys import OTHER_RSA as OTHER
 from tests.server.authn.rsa_keys import RSA

@@ -17,8 +17,8 @@ from orchd.server.authn.interfaces import AuthenticationError
 from orchd.server.authn.serviceaccount import ACCOUNTS, PODS, SECRETS, AccountObjects, ServiceAccountTokens, TokenIssuer
 from orchd.server.authn.signedtokens import Signer, Verifier
 from orchd.server.authn.signedtokens import unverified_claims as readable_claims
-from orchd.testing.informers import MemoryInformers
-from orchd.testing.results import result_of
+from orchd.testing.doubles.informers import MemoryInformers
+from orchd.testing.doubles.results import result_of
 from tests.server.authn.rsa_keys import RSA
 
 EC = ec.generate_private_key(ec.SECP256R1())

@@ -18,7 +18,7 @@ from orchd.server.authn.interfaces import Authenticated, AuthenticationError, IT
 from orchd.server.authn.token_cache import CachedTokens
 from orchd.server.authn.tokenwebhook import TokenWebhook
 from orchd.server.outbound.webhooks import WebhookError
-from orchd.testing.results import result_of
+from orchd.testing.doubles.results import result_of
 from orchd.txkit.coroutines import start
 
 API = ("api",)

@@ -19,8 +19,8 @@ from orchd.server.authn.chain import AuthenticatorChain
 from orchd.server.authn.interfaces import AuthenticationError, Credentials
 from orchd.server.authn.loopback import Loopback
 from orchd.server.authn.tokenfile import TokenFile, TokenFileError, parse_token_file
-from orchd.testing.informers import MemoryInformers
-from orchd.testing.results import result_of
+from orchd.testing.doubles.informers import MemoryInformers
+from orchd.testing.doubles.results import result_of
 
 API = ("api",)
 FILE = ['alice-token,alice,alice-uid,"dev,qa"\n', "\n", "bob-token,bob,1\n"]

@@ -14,7 +14,7 @@ from orchd.dialect import ORCH
 from orchd.kinds.identity import User
 from orchd.server.authz.abac import AttributeBasedAuthorizer, Policy, PolicyFileError, parse_policies
 from orchd.server.authz.interfaces import Action, Decision, NonResourceRule, ResourceRule
-from orchd.testing.results import result_of
+from orchd.testing.doubles.results import result_of
 
 GROUP = ORCH("abac.authorization.{long}.io")
 ALICE = User(name="alice", groups=("dev", "system:authenticated"))

@@ -10,7 +10,7 @@ from orchd.server.authz.interfaces import Action, Decision
 from orchd.server.authz.messages import forbidden
 from orchd.server.authz.privileged import PrivilegedGroups
 from orchd.server.authz.union import AuthorizerUnion
-from orchd.testing.results import result_of
+from orchd.testing.doubles.results import result_of
 
 ALICE = User(name="alice")
 

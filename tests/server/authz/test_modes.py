@@ -8,7 +8,7 @@ import pytest
 
 from orchd.dialect import ORCH
 from orchd.server.authz.modes import make_union
-from orchd.testing.informers import MemoryInformers
+from orchd.testing.doubles.informers import MemoryInformers
 
 
 def union(*modes: Any, **more: Any) -> Any:

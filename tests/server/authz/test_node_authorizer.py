@@ -12,8 +12,8 @@ from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import Object
 from orchd.server.authz.interfaces import Action, Decision
 from orchd.server.authz.node import NodeAuthorizer
-from orchd.testing.informers import MemoryInformers
-from orchd.testing.results import result_of
+from orchd.testing.doubles.informers import MemoryInformers
+from orchd.testing.doubles.results import result_of
 
 STORAGE, LEASES = ORCH("storage.{abbr}.io"), ORCH("coordination.{abbr}.io")
 POD: Object = {

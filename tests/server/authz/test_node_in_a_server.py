@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from orchd.testing.server import Answer, InProcessServer, make_server, run, user
+from orchd.testing.doubles.server import Answer, InProcessServer, make_server, run, user
 from orchd.txkit.coroutines import start
 
 HERE = "/api/v1/namespaces/default"

@@ -13,8 +13,8 @@ from orchd.kinds.jsonvalues import Object
 from orchd.server.authz.compiled_rules import CompiledRules
 from orchd.server.authz.interfaces import Action, Decision
 from orchd.server.authz.rbac import RoleBasedAuthorizer
-from orchd.testing.informers import MemoryInformers
-from orchd.testing.results import result_of
+from orchd.testing.doubles.informers import MemoryInformers
+from orchd.testing.doubles.results import result_of
 
 GROUP = ORCH("rbac.authorization.{abbr}.io")
 

@@ -17,7 +17,7 @@ from orchd.kinds.objects.rule_coverage import breakdown, rule_covers, uncovered
 from orchd.server.authz.bootstrap_policy import bootstrap_objects, ensure
 from orchd.server.authz.compiled_rules import CompiledRules
 from orchd.server.authz.interfaces import Action
-from orchd.testing.results import result_of
+from orchd.testing.doubles.results import result_of
 from orchd.txkit.coroutines import start
 
 

@@ -14,8 +14,8 @@ from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.rule_coverage import uncovered
 from orchd.server.authz.escalation import EscalationCheck
 from orchd.server.authz.rbac import RoleBasedAuthorizer
-from orchd.testing.informers import MemoryInformers
-from orchd.testing.results import result_of
+from orchd.testing.doubles.informers import MemoryInformers
+from orchd.testing.doubles.results import result_of
 
 GROUP = ORCH("rbac.authorization.{abbr}.io")
 ALICE = User(name="alice", groups=("system:authenticated",))

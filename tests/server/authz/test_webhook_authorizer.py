@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from twisted.internet.task import Clock
 
 from orchd.dialect import ORCH
+from orchd.kinds.expressions.access import compile_review_condition
 from orchd.kinds.identity import User
 from orchd.server.authz.always import AlwaysAllow, AlwaysDeny
 from orchd.server.authz.interfaces import Action, Decision, Verdict
 from orchd.server.authz.union import AuthorizerUnion
 from orchd.server.authz.webhook import WebhookAuthorizer, WebhookOptions
 from orchd.server.outbound.webhooks import WebhookError
-from orchd.testing.results import result_of
+from orchd.testing.doubles.results import result_of
 
 ALICE = User(name="alice", uid="u1", groups=("dev",), extra={"scopes": ("a", "b"), "a": ("x",)})
 GET = Action(user=ALICE, verb="get", group="apps", version="v1", resource="deployments", namespace="n", name="d")
@@ -70,6 +71,43 @@ def test_failure_policy_deny() -> None:
     lenient, _ = make_authorizer(WebhookError("down", timed_out=True), failed_open=opened.append)
     assert result_of(AuthorizerUnion([lenient, AlwaysAllow()]).authorize(GET)).decision is Decision.ALLOW
     assert opened == ["timeout"]
+
+
+@pytest.mark.parametrize(("conditions", "action", "asked"), [
+    (("request.user == 'alice'", "request.resourceAttributes.namespace == 'n'"), GET, True),
+    (("request.user == 'bob'",), GET, False),
+    (("request.resourceAttributes.subresource == ''",), GET, True),
+    (("has(request.nonResourceAttributes)",), GET, False),
+    (("request.nonResourceAttributes.path == '/x'",), Action(user=ALICE, verb="get", path="/x"), True),
+    (("'dev' in request.groups && request.uid == 'u1' && request.extra['a'] == ['x']",), GET, True),
+    # A false condition outweighs an error.
+    (("request.nonResourceAttributes.path == '/x'", "false"), GET, False),
+])  # fmt: skip
+def test_conditions_decide_whether_the_service_is_asked(
+    conditions: tuple[str, ...], action: Action, asked: bool
+) -> None:
+    """The service is asked about requests for which all conditions are true; about others there is no opinion."""
+    observed: list[tuple[bool, bool]] = []
+    authorizer, reviews = make_authorizer(
+        {"allowed": True},
+        conditions=tuple(compile_review_condition(text, ORCH) for text in conditions),
+        observe_conditions=lambda seconds, failed, excluded: observed.append((failed, excluded)),
+    )
+    verdict = result_of(authorizer.authorize(action))
+    assert verdict == (Verdict(Decision.ALLOW) if asked else Verdict(Decision.NO_OPINION))
+    assert len(reviews.asked) == asked and observed == [("false" in conditions and len(conditions) > 1, not asked)]
+
+
+@pytest.mark.parametrize("on_failure", [Decision.NO_OPINION, Decision.DENY])
+def test_a_condition_with_an_error_is_a_failure(on_failure: Decision) -> None:
+    """An error of a condition has the decision of a failed review, and names the expression."""
+    text = "request.nonResourceAttributes.path == '/x'"
+    authorizer, reviews = make_authorizer(
+        {"allowed": True}, conditions=(compile_review_condition(text, ORCH),), on_failure=on_failure
+    )
+    why = f"cel evaluation error: expression '{text}' resulted in error: no such key: nonResourceAttributes"
+    assert result_of(authorizer.authorize(GET)) == Verdict(on_failure, error=why)
+    assert not reviews.asked
 
 
 @pytest.mark.parametrize(("version", "groups"), [("v1", "groups"), ("v1beta1", "group")])

@@ -12,7 +12,7 @@ from orchd.client.interfaces import ResourceRef
 from orchd.server.bootstrap.objects import ServerEndpoint
 from orchd.server.reconcilers.api_endpoints import CountedEndpointReconciler
 from orchd.store.memory import MemoryStore
-from orchd.testing.server import InProcessServer, make_server, run
+from orchd.testing.doubles.server import InProcessServer, make_server, run
 
 ENDPOINTS = ResourceRef("", "v1", "endpoints")
 

@@ -15,9 +15,10 @@ from orchd.errors import ApiError, already_exists, conflict, not_found
 from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.rule_coverage import uncovered
+from orchd.kinds.release import SPECIFICATION
 from orchd.server.bootstrap import ensure_objects, objects
 from orchd.server.bootstrap.objects import BootstrapObject
-from orchd.testing.server import InProcessServer, make_server, run
+from orchd.testing.doubles.server import InProcessServer, make_server, run
 
 ADDRESS = objects.ServiceAddress(port=6443, service_ip="10.0.0.1")
 SERVER = objects.ServerEndpoint(ip="192.0.2.7", port=6443)
@@ -29,7 +30,7 @@ def everything(dialect: Dialect) -> list[BootstrapObject]:
         *objects.own_service(dialect, ADDRESS),
         *objects.own_endpoints(dialect, [SERVER]),
         *objects.priority_classes(dialect),
-        *objects.flow_control(dialect),
+        *objects.flow_control(dialect, SPECIFICATION),
         *objects.api_services(dialect, builtin_catalog(dialect)),
     ]
 

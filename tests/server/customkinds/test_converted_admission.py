@@ -12,7 +12,7 @@ import pytest
 
 from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
-from orchd.testing.server import InProcessServer, make_server, run
+from orchd.testing.doubles.server import InProcessServer, make_server, run
 
 DEFINITIONS = ResourceRef(ORCH("apiextensions.{abbr}.io"), "v1", "customresourcedefinitions")
 CONFIGURATIONS = ResourceRef(ORCH("admissionregistration.{abbr}.io"), "v1", "mutatingwebhookconfigurations")

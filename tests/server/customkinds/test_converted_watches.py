@@ -14,7 +14,7 @@ from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.server.outbound.webhooks import WebhookError
 from orchd.server.pipeline.verbs.watch import conversion
-from orchd.testing.server import InProcessServer, make_server, run
+from orchd.testing.doubles.server import InProcessServer, make_server, run
 from orchd.txkit.coroutines import start
 
 DEFINITIONS = ResourceRef(ORCH("apiextensions.{abbr}.io"), "v1", "customresourcedefinitions")

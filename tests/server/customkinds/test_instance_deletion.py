@@ -10,7 +10,7 @@ from twisted.internet.task import Clock
 from orchd.dialect import ORCH
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.server.customkinds.controller import DefinitionController
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 
 
 class Definition:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from orchd.dialect import ORCH
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 from tests.server.pipeline.test_watches import Reader
 
 DEFINITIONS = f"/apis/apiextensions.{ORCH('{abbr}.io')}/v1/customresourcedefinitions"

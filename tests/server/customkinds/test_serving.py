@@ -15,7 +15,7 @@ from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.server.customkinds.schema_upgrade import UpgradingCache
 from orchd.server.outbound.webhooks import WebhookError
-from orchd.testing.server import InProcessServer, make_server, run
+from orchd.testing.doubles.server import InProcessServer, make_server, run
 
 DEFINITIONS = ResourceRef(ORCH("apiextensions.{abbr}.io"), "v1", "customresourcedefinitions")
 THINGS = ResourceRef("example.com", "v1", "things")

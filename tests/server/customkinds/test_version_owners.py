@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from orchd.dialect import ORCH
-from orchd.testing.server import Answer, InProcessServer, make_server, run
+from orchd.testing.doubles.server import Answer, InProcessServer, make_server, run
 
 DEFINITIONS = f"/apis/{ORCH('apiextensions.{abbr}.io')}/v1/customresourcedefinitions"
 TEXT = {"type": "string"}

@@ -9,7 +9,7 @@ import pytest
 from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
-from orchd.testing.server import InProcessServer, run
+from orchd.testing.doubles.server import InProcessServer, run
 
 DEFINITIONS = ResourceRef(ORCH("apiextensions.{abbr}.io"), "v1", "customresourcedefinitions")
 V1 = ResourceRef("example.com", "v1", "things")

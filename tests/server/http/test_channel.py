@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from twisted.internet.defer import CancelledError
 from twisted.internet.protocol import Protocol, connectionDone
 from twisted.internet.task import Clock
 from twisted.internet.testing import StringTransport
@@ -213,6 +214,45 @@ def test_read_ahead_is_bounded() -> None:
     wire.paths.waiting[0].callback(Response())
     assert wire.transport.producerState == "producing"
     wire.send(b"x" * 3500 + GET % b"/wait" + b"x" * 1001)
+    assert wire.transport.producerState == "paused"
+
+
+def test_forwarded_body_is_read_as_fast_as_it_is_taken() -> None:
+    """A reader of pieces gets what has arrived; while it takes nothing, the transport is paused above the limit."""
+    wire = Wire(Limits(read_ahead=1000))
+    wire.send(b"POST /wait HTTP/1.1\r\nHost: h\r\nContent-Length: 5000\r\n\r\n")
+    body = wire.paths.requests[0].body
+    assert body.length == 5000
+    pieces: list[bytes] = []
+    start(body.piece()).addCallback(pieces.append)
+    wire.send(b"x" * 300)
+    assert pieces == [b"x" * 300] and wire.transport.producerState == "producing"
+    wire.send(b"y" * 600, b"y" * 600)
+    assert wire.transport.producerState == "paused"
+    start(body.piece()).addCallback(pieces.append)
+    assert pieces[1:] == [b"y" * 1200] and wire.transport.producerState == "producing"
+    wire.send(b"z" * 3500)
+    for _ in range(2):
+        start(body.piece()).addCallback(pieces.append)
+    assert pieces[2:] == [b"z" * 3500, b""]
+
+
+def test_answer_cancels_the_reader_of_a_body() -> None:
+    """A reader that waits for the rest of a body is cancelled when the request has been answered without it."""
+    wire = Wire()
+    wire.send(b"POST /wait HTTP/1.1\r\nHost: h\r\nContent-Length: 50\r\n\r\n")
+    failures: list[Failure] = []
+    start(wire.paths.requests[0].body.piece()).addErrback(failures.append)
+    wire.paths.waiting[0].callback(Response())
+    assert [type(failure.value) for failure in failures] == [CancelledError]
+
+
+def test_read_ahead_is_bounded_while_the_client_does_not_read() -> None:
+    """A client that sends a body but reads no response is not read beyond the limit."""
+    wire = Wire(Limits(read_ahead=1000))
+    wire.send(b"POST /stream HTTP/1.1\r\nHost: h\r\nContent-Length: 5000\r\n\r\n")
+    wire.channel.pauseProducing()
+    wire.send(b"x" * 1500)
     assert wire.transport.producerState == "paused"
 
 

@@ -13,6 +13,7 @@ from twisted.logger import LogLevel, globalLogPublisher
 
 from orchd.server.http.http2 import BoundedConnection, Http2Factory
 from orchd.server.pipeline.interfaces import Request, Response
+from orchd.txkit.coroutines import start
 from tests.server.http.http_doubles import Paths
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -21,6 +22,12 @@ DATA, HEADERS, PRIORITY, RESET, SETTINGS, PING, GOAWAY, WINDOW = 0, 1, 2, 3, 4, 
 
 def frame(kind: int, payload: bytes = b"", *, stream: int = 0, flags: int = 0) -> bytes:
     return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
+
+
+def post(stream: int, path: bytes) -> bytes:
+    """The headers of a request with a body."""
+    block = get(stream, path)[9:].replace(b"\0\x07:method\x03GET", b"\0\x07:method\x04POST")
+    return frame(HEADERS, block, stream=stream, flags=4)
 
 
 def get(stream: int, path: bytes = b"/a") -> bytes:
@@ -283,3 +290,75 @@ def test_stop_spares_other_connections() -> None:
     wire.turns()
     wire.clock.advance(0)
     assert GOAWAY not in wire.kinds() and not wire.transport.disconnecting
+
+
+def windows(wire: Wire) -> dict[int, int]:
+    """The bytes by which windows were opened since the last call, by stream; 0 is the connection."""
+    sent = wire.transport.value()
+    out: dict[int, int] = {}
+    wire.transport.clear()
+    while sent:
+        size, kind, stream = int.from_bytes(sent[:3], "big"), sent[3], int.from_bytes(sent[5:9], "big")
+        if kind == WINDOW:
+            out[stream] = out.get(stream, 0) + int.from_bytes(sent[9 : 9 + size], "big")
+        sent = sent[9 + size :]
+    return out
+
+
+def test_window_of_a_stream_opens_as_its_body_is_taken() -> None:
+    """A body that nobody reads uses the window of its stream, not that of the connection."""
+    wire = Wire()
+    wire.send(post(1, b"/wait"))
+    wire.turns()
+    body = wire.paths.requests[0].body
+    assert body.length is None
+    for _ in range(3):
+        wire.send(frame(DATA, b"x" * 16384, stream=1))
+        wire.turns()
+    assert windows(wire) == {0: 3 * 16384}
+    pieces: list[bytes] = []
+    start(body.piece()).addCallback(pieces.append)
+    assert list(map(len, pieces)) == [3 * 16384] and windows(wire) == {1: 3 * 16384}
+    start(body.piece()).addCallback(pieces.append)
+    wire.send(frame(DATA, b"y" * 16384, stream=1) + frame(DATA, stream=1, flags=1))
+    wire.turns()
+    start(body.piece()).addCallback(pieces.append)
+    assert pieces[1:] == [b"y" * 16384, b""]
+
+
+def test_answer_before_the_end_of_a_body() -> None:
+    """The rest of a body is not wanted after the response: the stream is reset without an error, and later content is ignored."""
+    wire = Wire()
+    wire.send(post(1, b"/ignored"))
+    wire.turns()
+    wire.clock.pump([1] * 5)
+    kinds = wire.kinds()
+    assert kinds[-1] == RESET and not wire.connection.streams
+    wire.send(frame(DATA, b"x" * 16384, stream=1) + get(3))
+    wire.turns()
+    wire.clock.pump([1] * 5)
+    assert HEADERS in wire.kinds() and len(wire.paths.requests) == 2
+
+
+def test_content_is_not_parsed_as_a_form() -> None:
+    """The content of a request is that of the verb alone, whatever its type: forms are not parsed before authentication."""
+    wire = Wire()
+    name, value = b"content-type", b"multipart/form-data"
+    field = b"\0" + bytes([len(name)]) + name + bytes([len(value)]) + value
+    block = post(1, b"/echo")[9:] + field
+    wire.send(frame(HEADERS, block, stream=1, flags=4) + frame(DATA, b"no form", stream=1, flags=1))
+    wire.turns()
+    wire.clock.pump([1] * 5)
+    assert wire.paths.bodies == [b"no form"]
+
+
+def test_aborted_stream_is_reset() -> None:
+    """A response that breaks off is reset with an error: it must not look complete."""
+    wire = Wire()
+    wire.send(get(1, b"/stream"))
+    wire.turns()
+    wire.paths.feeds[0].sink.write(b"half")
+    wire.transport.clear()
+    wire.paths.feeds[0].sink.abort()
+    sent = wire.transport.value()
+    assert frame(RESET, struct.pack(">I", 2), stream=1) in sent

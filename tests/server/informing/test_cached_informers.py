@@ -23,8 +23,8 @@ from orchd.server.informing.informers import CachedInformers
 from orchd.server.informing.late import LARGE
 from orchd.store.interfaces import UnavailableError
 from orchd.store.memory import MemoryStore
-from orchd.testing.informers import MemoryInformers
-from orchd.testing.server import run
+from orchd.testing.doubles.informers import MemoryInformers
+from orchd.testing.doubles.server import run
 from orchd.txkit.coroutines import start
 
 PODS = ResourceRef("", "v1", "pods")

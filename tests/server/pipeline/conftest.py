@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from orchd.client.interfaces import ResourceRef
-from orchd.testing.server import InProcessServer, run
+from orchd.testing.doubles.server import InProcessServer, run
 
 NAMESPACES = ResourceRef("", "v1", "namespaces")
 ACCOUNTS = ResourceRef("", "v1", "serviceaccounts")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from orchd.dialect import ORCH
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 
 ACCEPT = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 BETA = ACCEPT.replace("v=v2", "v=v2beta1")

@@ -20,7 +20,7 @@ from orchd.server.registry.strategies.signing_requests import SigningRequestStra
 from orchd.store.encrypted import EncryptedStore
 from orchd.store.encryption import AesGcm, Rule
 from orchd.store.memory import MemoryStore
-from orchd.testing.server import InProcessServer, make_server, run
+from orchd.testing.doubles.server import InProcessServer, make_server, run
 from tests.samples import samples
 
 Scrape = Callable[..., float]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 

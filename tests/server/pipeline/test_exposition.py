@@ -20,7 +20,7 @@ from prometheus_client.core import (
 from orchd.server.pipeline.endpoints.exposition import pieces
 from orchd.server.pipeline.endpoints.metrics import metrics_endpoint
 from orchd.server.pipeline.interfaces import whole
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 
 _TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.sampled_from(
     ['a"b', "a\\b", "a\nb", "", "GET"]

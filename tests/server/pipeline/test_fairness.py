@@ -13,6 +13,7 @@ from twisted.internet.task import Clock
 from orchd.dialect import ORCH
 from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.identity import AUTHENTICATED_GROUP, MASTERS_GROUP, UNAUTHENTICATED_GROUP, User, service_account
+from orchd.kinds.release import SPECIFICATION
 from orchd.server.authn.interfaces import Credentials
 from orchd.server.bootstrap import objects
 from orchd.server.pipeline import requestinfo
@@ -24,12 +25,12 @@ from orchd.server.pipeline.interfaces import Request, RequestInfo, Response
 from orchd.server.pipeline.query import Query
 from orchd.server.pipeline.stages.limits import InFlightCount
 from orchd.server.reconcilers.flow_control import mandatory
-from orchd.testing.server import BytesBody
+from orchd.testing.doubles.server import BytesBody
 from orchd.txkit.coroutines import start
 
 ALICE = User(name="alice", groups=(AUTHENTICATED_GROUP,))
 BOB = User(name="bob", groups=(AUTHENTICATED_GROUP,))
-BOOTSTRAP = [each.object for each in objects.flow_control(ORCH)]
+BOOTSTRAP = [each.object for each in objects.flow_control(ORCH, SPECIFICATION)]
 SCHEMAS = [each for each in BOOTSTRAP if each["kind"] == "FlowSchema"]
 LEVELS = [each for each in BOOTSTRAP if each["kind"] != "FlowSchema"]
 
@@ -274,7 +275,7 @@ class Bench:
         self.clock, self.answers, self.underway = Clock(), ControlledAnswers(), InFlightCount()
         self.stage = Fairness(
             ORCH, self.clock, self.underway,
-            total=total, patience=15, estimates=Estimates(count), mandatory=mandatory(ORCH),
+            total=total, patience=15, estimates=Estimates(count), mandatory=mandatory(ORCH, SPECIFICATION),
         )  # fmt: skip
         self.dangling = self.stage.configure(
             [*SCHEMAS, schema("of-alice", OF_ALICE, by="ByUser")], [*LEVELS[:2], *levels] if levels else LEVELS

@@ -11,7 +11,7 @@ import pytest
 
 from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
-from orchd.testing.server import Answer, InProcessServer, make_server, run
+from orchd.testing.doubles.server import Answer, InProcessServer, make_server, run
 
 GATE = "--feature-gates=ServerSideFieldValidation=true"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/a/deployments"

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from orchd.kinds.codec import protobuf
-from orchd.testing.server import InProcessServer, make_server
+from orchd.testing.doubles.server import InProcessServer, make_server
 from orchd.txkit.coroutines import start
 
 POD: Any = {

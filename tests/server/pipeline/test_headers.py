@@ -17,7 +17,7 @@ from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.query import Query
 from orchd.server.pipeline.stages.access_log import AccessLog
 from orchd.server.pipeline.stages.headers import CrossOrigin, DrainingStage, StrictTransport
-from orchd.testing.server import BytesBody, run
+from orchd.testing.doubles.server import BytesBody, run
 
 
 def ask(method: str = "GET", path: str = "/version", **headers: str) -> Request:

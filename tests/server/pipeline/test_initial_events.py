@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from orchd.dialect import ORCH, STOCK_INITIAL_EVENTS_END
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 from orchd.txkit.coroutines import start
 from tests.server.pipeline.test_watches import Reader, Watch
 

@@ -12,7 +12,7 @@ import yaml
 from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 from orchd.txkit.aside import LARGE, Aside
 
 MAPS = ResourceRef("", "v1", "configmaps")

@@ -10,7 +10,7 @@ import pytest
 
 from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
-from orchd.testing.server import Answer, InProcessServer, make_server, run
+from orchd.testing.doubles.server import Answer, InProcessServer, make_server, run
 
 MERGE = "application/merge-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"

@@ -10,7 +10,7 @@ import pytest
 
 from orchd.errors import ApiError
 from orchd.server.pipeline.query import EMPTY, Query
-from orchd.testing.server import InProcessServer, make_server, run, user
+from orchd.testing.doubles.server import InProcessServer, make_server, run, user
 from orchd.txkit.coroutines import start
 
 HERE = "/api/v1/namespaces/a"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from orchd.testing.server import InProcessServer, make_server, run, user
+from orchd.testing.doubles.server import InProcessServer, make_server, run, user
 from orchd.txkit.coroutines import start
 
 #: Prefixes of the ids of cases that other tests cover, or that need state outside the recording: other namespaces,

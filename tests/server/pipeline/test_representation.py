@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from orchd.kinds.codec import protobuf
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 
 PROTOBUF = "application/vnd.orch.protobuf"
 

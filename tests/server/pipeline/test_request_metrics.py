@@ -15,7 +15,7 @@ from orchd.dialect import ORCH
 from orchd.kinds.catalog import builtin_catalog
 from orchd.server.pipeline.stages.request_instruments import request_instruments
 from orchd.server.pipeline.stages.request_metrics import DURATION_BUCKETS, SIZE_BUCKETS, Labels, RequestMetrics, Series
-from orchd.testing.server import InProcessServer, make_server, run
+from orchd.testing.doubles.server import InProcessServer, make_server, run
 from orchd.txkit.log import current_request
 from tests.samples import samples
 from tests.server.pipeline.test_watches import Reader

@@ -11,7 +11,7 @@ import pytest
 
 from orchd.dialect import ORCH, STOCK_GVK
 from orchd.kinds.openapi import v3, v3_protobuf
-from orchd.testing.server import InProcessServer, make_server, run
+from orchd.testing.doubles.server import InProcessServer, make_server, run
 
 GROUP = "example.com"
 DEFINITION = {

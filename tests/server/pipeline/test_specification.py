@@ -23,7 +23,7 @@ from orchd.server.pipeline.endpoints.catalog_builds import SETTLE
 from orchd.server.pipeline.endpoints.specification import Specification
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.query import Query
-from orchd.testing.server import make_server, run
+from orchd.testing.doubles.server import make_server, run
 from orchd.txkit.coroutines import start
 
 BASE = builtin_catalog(ORCH)

@@ -19,12 +19,12 @@ from orchd.server.pipeline import requestinfo
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.pipeline import Pipeline
 from orchd.server.pipeline.query import Query
-from orchd.server.pipeline.stages import identity
+from orchd.server.pipeline.stages import access
 from orchd.server.pipeline.stages.deadline import Deadline
 from orchd.server.pipeline.stages.failure import Failure
 from orchd.server.pipeline.stages.limits import InFlight, InFlightCount
 from orchd.server.pipeline.stages.request_metrics import RequestMetrics
-from orchd.testing.server import BytesBody, run
+from orchd.testing.doubles.server import BytesBody, run
 from orchd.txkit.coroutines import start
 from orchd.txkit.fair_lock import TooManyWaitingError
 
@@ -81,11 +81,11 @@ class TestDeadline:
         assert not clock.getDelayedCalls()
 
     def test_late_read_is_cancelled_with_504(self) -> None:
-        """A read that takes too long is cancelled with 504."""
-        clock, slow = Clock(), ControlledAnswer()
-        got = outcome(start(Deadline(clock, 60)(ask(), slow)))
+        """A read that takes too long is cancelled with 504, and its trace says that it was terminated."""
+        clock, slow, request = Clock(), ControlledAnswer(), ask()
+        got = outcome(start(Deadline(clock, 60)(request, slow)))
         clock.advance(61)
-        assert slow.cancelled and got[0].value.code == 504
+        assert slow.cancelled and got[0].value.code == 504 and request.trace.terminated
 
     def test_late_write_continues_after_504(self) -> None:
         """A write gets 504 but continues to its end, and the stage keeps track of it."""
@@ -103,10 +103,11 @@ class TestDeadline:
     def test_disconnect_stops_reads_but_not_writes(self, method: str, stopped: bool) -> None:
         """When its client disconnects, a read is cancelled and a write continues; the caller gets CancelledError."""
         clock, slow = Clock(), ControlledAnswer()
-        deadline = Deadline(clock, 60)
-        call = start(deadline(ask(method), slow))
+        deadline, request = Deadline(clock, 60), ask(method)
+        call = start(deadline(request, slow))
         got = outcome(call)
         call.cancel()
+        assert not request.trace.terminated
         assert got[0].check(CancelledError) and slow.cancelled is stopped
         assert bool(deadline.detached) is not stopped and not clock.getDelayedCalls()
 
@@ -252,7 +253,7 @@ class TestIdentity:
                 asked.append(credentials)
                 return Authenticated(user=User(name="found"), annotations={"a": "b"})
 
-        stage = identity.Authentication(Chain())
+        stage = access.Authentication(Chain())
         request = ask()
         run(stage(request, at_once))
         assert request.user == User(name="found") and request.trace.annotations == {"a": "b"}
@@ -269,7 +270,7 @@ class TestIdentity:
                 assert (action.verb, action.resource) == ("list", "pods")
                 return Verdict(decision, "because")
 
-        stage = identity.Authorization(
+        stage = access.Authorization(
             Authorizer(),  # type: ignore[arg-type]  # an IAuthorizer by shape
             lambda action, why: errors.forbidden("", action.resource, "", why),
             ORCH,

@@ -14,7 +14,7 @@ import pytest
 from orchd.assembly import api, verbs
 from orchd.kinds.builtin import core_v1
 from orchd.kinds.rows import Row, Subresource
-from orchd.testing.server import InProcessServer, make_server, run, user
+from orchd.testing.doubles.server import InProcessServer, make_server, run, user
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -11,8 +11,8 @@ from twisted.internet.task import Clock
 from orchd.kinds.identity import User
 from orchd.server.authz.interfaces import Action, Decision, Verdict
 from orchd.server.authz.messages import forbidden
-from orchd.server.pipeline.verbs.watch.running import REVIEW_EVERY, RunningWatches
-from orchd.testing.server import InProcessServer, make_server, run, user
+from orchd.server.pipeline.running import REVIEW_EVERY, RunningStreams
+from orchd.testing.doubles.server import InProcessServer, make_server, run, user
 from orchd.txkit.coroutines import start
 from tests.server.pipeline.test_watches import Reader
 
@@ -54,7 +54,7 @@ class Authorizer:
 
 
 def register(clock: Clock, authorizer: Authorizer) -> Any:
-    return RunningWatches(clock, authorizer, forbidden)  # type: ignore[arg-type]  # as far as it is asked
+    return RunningStreams(clock, authorizer, forbidden)  # type: ignore[arg-type]  # as far as it is asked
 
 
 @pytest.mark.parametrize(("verdict", "ended"), [(ALLOW, False), (DENY, True), (BROKEN, False)])

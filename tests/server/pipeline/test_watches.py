@@ -9,7 +9,7 @@ import pytest
 from twisted.internet.defer import Deferred, succeed
 
 from orchd.server.pipeline.verbs.watch import stream as watch
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 
 MERGE = "application/merge-patch+json"
 

@@ -12,7 +12,7 @@ from twisted.internet.testing import StringTransport
 
 from orchd.dialect import PROTOBUF_MAGIC
 from orchd.server.pipeline.verbs.watch.websocket import WatchSocket
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 
 HANDSHAKE = {
     "connection": "keep-alive, Upgrade",

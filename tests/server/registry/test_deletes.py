@@ -10,7 +10,7 @@ import pytest
 
 from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
-from orchd.testing.server import NOW, make_server, run
+from orchd.testing.doubles.server import NOW, make_server, run
 
 MERGE = "application/merge-patch+json"
 CONFIG_MAPS = ResourceRef("", "v1", "configmaps")
@@ -54,12 +54,16 @@ class TestPlain:
         assert space("DELETE", f"configmaps/a?uid={uid}").code == 200
 
     def test_undecodable_entry_is_removed_at_once(self, space: Any) -> None:
-        """An object whose bytes cannot be decoded is deleted like a damaged value, without its finalizers."""
+        """An object whose bytes cannot be decoded is deleted like a damaged value, without its finalizers; its version is compared,
+        and its uid cannot be."""
         space.config("a", finalizers=["x.test/f"])
         access, catalog = space.server.server.registry.access, space.server.server.catalog
-        entry = access.cache(catalog.resource("", "v1", "configmaps")).get(f"{space.name}/a")
+        resource = catalog.resource("", "v1", "configmaps")
+        entry = access.cache(resource).get(f"{space.name}/a")
         entry.json, entry.fresh = entry.json.replace(b'"v"', b'"\xff"'), None
         assert space("DELETE", "configmaps/a", {"preconditions": {"uid": "x"}}).code == 500
+        assert space("DELETE", "configmaps/a", {"preconditions": {"resourceVersion": "1"}}).code == 409
+        assert access.cache(resource).get(f"{space.name}/a") is entry
         assert space("DELETE", "configmaps/a").json["status"] == "Success"
         assert space("GET", "configmaps/a").code == 404
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from orchd.dialect import ORCH
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 
 RBAC = ORCH("rbac.authorization.{abbr}.io/v1")
 DEFINITIONS = ORCH("/apis/apiextensions.{abbr}.io/v1/customresourcedefinitions")

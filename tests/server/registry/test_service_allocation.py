@@ -11,11 +11,11 @@ import pytest
 from orchd.server.registry.ranges import (
     AddressRange,
     AllocatedError,
+    DryRunNumbers,
     ExhaustedError,
     NumberRange,
     OutOfRangeError,
     PretendedAddresses,
-    PretendedNumbers,
 )
 from orchd.server.registry.strategies import servicefields as fields
 
@@ -54,11 +54,11 @@ def test_a_full_range_is_searched_once_per_value() -> None:
 
 def test_pretended_ports_follow_the_highest() -> None:
     """A dry run gives the number after the highest that it has given."""
-    numbers = PretendedNumbers(NumberRange(30000, 32767, dict, Random(1)))
+    numbers = DryRunNumbers(NumberRange(30000, 32767, dict, Random(1)))
     assert numbers.take_any() == 32769
     numbers.take(40000)
     assert [numbers.take_any(), numbers.take_any()] == [40001, 40002]
-    low = PretendedNumbers(NumberRange(30000, 32767, dict, Random(1)))
+    low = DryRunNumbers(NumberRange(30000, 32767, dict, Random(1)))
     low.take(30000)
     assert low.take_any() == 30001
 
@@ -278,7 +278,7 @@ def test_status_updates_allocate_nothing(space: Any) -> None:
 def test_dry_run_allocations_are_not_reserved() -> None:
     """As in the reference, a dry run gets numbers from a separate range, and the network's own address."""
     numbers = NumberRange(30000, 32767, lambda: {30001}, Random(1))
-    pretended = PretendedNumbers(numbers)
+    pretended = DryRunNumbers(numbers)
     assert [pretended.take_any(), pretended.take_any()] == [32769, 32770]
     pretended.take(40000)
     assert pretended.take_any() == 40001

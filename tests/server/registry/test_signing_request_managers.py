@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
 from orchd.dialect import ORCH
-from orchd.testing.server import InProcessServer, make_server, run
+from orchd.testing.doubles.server import InProcessServer, make_server, run
 
 GROUP = ORCH("certificates.{abbr}.io")
 PATH = f"/apis/{GROUP}/v1/certificatesigningrequests"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 
 MERGE = "application/merge-patch+json"
 APPLY = "application/apply-patch+yaml"
@@ -153,6 +153,20 @@ class TestUpdate:
         )
         assert space("PATCH", "configmaps/a", {"data": {"k": "v"}}, content_type=MERGE).code == 200
         assert revision(space) == before
+
+    def test_changed_times_of_managers_alone_are_not_written(self, space: Any) -> None:
+        """A PUT that changes nothing but times of managedFields keeps the version and writes nothing; one that changes a
+        manager is written."""
+        made = space.config("a")
+        (entry,), before = made["metadata"]["managedFields"], revision(space)
+
+        def managed(**changes: str) -> Any:
+            metadata = {**made["metadata"], "managedFields": [{**entry, **changes}]}
+            return space("PUT", "configmaps/a", {**made, "metadata": metadata}).json
+
+        assert managed(time="2001-01-01T00:00:00Z") == made and revision(space) == before
+        assert managed(manager="other")["metadata"]["managedFields"][0]["manager"] == "other"
+        assert revision(space) > before
 
     @pytest.mark.parametrize(
         ("metadata", "code"),

@@ -20,13 +20,13 @@ from orchd.server.authz.interfaces import Action
 from orchd.server.pipeline.interfaces import Next, Request, Response
 from orchd.server.pipeline.pipeline import Pipeline
 from orchd.server.pipeline.query import Query
-from orchd.server.pipeline.stages.identity import Authentication
+from orchd.server.pipeline.stages.access import Authentication
 from orchd.server.tracing.stages import RequestTrace, TracedAuthorizer, TracedChain, handler_trace
 from orchd.server.tracing.telemetry import Telemetry
 from orchd.store.memory import MemoryStore
 from orchd.store.traced import TracedStore
-from orchd.testing.results import result_of
-from orchd.testing.server import BytesBody, StillReactor
+from orchd.testing.doubles.results import result_of
+from orchd.testing.doubles.server import BytesBody, StillReactor
 from orchd.txkit.tracing import current_span, trace_headers, traced
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"

@@ -13,7 +13,7 @@ from orchd.errors import ApiError
 from orchd.kinds.identity import User
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.ui.conversion import ConversionStage
-from orchd.testing.server import BytesBody, make_server, run, user
+from orchd.testing.doubles.server import BytesBody, make_server, run, user
 from tests.server.pipeline.test_headers import ask, send
 
 

@@ -14,7 +14,7 @@ from orchd.kinds.identity import ANONYMOUS, User
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.ui.files import is_loopback, page_files
 from orchd.server.ui.stages import LocalPage, SessionStage, names_of, page_endpoints
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 from tests.server.pipeline.test_headers import ask, send
 
 FILES = page_files()

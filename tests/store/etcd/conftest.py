@@ -15,8 +15,8 @@ from twisted.internet import reactor
 from orchd.store.compaction import HistoryLimits
 from orchd.store.etcd.servers import TlsFiles, make_servers
 from orchd.store.etcd.store import EtcdOptions, EtcdStore
-from orchd.testing.etcd import Etcd
-from orchd.testing.process import PATIENCE
+from orchd.testing.processes.daemon import PATIENCE
+from orchd.testing.processes.etcd import Etcd
 from tests.etcd import KINDS, etcd_program, running_etcd
 from tests.store.etcd.etcd_support import Open
 

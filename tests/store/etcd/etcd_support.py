@@ -9,8 +9,8 @@ from typing import Any
 from twisted.internet import reactor
 
 from orchd.store.etcd.store import EtcdStore
-from orchd.testing.process import PATIENCE
-from orchd.testing.store_contract import Subject
+from orchd.testing.contracts.store import Subject
+from orchd.testing.processes.daemon import PATIENCE
 
 #: Starts a store on the given URLs, and stops it at the end. Its calls have no timeout unless one is given.
 Open = Callable[..., AbstractAsyncContextManager[EtcdStore]]

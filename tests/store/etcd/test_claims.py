@@ -12,8 +12,8 @@ from zope.interface.verify import verifyObject
 from orchd.store.encrypted import SharedEncryptedStore
 from orchd.store.encryption import AesGcm, Rule
 from orchd.store.interfaces import ClaimedError, ISharedStore, KeyExistsError, RevisionConflictError, UnavailableError
-from orchd.testing.etcd import Etcd
-from orchd.testing.store_contract import Seen
+from orchd.testing.contracts.store import Seen
+from orchd.testing.processes.etcd import Etcd
 from tests.store.etcd.etcd_support import Open
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from orchd.dialect import KUBERNETES
 from orchd.testing.etcd_cluster import EtcdCluster
-from orchd.testing.ports import free_port
-from orchd.testing.process import DaemonProcess
+from orchd.testing.processes.daemon import DaemonProcess
+from orchd.testing.processes.ports import free_port
 from tests.waiting import ELECTION, until
 
 MAPS = "/api/v1/namespaces/default/configmaps"

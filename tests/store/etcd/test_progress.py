@@ -18,7 +18,7 @@ from orchd.store.etcd.feed import Feed
 from orchd.store.etcd.space import Space
 from orchd.store.interfaces import Event, StoreError
 from orchd.store.watching import Watch
-from orchd.testing.etcd import Etcd
+from orchd.testing.processes.etcd import Etcd
 from tests.store.etcd.etcd_support import Open, until
 
 SPACE = Space("/ours")

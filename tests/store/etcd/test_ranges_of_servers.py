@@ -16,8 +16,8 @@ from twisted.internet.defer import Deferred, DeferredList
 from orchd.assembly.server import ApiServer
 from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError
-from orchd.testing.etcd import Etcd
 from orchd.testing.etcd_cluster import EtcdCluster
+from orchd.testing.processes.etcd import Etcd
 from tests.store.etcd.test_two_servers import serving
 
 SERVICES = ResourceRef("", "v1", "services")

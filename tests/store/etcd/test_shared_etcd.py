@@ -16,10 +16,10 @@ from orchd.store.etcd.feed import tells_progress
 from orchd.store.etcd.servers import TlsFiles, make_servers
 from orchd.store.interfaces import CompactedError, EventType, RevisionConflictError, StoreError, UnavailableError
 from orchd.store.open_errors import DialectMismatchError, ForeignFileError
-from orchd.testing.etcd import Etcd
-from orchd.testing.process import PATIENCE
-from orchd.testing.served_store import ServedStore
-from orchd.testing.store_contract import Seen, outcomes, present, raises
+from orchd.testing.contracts.store import Seen, outcomes, present, raises
+from orchd.testing.processes.daemon import PATIENCE
+from orchd.testing.processes.etcd import Etcd
+from orchd.testing.processes.served_store import ServedStore
 from tests.etcd import KINDS, etcd_program
 from tests.store.etcd.etcd_support import Open, until
 

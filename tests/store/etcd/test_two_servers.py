@@ -22,9 +22,9 @@ from orchd.config.options import Options, from_options
 from orchd.errors import ApiError
 from orchd.server.reconcilers import api_endpoints
 from orchd.store.etcd.store import EtcdStore
-from orchd.testing.etcd import Etcd
-from orchd.testing.ports import free_port
-from orchd.testing.process import PATIENCE
+from orchd.testing.processes.daemon import PATIENCE
+from orchd.testing.processes.etcd import Etcd
+from orchd.testing.processes.ports import free_port
 from tests.store.etcd.etcd_support import impatient, until
 
 MAPS = ResourceRef("", "v1", "configmaps")

@@ -13,8 +13,8 @@ from twisted.internet.task import deferLater
 from twisted.protocols.portforward import ProxyFactory, ProxyServer
 
 from orchd.store.interfaces import CompactedError, RevisionConflictError, StoreError, UnavailableError
-from orchd.testing.etcd import Etcd
-from orchd.testing.store_contract import Seen, outcomes, present, raises
+from orchd.testing.contracts.store import Seen, outcomes, present, raises
+from orchd.testing.processes.etcd import Etcd
 from tests.store.etcd.etcd_support import Open, impatient, until
 
 

@@ -6,8 +6,8 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from orchd.testing.process import DaemonProcess
-from orchd.testing.served_store import ServedStore
+from orchd.testing.processes.daemon import DaemonProcess
+from orchd.testing.processes.served_store import ServedStore
 from tests.waiting import until
 
 MAPS = "/api/v1/namespaces/default/configmaps"

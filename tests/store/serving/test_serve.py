@@ -21,9 +21,9 @@ from orchd import storecommands
 from orchd.store.etcd.servers import make_servers
 from orchd.store.etcd.store import EtcdOptions, EtcdStore
 from orchd.store.interfaces import UnavailableError
-from orchd.testing.process import PATIENCE
-from orchd.testing.served_store import ServedStore
-from orchd.testing.store_contract import outcomes, present
+from orchd.testing.contracts.store import outcomes, present
+from orchd.testing.processes.daemon import PATIENCE
+from orchd.testing.processes.served_store import ServedStore
 
 Etcdctl = Callable[..., str]
 

@@ -171,9 +171,9 @@ class AttachDetachController(Controller):
     def _count(self, node_name: str, wanted: dict[str, Wanted]) -> None:
         """Note how many volumes of each plugin the pods of a node use."""
         prefix = self.dialect("{long}.io/csi:")
-        found = Counter(prefix + each.volume.driver for each in wanted.values())
-        if found:
-            self._in_use[node_name] = found
+        counts = Counter(prefix + each.volume.driver for each in wanted.values())
+        if counts:
+            self._in_use[node_name] = counts
         else:
             self._in_use.pop(node_name, None)
 
@@ -185,15 +185,15 @@ class AttachDetachController(Controller):
 
     def _own_attachments(self, node: str) -> dict[str, Attachable | None]:
         """Attachments of a node that have this controller's names, with their volumes; None for one that was deleted."""
-        found: dict[str, Attachable | None] = {}
+        attachables: dict[str, Attachable | None] = {}
         for each in self._attachments.by_index(_BY_NODE, node):
             volume = self._volumes.get("", next(iter(_persistent_name(each)), ""))
             attachable = None if volume is None else from_persistent_volume(volume, self.dialect)
             if attachable is None and _OWN_NAME.fullmatch(name(each)):
-                found[name(each)] = None
+                attachables[name(each)] = None
             elif attachable is not None and attachment_name(attachable, node) == name(each):
-                found[name(each)] = attachable
-        return found
+                attachables[name(each)] = attachable
+        return attachables
 
     async def _detach(self, node_name: str, node: Object | None, wanted: dict[str, Wanted]) -> list[float]:
         """Report the attached volumes, then delete attachments that no pod needs. Returns seconds until the next check."""
@@ -227,8 +227,8 @@ class AttachDetachController(Controller):
         """The unique name of an attachment's volume; the prefix of possible names if the volume was deleted."""
         if volume is not None:
             return volume.unique_name
-        found = self._attachments.get("", called)
-        return f"{csi_prefix(self.dialect)}{'' if found is None else spec(found).get('attacher')}^"
+        attachment = self._attachments.get("", called)
+        return f"{csi_prefix(self.dialect)}{'' if attachment is None else spec(attachment).get('attacher')}^"
 
     def _wait_for_unmount(self, node_name: str, node: Object | None, unique_name: str) -> float:
         """Seconds for which a volume that is not wanted must stay: its node may still have it mounted."""
@@ -246,8 +246,8 @@ class AttachDetachController(Controller):
     async def _delete_attachment(self, called: str) -> None:
         self._attempts.end(called)
         self._unseen.pop(called, None)
-        found = self._attachments.get("", called)
-        if found is not None and not deleting(found):
+        attachment = self._attachments.get("", called)
+        if attachment is not None and not deleting(attachment):
             await self.remove(self._attachment_ref, "", called)
 
     async def _report(
@@ -263,8 +263,8 @@ class AttachDetachController(Controller):
         before = reported(node)
         after = {each for each in before if not is_attachable_name(each, self.dialect)}
         for each, volume in own.items():
-            found = self._attachments.get("", each)
-            if volume is not None and each not in ready and found is not None and _attached(found):
+            attachment = self._attachments.get("", each)
+            if volume is not None and each not in ready and attachment is not None and _attached(attachment):
                 after.add(volume.unique_name)
         after |= self._by_node(node_name, node, wanted, waits)
         if after == set(before):
@@ -287,23 +287,23 @@ class AttachDetachController(Controller):
 
     def _by_node(self, node_name: str, node: Object, wanted: dict[str, Wanted], waits: list[float]) -> set[str]:
         """Volumes that the kubelet attaches itself: those wanted, and those still mounted."""
-        found: set[str] = set()
+        attached: set[str] = set()
         for unique_name, each in wanted.items():
             if not each.volume.driver:
                 self._leaving.pop((node_name, unique_name), None)
                 if not self._conflict(node_name, each):
-                    found.add(unique_name)
+                    attached.add(unique_name)
         for unique_name in reported(node):
             mine = is_attachable_name(unique_name, self.dialect) and "^" not in unique_name
             if not mine or unique_name in wanted:
                 continue
             wait = self._wait_for_unmount(node_name, node, unique_name)
             if wait > 0:
-                found.add(unique_name)
+                attached.add(unique_name)
                 waits.append(wait)
             else:
                 self._leaving.pop((node_name, unique_name), None)
-        return found
+        return attached
 
     async def _attach(self, node_name: str, node: Object, wanted: dict[str, Wanted]) -> list[float]:
         """Request missing attachments, and record results for the pods. Returns seconds until the next check."""
@@ -313,9 +313,9 @@ class AttachDetachController(Controller):
             if not each.volume.driver:
                 clear = clear and not self._conflict(node_name, each)
                 continue
-            found = self._attachments.get("", attachment_name(each.volume, node_name))
-            if found is not None:
-                waits += self._follow_attachment(found, each)
+            attachment = self._attachments.get("", attachment_name(each.volume, node_name))
+            if attachment is not None:
+                waits += self._follow_attachment(attachment, each)
             elif self._conflict(node_name, each):
                 clear = False
             else:
@@ -336,17 +336,19 @@ class AttachDetachController(Controller):
                 return self._record_failure(name(made), wanted, error.message)
         return self._attempts.check(name(made), "", self.env.clock.seconds())[1]
 
-    def _follow_attachment(self, found: Object, wanted: Wanted) -> list[float]:
+    def _follow_attachment(self, attachment: Object, wanted: Wanted) -> list[float]:
         """Process an existing attachment: attached, failed, or pending."""
-        if deleting(found):
+        if deleting(attachment):
             return []
-        if _attached(found):
-            if self._attempts.end(name(found)):
+        if _attached(attachment):
+            if self._attempts.end(name(attachment)):
                 self._record_success(wanted)
             return []
-        self._attempts.begin(name(found), self.env.clock.seconds())
+        self._attempts.begin(name(attachment), self.env.clock.seconds())
         return [
-            self._record_failure(name(found), wanted, (status(found).get("attachError") or {}).get("message") or "")
+            self._record_failure(
+                name(attachment), wanted, (status(attachment).get("attachError") or {}).get("message") or ""
+            )
         ]
 
     def _record_success(self, wanted: Wanted) -> None:
@@ -386,14 +388,14 @@ class AttachDetachController(Controller):
 
     def _nodes_with(self, volume: Attachable) -> set[str]:
         if volume.driver:
-            found = self._attachments.by_index(_BY_VOLUME, volume.volume)
+            attachments = self._attachments.by_index(_BY_VOLUME, volume.volume)
             unseen = {node for node, attached in self._unseen.values() if attached == volume.volume}
-            return unseen | {str(spec(each).get("nodeName")) for each in found}
+            return unseen | {str(spec(each).get("nodeName")) for each in attachments}
         return {name(node) for node in self._nodes.by_index(_BY_VOLUME, volume.unique_name)}
 
     def _users(self, node_name: str, volume: Attachable) -> list[Object]:
-        found = self._wanted.on(node_name, self._nodes.get("", node_name)).get(volume.unique_name)
-        return [] if found is None else found.pods
+        entry = self._wanted.on(node_name, self._nodes.get("", node_name)).get(volume.unique_name)
+        return [] if entry is None else entry.pods
 
 
 def reported(node: Object) -> dict[str, str]:
@@ -401,12 +403,12 @@ def reported(node: Object) -> dict[str, str]:
     return {str(each["name"]): str(each.get("devicePath", "")) for each in status(node).get("volumesAttached") or ()}
 
 
-def _attached(found: Object) -> bool:
-    return bool(status(found).get("attached")) and not deleting(found)
+def _attached(attachment: Object) -> bool:
+    return bool(status(attachment).get("attached")) and not deleting(attachment)
 
 
-def _persistent_name(found: Object) -> Iterable[str]:
-    called = (spec(found).get("source") or {}).get("persistentVolumeName")
+def _persistent_name(attachment: Object) -> Iterable[str]:
+    called = (spec(attachment).get("source") or {}).get("persistentVolumeName")
     return (str(called),) if called else ()
 
 

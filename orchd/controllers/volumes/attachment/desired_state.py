@@ -58,15 +58,15 @@ class WantedVolumes:
     def on(self, name: str, node: Object | None) -> dict[str, Wanted]:
         """By unique name. `node` is None for a node that was deleted, whose pods may still be there."""
         keep = node is not None and annotations_of(node).get(self._dialect(_KEEP)) == "true"
-        found: dict[str, Wanted] = {}
+        entries: dict[str, Wanted] = {}
         for pod in self._pods.by_index(BY_NODE, name):
             if terminated(pod) and not keep:
                 continue
             for volume in spec(pod).get("volumes") or ():
                 each = self._attachable(pod, volume)
                 if each is not None:
-                    found.setdefault(each.unique_name, Wanted(each)).pods.append(pod)
-        return found
+                    entries.setdefault(each.unique_name, Wanted(each)).pods.append(pod)
+        return entries
 
     def _attachable(self, pod: Object, volume: Mapping[str, Any]) -> Attachable | None:
         """The volume to attach for a pod's volume; None for a volume that is not attachable or not bound yet."""
@@ -81,10 +81,10 @@ class WantedVolumes:
         bound = self._volumes.get("", spec(claim).get("volumeName") or "")
         if bound is None or (spec(bound).get("claimRef") or {}).get("uid") != uid(claim):
             return None
-        found = from_persistent_volume(bound, self._dialect)
-        return found if found is not None and self._attaches(found.driver) else None
+        attachable = from_persistent_volume(bound, self._dialect)
+        return attachable if attachable is not None and self._attaches(attachable.driver) else None
 
     def _attaches(self, driver: str) -> bool:
         """True if a driver requires attachment, which is the default."""
-        found = self._drivers.get("", driver) if driver else None
-        return found is None or spec(found).get("attachRequired") is not False
+        csi_driver = self._drivers.get("", driver) if driver else None
+        return csi_driver is None or spec(csi_driver).get("attachRequired") is not False

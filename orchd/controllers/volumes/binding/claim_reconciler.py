@@ -55,8 +55,8 @@ class ClaimReconciler:
 
     def delayed(self, claim: Object) -> bool:
         """True if the claim's class binds when a pod that uses the claim is scheduled (WaitForFirstConsumer)."""
-        found = self._classes.get("", class_of(claim, self._dialect))
-        return found is not None and found.get("volumeBindingMode") == WAIT_FOR_FIRST_CONSUMER
+        storage_class = self._classes.get("", class_of(claim, self._dialect))
+        return storage_class is not None and storage_class.get("volumeBindingMode") == WAIT_FOR_FIRST_CONSUMER
 
     async def _find(self, claim: Object) -> None:
         delayed = self.delayed(claim)

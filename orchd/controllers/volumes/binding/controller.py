@@ -80,8 +80,10 @@ class PersistentVolumeBinder(Controller):
         writer = BindingWriter(
             self.client, env.dialect, self._assumed_volumes, self._assumed_claims, self.recorder.event
         )
-        self._reclaimer = Reclaimer(self.client, writer, self._pods, env.settings)
-        provisioning = ProvisioningRequests(writer, classes, enabled=env.settings.enable_dynamic_provisioning)
+        self._reclaimer = Reclaimer(self.client, writer, self._pods, env.settings, env.release)
+        provisioning = ProvisioningRequests(
+            writer, classes, env.release, enabled=env.settings.enable_dynamic_provisioning
+        )
         self._claim_reconciler = ClaimReconciler(writer, classes, provisioning, self._suitable, self._pods_without_node)
         self._volume_reconciler = VolumeReconciler(writer, self._reclaimer, self._live_claim, self._enqueue)
 
@@ -180,12 +182,12 @@ class PersistentVolumeBinder(Controller):
     async def reconcile(self, key: Key) -> float | None:
         """Look again after the period at what waits for something outside: a provisioner, a volume, a deleter."""
         assumed = self._assumed_claims if key[0] else self._assumed_volumes
-        found = assumed.get(*key)
-        if found is None:
+        obj = assumed.get(*key)
+        if obj is None:
             return None
-        await (self._claim_reconciler.reconcile(found) if key[0] else self._volume_reconciler.reconcile(found))
-        found = assumed.get(*key)
-        return None if found is None or _is_final(found) else self._period
+        await (self._claim_reconciler.reconcile(obj) if key[0] else self._volume_reconciler.reconcile(obj))
+        obj = assumed.get(*key)
+        return None if obj is None or _is_final(obj) else self._period
 
 
 def _is_final(obj: Object) -> bool:

@@ -11,6 +11,7 @@ from orchd.controllers.volumes.migration import BETA_PROVISIONER, PROVISIONER, d
 from orchd.kinds.fields import annotations_of, with_metadata
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.volumes.claims import class_of
+from orchd.kinds.release import Release
 
 _FAILED: Final = "ProvisioningFailed"
 _HOST_PATH: Final = "{long}.io/host-path"
@@ -31,15 +32,30 @@ _WITHOUT_PROVISIONER: Final = tuple(
         "vsphere-volume",
     )
 )
+#: Notes of claims that wait for an external provisioner, by the release that begins them.
+_EXTERNAL_NOTES: Final = (
+    (
+        "",
+        'waiting for a volume to be created, either by external provisioner "{}" or manually created by system '
+        "administrator",
+    ),
+    (
+        "1.28",
+        "Waiting for a volume to be created either by the external provisioner '{}' or manually by the system "
+        "administrator. If volume creation is delayed, please verify that the provisioner is running and correctly "
+        "registered.",
+    ),
+)
 
 
 class ProvisioningRequests:
     """`classes` are the storage classes; `enabled` is the flag --enable-dynamic-provisioning."""
 
-    def __init__(self, writer: BindingWriter, classes: IInformer, *, enabled: bool) -> None:
+    def __init__(self, writer: BindingWriter, classes: IInformer, release: Release, *, enabled: bool) -> None:
         self._writer = writer
         self._dialect = writer.dialect
         self._classes = classes
+        self._release = release
         self._enabled = enabled
 
     async def provision(self, claim: Object) -> None:
@@ -47,12 +63,12 @@ class ProvisioningRequests:
         if not self._enabled:
             return
         called = class_of(claim, self._dialect)
-        found = self._classes.get("", called)
-        if found is None:
+        storage_class = self._classes.get("", called)
+        if storage_class is None:
             resource = self._dialect("storageclass.storage.{abbr}.io")
             self._writer.record_claim(claim, WARNING, _FAILED, f'{resource} "{called}" not found')
             return
-        provisioner = str(found.get("provisioner") or "")
+        provisioner = str(storage_class.get("provisioner") or "")
         driver = driver_of(provisioner, self._dialect)
         if not driver and provisioner.startswith(self._dialect("{long}.io/")):
             await self._refuse(claim, provisioner)
@@ -61,10 +77,7 @@ class ProvisioningRequests:
 
     async def _ask(self, claim: Object, provisioner: str) -> None:
         """Request provisioning: annotate the claim with the provisioner."""
-        note = (
-            f'waiting for a volume to be created, either by external provisioner "{provisioner}" or manually created by '
-            "system administrator"
-        )
+        note = self._release.choose(_EXTERNAL_NOTES).format(provisioner)
         claim = await self._assign(claim, provisioner)
         self._writer.record_claim(claim, NORMAL, "ExternalProvisioning", note)
 

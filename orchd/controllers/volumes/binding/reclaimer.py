@@ -16,6 +16,7 @@ from orchd.controllers.volumes.usage import BY_CLAIM, VOLUMES, terminated
 from orchd.errors import ApiError
 from orchd.kinds.fields import annotations_of, deleting, name, namespace, spec, status, uid
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.release import Release
 
 _DELETE_FAILED: Final = "VolumeFailedDelete"
 _RECYCLE_FAILED: Final = "VolumeFailedRecycle"
@@ -37,18 +38,23 @@ _WITHOUT_DELETER: Final = (
     "cinder",
     "azureDisk",
 )
+#: Sources whose driver deletes a volume that was not provisioned, by release.
+_DELETED_ELSEWHERE: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (("", ()), ("1.32", ("csi",)))
 _TEMPORARY = re.compile("/tmp/.+")
 
 
 class Reclaimer:
     """`pods` has the index `BY_CLAIM`."""
 
-    def __init__(self, client: IClient, writer: BindingWriter, pods: IInformer, settings: ControllerSettings) -> None:
+    def __init__(
+        self, client: IClient, writer: BindingWriter, pods: IInformer, settings: ControllerSettings, release: Release
+    ) -> None:
         self._client = client
         self._writer = writer
         self._dialect = writer.dialect
         self._pods = pods
         self._settings = settings
+        self._deleted_elsewhere = release.choose(_DELETED_ELSEWHERE)
         #: uid of the recycler pod that this process created for a volume. Pods of that name from others are not trusted.
         self._recyclers: dict[str, str] = {}
 
@@ -71,12 +77,12 @@ class Reclaimer:
 
     async def _live(self, volume: Object) -> Object | None:
         try:
-            found: Object = await self._client.get(VOLUMES, "", name(volume))
+            current: Object = await self._client.get(VOLUMES, "", name(volume))
         except ApiError as error:
             if error.code == 404:
                 return None
             raise
-        return found if uid(found) == uid(volume) else None
+        return current if uid(current) == uid(volume) else None
 
     def _released(self, volume: Object) -> bool:
         """True if the volume's claim was deleted or is bound to another volume."""
@@ -94,6 +100,8 @@ class Reclaimer:
         by = annotations_of(volume).get(self._dialect(PROVISIONED_BY), "")
         if by and not by.startswith(self._dialect("{long}.io/")):
             return  # its provisioner deletes it
+        if not by and any(spec(volume).get(source) is not None for source in self._deleted_elsewhere):
+            return
         trouble = self._deleter_trouble(volume, by)
         if trouble:
             await self._writer.volume_failed(volume, _DELETE_FAILED, trouble)

@@ -37,8 +37,8 @@ def with_claim_phase(claim: Object, phase: str, volume: Object | None) -> Object
 
 
 def _other_capacity(claim_status: Object, volume: Object) -> bool:
-    found = (claim_status.get("capacity") or {}).get("storage")
-    return found is None or Quantity.parse(found).nano != capacity(volume).nano
+    recorded = (claim_status.get("capacity") or {}).get("storage")
+    return recorded is None or Quantity.parse(recorded).nano != capacity(volume).nano
 
 
 def with_volume_phase(volume: Object, phase: str, message: str) -> Object:

@@ -1,4 +1,5 @@
-"""Conversions that rename or move members: events, endpoint slices, disruption budgets, runtime classes."""
+"""Conversions that rename or move members: events, endpoint slices, disruption budgets, runtime classes,
+priority levels."""
 
 from __future__ import annotations
 
@@ -133,3 +134,21 @@ def runtime_to_v1alpha1(obj: Object, catalog: Catalog) -> Object:
     spec = {key: obj[key] for key in members if key in obj}
     out = {key: item for key, item in obj.items() if key not in members}
     return {**out, "spec": _rename(spec, {"handler": "runtimeHandler"})}
+
+
+# --- priority levels ----------------------------------------------------------------------------
+
+
+def level_from_v1(obj: Object, catalog: Catalog) -> Object:
+    """Convert a PriorityLevelConfiguration from v1, whose shares have another name."""
+    return _limited(obj, {"nominalConcurrencyShares": "assuredConcurrencyShares"})
+
+
+def level_to_v1(obj: Object, catalog: Catalog) -> Object:
+    return _limited(obj, {"assuredConcurrencyShares": "nominalConcurrencyShares"})
+
+
+def _limited(obj: Object, names: dict[str, str]) -> Object:
+    spec = obj.get("spec") or {}
+    limited = spec.get("limited")
+    return {**obj, "spec": {**spec, "limited": _rename(limited, names)}} if limited else obj

@@ -28,9 +28,16 @@ _SERVICE_PORT: Final = {"port": 443}
 _ENDPOINT_PORT: Final = {"name": "", "protocol": "TCP"}
 
 CONSTANTS: Final[dict[str, dict[str, Any]]] = {
+    "admissionregistration/v1.MatchResources": {
+        "matchPolicy": "Equivalent",
+        "namespaceSelector": {},
+        "objectSelector": {},
+    },
     "admissionregistration/v1.MutatingWebhook": {**_WEBHOOK, "reinvocationPolicy": "Never"},
+    "admissionregistration/v1.NamedRuleWithOperations": {"scope": "*"},
     "admissionregistration/v1.RuleWithOperations": {"scope": "*"},
     "admissionregistration/v1.ServiceReference": _SERVICE_PORT,
+    "admissionregistration/v1.ValidatingAdmissionPolicySpec": {"failurePolicy": "Fail"},
     "admissionregistration/v1.ValidatingWebhook": _WEBHOOK,
     "admissionregistration/v1beta1.MutatingWebhook": {**_WEBHOOK_V1BETA1, "reinvocationPolicy": "Never"},
     "admissionregistration/v1beta1.RuleWithOperations": {"scope": "*"},
@@ -47,6 +54,8 @@ CONSTANTS: Final[dict[str, dict[str, Any]]] = {
     "apiregistration/v1.ServiceReference": _SERVICE_PORT,
     "discovery/v1.EndpointPort": _ENDPOINT_PORT,
     "discovery/v1beta1.EndpointPort": _ENDPOINT_PORT,
+    "flowcontrol/v1.ExemptPriorityLevelConfiguration": {"nominalConcurrencyShares": 0, "lendablePercent": 0},
+    "flowcontrol/v1.LimitedPriorityLevelConfiguration": {"nominalConcurrencyShares": 30, "lendablePercent": 0},
     "networking/v1.IngressClassParametersReference": {"scope": "Cluster"},
     "networking/v1.NetworkPolicyPort": {"protocol": "TCP"},
     "policy/v1beta1.PodSecurityPolicySpec": {"allowPrivilegeEscalation": True},
@@ -58,6 +67,7 @@ CONSTANTS: Final[dict[str, dict[str, Any]]] = {
         "storageCapacity": False,
         "fsGroupPolicy": "ReadWriteOnceWithFSType",
         "volumeLifecycleModes": ["Persistent"],
+        "seLinuxMount": False,
     },
     "storage/v1.StorageClass": {"reclaimPolicy": "Delete", "volumeBindingMode": "Immediate"},
 }
@@ -138,6 +148,11 @@ def _endpoint_v1beta1(value: Object, settings: ObjectSettings) -> Object:
     return {**value, "topology": {**topology, hostname: node}}
 
 
+def _priority_level(value: Object, settings: ObjectSettings) -> Object:
+    """An exempt level has the member `exempt`."""
+    return {**value, "exempt": {}} if value.get("type") == "Exempt" and value.get("exempt") is None else value
+
+
 RULES: Final[dict[str, Rule]] = {
     "admissionregistration/v1beta1.MutatingWebhook": _webhook_v1beta1,
     "admissionregistration/v1beta1.ValidatingWebhook": _webhook_v1beta1,
@@ -150,6 +165,9 @@ RULES: Final[dict[str, Rule]] = {
     "flowcontrol/v1beta2.FlowSchemaSpec": _zeros(matchingPrecedence=1000),
     "flowcontrol/v1beta2.LimitedPriorityLevelConfiguration": _zeros(assuredConcurrencyShares=30),
     "flowcontrol/v1beta2.QueuingConfiguration": _zeros(**_QUEUES),
+    "flowcontrol/v1.FlowSchemaSpec": _zeros(matchingPrecedence=1000),
+    "flowcontrol/v1.PriorityLevelConfigurationSpec": _priority_level,
+    "flowcontrol/v1.QueuingConfiguration": _zeros(**_QUEUES),
     "networking/v1.NetworkPolicySpec": _network_policy_spec,
     "rbac/v1.ClusterRoleBinding": _binding,
     "rbac/v1.RoleBinding": _binding,

@@ -74,7 +74,8 @@ def resource_quota(o: Json, x: Printing) -> Cells:
     for name, hard in sorted((status.get("hard") or EMPTY).items()):
         text = f"{name}: {used.get(name, 0)}/{hard}"
         (limits if name.startswith("limits.") else requests).append(text)
-    return [o["metadata"]["name"], age_of(o, x), ", ".join(requests), ", ".join(limits)]
+    age = age_of(o, x)
+    return [o["metadata"]["name"], age, ", ".join(requests), ", ".join(limits), age]
 
 
 def event(o: Json, x: Printing) -> Cells:

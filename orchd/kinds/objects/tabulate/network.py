@@ -77,7 +77,10 @@ def endpoint_slice(o: Json, x: Printing) -> Cells:
     ]
     addresses = [address for endpoint in o.get("endpoints") or () for address in endpoint.get("addresses") or ()]
     return [
-        metadata["name"], o.get("addressType") or "", first_few(ports) or UNSET, first_few(addresses) or UNSET,
+        metadata["name"],
+        o.get("addressType") or "",
+        first_few(ports) or UNSET,
+        first_few(addresses) or UNSET,
         age_of(o, x),
     ]
 
@@ -96,8 +99,12 @@ def ingress(o: Json, x: Printing) -> Cells:
     if more:
         shown = f"{shown} + {len(rules) - 3} more..."
     return [
-        metadata["name"], spec.get("ingressClassName") or NONE, shown, load_balancer(fields.status(o)),
-        "80, 443" if spec.get("tls") else "80", age_of(o, x),
+        metadata["name"],
+        spec.get("ingressClassName") or NONE,
+        shown,
+        load_balancer(fields.status(o)),
+        "80, 443" if spec.get("tls") else "80",
+        age_of(o, x),
     ]
 
 
@@ -113,3 +120,17 @@ def ingress_class(o: Json, x: Printing) -> Cells:
 def network_policy(o: Json, x: Printing) -> Cells:
     metadata, spec = o["metadata"], fields.spec(o)
     return [metadata["name"], selector(spec.get("podSelector")), age_of(o, x)]
+
+
+def ip_address(o: Json, x: Printing) -> Cells:
+    parent = fields.spec(o).get("parentRef")
+    shown = NONE
+    if parent:
+        resource = ".".join(filter(None, (parent.get("resource"), parent.get("group")))).lower()
+        shown = "/".join(filter(None, (resource, parent.get("namespace"), parent.get("name"))))
+    # The age has no column.
+    return [o["metadata"]["name"], shown, age_of(o, x)]
+
+
+def service_cidr(o: Json, x: Printing) -> Cells:
+    return [o["metadata"]["name"], ",".join(fields.spec(o).get("cidrs") or ()), age_of(o, x)]

@@ -23,13 +23,49 @@ def role_binding(o: Json, x: Printing) -> Cells:
 
     accounts = (f"{s.get('namespace') or ''}/{s['name']}" for s in subjects if s.get("kind") == "ServiceAccount")
     return [
-        o["metadata"]["name"], f"{role['kind']}/{role['name']}", age_of(o, x), ", ".join(names("User")),
-        ", ".join(names("Group")), ", ".join(accounts),
+        o["metadata"]["name"],
+        f"{role['kind']}/{role['name']}",
+        age_of(o, x),
+        ", ".join(names("User")),
+        ", ".join(names("Group")),
+        ", ".join(accounts),
     ]
 
 
 def webhook_configuration(o: Json, x: Printing) -> Cells:
     return [o["metadata"]["name"], len(o.get("webhooks") or ()), age_of(o, x)]
+
+
+def admission_policy(o: Json, x: Printing) -> Cells:
+    spec = fields.spec(o)
+    kind = spec.get("paramKind")
+    shown = UNSET if kind is None else f"{kind.get('apiVersion') or ''}/{kind.get('kind') or ''}"
+    return [o["metadata"]["name"], len(spec.get("validations") or ()), shown, age_of(o, x)]
+
+
+def admission_policy_binding(o: Json, x: Printing) -> Cells:
+    spec = fields.spec(o)
+    ref = spec.get("paramRef") or EMPTY
+    shown = UNSET
+    if ref.get("name"):
+        # Without a namespace the parameter may be in that of each request.
+        shown = f"{ref.get('namespace') or '*'}/{ref['name']}"
+    elif ref.get("selector") is not None:
+        shown = _selector(ref["selector"])
+    return [o["metadata"]["name"], spec.get("policyName") or "", shown, age_of(o, x)]
+
+
+def _selector(selector: Json) -> str:
+    """A label selector as the text form of its protobuf message."""
+    labels = "".join(f"{key}: {value}," for key, value in sorted((selector.get("matchLabels") or {}).items()))
+    requirements = "".join(
+        f"LabelSelectorRequirement{{Key:{each['key']},Operator:{each['operator']},Values:[{' '.join(each.get('values') or ())}],}},"
+        for each in selector.get("matchExpressions") or ()
+    )
+    return (
+        f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},"
+        f"MatchExpressions:[]LabelSelectorRequirement{{{requirements}}},}}"
+    )
 
 
 def api_service(o: Json, x: Printing) -> Cells:
@@ -54,8 +90,12 @@ def signing_request(o: Json, x: Printing) -> Cells:
         state += ",Issued"
     seconds = spec.get("expirationSeconds")
     return [
-        o["metadata"]["name"], age_of(o, x), spec.get("signerName") or "", spec.get("username") or "",
-        NONE if seconds is None else human_duration(seconds), state,
+        o["metadata"]["name"],
+        age_of(o, x),
+        spec.get("signerName") or "",
+        spec.get("username") or "",
+        NONE if seconds is None else human_duration(seconds),
+        state,
     ]
 
 
@@ -64,7 +104,8 @@ def lease(o: Json, x: Printing) -> Cells:
 
 
 def priority_class(o: Json, x: Printing) -> Cells:
-    return [o["metadata"]["name"], o.get("value") or 0, bool(o.get("globalDefault")), age_of(o, x)]
+    default, policy = bool(o.get("globalDefault")), o.get("preemptionPolicy") or ""
+    return [o["metadata"]["name"], o.get("value") or 0, default, age_of(o, x), policy]
 
 
 def runtime_class(o: Json, x: Printing) -> Cells:
@@ -78,8 +119,11 @@ def pod_security_policy(o: Json, x: Printing) -> Cells:
         for name in ("seLinux", "runAsUser", "fsGroup", "supplementalGroups")
     ]
     return [
-        o["metadata"]["name"], "true" if spec.get("privileged") else "false",
-        ",".join(spec.get("allowedCapabilities") or ()), *rules, bool(spec.get("readOnlyRootFilesystem")),
+        o["metadata"]["name"],
+        "true" if spec.get("privileged") else "false",
+        ",".join(spec.get("allowedCapabilities") or ()),
+        *rules,
+        bool(spec.get("readOnlyRootFilesystem")),
         ",".join(spec.get("volumes") or ()),
     ]
 
@@ -90,8 +134,12 @@ def flow_schema(o: Json, x: Printing) -> Cells:
     condition = find_condition(fields.status(o), "Dangling")
     dangling = "?" if condition is None else condition.get("status") or ""
     return [
-        o["metadata"]["name"], (spec.get("priorityLevelConfiguration") or EMPTY).get("name") or "",
-        spec.get("matchingPrecedence") or 0, method, age_of(o, x), dangling,
+        o["metadata"]["name"],
+        (spec.get("priorityLevelConfiguration") or EMPTY).get("name") or "",
+        spec.get("matchingPrecedence") or 0,
+        method,
+        age_of(o, x),
+        dangling,
     ]
 
 
@@ -102,11 +150,8 @@ def priority_level(o: Json, x: Printing) -> Cells:
     return [
         o["metadata"]["name"],
         spec.get("type") or "",
-        (limited.get("assuredConcurrencyShares") or 0) if limited else NONE,
-        *(
-            (queuing.get(name) or 0) if queuing else NONE
-            for name in ("queues", "handSize", "queueLengthLimit")
-        ),
+        *[(limited.get("assuredConcurrencyShares") or 0) if limited else NONE] * 2,
+        *((queuing.get(name) or 0) if queuing else NONE for name in ("queues", "handSize", "queueLengthLimit")),
         age_of(o, x),
     ]
 
@@ -114,4 +159,9 @@ def priority_level(o: Json, x: Printing) -> Cells:
 def storage_version(o: Json, x: Printing) -> Cells:
     status = fields.status(o)
     encodings = [f"{v['apiServerID']}={v['encodingVersion']}" for v in status.get("storageVersions") or ()]
-    return [o["metadata"]["name"], status.get("commonEncodingVersion") or UNSET, first_few(encodings) or UNSET, age_of(o, x)]
+    return [
+        o["metadata"]["name"],
+        status.get("commonEncodingVersion") or UNSET,
+        first_few(encodings) or UNSET,
+        age_of(o, x),
+    ]

@@ -34,6 +34,7 @@ def volume(o: Json, x: Printing) -> Cells:
         _phase(o),
         f"{claim.get('namespace') or ''}/{claim.get('name') or ''}" if claim else "",
         _class(o, x),
+        spec.get("volumeAttributesClassName") or UNSET,
         fields.status(o).get("reason") or "",
         age_of(o, x),
         spec.get("volumeMode") or UNSET,
@@ -50,6 +51,7 @@ def claim(o: Json, x: Printing) -> Cells:
         _amount(status.get("capacity")) if bound else "",
         access_modes(status.get("accessModes")) if bound else "",
         _class(o, x),
+        spec.get("volumeAttributesClassName") or UNSET,
         age_of(o, x),
         spec.get("volumeMode") or UNSET,
     ]
@@ -98,6 +100,10 @@ def driver(o: Json, x: Printing) -> Cells:
         ",".join(spec.get("volumeLifecycleModes") or ()) or NONE,
         age_of(o, x),
     ]
+
+
+def attributes_class(o: Json, x: Printing) -> Cells:
+    return [o["metadata"]["name"], o.get("driverName") or "", age_of(o, x)]
 
 
 def node(o: Json, x: Printing) -> Cells:

@@ -67,13 +67,26 @@ def tabulator(resource: Resource, dialect: Dialect) -> Tabulator:
 def _builtin(resource: Resource, dialect: Dialect) -> Tabulator:
     described = resource.row.table
     printer: Printer = resolve(described.printer)
+    is_pod = printer in pods.PRINTERS
+    if described.shown:
+        printer = _showing(printer, described.shown)
     columns = []
     for line in described.columns:
         name, *words = line.split("|")
         type_ = next((word for word in words if word in _TYPES), "string")
         description = dialect(described.descriptions.get(name) or describe(name))
         columns.append(_column(name, type_, "name" if "name" in words else "", description, int("wide" in words)))
-    return _tabulator(columns, printer, is_pod=printer is pods.cells)
+    return _tabulator(columns, printer, is_pod=is_pod)
+
+
+def _showing(printer: Printer, positions: tuple[int, ...]) -> Printer:
+    """A printer that returns the cells at `positions` of those of `printer`."""
+
+    def cells(o: Json, printing: Printing) -> Cells:
+        every = printer(o, printing)
+        return [every[position] for position in positions]
+
+    return cells
 
 
 def _custom(resource: Resource, dialect: Dialect) -> Tabulator:
@@ -85,8 +98,11 @@ def _custom(resource: Resource, dialect: Dialect) -> Tabulator:
     else:
         columns += [
             _column(
-                c["name"], c["type"], c.get("format") or "",
-                c.get("description") or _FROM_DEFINITION + c["jsonPath"], c.get("priority") or 0,
+                c["name"],
+                c["type"],
+                c.get("format") or "",
+                c.get("description") or _FROM_DEFINITION + c["jsonPath"],
+                c.get("priority") or 0,
             )
             for c in wanted
         ]

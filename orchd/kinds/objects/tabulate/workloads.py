@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from orchd.kinds import fields
+from orchd.kinds.conditions import is_true
 from orchd.kinds.objects.scalars import canonical_quantity
 from orchd.kinds.objects.tabulate.ages import between
 from orchd.kinds.objects.tabulate.text import (
@@ -30,24 +32,39 @@ def deployment(o: Json, x: Printing) -> Cells:
     metadata, spec, status = _parts(o)
     ready = f"{status.get('readyReplicas') or 0}/{spec.get('replicas') or 0}"
     return [
-        metadata["name"], ready, status.get("updatedReplicas") or 0, status.get("availableReplicas") or 0,
-        age_of(o, x), *containers(spec["template"]), selector(spec.get("selector")),
+        metadata["name"],
+        ready,
+        status.get("updatedReplicas") or 0,
+        status.get("availableReplicas") or 0,
+        age_of(o, x),
+        *containers(spec["template"]),
+        selector(spec.get("selector")),
     ]
 
 
 def replica_set(o: Json, x: Printing) -> Cells:
     metadata, spec, status = _parts(o)
     return [
-        metadata["name"], spec.get("replicas") or 0, status.get("replicas") or 0, status.get("readyReplicas") or 0,
-        age_of(o, x), *containers(spec.get("template") or EMPTY), selector(spec.get("selector")),
+        metadata["name"],
+        spec.get("replicas") or 0,
+        status.get("replicas") or 0,
+        status.get("readyReplicas") or 0,
+        age_of(o, x),
+        *containers(spec.get("template") or EMPTY),
+        selector(spec.get("selector")),
     ]
 
 
 def replication_controller(o: Json, x: Printing) -> Cells:
     metadata, spec, status = _parts(o)
     return [
-        metadata["name"], spec.get("replicas") or 0, status.get("replicas") or 0, status.get("readyReplicas") or 0,
-        age_of(o, x), *containers(spec.get("template") or EMPTY), labels(spec.get("selector")),
+        metadata["name"],
+        spec.get("replicas") or 0,
+        status.get("replicas") or 0,
+        status.get("readyReplicas") or 0,
+        age_of(o, x),
+        *containers(spec.get("template") or EMPTY),
+        labels(spec.get("selector")),
     ]
 
 
@@ -97,9 +114,21 @@ def job(o: Json, x: Printing) -> Cells:
     start, end = status.get("startTime"), status.get("completionTime")
     duration = "" if not start else between(start, end) if end else x.age(start)
     return [
-        metadata["name"], done, duration, age_of(o, x), *containers(spec["template"]),
+        metadata["name"],
+        _job_status(metadata, status),
+        done,
+        duration,
+        age_of(o, x),
+        *containers(spec["template"]),
         selector(spec.get("selector")),
     ]
+
+
+def _job_status(metadata: Json, status: Json) -> str:
+    for name in ("Complete", "Failed", "Terminating", "Suspended", "FailureTarget", "SuccessCriteriaMet"):
+        if metadata.get("deletionTimestamp") if name == "Terminating" else is_true(status, name):
+            return name
+    return "Running"
 
 
 def cron_job(o: Json, x: Printing) -> Cells:
@@ -107,9 +136,15 @@ def cron_job(o: Json, x: Printing) -> Cells:
     last = status.get("lastScheduleTime")
     inner = fields.spec(spec.get("jobTemplate") or EMPTY)
     return [
-        metadata["name"], spec.get("schedule") or "", optional_bool(spec.get("suspend")),
-        len(status.get("active") or ()), x.age(last) if last else NONE, age_of(o, x),
-        *containers(inner.get("template") or EMPTY), selector(inner.get("selector")),
+        metadata["name"],
+        spec.get("schedule") or "",
+        spec.get("timeZone") or NONE,
+        optional_bool(spec.get("suspend")),
+        len(status.get("active") or ()),
+        x.age(last) if last else NONE,
+        age_of(o, x),
+        *containers(inner.get("template") or EMPTY),
+        selector(inner.get("selector")),
     ]
 
 
@@ -122,35 +157,58 @@ def disruption_budget(o: Json, x: Printing) -> Cells:
     metadata, spec, status = _parts(o)
     limits = [spec.get(name) for name in ("minAvailable", "maxUnavailable")]
     return [
-        metadata["name"], *("N/A" if limit is None else str(limit) for limit in limits),
-        status.get("disruptionsAllowed") or 0, age_of(o, x),
-    ]
-
-
-def autoscaler(o: Json, x: Printing) -> Cells:
-    metadata, spec, status = _parts(o)
-    target = spec["scaleTargetRef"]
-    least = spec.get("minReplicas")
-    metrics = _targets(spec.get("metrics") or [], status.get("currentMetrics") or [])
-    return [
-        metadata["name"], f"{target['kind']}/{target['name']}", metrics,
-        UNSET if least is None else str(least), spec.get("maxReplicas") or 0, status.get("currentReplicas") or 0,
+        metadata["name"],
+        *("N/A" if limit is None else str(limit) for limit in limits),
+        status.get("disruptionsAllowed") or 0,
         age_of(o, x),
     ]
 
 
-def _targets(wanted: list[Json], current: list[Json]) -> str:
+def autoscaler(o: Json, x: Printing) -> Cells:
+    return _autoscaler(o, x, _target)
+
+
+def autoscaler_with_names(o: Json, x: Printing) -> Cells:
+    """As `autoscaler`; targets of resources begin with the resource."""
+    return _autoscaler(o, x, _named_target)
+
+
+def _autoscaler(o: Json, x: Printing, target_text: Callable[[Json, Json], str]) -> Cells:
+    metadata, spec, status = _parts(o)
+    target = spec["scaleTargetRef"]
+    least = spec.get("minReplicas")
+    metrics = _targets(spec.get("metrics") or [], status.get("currentMetrics") or [], target_text)
+    return [
+        metadata["name"],
+        f"{target['kind']}/{target['name']}",
+        metrics,
+        UNSET if least is None else str(least),
+        spec.get("maxReplicas") or 0,
+        status.get("currentReplicas") or 0,
+        age_of(o, x),
+    ]
+
+
+def _targets(wanted: list[Json], current: list[Json], text_of: Callable[[Json, Json], str]) -> str:
     if not wanted:
         return NONE
-    shown = [_target(metric, current[i] if i < len(current) else EMPTY) for i, metric in enumerate(wanted[:2])]
+    shown = [text_of(metric, current[i] if i < len(current) else EMPTY) for i, metric in enumerate(wanted[:2])]
     text = ", ".join(shown)
     return f"{text} + {len(wanted) - 2} more..." if len(wanted) > 2 else text
 
 
 _SOURCES: Final = {
-    "External": "external", "Pods": "pods", "Object": "object", "Resource": "resource",
+    "External": "external",
+    "Pods": "pods",
+    "Object": "object",
+    "Resource": "resource",
     "ContainerResource": "containerResource",
 }
+
+
+def _named_target(metric: Json, status: Json) -> str:
+    text, name = _target(metric, status), _SOURCES.get(metric.get("type") or "", "")
+    return f"{metric[name]['name']}: {text}" if name in ("resource", "containerResource") else text
 
 
 def _target(metric: Json, status: Json) -> str:

@@ -9,6 +9,7 @@ from typing import Final
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
+from orchd.kinds.objects.validate.expressions import match_conditions
 from orchd.kinds.objects.validate.names import fully_qualified, label_1035, subdomain_name
 from orchd.kinds.objects.validate.paths import Path, root
 from orchd.kinds.objects.validate.report import Report
@@ -26,12 +27,13 @@ _SIDE_EFFECTS: Final = (*_NO_SIDE_EFFECTS, "Some", "Unknown")
 class _Rules:
     """Rules that v1 has and v1beta1 has not, and that a change of a configuration which breaks them need not follow.
 
-    `lenient`: review versions may all be unknown.
+    `lenient`: review versions may all be unknown. `conditions`: match conditions are validated, since one of them changed.
     """
 
     side_effects: tuple[str, ...] = _NO_SIDE_EFFECTS
     unique_names: bool = True
     lenient: bool = False
+    conditions: bool = True
 
 
 def create(value: Object, report: Report) -> None:
@@ -52,6 +54,7 @@ def update(value: Object, old: Object, report: Report) -> None:
         side_effects=_NO_SIDE_EFFECTS if harmless else _SIDE_EFFECTS,
         unique_names=len(names) == len(set(names)),
         lenient=_unknown_reviews(old),
+        conditions=_conditions(value) != _conditions(old),
     )
     _webhooks(value, report, rules)
 
@@ -59,6 +62,11 @@ def update(value: Object, old: Object, report: Report) -> None:
 def update_v1beta1(value: Object, old: Object, report: Report) -> None:
     """As `update`, by the rules of `create_v1beta1`."""
     _webhooks(value, report, _Rules(side_effects=_SIDE_EFFECTS, unique_names=False, lenient=_unknown_reviews(old)))
+
+
+def _conditions(value: Object) -> list[object]:
+    """The match conditions of each webhook of a configuration."""
+    return [hook.get("matchConditions") or [] for hook in value.get("webhooks") or ()]
 
 
 def _unknown_reviews(value: Object) -> bool:
@@ -73,6 +81,8 @@ def _webhooks(value: Object, report: Report, rules: _Rules) -> None:
     for i, hook in enumerate(value.get("webhooks") or ()):
         at = root("webhooks")[i]
         _webhook(hook, at, report, rules.side_effects)
+        if rules.conditions:
+            match_conditions(hook.get("matchConditions") or (), at / "matchConditions", report)
         review_versions(
             hook.get("admissionReviewVersions") or [], at / "admissionReviewVersions", report, lenient=rules.lenient
         )
@@ -103,20 +113,20 @@ def _webhook(hook: Object, at: Path, report: Report, side_effects: tuple[str, ..
     else:
         report.required(at / "name")
     for i, rule in enumerate(hook.get("rules") or ()):
-        _rule(rule, (at / "rules")[i], report)
-    _one_of(hook.get("failurePolicy"), ("Fail", "Ignore"), at / "failurePolicy", report)
-    _one_of(hook.get("matchPolicy"), ("Equivalent", "Exact"), at / "matchPolicy", report)
+        rule_with_operations(rule, (at / "rules")[i], report)
+    one_of(hook.get("failurePolicy"), ("Fail", "Ignore"), at / "failurePolicy", report)
+    one_of(hook.get("matchPolicy"), ("Equivalent", "Exact"), at / "matchPolicy", report)
     effects = hook.get("sideEffects")
     if effects is None:
         report.required(at / "sideEffects", f"must specify one of {', '.join(side_effects)}")
     else:
-        _one_of(effects, side_effects, at / "sideEffects", report)
+        one_of(effects, side_effects, at / "sideEffects", report)
     seconds = hook.get("timeoutSeconds")
     if seconds is not None and not 1 <= seconds <= 30:
         report.invalid(at / "timeoutSeconds", seconds, "the timeout value must be between 1 and 30 seconds")
     label_selector(hook.get("namespaceSelector"), at / "namespaceSelector", report)
     label_selector(hook.get("objectSelector"), at / "objectSelector", report)
-    _one_of(hook.get("reinvocationPolicy"), ("IfNeeded", "Never"), at / "reinvocationPolicy", report)
+    one_of(hook.get("reinvocationPolicy"), ("IfNeeded", "Never"), at / "reinvocationPolicy", report)
     client(hook.get("clientConfig") or {}, at / "clientConfig", report)
 
 
@@ -126,12 +136,14 @@ def _joined(at: Path, name: str, wrong: Sequence[str], report: Report) -> None:
         report.invalid(at, name, ",".join(wrong))
 
 
-def _one_of(value: str | None, allowed: tuple[str, ...], at: Path, report: Report) -> None:
+def one_of(value: str | None, allowed: tuple[str, ...], at: Path, report: Report) -> None:
+    """Report a value that is set, and none of the allowed ones."""
     if value is not None and value not in allowed:
         report.unsupported(at, value, allowed)
 
 
-def _rule(rule: Object, at: Path, report: Report) -> None:
+def rule_with_operations(rule: Object, at: Path, report: Report) -> None:
+    """Validate a rule of a webhook or policy: operations and resources."""
     operations = rule.get("operations") or []
     if not operations:
         report.required(at / "operations")
@@ -154,7 +166,7 @@ def _rule(rule: Object, at: Path, report: Report) -> None:
         if not version:
             report.required((at / "apiVersions")[i])
     _resources(rule.get("resources") or [], at / "resources", report)
-    _one_of(rule.get("scope"), _SCOPES, at / "scope", report)
+    one_of(rule.get("scope"), _SCOPES, at / "scope", report)
 
 
 def _resources(resources: list[str], at: Path, report: Report) -> None:

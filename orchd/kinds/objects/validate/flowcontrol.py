@@ -194,6 +194,65 @@ def _path_rule(rule: Object, at: Path, report: Report) -> None:
                 report.invalid(at[i], url, "wildcard can only do suffix matching")
 
 
+#: The same levels in v1, where the member `exempt` of the first may have other values.
+FIXED_NOMINAL_LEVELS: Final[dict[str, Object]] = {
+    "exempt": {"type": "Exempt"},
+    "catch-all": {
+        "type": "Limited",
+        "limited": {"nominalConcurrencyShares": 5, "limitResponse": {"type": "Reject"}, "lendablePercent": 0},
+    },
+}
+
+
+def create_nominal_level(value: Object, report: Report) -> None:
+    """Validate a level of v1."""
+    meta.create(value, report, namespaced=False, name_rule=subdomain_name)
+    name, spec = fields.metadata(value).get("name") or "", fields.spec(value)
+    kind, limited, exempt = spec.get("type") or "", spec.get("limited"), spec.get("exempt")
+    if (name == "exempt") != (kind == "Exempt"):
+        report.invalid(SPEC / "type", kind, "must be 'Exempt' if and only if `name` is 'exempt'")
+    if kind == "Exempt":
+        if limited is not None:
+            report.forbidden(SPEC / "limited", "must be nil if the type is not Limited")
+        if exempt is not None:
+            _nominal_shares(exempt, SPEC / "exempt", report)
+    elif kind == "Limited":
+        if exempt is not None:
+            report.forbidden(SPEC / "exempt", "must be nil if the type is Limited")
+        if limited is None:
+            report.required(SPEC / "limited", "must not be empty when type is Limited")
+        else:
+            _nominal_limited(limited, SPEC / "limited", report)
+    else:
+        report.unsupported(SPEC / "type", kind, ("Exempt", "Limited"))
+    fixed = FIXED_NOMINAL_LEVELS.get(name)
+    if fixed is not None and not _equal({k: v for k, v in spec.items() if k != "exempt"}, fixed):
+        but = " except the 'spec.exempt' field" if name == "exempt" else ""
+        shown = dump("flowcontrol.PriorityLevelConfigurationSpec", spec)
+        report.invalid(SPEC, shown, f"spec of '{name}'{but} must equal the fixed value")
+
+
+def update_nominal_level(value: Object, old: Object, report: Report) -> None:
+    create_nominal_level(value, report)
+
+
+def _nominal_shares(value: Object, at: Path, report: Report) -> None:
+    shares, lendable = value.get("nominalConcurrencyShares"), value.get("lendablePercent")
+    if shares is not None and shares < 0:
+        report.invalid(at / "nominalConcurrencyShares", shares, "must be a non-negative integer")
+    if lendable is not None and not 0 <= lendable <= 100:
+        report.invalid(at / "lendablePercent", lendable, "must be between 0 and 100, inclusive")
+
+
+def _nominal_limited(limited: Object, at: Path, report: Report) -> None:
+    _nominal_shares({**limited, "lendablePercent": None}, at, report)
+    _response(limited.get("limitResponse") or {}, at / "limitResponse", report)
+    _nominal_shares({**limited, "nominalConcurrencyShares": None}, at, report)
+    borrowing = limited.get("borrowingLimitPercent")
+    if borrowing is not None and borrowing < 0:
+        report.invalid(at / "borrowingLimitPercent", borrowing, "if specified, must be a non-negative integer")
+
+
 def create_level(value: Object, report: Report) -> None:
     meta.create(value, report, namespaced=False, name_rule=subdomain_name)
     name, spec = fields.metadata(value).get("name") or "", fields.spec(value)
@@ -235,7 +294,10 @@ def _limited(limited: Object, at: Path, report: Report) -> None:
     shares = limited.get("assuredConcurrencyShares") or 0
     if shares <= 0:
         report.invalid(at / "assuredConcurrencyShares", shares, "must be positive")
-    response, at = limited.get("limitResponse") or {}, at / "limitResponse"
+    _response(limited.get("limitResponse") or {}, at / "limitResponse", report)
+
+
+def _response(response: Object, at: Path, report: Report) -> None:
     kind, queuing = response.get("type") or "", response.get("queuing")
     if kind == "Reject":
         if queuing is not None:

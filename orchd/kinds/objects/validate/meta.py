@@ -10,6 +10,7 @@ from orchd.kinds.fields import metadata
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.gotext.values import GoText, show
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.validate.by_release import reworded
 from orchd.kinds.objects.validate.names import label, qualified_name, subdomain
 from orchd.kinds.objects.validate.paths import METADATA, Path
 from orchd.kinds.objects.validate.report import Report
@@ -112,7 +113,7 @@ def update(new: Object, current: Object, report: Report, *, at: Path = METADATA,
 
 def _instant(text: str) -> GoText:
     """``2000-01-01T00:00:00Z`` as Go prints a time."""
-    return GoText(text.replace("T", " ").replace("Z", "") + " +0000 UTC")
+    return dump("v1.Time", text, text.replace("T", " ").replace("Z", "") + " +0000 UTC")
 
 
 def annotation_rules(value: Object, at: Path, report: Report) -> None:
@@ -127,19 +128,26 @@ def annotation_rules(value: Object, at: Path, report: Report) -> None:
 
 
 def owner_references(references: list[Object], at: Path, report: Report) -> None:
-    controller = ""
+    first: Object | None = None
+    shown: GoText | None = None
     for reference in references:
         _owner_reference(reference, at, report)
         if reference.get("controller"):
-            if controller:
+            if first is not None:
+                why = 'Only one reference can have Controller set to true. Found "true" in references for '
+                names = [each.get("name", "") for each in (first, reference)]
+                kinds = [each.get("kind", "") for each in (first, reference)]
+                shown = dump("[]v1.OwnerReference", references) if shown is None else shown
                 report.invalid(
                     at,
-                    dump("[]v1.OwnerReference", references),
-                    'Only one reference can have Controller set to true. Found "true" in references for '
-                    f"{controller} and {reference.get('name', '')}",
+                    shown,
+                    reworded(
+                        f"{why}{names[0]} and {names[1]}",
+                        ("1.35", f"{why}{kinds[0]}/{names[0]} and {kinds[1]}/{names[1]}"),
+                    ),
                 )
             else:
-                controller = reference.get("name", "")
+                first = reference
 
 
 def _owner_reference(reference: Object, at: Path, report: Report) -> None:
@@ -149,7 +157,11 @@ def _owner_reference(reference: Object, at: Path, report: Report) -> None:
         report.invalid(at / "apiVersion", api_version, "version must not be empty")
     for member in ("kind", "name", "uid"):
         if not reference.get(member):
-            report.invalid(at / member, reference.get(member) or "", f"{member} must not be empty")
+            report.invalid(
+                at / member,
+                reference.get(member) or "",
+                reworded(f"{member} must not be empty", ("1.35", "must not be empty")),
+            )
     if (group, version, reference.get("kind")) == ("", "v1", "Event"):
         report.invalid(at, dump("v1.OwnerReference", reference), "/v1, Kind=Event is disallowed from being an owner")
 

@@ -11,6 +11,7 @@ from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Address, 
 from typing import Final
 
 from orchd.kinds.digits import integer, is_whole
+from orchd.kinds.objects.validate.by_release import reworded
 from orchd.kinds.shorttexts import remember_short
 
 #: The result of a rule for a valid string.
@@ -18,6 +19,8 @@ FINE: Final[Sequence[str]] = ()
 
 _LABEL: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN: Final = _LABEL + "(\\." + _LABEL + ")*"
+_UNDERSCORED: Final = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN_UNDERSCORED: Final = _UNDERSCORED + "(\\." + _UNDERSCORED + ")*"
 _LABEL_1035: Final = "[a-z]([-a-z0-9]*[a-z0-9])?"
 _QUALIFIED: Final = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _VALUE: Final = "(" + _QUALIFIED + ")?"
@@ -28,6 +31,7 @@ _PERCENT: Final = "[0-9]+%"
 
 LABEL_RE: Final = re.compile(_LABEL).fullmatch
 SUBDOMAIN_RE: Final = re.compile(_SUBDOMAIN).fullmatch
+UNDERSCORED_RE: Final = re.compile(_SUBDOMAIN_UNDERSCORED).fullmatch
 LABEL_1035_RE: Final = re.compile(_LABEL_1035).fullmatch
 QUALIFIED_RE: Final = re.compile(_QUALIFIED).fullmatch
 VALUE_RE: Final = re.compile(_VALUE).fullmatch
@@ -49,6 +53,10 @@ def longer(limit: int) -> str:
     return f"must be no more than {limit} characters"
 
 
+def _longer_in_bytes(limit: int, part: str = "") -> str:
+    return reworded(part + longer(limit), ("1.34", f"{part}must be no more than {limit} bytes"))
+
+
 LABEL: Final = _wording(
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an "
     "alphanumeric character",
@@ -56,10 +64,18 @@ LABEL: Final = _wording(
     "my-name",
     "123-abc",
 )
+#: The error for a label that would be a subdomain.
+_LABEL_WITH_DOTS: Final = reworded(LABEL, ("1.35", "must not contain dots"))
 SUBDOMAIN: Final = _wording(
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end "
     "with an alphanumeric character",
     _SUBDOMAIN,
+    "example.com",
+)
+UNDERSCORED: Final = _wording(
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and "
+    "end with an alphanumeric character",
+    _SUBDOMAIN_UNDERSCORED,
     "example.com",
 )
 LABEL_1035: Final = _wording(
@@ -119,7 +135,7 @@ def label(value: str) -> Sequence[str]:
     """A DNS-1123 label."""
     if len(value) <= 63 and LABEL_RE(value):
         return FINE
-    return _check_length(value, 63, LABEL_RE(value) is not None, LABEL)
+    return _check_length(value, 63, LABEL_RE(value) is not None, _LABEL_WITH_DOTS if SUBDOMAIN_RE(value) else LABEL)
 
 
 def subdomain(value: str) -> Sequence[str]:
@@ -127,6 +143,11 @@ def subdomain(value: str) -> Sequence[str]:
     if len(value) <= 253 and SUBDOMAIN_RE(value):
         return FINE
     return _check_length(value, 253, SUBDOMAIN_RE(value) is not None, SUBDOMAIN)
+
+
+def subdomain_with_underscores(value: str) -> Sequence[str]:
+    """A subdomain whose labels may also contain underscores."""
+    return _check_length(value, 253, UNDERSCORED_RE(value) is not None, UNDERSCORED)
 
 
 def label_1035(value: str) -> Sequence[str]:
@@ -142,7 +163,8 @@ def wildcard(value: str) -> Sequence[str]:
 def label_value(value: str) -> Sequence[str]:
     if len(value) <= 63 and VALUE_RE(value):
         return FINE
-    return _check_length(value, 63, VALUE_RE(value) is not None, LABEL_VALUE)
+    out = [_longer_in_bytes(63)] if len(value.encode()) > 63 else []
+    return out if VALUE_RE(value) else [*out, LABEL_VALUE]
 
 
 def _check_length(value: str, limit: int, matches: bool, text: str) -> Sequence[str]:
@@ -159,9 +181,8 @@ def qualified_name(value: str) -> Sequence[str]:
         return FINE
     out: list[str] = []
     if value.count("/") > 1:
-        return [
-            f"a qualified name {QUALIFIED} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
-        ]
+        words = f"{QUALIFIED} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+        return [reworded(f"a qualified name {words}", ("1.34", f"a valid label key {words}"))]
     if slash:
         if not prefix:
             out.append("prefix part must be non-empty")
@@ -170,7 +191,7 @@ def qualified_name(value: str) -> Sequence[str]:
     if not name:
         out.append("name part must be non-empty")
     elif len(name.encode()) > 63:
-        out.append(f"name part {longer(63)}")
+        out.append(_longer_in_bytes(63, "name part "))
     if not QUALIFIED_RE(name):
         out.append(f"name part {QUALIFIED}")
     return out
@@ -193,6 +214,13 @@ def env_name(value: str) -> Sequence[str]:
     out = [] if ENV_RE(value) else [ENV_NAME]
     out.extend(_dots(value))
     return out
+
+
+def relaxed_env_name(value: str) -> Sequence[str]:
+    """Any printable ASCII characters except ``=``."""
+    if value and value.isascii() and value.isprintable() and "=" not in value:
+        return FINE
+    return ["a valid environment variable name must consist only of printable ASCII characters other than '='"]
 
 
 def _dots(value: str) -> Sequence[str]:
@@ -219,7 +247,12 @@ def port_name(value: str) -> Sequence[str]:
     if not _PORT_CHARS(value):
         out.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
     if not any("a" <= c <= "z" for c in value):
-        out.append("must contain at least one letter or number (a-z, 0-9)")
+        out.append(
+            reworded(
+                "must contain at least one letter or number (a-z, 0-9)",
+                ("1.35", "must contain at least one letter (a-z)"),
+            )
+        )
     if "--" in value:
         out.append("must not contain consecutive hyphens")
     if value and (value[0] == "-" or value[-1] == "-"):

@@ -2,22 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import Any, Final
 
 from orchd.dialect import Dialect
 from orchd.errors import MAX_CAUSES, Cause
-from orchd.kinds.gotext.values import quote, show
+from orchd.kinds.gotext import differences
+from orchd.kinds.gotext.values import quote, show, show_json
+from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.objects.validate.by_release import Reworded, reworded
 from orchd.kinds.objects.validate.paths import Path
+from orchd.kinds.release import Release
 
 #: Maximum number of characters of a value in a message.
 _LONGEST: Final = 32 << 10
 
 
-def _format(value: Any) -> str:
-    text = show(value)
-    return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
+#: How values are printed, from a release on.
+_PRINTERS: Final[tuple[tuple[str, Callable[[Any], str]], ...]] = (("", show), ("1.34", show_json))
+
+
+def _too_long(limit: int) -> str:
+    return reworded(
+        f"must have at most {limit} bytes", ("1.32", f"may not be more than {limit} byte{'s' if limit != 1 else ''}")
+    )
+
+
+def _too_many(limit: int) -> str:
+    return reworded(
+        f"must have at most {limit} items", ("1.31", f"must have at most {limit} item{'s' if limit != 1 else ''}")
+    )
+
+
+#: How changes of immutable values are printed, from a release on.
+_DIFFERS: Final[tuple[tuple[str, Callable[[str, Object, Object], str]], ...]] = (
+    ("", differences.text),
+    ("1.34", differences.json_text),
+)
+
+
+@cache
+def _differ(release: Release) -> Callable[[str, Object, Object], str]:
+    return next(differ for since, differ in reversed(_DIFFERS) if release.includes(since))
 
 
 class Report:
@@ -37,13 +65,22 @@ class Report:
         )
         return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""
 
+    def show(self, value: Any) -> str:
+        """A value as messages print it, cut after `_LONGEST` characters."""
+        text = self.settings.release.choose(_PRINTERS)(value)
+        return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
+
+    def difference(self, type_name: str, old: Object, new: Object) -> str:
+        """The text of a change of an immutable value of one of the reference's internal types."""
+        return _differ(self.settings.release)(type_name, old, new)
+
     def required(self, at: Path, why: str = "") -> None:
         self._add("FieldValueRequired", "Required value", at, why)
 
     def invalid(self, at: Path, value: Any, why: str) -> None:
         if len(self.causes) >= MAX_CAUSES:
             return
-        self._add("FieldValueInvalid", f"Invalid value: {_format(value)}", at, why)
+        self._add("FieldValueInvalid", f"Invalid value: {self.show(value)}", at, why)
 
     def invalids(self, at: Path, value: Any, whys: Iterable[str]) -> None:
         """One cause per reason."""
@@ -51,26 +88,29 @@ class Report:
             self.invalid(at, value, why)
 
     def duplicate(self, at: Path, value: Any) -> None:
-        self._add("FieldValueDuplicate", f"Duplicate value: {_format(value)}", at)
+        self._add("FieldValueDuplicate", f"Duplicate value: {self.show(value)}", at)
 
     def duplicate_because(self, at: Path, value: Any, why: str) -> None:
-        self._add("FieldValueDuplicate", f"Duplicate value: {_format(value)}", at, why)
+        self._add("FieldValueDuplicate", f"Duplicate value: {self.show(value)}", at, why)
 
     def not_found(self, at: Path, value: Any) -> None:
-        self._add("FieldValueNotFound", f"Not found: {show(value)}", at)
+        self._add("FieldValueNotFound", f"Not found: {self.show(value)}", at)
+
+    def not_found_because(self, at: Path, value: Any, why: str) -> None:
+        self._add("FieldValueNotFound", f"Not found: {self.show(value)}", at, why)
 
     def unsupported(self, at: Path, value: Any, supported: Sequence[str]) -> None:
         why = "supported values: " + ", ".join(map(quote, supported)) if supported else ""
-        self._add("FieldValueNotSupported", f"Unsupported value: {_format(value)}", at, why)
+        self._add("FieldValueNotSupported", f"Unsupported value: {self.show(value)}", at, why)
 
     def forbidden(self, at: Path, why: str) -> None:
         self._add("FieldValueForbidden", "Forbidden", at, why)
 
     def too_long(self, at: Path, limit: int) -> None:
-        self._add("FieldValueTooLong", "Too long", at, f"must have at most {limit} bytes")
+        self._add("FieldValueTooLong", "Too long", at, _too_long(limit))
 
     def too_many(self, at: Path, count: int, limit: int) -> None:
-        self._add("FieldValueTooMany", f"Too many: {count}", at, f"must have at most {limit} items")
+        self._add("FieldValueTooMany", f"Too many: {count}", at, _too_many(limit))
 
     def internal(self, at: Path, why: str) -> None:
         self._add("InternalError", "Internal error", at, why)
@@ -88,4 +128,6 @@ class Report:
     def _add(self, reason: str, head: str, at: Path, why: str = "") -> None:
         if len(self.causes) >= MAX_CAUSES:
             return
+        if isinstance(why, Reworded):
+            why = why.in_release(self.settings.release)
         self.causes.append(Cause(reason, f"{head}: {why}" if why else head, str(at)))

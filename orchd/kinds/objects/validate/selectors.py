@@ -23,12 +23,16 @@ def labels(value: Mapping[str, str] | None, at: Path, report: Report) -> None:
             report.invalids(at, text, wrong)
 
 
-def label_selector(selector: Object | None, at: Path, report: Report) -> None:
+def label_selector(selector: Object | None, at: Path, report: Report, *, strict: bool = False) -> None:
+    """Validate a selector. `strict`: also the values in its requirements, which older kinds do not check."""
     if not selector:
         return
     labels(selector.get("matchLabels"), at / "matchLabels", report)
     for i, requirement in enumerate(selector.get("matchExpressions") or ()):
         _requirement(requirement, (at / "matchExpressions")[i], report)
+        if strict:
+            for j, value in enumerate(requirement.get("values") or ()):
+                report.invalids(((at / "matchExpressions")[i] / "values")[j], value, label_value(value))
 
 
 def _requirement(requirement: Object, at: Path, report: Report) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
 from zope.interface import implementer
 
-from orchd.kinds.fields import metadata, spec
+from orchd.kinds.fields import metadata, spec, unstored_metadata
 from orchd.server.admission.interfaces import IValidatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, refuse
 from orchd.server.outbound.webhooks import WebhookError
@@ -23,6 +24,8 @@ _DURATIONS = {
 }
 #: The value of a duration that turns it off.
 _OFF = -1
+_CONTAINERS: Mapping[str, tuple[str, ...]] = {"": ("containers", "initContainers")}
+_REVIEWED = (("", _CONTAINERS), ("1.27", {**_CONTAINERS, "ephemeralcontainers": ("ephemeralContainers",)}))
 
 
 @implementer(IValidatingPlugin)
@@ -31,7 +34,7 @@ class ImagePolicyWebhook(Plugin):
 
     name = "ImagePolicyWebhook"
     help = "Calls a webhook to decide whether the images of a pod may run."
-    resources = ("pods",)
+    resources = ("pods", "pods/ephemeralcontainers")
 
     def setup(self) -> None:
         chosen = (self.context.settings.configuration or {}).get("imagePolicy")
@@ -41,6 +44,8 @@ class ImagePolicyWebhook(Plugin):
         if not path:
             raise ValueError(self.dialect("imagePolicy.{short}ConfigFile: needs a file"))
         times = {name: _seconds(name, chosen.get(name, 0)) for name in _DURATIONS}
+        #: The lists of containers whose images are reviewed, by subresource. Others are not handled.
+        self._reviewed = self.context.settings.release.choose(_REVIEWED)
         self._kept_for = {True: times["allowTTL"], False: times["denyTTL"]}
         self._open = bool(chosen.get("defaultAllow"))
         self._marker = self.dialect(".image-policy.{abbr}.io/")
@@ -50,7 +55,7 @@ class ImagePolicyWebhook(Plugin):
 
     async def validate(self, review: Review) -> None:
         pod = review.object
-        if pod is None:
+        if pod is None or review.subresource not in self._reviewed:
             return
         asked = self._question(review, pod)
         status = self._cached_answer(asked)
@@ -76,7 +81,7 @@ class ImagePolicyWebhook(Plugin):
     def _question(self, review: Review, pod: dict[str, Any]) -> dict[str, Any]:
         """The spec of an ImageReview: images, and annotations for the service."""
         body = spec(pod)
-        containers = [*(body.get("containers") or ()), *(body.get("initContainers") or ())]
+        containers = [each for name in self._reviewed[review.subresource] for each in body.get(name) or ()]
         asked: dict[str, Any] = {"containers": [{"image": c["image"]} if c.get("image") else {} for c in containers]}
         notes = metadata(pod).get("annotations") or {}
         chosen = {key: value for key, value in notes.items() if self._marker in key}
@@ -94,7 +99,7 @@ class ImagePolicyWebhook(Plugin):
             {
                 "kind": "ImageReview",
                 "apiVersion": self.dialect("imagepolicy.{abbr}.io/v1alpha1"),
-                "metadata": {"creationTimestamp": None},
+                "metadata": unstored_metadata(self.context.settings.release),
                 "spec": asked,
                 "status": {"allowed": False},
             }

@@ -24,7 +24,7 @@ from orchd.kinds.objects.validate.paths import root
 from orchd.kinds.objects.validate.report import Report
 from orchd.server.admission.interfaces import CREATE, UPDATE, IValidatingPlugin, PluginContext, Review
 from orchd.server.admission.plugin import Plugin, refuse
-from orchd.server.admission.plugins.podsecuritychecks import LATEST, LEVELS, PRIVILEGED, RESTRICTED, Violation, evaluate
+from orchd.server.admission.plugins.podsecuritychecks import LEVELS, PRIVILEGED, RESTRICTED, Standards, Violation
 from orchd.txkit.metrics.instruments import Counter
 from orchd.values import value_class
 
@@ -53,9 +53,9 @@ class Policy:
     def __str__(self) -> str:
         return f"{self.level}:{self.version}"
 
-    @property
-    def minor(self) -> int:
-        return LATEST if self.version == "latest" else integer(self.version[3:])
+    def minor(self, latest: int) -> int:
+        """The minor version; `latest` is the newest known one."""
+        return latest if self.version == "latest" else integer(self.version[3:])
 
 
 def valid_version(text: str) -> bool:
@@ -129,6 +129,7 @@ class PodSecurity(Plugin):
         super().__init__(context)
 
     def setup(self) -> None:
+        self._standards = Standards(self.context.settings.release)
         self._evaluations = Counter(
             "pod_security_evaluations_total",
             "Policy evaluations, by decision and request; ignored and exempt requests are not counted.",
@@ -209,9 +210,9 @@ class PodSecurity(Plugin):
         known: dict[tuple[str, int], list[Violation]] = {}
 
         def violations(policy: Policy) -> list[Violation]:
-            key = (policy.level, policy.minor)
+            key = (policy.level, policy.minor(self._standards.latest))
             if key not in known:
-                known[key] = evaluate(pod, *key, self.dialect)
+                known[key] = self._standards.evaluate(pod, *key, self.dialect)
             return known[key]
 
         if enforce:
@@ -237,7 +238,7 @@ class PodSecurity(Plugin):
         version = policy.version
         if policy.level == PRIVILEGED:
             version = "latest"
-        elif policy.minor > LATEST:
+        elif policy.minor(self._standards.latest) > self._standards.latest:
             version = "future"
         self._evaluations.add("deny" if found else "allow", policy.level, version, mode, *_request(review))
 
@@ -317,7 +318,8 @@ class PodSecurity(Plugin):
                 owners.add(controllers[0])
             if fields.spec(pod).get("runtimeClassName") in self._config.runtime_classes:
                 continue
-            violations = evaluate(pod, policy.level, policy.minor, self.dialect)
+            minor = policy.minor(self._standards.latest)
+            violations = self._standards.evaluate(pod, policy.level, minor, self.dialect)
             if violations:
                 reasons = ", ".join(v.reason for v in violations)
                 found.setdefault(reasons, []).append(pod["metadata"]["name"])

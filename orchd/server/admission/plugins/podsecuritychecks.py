@@ -1,23 +1,22 @@
 """The Pod Security Standards as checks over a pod's metadata and spec. Pure functions; names and texts are recorded facts.
 
-A check has an id, a level, and a function per range of minor versions. A restricted check may replace the baseline
-check of the same field. Checks run by level, then by id.
+A check has an id, a level, and a function per range of minor versions. From release 1.24 on, a restricted check may replace the
+baseline check of the same field. Checks run by level, then by id. What a release knows is in `Standards`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from orchd.dialect import Dialect
 from orchd.kinds import fields
+from orchd.kinds.release import Release
 
 Pod = dict[str, Any]
 PRIVILEGED, BASELINE, RESTRICTED = "privileged", "baseline", "restricted"
 LEVELS = (PRIVILEGED, BASELINE, RESTRICTED)
-#: The newest known minor version of the standards; later versions use it.
-LATEST = 23
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +28,9 @@ class Violation:
 
     def __str__(self) -> str:
         return f"{self.reason} ({self.detail})" if self.detail else self.reason
+
+
+Check = Callable[[Pod, Dialect], Violation | None]
 
 
 def _containers(pod: Pod) -> Iterator[Pod]:
@@ -92,18 +94,41 @@ _SYSCTLS = frozenset(
 )
 
 
-def _app_armor(pod: Pod, dialect: Dialect) -> Violation | None:
+def _bad_app_armor_annotations(pod: Pod, dialect: Dialect) -> list[str]:
     prefix = dialect("container.apparmor.security.beta.{long}.io/")
-    annotations = fields.annotations_of(pod)
-    bad = [
+    return [
         f'{key}="{value}"'
-        for key, value in sorted(annotations.items())
+        for key, value in sorted(fields.annotations_of(pod).items())
         if key.startswith(prefix) and value not in ("", "runtime/default") and not value.startswith("localhost/")
     ]
+
+
+def _app_armor(pod: Pod, dialect: Dialect) -> Violation | None:
+    bad = _bad_app_armor_annotations(pod, dialect)
     if not bad:
         return None
     reason = _plural("forbidden AppArmor profile", "forbidden AppArmor profiles", len(bad))
     return Violation(reason, ", ".join(bad))
+
+
+def _app_armor_fields(pod: Pod, dialect: Dialect) -> Violation | None:
+    def kind_of(context: dict[str, Any]) -> str | None:
+        profile = context.get("appArmorProfile")
+        kind = None if profile is None else profile.get("type", "")
+        return None if kind in ("RuntimeDefault", "Localhost") else kind
+
+    kind = kind_of(_pod_context(pod))
+    found = [(c["name"], of_one) for c in _containers(pod) if (of_one := kind_of(_context(c))) is not None]
+    setters = _setters(kind is not None, [name for name, _ in found])
+    values = sorted({of_one for _, of_one in found} | ({kind} if kind is not None else set()))
+    annotated = _bad_app_armor_annotations(pod, dialect)
+    if annotated:
+        setters = " and ".join([*([setters] if setters else []), _plural("annotation", "annotations", len(annotated))])
+        values += annotated
+    if not setters:
+        return None
+    reason = _plural("forbidden AppArmor profile", "forbidden AppArmor profiles", len(values))
+    return Violation(reason, f"{setters} must not set AppArmor profile type to {_quote(values)}")
 
 
 def _added_capabilities(pod: Pod, allowed: frozenset[str]) -> tuple[list[str], list[str]]:
@@ -177,7 +202,8 @@ def _proc_mount(pod: Pod, dialect: Dialect) -> Violation | None:
     )
 
 
-def _selinux(pod: Pod, dialect: Dialect) -> Violation | None:
+def _forbidden_selinux(pod: Pod, allowed: Sequence[str], *, flags_alone: bool) -> Violation | None:
+    """`flags_alone`: user and role are also named without a type."""
     types: dict[str, None] = {}
     flags = {"user": False, "role": False}
 
@@ -185,7 +211,7 @@ def _selinux(pod: Pod, dialect: Dialect) -> Violation | None:
         bad = False
         if not options:
             return False
-        if options.get("type", "") not in _SELINUX_TYPES:
+        if options.get("type", "") not in allowed:
             types[options["type"]] = None
             bad = True
         for key in flags:
@@ -199,11 +225,45 @@ def _selinux(pod: Pod, dialect: Dialect) -> Violation | None:
         return None
     data: list[str] = []
     if types:
-        # As in the reference, user and role are only named beside a type.
         data.append(f"{_plural('type', 'types', len(types))} {_quote(sorted(types))}")
+    if types or flags_alone:
         data.extend(f"{key} may not be set" for key, was in flags.items() if was)
     setters = _setters(pod_is_bad, names)
     return Violation("seLinuxOptions", f"{setters} set forbidden securityContext.seLinuxOptions: {'; '.join(data)}")
+
+
+def _selinux(pod: Pod, dialect: Dialect) -> Violation | None:
+    return _forbidden_selinux(pod, _SELINUX_TYPES, flags_alone=False)
+
+
+def _selinux_named(pod: Pod, dialect: Dialect) -> Violation | None:
+    return _forbidden_selinux(pod, _SELINUX_TYPES, flags_alone=True)
+
+
+def _selinux_with_engines(pod: Pod, dialect: Dialect) -> Violation | None:
+    return _forbidden_selinux(pod, (*_SELINUX_TYPES, "container_engine_t"), flags_alone=True)
+
+
+def _host_of_probes(pod: Pod, dialect: Dialect) -> Violation | None:
+    names: set[str] = set()
+    hosts: set[str] = set()
+    for container in _containers(pod):
+        hooks = container.get("lifecycle") or {}
+        handlers = [container.get(probe) for probe in ("livenessProbe", "readinessProbe", "startupProbe")]
+        for handler in (*handlers, hooks.get("postStart"), hooks.get("preStop")):
+            for action in ("httpGet", "tcpSocket"):
+                if host := ((handler or {}).get(action) or {}).get("host"):
+                    names.add(container["name"])
+                    hosts.add(host)
+    if not names:
+        return None
+    uses, what = (
+        _plural("uses", "use", len(names)),
+        _plural("probe or lifecycle host", "probe or lifecycle hosts", len(hosts)),
+    )
+    return Violation(
+        "probe or lifecycle host", f"{_containers_text(sorted(names))} {uses} {what} {_quote(sorted(hosts))}"
+    )
 
 
 def _seccomp_type(context: dict[str, Any]) -> str | None:
@@ -248,9 +308,32 @@ def _seccomp_baseline(pod: Pod, dialect: Dialect) -> Violation | None:
     return _bad_seccomp(pod, lambda kind: kind in ("", "RuntimeDefault", "Localhost"))
 
 
-def _sysctls(pod: Pod, dialect: Dialect) -> Violation | None:
-    bad = [s["name"] for s in _pod_context(pod).get("sysctls") or () if s.get("name") not in _SYSCTLS]
-    return Violation("forbidden sysctls", ", ".join(bad)) if bad else None
+def _sysctls_of(allowed: frozenset[str]) -> Check:
+    """A check that allows these sysctls."""
+
+    def sysctls(pod: Pod, dialect: Dialect) -> Violation | None:
+        bad = [s["name"] for s in _pod_context(pod).get("sysctls") or () if s.get("name") not in allowed]
+        return Violation("forbidden sysctls", ", ".join(bad)) if bad else None
+
+    return sysctls
+
+
+def _except_windows(check: Check) -> Check:
+    """The check for pods whose operating system is not Windows, which has no such fields."""
+
+    def checked(pod: Pod, dialect: Dialect) -> Violation | None:
+        return None if (fields.spec(pod).get("os") or {}).get("name") == "windows" else check(pod, dialect)
+
+    return checked
+
+
+def _without_own_users(check: Check) -> Check:
+    """The check for pods in the user namespace of the host; it is relaxed for others."""
+
+    def checked(pod: Pod, dialect: Dialect) -> Violation | None:
+        return None if fields.spec(pod).get("hostUsers") is False else check(pod, dialect)
+
+    return checked
 
 
 def _host_process(pod: Pod, dialect: Dialect) -> Violation | None:
@@ -346,52 +429,86 @@ def _seccomp_restricted(pod: Pod, dialect: Dialect) -> Violation | None:
     return Violation("seccompProfile", f"pod or {_containers_text(implicit)} {what}")
 
 
-Check = Callable[[Pod, Dialect], Violation | None]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Row:
+    """`since` and `until` are the releases that know the check so; `replaces` is the baseline check that it replaces."""
+
     id: str
     level: str
     #: (first minor version, check); None drops the check from that version on.
     versions: tuple[tuple[int, Check], ...]
+    since: str = ""
+    until: str = ""
+    replaces: str = ""
 
 
+_MORE_SYSCTLS = _SYSCTLS | {"net.ipv4.ip_local_reserved_ports"}
+_KEEPALIVE_SYSCTLS = _MORE_SYSCTLS | {
+    "net.ipv4.tcp_keepalive_time",
+    "net.ipv4.tcp_fin_timeout",
+    "net.ipv4.tcp_keepalive_intvl",
+    "net.ipv4.tcp_keepalive_probes",
+}
+_BUFFER_SYSCTLS = _KEEPALIVE_SYSCTLS | {"net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"}
+
+
+# fmt: off
 _ROWS = (
-    _Row(id="appArmorProfile", level=BASELINE, versions=((0, _app_armor),)),
+    _Row(id="appArmorProfile", level=BASELINE, versions=((0, _app_armor),), until="1.30"),
+    _Row(id="appArmorProfile", level=BASELINE, versions=((0, _app_armor_fields),), since="1.30"),
     _Row(id="capabilities_baseline", level=BASELINE, versions=((0, _capabilities_baseline),)),
     _Row(id="hostNamespaces", level=BASELINE, versions=((0, _host_namespaces),)),
     _Row(id="hostPathVolumes", level=BASELINE, versions=((0, _host_path),)),
     _Row(id="hostPorts", level=BASELINE, versions=((0, _host_ports),)),
+    _Row(id="hostProbesAndHostLifecycle", level=BASELINE, versions=((34, _host_of_probes),)),
     _Row(id="privileged", level=BASELINE, versions=((0, _check_privileged),)),
-    _Row(id="procMount", level=BASELINE, versions=((0, _proc_mount),)),
-    _Row(id="seLinuxOptions", level=BASELINE, versions=((0, _selinux),)),
+    _Row(id="procMount", level=BASELINE, versions=((0, _proc_mount), (35, _without_own_users(_proc_mount)))),
+    _Row(id="seLinuxOptions", level=BASELINE, versions=((0, _selinux),), until="1.24"),
+    _Row(id="seLinuxOptions", level=BASELINE, versions=((0, _selinux_named), (31, _selinux_with_engines)), since="1.24"),
     _Row(id="seccompProfile_baseline", level=BASELINE, versions=((0, _seccomp_annotations), (19, _seccomp_baseline))),
-    _Row(id="sysctls", level=BASELINE, versions=((0, _sysctls),)),
+    _Row(id="sysctls", level=BASELINE, versions=(
+        (0, _sysctls_of(_SYSCTLS)), (27, _sysctls_of(_MORE_SYSCTLS)), (29, _sysctls_of(_KEEPALIVE_SYSCTLS)),
+        (32, _sysctls_of(_BUFFER_SYSCTLS)))),
     _Row(id="windowsHostProcess", level=BASELINE, versions=((0, _host_process),)),
-    _Row(id="allowPrivilegeEscalation", level=RESTRICTED, versions=((8, _privilege_escalation),)),
-    _Row(id="capabilities_restricted", level=RESTRICTED, versions=((22, _capabilities_restricted),)),
-    _Row(id="restrictedVolumes", level=RESTRICTED, versions=((0, _restricted_volumes),)),
-    _Row(id="runAsNonRoot", level=RESTRICTED, versions=((0, _run_as_non_root),)),
-    _Row(id="runAsUser", level=RESTRICTED, versions=((23, _run_as_user),)),
-    _Row(id="seccompProfile_restricted", level=RESTRICTED, versions=((19, _seccomp_restricted),)),
+    _Row(id="allowPrivilegeEscalation", level=RESTRICTED,
+         versions=((8, _privilege_escalation), (25, _except_windows(_privilege_escalation)))),
+    _Row(id="capabilities_restricted", level=RESTRICTED, replaces="capabilities_baseline",
+         versions=((22, _capabilities_restricted), (25, _except_windows(_capabilities_restricted)))),
+    _Row(id="procMount_restricted", level=RESTRICTED, replaces="procMount", versions=((35, _proc_mount),)),
+    _Row(id="restrictedVolumes", level=RESTRICTED, replaces="hostPathVolumes", versions=((0, _restricted_volumes),)),
+    _Row(id="runAsNonRoot", level=RESTRICTED, versions=((0, _run_as_non_root), (35, _without_own_users(_run_as_non_root)))),
+    _Row(id="runAsUser", level=RESTRICTED, versions=((23, _run_as_user), (35, _without_own_users(_run_as_user)))),
+    _Row(id="seccompProfile_restricted", level=RESTRICTED, replaces="seccompProfile_baseline",
+         versions=((19, _seccomp_restricted), (25, _except_windows(_seccomp_restricted)))),
 )
+# fmt: on
 
 
-def checks(level: str, minor: int) -> list[Check]:
-    """The checks of a level in a minor version, in order. A restricted check does not replace that of the baseline, so that one
-    cause may be reported by both."""
-    if level == PRIVILEGED:
-        return []
-    found: list[Check] = []
-    for row in _ROWS:
-        if row.level == RESTRICTED and level != RESTRICTED:
-            continue
-        found += [check for since, check in row.versions if since <= min(minor, LATEST)][-1:]
-    return found
+class Standards:
+    """The checks that a release knows. `latest` is the newest minor version of its standards; later versions use it."""
 
+    def __init__(self, release: Release) -> None:
+        self.latest = release.minor
+        self._rows = [row for row in _ROWS if release.includes(row.since, row.until)]
+        #: Before, both checks report the same cause.
+        self._replaces = release.includes("1.24")
 
-def evaluate(pod: Pod, level: str, minor: int, dialect: Dialect) -> list[Violation]:
-    """The violations of `pod` (an object with metadata and spec, such as a pod or a template)."""
-    results = (check(pod, dialect) for check in checks(level, minor))
-    return [r for r in results if r is not None]
+    def checks(self, level: str, minor: int) -> list[Check]:
+        """The checks of a level in a minor version, in order."""
+        if level == PRIVILEGED:
+            return []
+        found: dict[str, Check] = {}
+        for row in self._rows:
+            if row.level == RESTRICTED and level != RESTRICTED:
+                continue
+            begun = [check for since, check in row.versions if since <= min(minor, self.latest)]
+            if begun:
+                found[row.id] = begun[-1]
+                if self._replaces:
+                    found.pop(row.replaces, None)
+        return list(found.values())
+
+    def evaluate(self, pod: Pod, level: str, minor: int, dialect: Dialect) -> list[Violation]:
+        """The violations of `pod` (an object with metadata and spec, such as a pod or a template)."""
+        results = (check(pod, dialect) for check in self.checks(level, minor))
+        return [r for r in results if r is not None]

@@ -10,10 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchd.kinds.catalog import Catalog, Resource
-from orchd.kinds.fields import labels
 from orchd.kinds.jsonvalues import ObjectView
 from orchd.kinds.objects.selectors import LabelSelector
-from orchd.server.admission.interfaces import Review
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -33,6 +31,7 @@ class Hook:
     seconds: float
     versions: tuple[str, ...]
     reinvoked: bool
+    conditions: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def uid(self) -> str:
@@ -71,6 +70,7 @@ def _hook(configuration: str, hook: ObjectView, position: int) -> Hook:
         seconds=float(hook.get("timeoutSeconds") or 10),
         versions=tuple(hook.get("admissionReviewVersions") or ()),
         reinvoked=hook.get("reinvocationPolicy") == "IfNeeded",
+        conditions=tuple(hook.get("matchConditions") or ()),
     )
 
 
@@ -131,14 +131,3 @@ def _resource(text: str, plural: str, subresource: str) -> bool:
     """``pods``, ``pods/status``, ``*/scale``, ``pods/*``, ``*`` (no subresources) and ``*/*``."""
     name, _, sub = text.partition("/")
     return name in ("*", plural) and sub in ("*", subresource)
-
-
-def objects_fit(hook: Hook, review: Review) -> bool:
-    """True if the object selector matches the new or the old object. An object without labels matches only the empty
-    selector."""
-    if hook.objects.everything:
-        return True
-    return any(
-        obj is not None and "metadata" in obj and hook.objects.matches(labels(obj))
-        for obj in (review.object, review.old_object)
-    )

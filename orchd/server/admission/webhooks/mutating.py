@@ -21,6 +21,7 @@ from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import convert, shape
 from orchd.kinds.patch import json_patch
 from orchd.server.admission.interfaces import PATCH_ANNOTATION, IMutatingPlugin, Review
+from orchd.server.admission.selection import in_version
 from orchd.server.admission.webhooks.identity import same_kind
 from orchd.server.admission.webhooks.matching import Call
 from orchd.server.admission.webhooks.plugin import GROUP, FailedCallError, WebhookPlugin
@@ -71,7 +72,7 @@ class MutatingAdmissionWebhook(WebhookPlugin):
             # Built-in plugins have changed the object since.
             rounds.changed()
         for index, call in enumerate(calls):
-            if not await self.matches_selectors(call, review):
+            if not await self.matches(call, review):
                 continue
             uid = call.hook.uid
             if review.reinvocation and uid not in rounds.again:
@@ -154,7 +155,7 @@ class MutatingAdmissionWebhook(WebhookPlugin):
         working_version = (review.object or {}).get("apiVersion") or review.resource.api_version
         if review.resource.converter is not None:
             # Objects with a conversion webhook are processed in the requested version.
-            return self.services.to_working(review.resource, await self.in_version(review.resource, shaped))
+            return self.services.to_working(review.resource, await in_version(self.context, review.resource, shaped))
         return self.services.to_working(
             review.resource, convert.convert(shaped, working_version, self.context.api.catalog())
         )

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 from unicodedata import category
 
 from orchd import errors
-from orchd.client.interfaces import ResourceRef
 from orchd.errors import ApiError, quoted
 from orchd.kinds import fields
 from orchd.kinds.catalog import Resource
-from orchd.kinds.objects import convert
+from orchd.kinds.expressions.admission import Compiler
+from orchd.kinds.expressions.compiled import Expression
 from orchd.pki import clientconfig
+from orchd.server.admission.expressions.conditions import compile_conditions, judge
+from orchd.server.admission.expressions.evaluation import Evaluator
+from orchd.server.admission.expressions.questions import asking
+from orchd.server.admission.expressions.views import view_of
 from orchd.server.admission.interfaces import CONNECT, CREATE, DELETE, UPDATE, Review, WebhookServices
 from orchd.server.admission.plugin import Plugin
+from orchd.server.admission.selection import Namespaces, in_version, objects_match
 from orchd.server.admission.webhooks import matching, reviews
 from orchd.server.admission.webhooks.matching import Call, Hook
 from orchd.server.outbound.webhooks import NO_CREDENTIALS, Credentials, WebhookError
 from orchd.txkit.tracing import traced
 
 GROUP = "admissionregistration.{abbr}.io"
-_NAMESPACES = ResourceRef("", "v1", "namespaces")
+#: The ends of names of resources of the group whose writes no webhook sees.
+_EXEMPT = ("webhookconfigurations", "admissionpolicies", "admissionpolicybindings")
 #: Maximum number of cached matches.
 _MOST_MATCHES = 4096
 
@@ -47,7 +52,11 @@ class WebhookPlugin(Plugin):
     def setup(self) -> None:
         self._credentials = _credentials(self)
         self._hooks: list[Hook] | None = None
+        self._unstored = fields.unstored_metadata(self.context.settings.release)
         self._matches: dict[Any, list[Call]] = {}
+        #: Compiled match conditions by webhook.
+        self._conditions: dict[str, tuple[Expression, ...]] = {}
+        self._namespaces = Namespaces(self.context, self._read[1])
         self._read[0].add_listener(self._changed)
 
     @property
@@ -59,10 +68,11 @@ class WebhookPlugin(Plugin):
     def _changed(self, *_: Any) -> None:
         self._hooks = None
         self._matches.clear()
+        self._conditions.clear()
 
     def handles_resource(self, resource: Resource, subresource: str) -> bool:
-        """Webhook configurations themselves are exempt, so that broken webhooks can be repaired."""
-        return not (resource.group == self.dialect(GROUP) and resource.plural.endswith("webhookconfigurations"))
+        """Webhook configurations and policies themselves are exempt, so that broken ones can be repaired."""
+        return resource.group != self.dialect(GROUP) or not resource.plural.endswith(_EXEMPT)
 
     async def calls(self, review: Review) -> list[Call]:
         """The webhooks whose rules match a write. Raises ApiError 403 before configurations are synced."""
@@ -98,26 +108,30 @@ class WebhookPlugin(Plugin):
         """False for the server's own writes during bootstrap: webhooks may depend on their completion."""
         return self.services.serving() or review.user.name != "system:apiserver"
 
-    async def matches_selectors(self, call: Call, review: Review) -> bool:
-        """True if the selectors of a webhook match this write. Raises ApiError 404 for a missing namespace."""
+    async def matches(self, call: Call, review: Review) -> bool:
+        """True if the selectors and conditions of a webhook match this write. Raises ApiError 404 for a missing namespace, 403 for
+        an error of a condition."""
         hook = call.hook
-        if not hook.namespaces.everything:
-            labels = await self._namespace_labels(review)
-            if labels is not None and not hook.namespaces.matches(labels):
-                return False
-        return matching.objects_fit(hook, review)
+        if not await self._namespaces.match(hook.namespaces, review) or not objects_match(hook.objects, review):
+            return False
+        return not hook.conditions or await self._conditions_hold(call, review)
 
-    async def _namespace_labels(self, review: Review) -> Mapping[str, str] | None:
-        """Labels of the namespace of a write; None for cluster-scoped ones."""
-        name, own = review.namespace, review.resource.plural == "namespaces" and not review.resource.group
-        if own:
-            if not review.subresource and review.operation in (CREATE, UPDATE):
-                return fields.labels(review.object)
-            name = review.name
-        if not name:
-            return None
-        namespace = self._read[1].get("", name) or await self.context.api.client.get(_NAMESPACES, "", name)
-        return fields.labels(namespace)
+    async def _conditions_hold(self, call: Call, review: Review) -> bool:
+        hook, began = call.hook, perf_counter()
+        conditions = self._conditions.get(hook.uid)
+        if conditions is None:
+            compiler = Compiler(self.dialect)
+            conditions = self._conditions[hook.uid] = compile_conditions(hook.conditions, compiler)
+        view = await view_of(self.context, review, call.resource, None)
+        evaluator = Evaluator(asking(self.context.authorize, review.user), self.context.runtime.aside)
+        match = await evaluator.run(lambda run: judge(conditions, run, view))
+        excluded = not match.matches and (not match.error or hook.ignores_failure)
+        labels = (hook.name, "webhook", self.kind, review.operation)
+        self.context.observe_conditions(match.errors, perf_counter() - began, excluded, labels)
+        if match.error and not hook.ignores_failure:
+            resource = review.resource
+            raise errors.forbidden(resource.group, resource.plural, review.name, match.error)
+        return match.matches
 
     async def ask(self, call: Call, review: Review) -> reviews.Verdict:
         """Call a webhook; add its warnings and annotations, and raise its denial (ApiError).
@@ -164,23 +178,21 @@ class WebhookPlugin(Plugin):
             raise reviews.denial(hook.name, verdict.status)
         return verdict
 
-    async def in_version(self, resource: Resource, obj: dict[str, Any]) -> dict[str, Any]:
-        """Convert an object to the version of a resource of its kind. Raises ApiError 500 if a conversion webhook
-        failed."""
-        if resource.converter is not None:
-            return (await self.services.translate(resource, (obj,)))[0]
-        return convert.convert(obj, resource.api_version, self.context.api.catalog())
-
     async def to_webhook_version(self, call: Call, review: Review, obj: dict[str, Any] | None) -> dict[str, Any] | None:
         """Convert an object to the version in the webhook's rule."""
         if obj is None:
             return None
         if review.kind is None:
-            obj = await self.in_version(call.resource, obj)
+            obj = await in_version(self.context, call.resource, obj)
         metadata = obj.get("metadata")
-        if metadata is not None and "creationTimestamp" not in metadata and not review.resource.custom:
+        if (
+            self._unstored
+            and metadata is not None
+            and "creationTimestamp" not in metadata
+            and not review.resource.custom
+        ):
             # Typed objects always have this member.
-            obj = {**obj, "metadata": {**metadata, "creationTimestamp": None}}
+            obj = {**obj, "metadata": {**metadata, **self._unstored}}
         return obj
 
     def observe_call(self, call: Call, review: Review, began: float, error: Exception | None) -> None:

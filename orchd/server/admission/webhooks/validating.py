@@ -23,7 +23,7 @@ class ValidatingAdmissionWebhook(WebhookPlugin):
     kind = "validating"
 
     async def validate(self, review: Review) -> None:
-        calls = [call for call in await self.calls(review) if await self.matches_selectors(call, review)]
+        calls = [call for call in await self.calls(review) if await self.matches(call, review)]
         if not calls:
             return
         began = perf_counter()

@@ -34,9 +34,19 @@ class RecordedFields:
         self.value = body.value
         self.data = b""
 
+    @property
+    def length(self) -> int | None:
+        length: int | None = self._body.length
+        return length
+
     async def read(self, limit: int) -> bytes:
         self.data = await self._body.read(limit)
         return self.data
+
+    async def piece(self) -> bytes:
+        """Bodies that are forwarded are no objects of this server: nothing is recorded."""
+        piece: bytes = await self._body.piece()
+        return piece
 
 
 class Record:

@@ -25,14 +25,14 @@ class Documents:
         present: Presenter,
         *,
         server_address: str,
-        elsewhere: Callable[[], tuple[dict[str, Any], ...]] = lambda: (),
+        foreign: Callable[[], tuple[dict[str, Any], ...]] = lambda: (),
         aggregated: AggregatedDocuments | None = None,
         hashes: bool = True,
     ) -> None:
-        """`elsewhere` returns the groups with versions that other servers serve; the same value until it changes.
+        """`foreign` returns the groups with versions that other servers serve; the same value until it changes.
         `aggregated` answers requests for aggregated discovery. `hashes`: with the hashes of storage versions."""
         self._catalog = catalog
-        self._elsewhere = elsewhere
+        self._foreign = foreign
         self._present = present
         self._address = server_address
         self._aggregated = aggregated
@@ -73,13 +73,13 @@ class Documents:
                 return discovery.api_versions(catalog, self._address)
             return discovery.api_resource_list(catalog, "", parts[1], hashes=self._hashes) if len(parts) == 2 else None
         if len(parts) == 1:
-            return discovery.api_group_list(catalog, self._elsewhere())
+            return discovery.api_group_list(catalog, self._foreign())
         if len(parts) == 2:
-            return discovery.api_group(catalog, parts[1], self._elsewhere())
+            return discovery.api_group(catalog, parts[1], self._foreign())
         return discovery.api_resource_list(catalog, parts[1], parts[2], hashes=self._hashes)
 
     def _encode_cached(self, path: str, data: dict[str, Any], form: Form, pretty: bool) -> bytes:
-        made_for = self._catalog(), self._elsewhere()
+        made_for = self._catalog(), self._foreign()
         if self._made_for[0] is not made_for[0] or self._made_for[1] is not made_for[1]:
             self._discovery.clear()
             self._made_for = made_for

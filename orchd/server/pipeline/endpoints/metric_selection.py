@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from prometheus_client.core import Metric
 
-from orchd.kinds.release import RELEASE
+from orchd.kinds.release import RELEASES, SPECIFICATION, Release
 
 #: The release that deprecated a metric, by name.
 DEPRECATED: Final[Mapping[str, str]] = {
@@ -29,9 +29,9 @@ UNEXPECTED = "unexpected"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricSelection:
     """Metrics named in `disabled` are not served. `labels` holds allowed values by metric and label; samples with other
-    values are added up. Metrics that an earlier
-    release deprecated are hidden, except those of `exposed_release`."""
+    values are added up. Metrics that a release before `release` deprecated are hidden, except those of `exposed_release`."""
 
+    release: Release = SPECIFICATION
     disabled: frozenset[str] = frozenset()
     labels: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
     #: The release whose hidden metrics are served as well; "" for none.
@@ -39,8 +39,8 @@ class MetricSelection:
 
     def filter(self, family: Metric) -> Metric | None:
         """The filtered family, None when it is disabled or hidden."""
-        deprecated = DEPRECATED.get(family.name, RELEASE)
-        if deprecated != RELEASE and deprecated != self.exposed_release:
+        deprecated = DEPRECATED.get(family.name, self.release.name)
+        if deprecated not in (self.release.name, self.exposed_release):
             return None
         if family.name in DEPRECATED:
             family.documentation = f"(Deprecated since {deprecated}.0) {family.documentation}"
@@ -69,19 +69,26 @@ def _limit_values(family: Metric, limited: Mapping[str, frozenset[str]]) -> Metr
     return out
 
 
-def metric_selection(disabled: Iterable[str], allowed: Mapping[str, str], exposed_release: str = "") -> MetricSelection:
+def metric_selection(
+    disabled: Iterable[str], allowed: Mapping[str, str], exposed_release: str = "", release: Release = SPECIFICATION
+) -> MetricSelection:
     """From the flags' values; `allowed` maps ``metric,label`` to ``value,value``."""
     labels = {}
     for key, values in allowed.items():
         metric, _, label = key.partition(",")
         labels[metric.strip(), label.strip()] = frozenset(value.strip() for value in values.split(","))
-    return MetricSelection(disabled=frozenset(disabled), labels=labels, exposed_release=exposed_release)
+    return MetricSelection(
+        release=release, disabled=frozenset(disabled), labels=labels, exposed_release=exposed_release
+    )
 
 
 def flag_selection(flags: Mapping[str, Any]) -> MetricSelection:
     """The metrics that the metric flags enable."""
     return metric_selection(
-        flags["disabled-metrics"], flags["allow-metric-labels"], flags["show-hidden-metrics-for-version"]
+        flags["disabled-metrics"],
+        flags["allow-metric-labels"],
+        flags["show-hidden-metrics-for-version"],
+        RELEASES[flags["emulated-version"]],
     )
 
 

@@ -39,16 +39,16 @@ class Routes:
         health: Health,
         documents: Documents,
         exact: Mapping[str, Endpoint],
-        elsewhere: Callable[[str, str], Endpoint | None] = lambda group, version: None,
+        forwarder: Callable[[str, str], Endpoint | None] = lambda group, version: None,
         schemas: Schemas | None = None,
     ) -> None:
-        """`elsewhere(group, version)` returns the handler of another server's group version, None for local ones.
+        """`forwarder(group, version)` returns the handler of another server's group version, None for local ones.
         `schemas` serves OpenAPI v3 if enabled."""
         self._resources = resources
         self._health = health
         self._documents = documents
         self._exact = exact
-        self._elsewhere = elsewhere
+        self._forwarder = forwarder
         self._schemas = schemas
 
     async def __call__(self, request: Request) -> Response:
@@ -56,7 +56,7 @@ class Routes:
         below = request.path.removeprefix(v3.ROOT) if self._schemas is not None else request.path
         if below.startswith("/apis/"):
             # Other servers document their own group versions.
-            forward = self._elsewhere(*_group_version(below))
+            forward = self._forwarder(*_group_version(below))
             if forward is not None:
                 return await forward(request)
         if request.info.is_resource:

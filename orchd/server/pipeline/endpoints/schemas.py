@@ -125,8 +125,8 @@ class Schemas:
         """The index in JSON, compressed, and its tag."""
         foreign = self._foreign()
         if self._indexed is None or self._indexed[0] is not listing or self._indexed[1] is not foreign:
-            elsewhere = [v3.document_path(each.group, each.version) for each in foreign]
-            index = orjson.dumps(v3.index(listing.hashes, elsewhere))
+            foreign_paths = [v3.document_path(each.group, each.version) for each in foreign]
+            index = orjson.dumps(v3.index(listing.hashes, foreign_paths))
             self._indexed = listing, foreign, (gzip.compress(index, 5), f'"{_hash(index)}"')
         return self._indexed[2]
 

@@ -10,6 +10,7 @@ from orchd import errors
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Catalog
 from orchd.kinds.openapi import discovery
+from orchd.kinds.release import Release
 from orchd.server.pipeline.endpoints.health import Health
 from orchd.server.pipeline.endpoints.routes import json_response
 from orchd.server.pipeline.interfaces import Request, Response
@@ -34,9 +35,9 @@ def build_info(dialect: Dialect, version: Mapping[str, str]) -> Info:
     return Info(dialect("{long}_build_info"), "1, with the version as labels.", labels)
 
 
-def version_endpoint(**details: Any) -> Endpoint:
-    """``/version``; `details` are those of `discovery.version_info`."""
-    document = discovery.version_info(**details)
+def version_endpoint(release: Release) -> Endpoint:
+    """``/version``."""
+    document = discovery.version_info(release)
 
     async def answer(request: Request) -> Response:
         if request.method != "GET":

@@ -135,7 +135,7 @@ class Fairness:
                 continue
             level = limited[name] = self.levels.get(name) or LimitedLevel(name)
             level.uid = obj["metadata"].get("uid", "")
-            level.shares = spec["limited"]["assuredConcurrencyShares"]
+            level.shares = _shares(spec["limited"])
             response = spec["limited"]["limitResponse"]
             queuing = response.get("queuing") if response["type"] == "Queue" else None
             level.seats.queuing = queuing and Queuing(
@@ -145,7 +145,7 @@ class Fairness:
         self.levels = going | limited
         shares = sum(level.shares for level in self.levels.values())
         for level in self.levels.values():
-            level.seats.limit = max(1, ceil(self._total * level.shares / shares))
+            level.seats.limit = max(1, ceil(self._total * level.shares / max(1, shares)))
         return limited
 
     def assign(self, user: User, info: RequestInfo) -> tuple[Assigned, str]:
@@ -278,3 +278,10 @@ class Fairness:
         if _NUMBER.fullmatch(limit) and not (request.param("labelSelector") or request.param("fieldSelector")):
             objects = min(objects, integer(limit))
         return min(max(1, ceil(objects / _OBJECTS_A_SEAT)), _MOST_SEATS)
+
+
+def _shares(limited: ObjectView) -> int:
+    """The shares of a limited level, whose name differs between the versions of the group."""
+    found = limited.get("nominalConcurrencyShares")
+    shares: int = limited["assuredConcurrencyShares"] if found is None else found
+    return shares

@@ -17,12 +17,14 @@ from orchd.kinds.codec import decode, json_, mediatype
 from orchd.kinds.codec.mediatype import Form
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import shape
+from orchd.kinds.objects.list_options import OptionRules, option_rules
+from orchd.kinds.objects.list_query import ListQuery
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.patch import managers
-from orchd.kinds.strictness import Strictness, of_body, strictness
+from orchd.kinds.strictness import FieldValidation, Strictness, field_validation, of_body
 from orchd.server.pipeline.interfaces import Body, Request, Response
 from orchd.server.pipeline.representation import Presenter, Representation
-from orchd.server.pipeline.verbs.options import WriteOptions, write_options
+from orchd.server.pipeline.verbs.options import WriteOptions, list_query, write_options
 from orchd.server.registry.interfaces import Context, IRegistry, ListPage, Written
 from orchd.txkit.aside import LARGE, Aside
 from orchd.values import value_class
@@ -62,6 +64,12 @@ class VerbContext:
     #: Calls `aside(size, function, *arguments)`: a pure function of a body of `size` bytes, in another thread if that
     #: is large.
     aside: Aside = field(default_factory=Aside)
+    field_validation: FieldValidation = field(init=False)
+    _option_rules: OptionRules = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.field_validation = field_validation(self.settings)
+        self._option_rules = option_rules(self.settings.release)
 
     @property
     def dialect(self) -> Any:
@@ -84,6 +92,10 @@ class VerbContext:
             webhook_time=request.trace.add_webhook_time,
             size=request.trace.body_size,
         )
+
+    def list_query(self, request: Request, target: ResourceTarget) -> ListQuery:
+        """The query of a list, watch or deletecollection. Raises ApiError 400 or 422."""
+        return list_query(self.dialect, request, target.resource, target.namespace, self._option_rules)
 
     async def encode_entry(self, view: Representation, entry: Entry) -> Body:
         """The body for one entry. Large objects in another format than the stored one are encoded in another thread."""
@@ -173,7 +185,7 @@ class VerbContext:
 
     def strictness(self, request: Request, options: WriteOptions) -> Strictness:
         """The request's handling of unknown fields."""
-        return strictness(self.settings, options.validation, request.warnings.append)
+        return self.field_validation.strictness(options.validation, request.warnings.append)
 
 
 def _keep(entries: Sequence[Entry], apart: Sequence[DetachedEntry]) -> None:

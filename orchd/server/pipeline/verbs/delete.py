@@ -13,7 +13,7 @@ from orchd.kinds.codec.mediatype import Form
 from orchd.kinds.objects import shape
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
-from orchd.server.pipeline.verbs.options import WriteOptions, delete_options, list_query
+from orchd.server.pipeline.verbs.options import WriteOptions, delete_options
 from orchd.server.registry.interfaces import Context, Deleted
 from orchd.server.registry.operations import Delete
 from orchd.txkit.for_each import for_each
@@ -89,7 +89,7 @@ async def deletecollection(context: VerbContext, request: Request, target: Resou
     resource = target.resource
     view = context.present.view(request, resource)
     # Checked before the body.
-    query = list_query(context.dialect, request, resource, target.namespace)
+    query = context.list_query(request, target)
     if "APIListChunking" in context.settings.disabled:
         query = query.unpaged()
     options = await _options(context, request, decode.BODIES)

@@ -6,13 +6,12 @@ from dataclasses import replace
 
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
-from orchd.server.pipeline.verbs.options import list_query
 
 
 async def list_(context: VerbContext, request: Request, target: ResourceTarget) -> Response:
     """200 with a list in the negotiated representation; metadata.continue if there are more items."""
     view = context.present.view(request, target.resource)
-    query = list_query(context.dialect, request, target.resource, target.namespace)
+    query = context.list_query(request, target)
     off = context.settings.disabled
     if "APIListChunking" in off:
         query = query.unpaged()

@@ -10,6 +10,7 @@ from orchd import errors
 from orchd.dialect import Dialect
 from orchd.errors import Cause
 from orchd.kinds.catalog import Resource
+from orchd.kinds.objects.list_options import OptionRules
 from orchd.kinds.objects.list_query import ListQuery
 from orchd.kinds.patch import managers
 from orchd.server.pipeline.interfaces import Request
@@ -92,10 +93,11 @@ def write_options(dialect: Dialect, request: Request, kind: str, *, apply: bool 
 _PLAIN = WriteOptions()
 
 
-def list_query(dialect: Dialect, request: Request, resource: Resource, namespace: str) -> ListQuery:
-    """The query of a list, watch or deletecollection of `resource`. Raises ApiError 400 or 422."""
+def list_query(dialect: Dialect, request: Request, resource: Resource, namespace: str, rules: OptionRules) -> ListQuery:
+    """The query of a list, watch or deletecollection of `resource`, by the `rules` of its options. Raises ApiError 400 or 422."""
     assert request.info is not None
-    return ListQuery.of(dialect, resource, namespace, request.query.list_options(), name=request.info.name)
+    asked = request.query.list_options()
+    return ListQuery.of(dialect, resource, namespace, asked, rules=rules, name=request.info.name)
 
 
 def delete_options(dialect: Dialect, request: Request, body: Mapping[str, Any] | None) -> dict[str, Any]:

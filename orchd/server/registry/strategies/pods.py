@@ -29,7 +29,7 @@ class PodStrategy(Strategy):
             spec = {**old["spec"], "ephemeralContainers": obj["spec"].get("ephemeralContainers") or []}
             if not spec["ephemeralContainers"]:
                 del spec["ephemeralContainers"]
-            return {**old, "spec": spec}
+            return self.raise_generation({**old, "spec": spec}, old)
         return super().prepare_update(context, obj, old)
 
     def status_update(self, obj: Object, old: Object) -> Object:

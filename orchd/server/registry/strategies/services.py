@@ -20,18 +20,18 @@ from orchd.server.registry.interfaces import Context
 from orchd.server.registry.ranges import (
     AddressRange,
     AllocatedError,
+    DryRunNumbers,
     ExhaustedError,
     NumberRange,
     OutOfRangeError,
     PretendedAddresses,
-    PretendedNumbers,
 )
 from orchd.server.registry.strategies import servicefields as fields
 from orchd.server.registry.strategies.base import Strategy, nothing_taken
 from orchd.server.registry.strategies.service_allocations import ServiceAllocations, addresses_of, ports_of
 from orchd.txkit.metrics.instruments import Counter, Gauge, Instrument
 
-Numbers = NumberRange | PretendedNumbers
+Numbers = NumberRange | DryRunNumbers
 Addresses = AddressRange | PretendedAddresses
 
 
@@ -93,7 +93,7 @@ class ServiceStrategy(Strategy):
             if spec.get("type") != "ExternalName" and not (old is not None and fields.stays_preferred(spec, before)):
                 spec = self._families(name, spec, before)
                 self._addresses(name, spec, before, releases, pretend=context.dry_run)
-            ports = PretendedNumbers(self.ports) if context.dry_run else self.ports
+            ports = DryRunNumbers(self.ports) if context.dry_run else self.ports
             self._node_ports(name, spec, before, releases, ports)
             self._health_check(spec, before, releases, ports)
         except Exception:

@@ -21,6 +21,7 @@ from orchd.server.registry.strategies.custom import CustomStrategy
 from orchd.server.registry.strategies.definitions import DefinitionStrategy
 from orchd.server.registry.strategies.namespaces import NamespaceStrategy
 from orchd.server.registry.strategies.pods import PodStrategy
+from orchd.server.registry.strategies.policies import PolicyStrategy
 from orchd.server.registry.strategies.priority_classes import PriorityClassStrategy
 from orchd.server.registry.strategies.services import ServiceStrategy
 from orchd.server.registry.strategies.signing_requests import SigningRequestStrategy
@@ -38,7 +39,7 @@ STRATEGIES: Final[dict[str, type[Strategy]]] = {
     strategy.__name__: strategy
     for strategy in (
         APIServiceStrategy, AutoscalerStrategy, ClaimStrategy, DaemonSetStrategy, DefinitionStrategy, DeploymentStrategy, EventStrategy,
-        JobStrategy, NamespaceStrategy, PhaseStrategy, PodStrategy, PriorityClassStrategy, RevisionStrategy,
+        JobStrategy, NamespaceStrategy, PhaseStrategy, PodStrategy, PolicyStrategy, PriorityClassStrategy, RevisionStrategy,
         ServiceAccountStrategy, ServiceStrategy, SigningRequestStrategy, SliceStrategy, StatefulSetStrategy,
     )
 }  # fmt: skip

@@ -12,7 +12,8 @@ from orchd.kinds.crd.resources import custom_kind
 from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.interfaces import Review
-from orchd.server.admission.webhooks.matching import calls_for, fits, hooks_of, objects_fit
+from orchd.server.admission.selection import objects_match
+from orchd.server.admission.webhooks.matching import calls_for, fits, hooks_of
 
 CATALOG = builtin_catalog(ORCH)
 
@@ -153,7 +154,7 @@ def test_object_selector_matches_old_or_new_object() -> None:
         review = Review(
             operation="UPDATE", resource=PODS, namespace="ns", name="p", user=User(name="u"), object=obj, old_object=old
         )
-        return objects_fit(hook, review)
+        return objects_match(hook.objects, review)
 
     with_label: Object = {"metadata": {"labels": {"a": "b"}}}
     without: Object = {"metadata": {}}

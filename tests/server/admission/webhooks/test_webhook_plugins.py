@@ -20,7 +20,7 @@ from orchd.server.admission.builtin import NAMES, make_chain
 from orchd.server.admission.interfaces import WebhookServices
 from orchd.server.admission.webhooks.identity import same_kind
 from orchd.server.outbound.webhooks import WebhookError
-from orchd.testing.results import result_of
+from orchd.testing.doubles.results import result_of
 from tests.server.admission.conftest import World
 
 CATALOG = builtin_catalog(ORCH)

@@ -23,7 +23,7 @@ from orchd.server.pipeline.audit.record import answer_of, source_addresses, stri
 from orchd.server.pipeline.audit.stage import AuditStage, AuditTrail, UnauthenticatedAuditStage
 from orchd.server.pipeline.interfaces import ISink, IStream, Request, Response
 from orchd.server.pipeline.query import Query
-from orchd.testing.server import BytesBody, run
+from orchd.testing.doubles.server import BytesBody, run
 from orchd.txkit.coroutines import start
 
 POD = "/api/v1/namespaces/a/pods/x"

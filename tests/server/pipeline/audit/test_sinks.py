@@ -18,7 +18,7 @@ from orchd.dialect import ORCH
 from orchd.server.pipeline.audit.logfile import LogFile, Rotation, legacy_line
 from orchd.server.pipeline.audit.sinks import Batches, Batching, Direct, Truncation, truncating
 from orchd.server.pipeline.audit.webhook_backend import AgainError, Remote
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 from orchd.txkit.coroutines import start
 
 Event = Mapping[str, Any]

@@ -15,7 +15,7 @@ from orchd.server.pipeline import requestinfo
 from orchd.server.pipeline.audit.policy import METADATA, NONE
 from orchd.server.pipeline.audit.tail import AuditTail, TailRules
 from orchd.server.pipeline.interfaces import ISink
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 from tests.server.pipeline.test_headers import ask
 
 ALICE = User(name="alice")

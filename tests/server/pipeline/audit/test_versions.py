@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from orchd.server.pipeline.audit.versions import in_version
-from orchd.testing.server import run
+from orchd.testing.doubles.server import run
 
 EVENT = {
     "kind": "Event", "apiVersion": "audit.k8s.io/v1", "auditID": "a",

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchd.testing.server import InProcessServer, user
+from orchd.testing.doubles.server import InProcessServer, user
 
 
 @pytest.fixture

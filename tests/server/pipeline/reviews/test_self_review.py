@@ -9,7 +9,7 @@ import pytest
 
 from orchd.dialect import ORCH
 from orchd.kinds.identity import User
-from orchd.testing.server import make_server, run, user
+from orchd.testing.doubles.server import make_server, run, user
 
 GROUP = ORCH("authentication.{abbr}.io")
 ALICE = User(name="alice", uid="7", groups=("people", "system:authenticated"), extra={"scopes": ("a", "b")})

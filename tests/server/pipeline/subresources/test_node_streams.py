@@ -24,7 +24,7 @@ from orchd.server.pipeline.verbs.subresources.locations import Location
 from orchd.server.pipeline.verbs.subresources.proxy import Proxies, rest_of
 from orchd.server.pipeline.verbs.subresources.upgrade import UpgradeError, offered_protocols, wants_upgrade
 from orchd.server.pipeline.verbs.subresources.upstream import Reply, UnreachableError
-from orchd.testing.server import InProcessServer, make_server, run
+from orchd.testing.doubles.server import InProcessServer, make_server, run
 
 CORE = "/api/v1/namespaces/a"
 MERGE = {"content-type": "application/merge-patch+json"}
@@ -52,14 +52,19 @@ class Upstream:
         self.joined: list[str] = []
         self.code = 200
         self.wrong = ""
+        self.clients: list[Request] = []
         self.not_allowed = False
 
-    async def fetch(self, method: str, location: Location, target: str, headers: Any, body: bytes = b"") -> Reply:
+    async def fetch(
+        self, method: str, location: Location, target: str, headers: Any, client: Any = None, *, body: Any = None
+    ) -> Reply:
         if self.not_allowed:
             raise AddressNotAllowedError
         if self.wrong:
             raise UnreachableError(self.wrong)
-        self.asked.append((method, f"{location.origin}{target}", dict(headers), body))
+        self.clients.append(client)
+        sent = b"" if body is None else await body.piece()
+        self.asked.append((method, f"{location.origin}{target}", dict(headers), sent))
         named = [("Content-Type", "text/x"), ("X-Own", "1"), ("Transfer-Encoding", "chunked")]
         return Reply(code=self.code, headers=named, stream=Body(b"said"))
 

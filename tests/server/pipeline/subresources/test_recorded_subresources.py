@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from orchd.testing.server import InProcessServer, make_server, run, user
+from orchd.testing.doubles.server import InProcessServer, make_server, run, user
 
 #: Prefixes of the cases' ids.
 _MINE = (

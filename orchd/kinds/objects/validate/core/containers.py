@@ -5,18 +5,24 @@ from __future__ import annotations
 from typing import Final
 
 from orchd.kinds.gotext.structs import dump
+from orchd.kinds.gotext.values import GoText
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.validate.by_release import by_release
 from orchd.kinds.objects.validate.core import environment, mounts, probes, resources, security
 from orchd.kinds.objects.validate.names import label, port, port_name
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
 
 _PULL: Final = ("Always", "IfNotPresent", "Never")
+_MESSAGE_POLICY: Final = "must be 'File' or 'FallbackToLogsOnError'"
 _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 #: Members of an ordinary container that an ephemeral one must not have, in field order.
-_NOT_EPHEMERAL: Final = ("ports", "resources", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle")
+_NOT_EPHEMERAL: Final = (
+    "ports", "resources", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "resizePolicy", "restartPolicy",
+    "restartPolicyRules",
+)  # fmt: skip
 #: Those of them that count as absent if they are empty.
-_COLLECTED: Final = ("ports", "resources")
+_COLLECTED: Final = ("ports", "resources", "resizePolicy", "restartPolicyRules")
 
 
 def containers(
@@ -95,13 +101,23 @@ def _probes(container: Object, at: Path, report: Report) -> None:
             report.invalid(at / member / "successThreshold", value["successThreshold"], "must be 1")
     policy = get("terminationMessagePolicy") or ""
     if policy not in ("File", "FallbackToLogsOnError"):
-        words = "must be 'File' or 'FallbackToLogsOnError'"
         if policy:
-            report.invalid(at / "terminationMessagePolicy", policy, words)
+            _bad_message_policy(policy, at / "terminationMessagePolicy", report)
         else:
-            report.required(at / "terminationMessagePolicy", words)
+            report.required(at / "terminationMessagePolicy", _MESSAGE_POLICY)
     if readiness is not None:
         probes.probe(readiness, at / "readinessProbe", report)
+
+
+def _bad_message_policy_once(policy: str, at: Path, report: Report) -> None:
+    report.invalid(at, policy, _MESSAGE_POLICY)
+
+
+def _bad_message_policy_now(policy: str, at: Path, report: Report) -> None:
+    report.unsupported(at, policy, ("File", "FallbackToLogsOnError"))
+
+
+_bad_message_policy = by_release(_bad_message_policy_once, ("1.28", _bad_message_policy_now))
 
 
 def _ports(listed: list[Object], at: Path, report: Report) -> None:
@@ -160,7 +176,19 @@ def init_containers(
             ("startupProbe", "core.Probe"),
         ):
             if container.get(member) is not None:
-                report.invalid(at[i] / member, dump(shown, container[member]), "must not be set for init containers")
+                _not_in_init(container, member, dump(shown, container[member]), at[i], report)
+
+
+def _never_in_init(container: Object, member: str, shown: GoText, at: Path, report: Report) -> None:
+    report.invalid(at / member, shown, "must not be set for init containers")
+
+
+def _only_in_sidecars(container: Object, member: str, shown: GoText, at: Path, report: Report) -> None:
+    if container.get("restartPolicy") != "Always":
+        report.forbidden(at / member, "may not be set for init containers without restartPolicy=Always")
+
+
+_not_in_init = by_release(_never_in_init, ("1.28", _only_in_sidecars))
 
 
 def ephemeral_containers(spec: Object, volumes: dict[str, Object], at: Path, report: Report) -> None:

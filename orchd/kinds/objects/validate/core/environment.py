@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.validate.core.field_rules import is_subdomain, require_text
-from orchd.kinds.objects.validate.core.fieldrefs import ENV_FIELDS, object_field, resource_field
-from orchd.kinds.objects.validate.names import config_key, env_name, subdomain_name
+from orchd.kinds.objects.validate.by_release import by_release, reworded
+from orchd.kinds.objects.validate.core.field_rules import is_subdomain, no_backsteps, require_text
+from orchd.kinds.objects.validate.core.fieldrefs import resource_field, variable_field
+from orchd.kinds.objects.validate.names import config_key, env_name, relaxed_env_name, subdomain_name
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
+
+_NO_SOURCE: Final = reworded(
+    "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`",
+    ("1.34", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"),
+)
 
 
 def variables(listed: list[Object], at: Path, report: Report) -> None:
@@ -16,9 +24,7 @@ def variables(listed: list[Object], at: Path, report: Report) -> None:
         if not name:
             report.required(at[i] / "name")
         else:
-            wrong = env_name(name)
-            if wrong:
-                report.invalids(at[i] / "name", name, wrong)
+            _name(name, at[i] / "name", report)
         source = variable.get("valueFrom")
         if source is not None:
             _source(source, variable.get("value") or "", at[i] / "valueFrom", report)
@@ -28,7 +34,7 @@ def _source(source: Object, value: str, at: Path, report: Report) -> None:
     count = 0
     if source.get("fieldRef") is not None:
         count += 1
-        object_field(source["fieldRef"], ENV_FIELDS, at / "fieldRef", report)
+        variable_field(source["fieldRef"], at / "fieldRef", report)
     if source.get("resourceFieldRef") is not None:
         count += 1
         resource_field(source["resourceFieldRef"], at / "resourceFieldRef", report, volume=False)
@@ -36,10 +42,11 @@ def _source(source: Object, value: str, at: Path, report: Report) -> None:
         if source.get(member) is not None:
             count += 1
             _key(source[member], at / member, report)
+    if source.get("fileKeyRef") is not None:
+        count += 1
+        _file_key(source["fileKeyRef"], at / "fileKeyRef", report)
     if not count:
-        report.invalid(
-            at, "", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"
-        )
+        report.invalid(at, "", _NO_SOURCE)
     if value:
         if count:
             report.invalid(at, "", "may not be specified when `value` is not empty")
@@ -54,12 +61,32 @@ def _key(reference: Object, at: Path, report: Report) -> None:
         report.invalids(at / "key", key, config_key(key))
 
 
+def _file_key(reference: Object, at: Path, report: Report) -> None:
+    key = require_text(reference, "key", at, report)
+    if key:
+        report.invalids(at / "key", key, relaxed_env_name(key))
+    require_text(reference, "volumeName", at, report)
+    path = require_text(reference, "path", at, report)
+    no_backsteps(path, at / "path", report)
+
+
+def _strict_name(name: str, at: Path, report: Report) -> None:
+    report.invalids(at, name, env_name(name))
+
+
+def _relaxed_name(name: str, at: Path, report: Report) -> None:
+    report.invalids(at, name, relaxed_env_name(name))
+
+
+_name = by_release(_strict_name, ("1.32", _relaxed_name))
+
+
 def imports(listed: list[Object], at: Path, report: Report) -> None:
     """Validate `envFrom`, which takes all keys of an object."""
     for i, source in enumerate(listed):
         prefix = source.get("prefix") or ""
         if prefix:
-            report.invalids(at[i] / "prefix", prefix, env_name(prefix))
+            _name(prefix, at[i] / "prefix", report)
         count = 0
         for member in ("configMapRef", "secretRef"):
             if source.get(member) is not None:

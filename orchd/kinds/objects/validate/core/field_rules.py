@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.validate.by_release import by_release
 from orchd.kinds.objects.validate.names import label, port, port_name, qualified_name, subdomain
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
@@ -85,6 +86,19 @@ def token_seconds(value: int, at: Path, report: Report) -> None:
 def csi_driver_name(value: str, at: Path, report: Report) -> None:
     if not value:
         report.required(at)
+        _empty_driver_name(at, report)
+        return
     if len(value) > 63:
         report.too_long(at, 63)
     report.invalids(at, value, subdomain(value.lower()))
+
+
+def _empty_as_subdomain(at: Path, report: Report) -> None:
+    report.invalids(at, "", subdomain(""))
+
+
+def no_more(at: Path, report: Report) -> None:
+    """An absent value has no further error."""
+
+
+_empty_driver_name = by_release(_empty_as_subdomain, ("1.35", no_more))

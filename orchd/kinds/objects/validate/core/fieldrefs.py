@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.validate.by_release import by_release
 from orchd.kinds.objects.validate.core.field_rules import is_qualified
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
@@ -19,7 +20,7 @@ DOWNWARD_FIELDS: Final = (
     "metadata.uid",
 )
 #: Fields that an environment variable may refer to.
-ENV_FIELDS: Final = (
+_ENV_FIELDS: Final = (
     "metadata.name",
     "metadata.namespace",
     "metadata.uid",
@@ -30,7 +31,15 @@ ENV_FIELDS: Final = (
     "status.podIPs",
 )
 _KNOWN_FIELDS: Final = frozenset(
-    (*DOWNWARD_FIELDS, *ENV_FIELDS, "spec.restartPolicy", "spec.schedulerName", "status.phase", "spec.host")
+    (
+        *DOWNWARD_FIELDS,
+        *_ENV_FIELDS,
+        "status.hostIPs",
+        "spec.restartPolicy",
+        "spec.schedulerName",
+        "status.phase",
+        "spec.host",
+    )
 )
 HUGE_PAGES: Final = ("limits.hugepages-", "requests.hugepages-")
 _RESOURCES: Final = (
@@ -68,6 +77,21 @@ def object_field(reference: Object, allowed: tuple[str, ...], at: Path, report: 
         field = "spec.nodeName" if path == "spec.host" else path
         if field not in allowed:
             report.unsupported(at / "fieldPath", field, allowed)
+
+
+def _variable_once(reference: Object, at: Path, report: Report) -> None:
+    if reference.get("apiVersion") == "v1" and reference.get("fieldPath") == "status.hostIPs":
+        _unconverted("field label not supported: status.hostIPs", "status.hostIPs", at, report)
+    else:
+        object_field(reference, _ENV_FIELDS, at, report)
+
+
+def _variable_now(reference: Object, at: Path, report: Report) -> None:
+    object_field(reference, tuple(sorted((*_ENV_FIELDS, "status.hostIPs"))), at, report)
+
+
+#: Validates the field that an environment variable refers to.
+variable_field = by_release(_variable_once, ("1.28", _variable_now))
 
 
 def _unconverted(why: str, path: str, at: Path, report: Report) -> None:

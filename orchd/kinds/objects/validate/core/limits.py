@@ -177,13 +177,14 @@ def _applies(scope: str, hard: Object, at: Path, shown: Any, report: Report) -> 
 def _scope_selector(selector: Object, hard: Object, scopes: Any, report: Report) -> None:
     """Validate scopes; `scopes` is the text of the quota's scopes in messages."""
     at = SPEC / "scopeSelector" / "matchExpressions"
+    shown = dump("core.ScopeSelector", selector)
     used: set[str] = set()
     for requirement in selector.get("matchExpressions") or ():
         scope, operator = requirement.get("scopeName") or "", requirement.get("operator") or ""
         values = requirement.get("values") or []
         if not _is_scope(scope, report):
             report.invalid(at / "scopeName", scope, "unsupported scope")
-        _applies(scope, hard, at, dump("core.ScopeSelector", selector), report)
+        _applies(scope, hard, at, shown, report)
         if scope in _SCOPES and scope != "PriorityClass" and operator != "Exists":
             why = (
                 "must be 'Exist' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, "

@@ -9,6 +9,7 @@ from orchd.kinds.objects.validate.core.field_rules import descending_path
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
 
+_RECURSIVE: Final = ("Disabled", "Enabled", "IfPossible")
 _PROPAGATION: Final = ("Bidirectional", "HostToContainer", "None")
 
 
@@ -40,8 +41,21 @@ def mounts(container: Object, volumes: dict[str, Object], at: Path, report: Repo
             if below:
                 report.invalid(at[i] / "subPathExpr", expression, "subPathExpr and subPath are mutually exclusive")
             descending_path(expression, at / "subPathExpr", report)
+        if mount.get("recursiveReadOnly") is not None:
+            _recursive(mount, at / "recursiveReadOnly", report)
         if mount.get("mountPropagation") is not None:
             _propagation(mount["mountPropagation"], container, at / "mountPropagation", report)
+
+
+def _recursive(mount: Object, at: Path, report: Report) -> None:
+    value = mount["recursiveReadOnly"]
+    if value not in _RECURSIVE:
+        report.unsupported(at, value, _RECURSIVE)
+    elif value != "Disabled":
+        if not mount.get("readOnly"):
+            report.forbidden(at, "may only be specified when readOnly is true")
+        if mount.get("mountPropagation") not in (None, "None"):
+            report.forbidden(at, "may only be specified when mountPropagation is None or not specified")
 
 
 def _propagation(value: str, container: Object, at: Path, report: Report) -> None:

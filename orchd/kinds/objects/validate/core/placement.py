@@ -6,6 +6,7 @@ from typing import Final
 
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.validate.by_release import by_release
 from orchd.kinds.objects.validate.core.field_rules import is_qualified
 from orchd.kinds.objects.validate.names import label, label_value, qualified_name, subdomain
 from orchd.kinds.objects.validate.paths import Path
@@ -48,6 +49,13 @@ def _weight(term: Object, at: Path, report: Report) -> None:
 def _pod_term(term: Object, at: Path, report: Report) -> None:
     label_selector(term.get("labelSelector"), at / "labelSelector", report)
     label_selector(term.get("namespaceSelector"), at / "namespaceSelector", report)
+    if term.get("matchLabelKeys") or term.get("mismatchLabelKeys"):
+        for member in ("matchLabelKeys", "mismatchLabelKeys"):
+            _label_keys(term, member, at, report)
+        for i, key in enumerate(term.get("matchLabelKeys") or ()):
+            if key in (term.get("mismatchLabelKeys") or ()):
+                why = "exists in both matchLabelKeys and mismatchLabelKeys"
+                report.invalid((at / "matchLabelKeys")[i], key, why)
     for name in term.get("namespaces") or ():
         report.invalids(at / "namespace", name, label(name))
     key = term.get("topologyKey") or ""
@@ -121,12 +129,22 @@ def tolerations(listed: list[Object], at: Path, report: Report) -> None:
                 report.invalid(at[i] / "operator", value, ";".join(wrong))
         elif operator == "Exists":
             if value:
-                shown = dump("core.Toleration", toleration)
-                report.invalid(at[i] / "operator", shown, "value must be empty when `operator` is 'Exists'")
+                _unused_value(toleration, at[i] / "operator", report)
         else:
             report.unsupported(at[i] / "operator", operator, ("Equal", "Exists"))
         if effect and effect not in EFFECTS:
             report.unsupported(at[i] / "effect", effect, EFFECTS)
+
+
+def _toleration_shown(toleration: Object, at: Path, report: Report) -> None:
+    report.invalid(at, dump("core.Toleration", toleration), "value must be empty when `operator` is 'Exists'")
+
+
+def _value_shown(toleration: Object, at: Path, report: Report) -> None:
+    report.invalid(at, toleration["value"], "value must be empty when `operator` is 'Exists'")
+
+
+_unused_value = by_release(_toleration_shown, ("1.35", _value_shown))
 
 
 def spread(listed: list[Object], at: Path, report: Report) -> None:
@@ -139,7 +157,39 @@ def spread(listed: list[Object], at: Path, report: Report) -> None:
             report.required(at[i] / "topologyKey", "can not be empty")
         if action not in ("DoNotSchedule", "ScheduleAnyway"):
             report.unsupported(at[i] / "whenUnsatisfiable", action, ("DoNotSchedule", "ScheduleAnyway"))
+        _newer_spread(constraint, at[i], report)
         for other in listed[i + 1 :]:
             if other.get("topologyKey") == key and other.get("whenUnsatisfiable") == action:
                 report.duplicate(at[i] / "{topologyKey, whenUnsatisfiable}", f"{{{key}, {action}}}")
                 break
+
+
+def _newer_spread(constraint: Object, at: Path, report: Report) -> None:
+    """Validate fields that constraints have since later releases; others remove them."""
+    action, domains = constraint.get("whenUnsatisfiable") or "", constraint.get("minDomains")
+    if domains is not None:
+        if domains <= 0:
+            report.invalid(at / "minDomains", domains, "must be greater than zero")
+        if action == "ScheduleAnyway":
+            why = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
+            report.invalid(at / "minDomains", domains, why)
+    for member in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
+        if constraint.get(member) not in (None, "Honor", "Ignore"):
+            report.unsupported(at / member, constraint[member], ("Honor", "Ignore"))
+    _label_keys(constraint, "matchLabelKeys", at, report)
+
+
+def _label_keys(owner: Object, member: str, at: Path, report: Report) -> None:
+    """Validate keys whose values are those of the pod: they need a selector, which must not use them otherwise."""
+    keys = owner.get(member) or ()
+    if not keys:
+        return
+    selector = owner.get("labelSelector")
+    if selector is None:
+        report.forbidden(at / member, "must not be specified when labelSelector is not set")
+    used = set((selector or {}).get("matchLabels") or ())
+    used.update(each.get("key") or "" for each in (selector or {}).get("matchExpressions") or ())
+    for i, key in enumerate(keys):
+        report.invalids((at / member)[i], key, qualified_name(key))
+        if key in used:
+            report.invalid(at[i], key, f"exists in both {member} and labelSelector")

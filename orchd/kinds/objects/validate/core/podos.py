@@ -14,7 +14,9 @@ _LINUX: Final = "windows options cannot be set for a linux pod"
 _WINDOWS: Final = "cannot be set for a windows pod"
 #: Members of a pod's and of a container's security context, and of a pod's spec ("."), that Windows lacks, in checking order.
 _OF_POD: Final = (
+    "appArmorProfile",
     "seLinuxOptions",
+    ".hostUsers",
     ".hostPID",
     ".hostIPC",
     "seccompProfile",
@@ -25,8 +27,10 @@ _OF_POD: Final = (
     "runAsUser",
     "runAsGroup",
     "supplementalGroups",
+    "supplementalGroupsPolicy",
 )
 _OF_CONTAINER: Final = (
+    "appArmorProfile",
     "seLinuxOptions",
     "seccompProfile",
     "capabilities",

@@ -7,7 +7,8 @@ from typing import Final
 from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
-from orchd.kinds.objects.validate.core import placement, resources, security
+from orchd.kinds.objects.validate.by_release import by_release, reworded
+from orchd.kinds.objects.validate.core import placement, podfields, resources, security
 from orchd.kinds.objects.validate.core.containers import (
     containers,
     ephemeral_containers,
@@ -18,7 +19,14 @@ from orchd.kinds.objects.validate.core.field_rules import MAX_INT32, is_label, i
 from orchd.kinds.objects.validate.core.podannotations import annotation_rules, seccomp_agrees
 from orchd.kinds.objects.validate.core.podos import operating_system
 from orchd.kinds.objects.validate.core.volumes import volumes
-from orchd.kinds.objects.validate.names import between, parse_ip, subdomain, subdomain_name
+from orchd.kinds.objects.validate.names import (
+    between,
+    ip,
+    parse_ip,
+    subdomain,
+    subdomain_name,
+    subdomain_with_underscores,
+)
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, Path
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import labels
@@ -44,6 +52,8 @@ def metadata_and_spec(pod: Object, report: Report) -> None:
     spec(body, SPEC, report, name=metadata.get("name") or "")
     if body.get("volumes") and not body.get("serviceAccountName"):
         _no_account_tokens(body["volumes"], report)
+    if body.get("schedulingGates") and body.get("nodeName"):
+        report.forbidden(SPEC / "nodeName", "cannot be set until all schedulingGates have been cleared")
     trimmed_image(body.get("containers") or [], SPEC / "containers", report)
     if body.get("initContainers"):
         trimmed_image(body["initContainers"], SPEC / "initContainers", report)
@@ -110,6 +120,14 @@ def spec(value: Object, at: Path, report: Report, *, name: str = "") -> None:
         resources.requirements({"limits": value["overhead"]}, at / "overhead", report)
     if get("os") is not None:
         operating_system(value, at, report)
+    _newer_fields(value, at, report)
+
+
+def _no_newer_fields(value: Object, at: Path, report: Report) -> None:
+    """The release of the specification removes fields of later ones before validation."""
+
+
+_newer_fields = by_release(_no_newer_fields, ("1.24", podfields.spec))
 
 
 def _one_of(value: str, allowed: tuple[str, ...], at: Path, report: Report) -> None:
@@ -156,24 +174,55 @@ def _dns(config: Object | None, policy: str | None, at: Path, report: Report) ->
         report.invalid(at / "nameservers", servers, "must not have more than 3 nameservers")
     for i, server in enumerate(servers):
         if parse_ip(server) is None:
-            report.invalid((at / "nameservers")[i], server, "must be valid IP address")
+            report.invalid(
+                (at / "nameservers")[i],
+                server,
+                reworded(
+                    "must be valid IP address",
+                    ("1.35", "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"),
+                ),
+            )
     if len(searches) > paths:
         report.invalid(at / "searches", searches, f"must not have more than {paths} search paths")
     if len(" ".join(searches)) > characters:
         why = f"must not have more than {characters} characters (including spaces) in the search list"
         report.invalid(at / "searches", searches, why)
     for i, search in enumerate(searches):
-        text = search.removesuffix(".")
-        report.invalids((at / "searches")[i], text, subdomain(text))
+        _search(search, (at / "searches")[i], report)
     for i, option in enumerate(config.get("options") or ()):
         if not option.get("name"):
             report.required((at / "options")[i], "must not be empty")
 
 
-def _host_aliases(listed: list[Object], at: Path, report: Report) -> None:
+def _strict_search(search: str, at: Path, report: Report) -> None:
+    text = search.removesuffix(".")
+    report.invalids(at, text, subdomain(text))
+
+
+def _relaxed_search(search: str, at: Path, report: Report) -> None:
+    """A search path may have underscores, and may be the root alone."""
+    if search != ".":
+        text = search.removesuffix(".")
+        report.invalids(at, text, subdomain_with_underscores(text))
+
+
+_search = by_release(_strict_search, ("1.34", _relaxed_search))
+
+
+def _aliases_at_once(listed: list[Object], at: Path, report: Report) -> None:
     for alias in listed:
         address = alias.get("ip") or ""
         if parse_ip(address) is None:
             report.invalid(at / "ip", address, "must be valid IP address")
         for name in alias.get("hostnames") or ():
             report.invalids(at / "hostnames", name, subdomain(name))
+
+
+def _each_alias(listed: list[Object], at: Path, report: Report) -> None:
+    for i, alias in enumerate(listed):
+        report.invalids(at[i] / "ip", alias.get("ip") or "", ip(alias.get("ip") or ""))
+        for j, name in enumerate(alias.get("hostnames") or ()):
+            report.invalids((at[i] / "hostnames")[j], name, subdomain(name))
+
+
+_host_aliases = by_release(_aliases_at_once, ("1.28", _each_alias))

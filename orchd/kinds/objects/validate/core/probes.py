@@ -65,4 +65,8 @@ def _grpc(action: Object, at: Path, report: Report) -> None:
     report.invalids(at / "port", action.get("port") or 0, port(action.get("port") or 0))
 
 
-_HANDLERS = (("exec", _exec), ("httpGet", _http_get), ("tcpSocket", _tcp_socket), ("grpc", _grpc))
+def _sleep(action: Object, at: Path, report: Report) -> None:
+    """How long it may be depends on the pod: `podfields`."""
+
+
+_HANDLERS = (("exec", _exec), ("httpGet", _http_get), ("tcpSocket", _tcp_socket), ("grpc", _grpc), ("sleep", _sleep))

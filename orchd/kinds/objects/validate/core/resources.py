@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from orchd.kinds.gotext.structs import quantity as go_quantity
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.validate.by_release import reworded
 from orchd.kinds.objects.validate.names import qualified_name
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
@@ -137,9 +138,13 @@ def _within_limit(name: str, quantity: Any, limit: Any, at: Path, report: Report
     if quantity == limit:
         return
     if amount(quantity) != amount(limit) and not overcommit_allowed(name, report):
-        report.invalid(at / "requests", str(quantity), f"must be equal to {name} limit")
+        report.invalid(at / "requests", str(quantity), _limited(f"must be equal to {name} limit", limit))
     elif amount(quantity) > amount(limit):
-        report.invalid(at / "requests", str(quantity), f"must be less than or equal to {name} limit")
+        report.invalid(at / "requests", str(quantity), _limited(f"must be less than or equal to {name} limit", limit))
+
+
+def _limited(why: str, limit: Any) -> str:
+    return reworded(why, ("1.35", f"{why} of {limit}"))
 
 
 def _huge_pages(name: str, quantity: Any, at: Path, report: Report) -> bool:

@@ -7,6 +7,7 @@ from typing import Final
 
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.validate.by_release import by_release
 from orchd.kinds.objects.validate.core.field_rules import MAX_INT32, descending_path
 from orchd.kinds.objects.validate.names import between, subdomain
 from orchd.kinds.objects.validate.paths import Path
@@ -81,8 +82,19 @@ def _host_network(spec: Object, at: Path, report: Report) -> None:
     for i, container in enumerate(spec.get("containers") or ()):
         for j, port in enumerate(container.get("ports") or ()):
             if port.get("hostPort") != port.get("containerPort"):
-                here = ((at / "containers")[i] / "ports")[j] / "containerPort"
-                report.invalid(here, port.get("containerPort") or 0, "must match `hostPort` when `hostNetwork` is true")
+                _port_mismatch(port, ((at / "containers")[i] / "ports")[j], report)
+
+
+def _container_port_mismatch(port: Object, at: Path, report: Report) -> None:
+    why = "must match `hostPort` when `hostNetwork` is true"
+    report.invalid(at / "containerPort", port.get("containerPort") or 0, why)
+
+
+def _host_port_mismatch(port: Object, at: Path, report: Report) -> None:
+    report.invalid(at / "hostPort", port.get("hostPort") or 0, "must match `containerPort` when `hostNetwork` is true")
+
+
+_port_mismatch = by_release(_container_port_mismatch, ("1.28", _host_port_mismatch))
 
 
 def _sysctls(listed: list[Object], at: Path, report: Report) -> None:

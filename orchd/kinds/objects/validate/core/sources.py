@@ -42,6 +42,7 @@ _ISCSI: Final = {
     "eui": re.compile(r"eui.[A-Za-z0-9]{16}\Z"),
     "naa": re.compile(r"naa.[A-Za-z0-9]{32}\Z"),
 }
+_PULL: Final = ("Always", "IfNotPresent", "Never")
 _FORMAT: Final = "must be valid format"
 _ISCSI_LENGTH: Final = 64
 ISCSI_TOO_LONG: Final = "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified."
@@ -301,6 +302,17 @@ def csi(source: Object, at: Path, report: Report) -> None:
         name = require_text(reference, "name", at / "nodePublishSecretRef ", report)
         if name:
             is_subdomain(name, at / "name", report)
+
+
+def image(source: Object, at: Path, report: Report) -> None:
+    # Pods need a reference; templates may leave it to whoever makes pods of them.
+    if str(at).startswith("spec.volumes"):
+        require_text(source, "reference", at, report)
+    policy = source.get("pullPolicy") or ""
+    if not policy:
+        report.required(at / "pullPolicy")
+    elif policy not in _PULL:
+        report.unsupported(at / "pullPolicy", policy, _PULL)
 
 
 #: Members with another name in the error for several sources.

@@ -180,4 +180,5 @@ _ORDER: Final[dict[str, tuple[str, sources.Rule]]] = {
     "scaleIO": sources.SHARED["scaleIO"],
     "csi": ("csi", sources.csi),
     "ephemeral": ("ephemeral", _ephemeral),
+    "image": ("image", sources.image),
 }

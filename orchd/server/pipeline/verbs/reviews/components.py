@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from orchd.kinds.fields import unstored_metadata
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.release import SPECIFICATION, Release
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import Representation
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.dispatch import Verb
-from orchd.server.pipeline.verbs.options import list_query
 from orchd.server.pipeline.verbs.subresources.foreign import bare_error
 
 #: The reason for being unhealthy; "" when healthy.
@@ -28,7 +29,8 @@ class _Component:
 class Components:
     """`probes` in list order: name -> (probe, message when healthy)."""
 
-    def __init__(self, probes: Mapping[str, tuple[Probe, str]]) -> None:
+    def __init__(self, probes: Mapping[str, tuple[Probe, str]], release: Release = SPECIFICATION) -> None:
+        self._metadata = unstored_metadata(release)
         self._probes = probes
         self.verbs: Mapping[str, Verb] = {"get": self.get, "list": self.list_}
 
@@ -43,7 +45,7 @@ class Components:
         return {
             "kind": "ComponentStatus",
             "apiVersion": "v1",
-            "metadata": {"name": name, "creationTimestamp": None},
+            "metadata": {"name": name, **self._metadata},
             "conditions": [condition],
         }
 
@@ -60,7 +62,7 @@ class Components:
     async def list_(self, context: VerbContext, request: Request, target: ResourceTarget) -> Response:
         """All components that match the selectors."""
         view = context.present.view(request, target.resource)
-        chosen = list_query(context.dialect, request, target.resource, target.namespace).selection
+        chosen = context.list_query(request, target).selection
         found = [self._status(name) for name in self._probes if chosen.accepts(_Component({}, {"metadata.name": name}))]
         if view.chosen.as_ == "Table":
             return context.present.response(view, self._table(context, view, found))

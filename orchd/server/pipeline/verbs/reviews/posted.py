@@ -28,6 +28,7 @@ def review(foreign: ForeignBodyContext, answer: Answer, *, echoed: bool = True, 
         view = context.present.view(request, resource, table=False)
         posted, options = await context.decode_object(request, resource, "CreateOptions")
         write_context = context.write_context(request, target, options)
+        posted = foreign.prepare(posted, target.namespace, False)
         posted = await context.registry.transform(write_context, Create(obj=posted), None)
         admission = foreign.admission.review(write_context, "CREATE", None)
         posted = await mutate(context, admission, resource, posted)

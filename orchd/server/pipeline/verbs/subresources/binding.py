@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +22,9 @@ from orchd.server.registry.operations import Create, Edit
 class Bindings:
     """The two endpoints that accept a Binding."""
 
-    def __init__(self, catalog: Catalog, foreign: ForeignBodyContext) -> None:
+    def __init__(self, catalog: Catalog, foreign: ForeignBodyContext, *, copies_labels: bool = False) -> None:
+        """`copies_labels`: pods get the labels of the Binding, as they get its annotations."""
+        self._copies_labels = copies_labels
         self._kind = catalog.body_kind("core/v1", "Binding")
         self._foreign = foreign
 
@@ -37,6 +40,7 @@ class Bindings:
         view = context.present.view(request, self._kind, table=False)
         binding, options = await context.decode_object(request, self._kind, "CreateOptions")
         write_context = context.write_context(request, target, options)
+        binding = self._foreign.prepare(binding, target.namespace, named)
         binding = await context.registry.transform(
             replace(write_context, resource=self._kind), Create(obj=binding), None
         )
@@ -58,15 +62,17 @@ class Bindings:
         assert pods is not None
         inner = replace(write_context, resource=pods, subresource="binding")
 
+        copied = ("annotations", "labels") if self._copies_labels else ("annotations",)
+
         async def assign(live: Object) -> Object:
-            return bound_pod(inner, live, binding)
+            return bound_pod(inner, live, binding, copied=copied)
 
         await self._foreign.registry.write(inner, Edit(name=name, change=assign))
         return success(context, view)
 
 
-def bound_pod(context: Context, pod: Object, binding: Object) -> Object:
-    """The pod assigned to the node. Raises ApiError 409 when its uid or version differs, or it is being deleted or
+def bound_pod(context: Context, pod: Object, binding: Object, *, copied: Sequence[str] = ("annotations",)) -> Object:
+    """The pod assigned to the node, with the `copied` maps of the Binding's metadata added to its own. Raises ApiError 409 when its uid or version differs, or it is being deleted or
     already assigned."""
     metadata, given = pod["metadata"], fields.metadata(binding)
     name = metadata["name"]
@@ -84,8 +90,9 @@ def bound_pod(context: Context, pod: Object, binding: Object) -> Object:
         raise errors.conflict("", "pods/binding", name, f'pod {name} is already assigned to node "{node}"')
     # The write checks the resourceVersion of the Binding.
     changed = {**metadata, "resourceVersion": given.get("resourceVersion") or ""}
-    if given.get("annotations"):
-        changed["annotations"] = {**(metadata.get("annotations") or {}), **given["annotations"]}
+    for name in copied:
+        if given.get(name):
+            changed[name] = {**(metadata.get(name) or {}), **given[name]}
     status = dict(fields.status(pod))
     status["conditions"] = _with_scheduled(status.get("conditions") or [], timestamp(context.now))
     return {

@@ -89,12 +89,18 @@ class Logs:
         path = "/".join(quote(word, safe="") for word in (target.namespace, target.name, container))
         wanted = f"/containerLogs/{path}" + (f"?{urlencode(params)}" if params else "")
         try:
-            reply = await self._upstream.fetch("GET", agent, wanted, ())
+            reply = await self._upstream.fetch("GET", agent, wanted, (), request)
         except UnreachableError as error:
             raise bare_error(f'Get "{agent.origin}{wanted}": {error}') from None
         if not 200 <= reply.code <= 206:
             raise await _complaint(reply, target.name)
+        reply.stream.last_words = _last_words
         return Response(content_type="text/plain", headers=[NO_STORE], stream=reply.stream)
+
+
+def _last_words(error: ApiError) -> bytes:
+    """The last line of a log that the client may not read any more."""
+    return f"\nthe log ends here: {error.message}\n".encode()
 
 
 async def _complaint(reply: Reply, pod: str) -> ApiError:

@@ -129,6 +129,7 @@ class Evictions:
         view = context.present.view(request, self._kind, table=False)
         eviction, options = await self._decode(context, request)
         write_context = context.write_context(request, target, options)
+        eviction = self._foreign.prepare(eviction, target.namespace, True)
         review = self._foreign.admission.review(write_context, "CREATE", None, name=target.name)
         eviction = await mutate(context, review, self._kind, eviction)
         name = fields.metadata(eviction).get("name", "")

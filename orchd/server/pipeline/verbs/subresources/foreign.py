@@ -6,15 +6,19 @@ admission, through a registry without it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from zope.interface import implementer
 
+from orchd import errors
 from orchd.errors import ApiError
+from orchd.kinds import fields
 from orchd.kinds.canonical import canonicalize
 from orchd.kinds.catalog import Resource
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.release import Release
 from orchd.server.pipeline.interfaces import Response
 from orchd.server.pipeline.representation import Representation
 from orchd.server.pipeline.verbs.context import VerbContext
@@ -36,12 +40,45 @@ class NoAdmission:
         """Accepts everything."""
 
 
+#: Prepares a posted object of a kind that is not stored, before admission: the object, the namespace of the request, and whether its
+#: system metadata is kept. May raise ApiError 400.
+Preparation = Callable[[Object, str, bool], Object]
+
+_SYSTEM_METADATA: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
+
+
+def as_sent(obj: Object, namespace: str, keeps: bool) -> Object:
+    """The object as it was sent."""
+    return obj
+
+
+def in_namespace(obj: Object, namespace: str, keeps: bool) -> Object:
+    """The object in the namespace of the request. Raises ApiError 400 if it names another one."""
+    metadata = fields.metadata(obj)
+    given = metadata.get("namespace") or ""
+    if given and namespace and given != namespace:
+        raise errors.bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+    dropped = ("namespace", *(() if keeps else _SYSTEM_METADATA))
+    kept = {name: value for name, value in metadata.items() if name not in dropped}
+    if namespace:
+        kept["namespace"] = namespace
+    return {**obj, "metadata": kept}
+
+
+def preparation(release: Release) -> Preparation:
+    """The rule of a release."""
+    return release.choose((("", as_sent), ("1.24", in_namespace)))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignBodyContext:
     """Collaborators of such endpoints besides those of all verbs. `registry` runs no admission."""
 
     registry: IRegistry
     admission: IAdmission
+    prepare: Preparation = as_sent
 
 
 async def mutate(context: VerbContext, review: IReview, kind: Resource, obj: Object) -> Object:

@@ -24,8 +24,6 @@ from orchd.server.pipeline.verbs.subresources.locations import PREFERRED, Locati
 from orchd.server.pipeline.verbs.subresources.upgrade import wants_upgrade
 from orchd.server.pipeline.verbs.subresources.upstream import IUpstream, UnreachableError, encoded, forwardable_headers
 
-#: Maximum size in bytes of a forwarded request body, which is held in memory.
-BODY_LIMIT = 64 * 1024 * 1024
 #: The last is the verb of OPTIONS, which has no API verb.
 _VERBS = ("get", "create", "update", "patch", "delete", "")
 
@@ -141,17 +139,17 @@ class Proxies:
                 return Response(
                     code=301, content_type="", headers=[NO_STORE, ("Location", f"{request.raw_path}/{query}")]
                 )
-            body = await request.body.read(BODY_LIMIT)
-            reply = await upstream.fetch(request.method, location, wanted, forwardable_headers(request), body)
+            headers = forwardable_headers(request)
+            reply = await upstream.fetch(request.method, location, wanted, headers, request, body=request.body)
         except UnreachableError as error:
             raise locations.unavailable(f"error trying to reach service: {error}") from None
         except AddressNotAllowedError as error:
             raise errors.bad_request(str(error)) from None
-        headers = encoded(reply.headers)
+        answered = encoded(reply.headers)
         if not reply.header("cache-control"):
-            headers.insert(0, NO_STORE)
+            answered.insert(0, NO_STORE)
         return Response(
-            code=reply.code, content_type=reply.header("content-type"), headers=headers, stream=reply.stream
+            code=reply.code, content_type=reply.header("content-type"), headers=answered, stream=reply.stream
         )
 
 

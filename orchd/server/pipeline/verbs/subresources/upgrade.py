@@ -18,8 +18,12 @@ from twisted.internet.protocol import connectionDone
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
+from orchd.errors import ApiError
+from orchd.server.authz.interfaces import Action
 from orchd.server.http.chunked import BadChunk, ChunkDecoder
 from orchd.server.pipeline.interfaces import Request
+from orchd.server.pipeline.running import RunningStreams, Stream
+from orchd.txkit.log import Logger
 
 #: Maximum size in bytes of a backend's response head, and of the body of a refusal.
 MOST_HEAD = 64 * 1024
@@ -103,10 +107,11 @@ def parse_head(block: bytes) -> UpgradeAnswer:
 
 
 class IdleLimit:
-    """Calls `expired` once when `touch` has not been called for `seconds`."""
+    """Calls `expired` once when `touch` has not been called for `seconds`; `is_over` is True then."""
 
-    def __init__(self, clock: IReactorTime, seconds: float, expired: Callable[[], object]) -> None:
-        self._clock, self._seconds, self._expired = clock, seconds, expired
+    def __init__(self, clock: IReactorTime, seconds: float, expired: Callable[[], object] = lambda: None) -> None:
+        self._clock, self._seconds, self.expired = clock, seconds, expired
+        self.is_over = False
         self._last = clock.seconds()
         self._call: IDelayedCall | None = clock.callLater(seconds, self._check_idle)
 
@@ -117,7 +122,8 @@ class IdleLimit:
         left = self._last + self._seconds - self._clock.seconds()
         self._call = self._clock.callLater(left, self._check_idle) if left > 0 else None
         if self._call is None:
-            self._expired()
+            self.is_over = True
+            self.expired()
 
     def stop(self) -> None:
         call, self._call = self._call, None
@@ -175,6 +181,10 @@ class Side(Wire):
     _peer: Side | None = None
     _idle: IdleLimit | None = None
     _pace: PacedReading | None = None
+    _running: RunningStreams[Stream] | None = None
+    #: What the client must be allowed to do as long as the connections are joined.
+    permitted: tuple[Action, ...] = ()
+    log = Logger()
     transport: Any
 
     def join(self, peer: Side) -> None:
@@ -184,6 +194,17 @@ class Side(Wire):
         """Cut both connections when neither has sent anything for `seconds`."""
         if self._peer is not None:
             self._idle = self._peer._idle = IdleLimit(clock, seconds, self._expired)
+
+    def hold(self, running: RunningStreams[Stream], permitted: tuple[Action, ...]) -> None:
+        """Have the client's permission reviewed in `running` until the end of the connection."""
+        if self._peer is not None and permitted:
+            self._running, self.permitted = running, permitted
+            running.add(self)
+
+    def fail(self, error: ApiError) -> None:
+        """Cut both connections: their protocols are those of client and backend, so that nothing can be said in them."""
+        self.log.info("an upgraded connection was cut: {why}", why=error.message)
+        self._expired()
 
     def slow_down(self, clock: IReactorTime, rate: int) -> None:
         """Read both connections no faster than `rate` bytes per second each."""
@@ -216,6 +237,8 @@ class Side(Wire):
             self._idle.stop()
         if self._pace is not None:
             self._pace.stop()
+        if self._running is not None:
+            self._running.discard(self)
         peer, self._peer = self._peer, None
         if peer is not None:
             peer._peer = None

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 from urllib.parse import quote
 
 from OpenSSL import SSL
@@ -18,14 +18,16 @@ from twisted.internet.protocol import Factory, connectionDone
 from twisted.internet.protocol import Protocol as Wire
 from twisted.internet.ssl import optionsForClientTLS
 from twisted.python.failure import Failure
+from twisted.web._newclient import RequestGenerationFailed, RequestTransmissionFailed
 from twisted.web.client import ResponseDone, ResponseFailed
 from twisted.web.http import PotentialDataLoss
 from twisted.web.http_headers import Headers
-from twisted.web.iweb import IPolicyForHTTPS
+from twisted.web.iweb import UNKNOWN_LENGTH, IBodyProducer, IPolicyForHTTPS
 from zope.interface import implementer
 
 from orchd import errors
-from orchd.server.pipeline.interfaces import ISink, IStream, Request, Response, StreamEnded
+from orchd.errors import ApiError
+from orchd.server.pipeline.interfaces import IBody, ISink, IStream, Request, Response, StreamEnded
 from orchd.server.pipeline.verbs.subresources.addresses import (
     AddressPolicy,
     CheckedEndpoint,
@@ -35,24 +37,26 @@ from orchd.server.pipeline.verbs.subresources.addresses import (
 from orchd.server.pipeline.verbs.subresources.locations import Location
 from orchd.server.pipeline.verbs.subresources.upgrade import (
     BackendSide,
+    IdleLimit,
     Side,
     UpgradeAnswer,
     UpgradeError,
     offered_protocols,
     upgrade_request,
 )
-from orchd.txkit.answerheads import EndpointAgent
 from orchd.txkit.coroutines import start
+from orchd.txkit.log import Logger
 from orchd.txkit.proxy_tunnel import Dial
+from orchd.txkit.response_heads import EndpointAgent
 from orchd.txkit.timeouts import within
-from orchd.txkit.tls_client import BytesBodyProducer, UnverifiedConnection, own_certificate, trust_roots
+from orchd.txkit.tls_client import UnverifiedConnection, own_certificate, trust_roots
 
 #: Buffered bytes for the client at which reading from the backend is paused.
-_MOST_BUFFERED = 1 << 20
+_MOST_BUFFERED = 256 << 10
 _CONNECT_SECONDS = 30.0
 #: Timeouts in seconds for the response to an upgrade, and for the body of a refusal.
 _HEAD_SECONDS, _REFUSAL_SECONDS = 30.0, 10.0
-#: Joined connections on which nothing is sent for this long are cut, as the reference's agents do.
+#: Joined connections and forwarded bodies of which nothing is sent for this long are cut, as the reference's agents do.
 _IDLE_SECONDS = 4 * 3600.0
 #: Maximum body of an upgrade request, in bytes.
 _UPGRADE_BODY = 1 << 20
@@ -96,8 +100,19 @@ class IUpstream(Protocol):
     """HTTP client of the verbs for nodes, pods and services. Connections lead to a location, whatever the target contains,
     which is path and query and begins with a slash."""
 
-    async def fetch(self, method: str, location: Location, target: str, headers: Pairs, body: bytes = b"") -> Reply:
-        """Send a request. Raises UnreachableError and AddressNotAllowedError."""
+    async def fetch(
+        self,
+        method: str,
+        location: Location,
+        target: str,
+        headers: Pairs,
+        client: Request | None = None,
+        *,
+        body: IBody | None = None,
+    ) -> Reply:
+        """Send a request with `body`, piece by piece, as fast as the backend reads it. The response may precede its end. With `client`
+        the response ends when that request is not permitted any more. Requests are not repeated. Raises UnreachableError and
+        AddressNotAllowedError."""
 
     async def hand_through(
         self, request: Request, location: Location, target: str, headers: Pairs | None = None
@@ -144,8 +159,8 @@ class NodePolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpstreamLimits:
-    """Connecting may take `connect_seconds`. A backend has `head_seconds` to answer an upgrade; joined connections end when neither
-    side has sent anything for `idle_seconds`, and carry `bytes_per_second` in each direction (0: no limit)."""
+    """Connecting may take `connect_seconds`. A backend has `head_seconds` to answer an upgrade; joined connections and forwarded
+    bodies end when neither side has sent anything for `idle_seconds`. Joined connections carry `bytes_per_second` in each direction (0: no limit)."""
 
     connect_seconds: float = _CONNECT_SECONDS
     head_seconds: float = _HEAD_SECONDS
@@ -197,26 +212,42 @@ class Upstream:
             return plain
         return wrapClientTLS(self._policy.creatorForNetloc(location.host.encode(), location.port_number), plain)
 
-    async def fetch(self, method: str, location: Location, target: str, headers: Pairs, body: bytes = b"") -> Reply:
+    async def fetch(
+        self,
+        method: str,
+        location: Location,
+        target: str,
+        headers: Pairs,
+        client: Request | None = None,
+        *,
+        body: IBody | None = None,
+    ) -> Reply:
         sent = Headers()
         for name, value in headers:
             sent.addRawHeader(name, value)
         sent.setRawHeaders("Host", [location.authority])
-        endpoint, producer = self._endpoint(location), BytesBodyProducer(body) if body else None
+        endpoint = self._endpoint(location)
+        idle = IdleLimit(self._reactor, self._limits.idle_seconds)
+        producer = None if body is None or body.length == 0 else ForwardedBody(body, idle.touch)
+        asking = self._agent.request_at(endpoint, method.encode(), ascii_target(target).encode(), sent, producer)
+        idle.expired = asking.cancel
         try:
-            response = await self._agent.request_at(
-                endpoint, method.encode(), ascii_target(target).encode(), sent, producer
-            )
-        except ResponseFailed as error:
-            raise UnreachableError("; ".join(_error_text(reason.value) for reason in error.reasons)) from error
-        except (ConnectError, ConnectionClosed, DNSLookupError, TimeoutError, SSL.Error) as error:
-            raise UnreachableError(_error_text(error)) from error
+            response = await asking
+        except Exception as error:
+            idle.stop()
+            if idle.is_over:
+                raise UnreachableError("timed out: nothing was sent") from None
+            if isinstance(error, RequestGenerationFailed | RequestTransmissionFailed | ResponseFailed):
+                raise _forwarding_error(error) from error
+            if isinstance(error, ConnectError | ConnectionClosed | DNSLookupError | TimeoutError | SSL.Error):
+                raise UnreachableError(_error_text(error)) from error
+            raise
         received = [
             (name.decode("latin-1"), value.decode("latin-1"))
             for name, values in response.headers.getAllRawHeaders()
             for value in values
         ]
-        return Reply(code=response.code, headers=received, stream=ReplyStream(response))
+        return Reply(code=response.code, headers=received, stream=ReplyStream(response, idle, client))
 
     async def hand_through(
         self, request: Request, location: Location, target: str, headers: Pairs | None = None
@@ -236,6 +267,8 @@ class Upstream:
             if answer.agrees(offered_protocols(request)):
                 near = _join(request, far, answer)
                 near.limit(self._reactor, self._limits.idle_seconds)
+                if request.running is not None:
+                    near.hold(request.running, request.permitted)
                 if self._limits.bytes_per_second:
                     near.slow_down(self._reactor, self._limits.bytes_per_second)
                 # The connection was taken over: the returned response is not sent.
@@ -284,26 +317,98 @@ def is_host(text: str) -> bool:
     return text.isascii()
 
 
+def _forwarding_error(error: Any) -> Exception:
+    """The error to raise for a request that failed: that of reading the client's body, or UnreachableError with the reasons."""
+    for reason in error.reasons:
+        if reason.check(ApiError, CancelledError):
+            return cast(Exception, reason.value)
+    return UnreachableError("; ".join(_error_text(reason.value) for reason in error.reasons))
+
+
+@implementer(IBodyProducer)
+class ForwardedBody:
+    """A client's body on its way to a backend: the next piece is read when the backend has taken the last one. `touch` is called for
+    each piece."""
+
+    def __init__(self, body: IBody, touch: Callable[[], object]) -> None:
+        self.length: Any = UNKNOWN_LENGTH if body.length is None else body.length
+        self._body = body
+        self._touch = touch
+        self._resumed: Deferred[None] | None = None
+        self._sending: Deferred[None] | None = None
+        self._stopped = False
+
+    def startProducing(self, consumer: Any) -> Deferred[None]:
+        ended: Deferred[None] = Deferred(lambda _: self._stop_sending())
+        self._sending = start(self._send(consumer))
+        self._sending.addBoth(self._tell, ended)
+        return ended
+
+    def _tell(self, result: Any, ended: Deferred[None]) -> None:
+        """Report the end of the body, once, and not of one that nobody wants any more."""
+        if not self._stopped and not ended.called:
+            ended.callback(result)
+
+    def _stop_sending(self) -> None:
+        if self._sending is not None:
+            self._sending.cancel()
+
+    async def _send(self, consumer: Any) -> None:
+        while True:
+            if self._resumed is not None:
+                await self._resumed
+            data = await self._body.piece()
+            if not data:
+                return
+            self._touch()
+            consumer.write(data)
+
+    def pauseProducing(self) -> None:
+        if self._resumed is None:
+            self._resumed = Deferred()
+
+    def resumeProducing(self) -> None:
+        resumed, self._resumed = self._resumed, None
+        if resumed is not None:
+            resumed.callback(None)
+
+    def stopProducing(self) -> None:
+        self._stopped = True
+        self._stop_sending()
+
+
 @implementer(IStream)
 class ReplyStream(Wire):
-    """The body of a response on its way to the client. States: waiting, running (there is a sink), over."""
+    """The body of a response on its way to the client. States: waiting, running (there is a sink), over.
+
+    It ends when nothing is sent until `idle` expires, and when `client` is not permitted any more."""
 
     transport: Any
+    log = Logger()
 
-    def __init__(self, response: Any) -> None:
+    def __init__(self, response: Any, idle: IdleLimit, client: Request | None = None) -> None:
         self._response = response
+        self._idle = idle
+        idle.expired = self._expired
+        self._client = client
+        self.permitted = () if client is None else client.permitted
+        #: What the client is sent when its permission has ended; for protocols that are text.
+        self.last_words: Callable[[ApiError], bytes] = lambda _: b""
         self._sink: ISink | None = None
         self._over = False
         self._waiting: Deferred[None] | None = None
 
     def start(self, sink: ISink) -> None:
         self._sink = sink
+        if self._client is not None and self._client.running is not None:
+            self._client.running.add(self)
         self._response.deliverBody(self)
 
     def dataReceived(self, data: bytes) -> None:
         sink = self._sink
         if sink is None or self._over:
             return
+        self._idle.touch()
         sink.write(data)
         if sink.buffered > _MOST_BUFFERED and self._waiting is None:
             self.transport.pauseProducing()
@@ -316,21 +421,50 @@ class ReplyStream(Wire):
             return
         self._waiting = None
         if not self._over:
+            self._idle.touch()
             self.transport.resumeProducing()
+
+    def _end(self) -> None:
+        self._over = True
+        self._idle.stop()
+        if self._client is not None and self._client.running is not None:
+            self._client.running.discard(self)
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         if self._over or self._sink is None:
             return
-        self._over = True
+        self._end()
         if reason.check(ResponseDone, PotentialDataLoss):
             self._sink.finish()
         else:
             self._sink.abort()
 
+    def fail(self, error: ApiError) -> None:
+        """End the response with the last words; without any it is cut, so that it does not look complete."""
+        sink = self._sink
+        if self._over or sink is None or self._client is None:
+            return
+        self.log.info(
+            "a response of {path} was cut: {why}", path=errors.quoted(self._client.raw_path), why=error.message
+        )
+        self.stop()
+        words = self.last_words(error)
+        if words:
+            sink.write(words)
+            sink.finish()
+        else:
+            sink.abort()
+
+    def _expired(self) -> None:
+        sink = self._sink
+        self.stop()
+        if sink is not None:
+            sink.abort()
+
     def stop(self) -> None:
         if self._over:
             return
-        self._over = True
+        self._end()
         if self._sink is None:
             self._response.deliverBody(_Unwanted())
         elif self.transport is not None:

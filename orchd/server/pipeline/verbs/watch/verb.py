@@ -15,12 +15,11 @@ from orchd.kinds.objects.list_options import ListOptions, parse_version
 from orchd.kinds.objects.list_query import ListQuery
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE, Representation
+from orchd.server.pipeline.running import RunningStreams
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
-from orchd.server.pipeline.verbs.options import list_query
 from orchd.server.pipeline.verbs.watch.conversion import ConvertedFeed, SharedConversions
 from orchd.server.pipeline.verbs.watch.events import EventEncoder
 from orchd.server.pipeline.verbs.watch.metrics import WatchMetrics
-from orchd.server.pipeline.verbs.watch.running import RunningWatches
 from orchd.server.pipeline.verbs.watch.stream import WatchStream
 
 #: Default watch duration in seconds: random between this and twice as much.
@@ -32,7 +31,7 @@ class WatchVerb:
 
     def __init__(
         self,
-        running: RunningWatches,
+        running: RunningStreams[WatchStream],
         clock: IReactorTime,
         random: Random,
         *,
@@ -71,7 +70,7 @@ class WatchVerb:
 
     async def __call__(self, context: VerbContext, request: Request, target: ResourceTarget) -> Response:
         view = context.present.view(request, target.resource, watch=True)
-        query = list_query(context.dialect, request, target.resource, target.namespace)
+        query = context.list_query(request, target)
         cache = context.registry.cache(target.resource)
         stream = self._stream(context, cache, view, query)
         stream.permitted = request.permitted

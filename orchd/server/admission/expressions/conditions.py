@@ -1,0 +1,40 @@
+"""Match conditions: whether a webhook or policy that matches a write by its rules is about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from orchd.kinds.expressions.admission import CONDITIONS_BUDGET, Compiler, Purpose
+from orchd.kinds.expressions.compiled import Expression
+from orchd.server.admission.expressions.evaluation import Group, OutOfBudgetError, Run, View
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """Whether all conditions hold. `error` says why that could not be told, `errors` is how many conditions had an error."""
+
+    matches: bool
+    error: str = ""
+    errors: int = 0
+
+
+def compile_conditions(listed: Sequence[Mapping[str, Any]], compiler: Compiler) -> tuple[Expression, ...]:
+    """The compiled conditions of a webhook or policy."""
+    return tuple(compiler.compile(each.get("expression") or "", Purpose.CONDITION) for each in listed)
+
+
+def judge(conditions: Sequence[Expression], run: Run, view: View, compiler: Compiler | None = None) -> Match:
+    """Evaluate conditions. One that is false decides, else one that has an error. `compiler` has the variables of a policy."""
+    group = Group(run, view.for_conditions(), CONDITIONS_BUDGET, compiler, authorizer=True)
+    try:
+        results = [group.evaluate(condition) for condition in conditions]
+    except OutOfBudgetError as error:
+        return Match(matches=False, error=str(error))
+    found = [result.error for result in results if result.error]
+    if any(not result.error and result.value is False for result in results):
+        return Match(matches=False, errors=len(found))
+    texts = list(dict.fromkeys(found))
+    summary = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""
+    return Match(matches=not found, error=summary, errors=len(found))

@@ -1,0 +1,37 @@
+"""Questions of expressions, asked of the server's authorizer about the user of a request."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from orchd.cel.libraries.authorizer import Answer, Question
+from orchd.kinds.identity import User, service_account
+from orchd.server.authz.interfaces import Action, Decision, Verdict
+
+
+def action_of(question: Question, user: User) -> Action:
+    """The action that a question is about. A resource is that of any version."""
+    if question.service_account is not None:
+        user = service_account(*question.service_account)
+    if question.path is not None:
+        return Action(user=user, verb=question.verb, path=question.path)
+    return Action(
+        user=user,
+        verb=question.verb,
+        group=question.group,
+        version="*",
+        resource=question.resource,
+        subresource=question.subresource,
+        namespace=question.namespace,
+        name=question.name,
+    )
+
+
+def asking(authorize: Callable[[Action], Awaitable[Verdict]], user: User) -> Callable[[Question], Awaitable[Answer]]:
+    """A function that asks an authorizer about a user."""
+
+    async def ask(question: Question) -> Answer:
+        verdict = await authorize(action_of(question, user))
+        return Answer(allowed=verdict.decision is Decision.ALLOW, reason=verdict.reason, error=verdict.error or None)
+
+    return ask

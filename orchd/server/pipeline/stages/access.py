@@ -1,0 +1,198 @@
+"""Authentication, impersonation and authorization stages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+from urllib.parse import urlencode
+
+from orchd import errors
+from orchd.dialect import Dialect
+from orchd.errors import ApiError, quoted
+from orchd.kinds.identity import User
+from orchd.server.authn.interfaces import Authenticated, Credentials
+from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, Verdict
+from orchd.server.pipeline.interfaces import Next, Request, Response
+from orchd.server.pipeline.representation import NO_STORE
+from orchd.server.pipeline.running import RunningStreams, Stream
+from orchd.txkit.aside import current_flow
+
+_MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+
+
+def action_of(request: Request, verb: str = "") -> Action:
+    """The authorization attributes of a request; `verb` replaces the request's own."""
+    info, user = request.info, request.user
+    assert info is not None and user is not None
+    if not info.is_resource:
+        return Action(user=user, verb=info.verb, path=info.path)
+    return Action(
+        user=user,
+        verb=verb or info.verb,
+        group=info.group,
+        version=info.version,
+        resource=info.resource,
+        subresource=info.subresource,
+        namespace=info.namespace,
+        name=info.name,
+    )
+
+
+class IChain(Protocol):
+    """The authenticator chain."""
+
+    async def authenticate(self, credentials: Credentials) -> Authenticated: ...
+
+
+def no_warning(credentials: Credentials) -> str:
+    """Warns of nothing."""
+    return ""
+
+
+def warn_of_spaces(credentials: Credentials) -> str:
+    """Warns of a token that is ignored because several spaces precede it."""
+    values = credentials.headers.get("authorization")
+    parts = values[0].strip().split(" ", 2) if values else ()
+    if len(parts) == 3 and parts[0].lower() == "bearer" and not parts[1]:
+        return "the provided Authorization header contains extra space before the bearer token, and is ignored"
+    return ""
+
+
+class Authentication:
+    """Authenticates requests; the chain raises ApiError 401 without a valid credential. In-process callers are
+    preset."""
+
+    def __init__(self, chain: IChain, warning: Callable[[Credentials], str] = no_warning) -> None:
+        """`warning` returns a warning about the credentials of a request, "" for none."""
+        self._chain = chain
+        self._warning = warning
+
+    async def __call__(self, request: Request, then: Next) -> Response:
+        if request.user is None:
+            warning = self._warning(request.credentials)
+            if warning:
+                request.warnings.append(warning)
+            known = await self._chain.authenticate(request.credentials)
+            request.user = known.user
+            if known.consumed:
+                # Credentials must not be forwarded, in particular not to servers behind this one.
+                kept = {n: v for n, v in request.headers.items() if n not in known.consumed}
+                kept.update(known.instead or {})
+                request.headers = kept
+            if known.annotations:
+                request.trace.annotations.update(known.annotations)
+        # Requests of local clients run inside of other work, which is not theirs.
+        outer = current_flow.get()
+        current_flow.set(request.user.name)
+        try:
+            return await then(request)
+        finally:
+            current_flow.set(outer)
+
+
+class Authorization:
+    """Authorizes requests: anything but ALLOW is 403, or 500 when an authorizer failed.
+
+    `refused` makes the error with the reference's message. `running` reviews the permission of streams that are passed on."""
+
+    def __init__(
+        self,
+        authorizer: IAuthorizer,
+        refused: Callable[[Action, str], ApiError],
+        dialect: Dialect,
+        *,
+        running: RunningStreams[Stream] | None = None,
+    ) -> None:
+        self._authorizer = authorizer
+        self._running = running
+        self._refused = refused
+        self._decision = dialect("authorization.{abbr}.io/decision")
+        self._reason = dialect("authorization.{abbr}.io/reason")
+
+    async def __call__(self, request: Request, then: Next) -> Response:
+        action = action_of(request)
+        verdict = await self._authorizer.authorize(action)
+        if request.trace.audited:
+            request.trace.annotations.update(self._annotations(verdict))
+        if verdict.decision is Decision.ALLOW:
+            request.permitted = (*request.permitted, action)
+            request.running = self._running
+            return await then(request)
+        if verdict.error:
+            return internal_error(request, verdict.error)
+        raise _forbidden(self._refused(action, verdict.reason))
+
+    def _annotations(self, verdict: Verdict) -> dict[str, str]:
+        """Audit annotations of a verdict; for a failed evaluation only the failure."""
+        allowed = verdict.decision is Decision.ALLOW
+        if verdict.error and not allowed:
+            return {self._reason: "internal error"}
+        return {self._decision: "allow" if allowed else "forbid", self._reason: verdict.reason}
+
+
+async def require(
+    authorizer: IAuthorizer, refused: Callable[[Action, str], ApiError], request: Request, verb: str
+) -> None:
+    """Raise ApiError 403, made by `refused`, unless the user of `request` may also perform `verb`."""
+    action = action_of(request, verb)
+    verdict = await authorizer.authorize(action)
+    if verdict.decision is Decision.ALLOW:
+        return
+    if verdict.error:
+        raise errors.internal(verdict.error)
+    raise refused(action, verdict.reason)
+
+
+class Impersonating:
+    """Impersonation requires permission for every impersonated attribute (specification, "User impersonation").
+
+    `parse` converts the headers to the required actions; its `ImpersonationError` is answered in plain text.
+    """
+
+    def __init__(
+        self,
+        authorizer: IAuthorizer,
+        parse: Callable[[Mapping[str, tuple[str, ...]], User], Any],
+        refused: Callable[[Action, str], ApiError],
+        nonsense: type[Exception],
+    ) -> None:
+        self._authorizer = authorizer
+        self._parse = parse
+        self._refused = refused
+        self._nonsense = nonsense
+
+    async def __call__(self, request: Request, then: Next) -> Response:
+        headers = request.headers
+        if not any(name.startswith("impersonate-") for name in headers):
+            return await then(request)
+        assert request.user is not None
+        try:
+            asked = self._parse(headers, request.user)
+        except self._nonsense as error:
+            return internal_error(request, str(error))
+        if asked is not None:
+            for action in asked.actions:
+                verdict = await self._authorizer.authorize(action)
+                if verdict.decision is not Decision.ALLOW or verdict.error:
+                    raise _forbidden(self._refused(action, verdict.reason))
+            request.permitted = tuple(asked.actions)
+            request.impersonator, request.user = request.user, asked.user
+        return await then(request)
+
+
+def _forbidden(error: ApiError) -> ApiError:
+    """A plain-text 403 that browsers do not sniff as another content type."""
+    error.headers["X-Content-Type-Options"] = "nosniff"
+    return error
+
+
+def internal_error(request: Request, why: str) -> Response:
+    """A plain-text 500 of a failed stage; it names the request."""
+    query = urlencode(request.query, doseq=True)
+    asked = f"{request.raw_path}?{query}" if query else request.raw_path
+    return Response(
+        code=500,
+        content_type="text/plain; charset=utf-8",
+        headers=[NO_STORE, ("X-Content-Type-Options", "nosniff")],
+        body=f"Internal Server Error: {quoted(asked)}: {why}\n".translate(_MARKUP).encode(),
+    )

@@ -1,0 +1,1 @@
+"""Programs under the names that test frameworks of other languages start, and the command that writes them."""

@@ -1,0 +1,1 @@
+"""Server processes as forks of one process that has imported the server, and what makes its imports cheap."""

@@ -1,0 +1,88 @@
+"""Coverage of tolerations by others, and lists of them without redundant ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchd.server.admission.plugins.tolerations import covers, covers_all, merge
+
+
+def toleration(text: str) -> dict[str, Any]:
+    """``key=value:effect/seconds``; ``key`` or ``*`` alone is the operator Exists."""
+    head, _, seconds = text.partition("/")
+    head, _, effect = head.partition(":")
+    key, equals, value = head.partition("=")
+    obj: dict[str, Any] = {"key": key, "value": value} if equals else {"operator": "Exists"}
+    if not equals and key != "*":
+        obj["key"] = key
+    if effect:
+        obj["effect"] = effect
+    return {**obj, "tolerationSeconds": int(seconds)} if seconds else obj
+
+
+@pytest.mark.parametrize(
+    ("wide", "narrow", "expected"),
+    [
+        ("a", "a", True),
+        ("a", "a=x", True),
+        ("a", "a:NoSchedule", True),
+        ("a:NoSchedule", "a", False),
+        ("a:NoSchedule", "a:NoExecute", False),
+        ("a:NoSchedule", "a=x:NoSchedule", True),
+        ("a", "b", False),
+        ("*", "b=x:NoExecute", True),
+        ("*:NoExecute", "b=x:NoSchedule", False),
+        ("=x", "b=x", False),
+        ("a=x", "a=x:NoExecute", True),
+        ("a=x", "a=y", False),
+        ("a=x", "a", False),
+        ("a=", "a", False),
+        ("a:NoExecute/60", "a:NoExecute/60", True),
+        ("a:NoExecute/60", "a=x:NoExecute/60", True),
+        ("a:NoExecute/60", "a:NoExecute/59", True),
+        ("a:NoExecute/60", "a:NoExecute/61", False),
+        ("a:NoExecute/60", "a:NoExecute", False),
+        ("a:NoExecute", "a:NoExecute/60", True),
+        ("a/60", "a:NoExecute/90", True),
+    ],
+)
+def test_a_toleration_covers_another(wide: str, narrow: str, expected: bool) -> None:
+    """One of every key, value or effect covers the others; one for a limited time covers those for no longer."""
+    assert covers(toleration(wide), toleration(narrow)) is expected
+
+
+def test_operator_of_a_covered_toleration() -> None:
+    """The operator Equal is the default; a toleration of an unknown operator is covered by Exists and by itself alone."""
+    wide, odd = {"key": "a", "value": "x"}, {"key": "a", "operator": "Gt", "value": "x"}
+    assert covers(wide, {**wide, "operator": "Equal"}) and covers(wide, {**wide, "operator": ""})
+    assert not covers(wide, odd) and covers(odd, odd) and covers(toleration("a"), odd)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("a:NoSchedule", "a", "a"),
+        ("a", "a:NoSchedule", "a"),
+        ("a", "a", "a"),
+        ("a=x", "a=y", "a=x a=y"),
+        ("a:NoSchedule b", "a c", "b a c"),
+        ("a=x b=y", "b c=z", "a=x b c=z"),
+        ("a a=x b", "", "a b"),
+        ("", "", ""),
+    ],
+)
+def test_covered_tolerations_are_merged(first: str, second: str, expected: str) -> None:
+    """A toleration that another one covers is removed, in either list; of equal ones the first is kept."""
+    lists = ([toleration(each) for each in text.split()] for text in (first, second, expected))
+    one, other, merged = lists
+    assert merge(one, other) == merged
+
+
+def test_every_toleration_has_to_be_covered() -> None:
+    """Each one needs one that covers it; no list of allowed ones is no limit."""
+    allowed = [toleration("a"), toleration("b=x")]
+    assert covers_all(allowed, [toleration("b=x"), toleration("a=y")]) and covers_all(allowed, [])
+    assert not covers_all(allowed, [toleration("a"), toleration("b=y")])
+    assert covers_all([], [toleration("c")])

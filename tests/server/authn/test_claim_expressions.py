@@ -1,0 +1,69 @@
+"""Expressions that make a user of claims, and rules about both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchd.dialect import ORCH
+from orchd.kinds.identity import User
+from orchd.server.authn.claimexpressions import ClaimTexts
+from orchd.server.authn.jose import TokenError
+from orchd.server.authn.oidc import OidcOptions, user_of
+
+
+def mapped(claims: dict[str, Any], **given: Any) -> User:
+    texts = ClaimTexts(**{"username": "claims.sub", "extra": {}, **given})
+    return user_of(claims, OidcOptions(issuer="https://a", audiences=("x",), expressions=texts.compile(ORCH)))
+
+
+@pytest.mark.parametrize(("given", "user"), [
+    ({}, User(name="s")),
+    ({"username": "'p:' + claims.sub"}, User(name="p:s")),
+    ({"groups": "claims.roles"}, User(name="s", groups=("a", "b"))),
+    ({"groups": "dyn(claims.roles).map(r, 'g:' + r) + ['c', '']"}, User(name="s", groups=("g:a", "g:b", "c"))),
+    ({"groups": "claims.roles.split(' ')[?0].orValue('x')"}, None),
+    ({"groups": "claims.one"}, User(name="s", groups=("solo",))),
+    ({"groups": "null"}, User(name="s")),
+    ({"uid": "claims.deep.id"}, User(name="s", uid="7")),
+    ({"extra": {"a/b": "claims.roles", "a/c": "''", "a/d": "claims.?none.orValue(null)"}}, User(name="s", extra={"a/b": ("a", "b")})),
+    ({"claim_rules": (("claims.n < 10", "m"), ("has(claims.roles)", "m"))}, User(name="s")),
+    ({"user_rules": (("user.username == 's' && user.groups == [] && user.extra == {}", "m"),)}, User(name="s")),
+])  # fmt: skip
+def test_expressions_make_the_user(given: dict[str, Any], user: User | None) -> None:
+    """Names, groups, uid and extra attributes are what expressions give, without empty texts."""
+    claims = {"sub": "s", "roles": ["a", "b"], "one": "solo", "deep": {"id": "7"}, "n": 5}
+    if user is None:
+        with pytest.raises(TokenError):
+            mapped(claims, **given)
+    else:
+        assert mapped(claims, **given) == user
+
+
+@pytest.mark.parametrize(("given", "why"), [
+    ({"username": "claims.none"},
+     "error evaluating username claim expression: expression 'claims.none' resulted in error: no such key: none"),
+    ({"username": "claims.n"}, "error evaluating username claim expression: username claim expression must return a string"),
+    ({"username": "''"}, "empty username via CEL expression is not allowed"),
+    ({"groups": "claims.n"}, "error evaluating group claim expression: expression must return a string or a list of strings"),
+    ({"groups": "[1]"}, "error evaluating group claim expression: expression must return a string or a list of strings"),
+    ({"uid": "claims.n"}, "error evaluating uid claim expression: uid claim expression must return a string"),
+    ({"extra": {"a/b": "claims.n"}},
+     "error evaluating extra claim expression: claims.n: expression must return a string or a list of strings"),
+    ({"extra": {"a/b": "claims.x"}}, "expression 'claims.x' resulted in error: no such key: x"),
+    ({"claim_rules": (("claims.n > 10", "too small"),)},
+     "error evaluating claim validation expression: validation expression 'claims.n > 10' failed: too small"),
+    ({"claim_rules": (("claims.x > 10", "too small"),)},
+     "error evaluating claim validation expression: expression 'claims.x > 10' resulted in error: no such key: x"),
+    ({"user_rules": (("user.username != 's'", "reserved"),)},
+     "error evaluating user info validation rule: validation expression 'user.username != 's'' failed: reserved"),
+    ({"claim_rules": (("dyn(claims.l).all(a, dyn(claims.l).all(b, dyn(claims.l).all(c, true)))", "m"),)},
+     "error evaluating claim validation expression: expression 'dyn(claims.l).all(a, dyn(claims.l).all(b, dyn(claims.l).all(c, true)))' resulted in "
+     "error: operation cancelled: actual cost limit exceeded"),
+])  # fmt: skip
+def test_tokens_are_rejected_with_the_reason(given: dict[str, Any], why: str) -> None:
+    """A token is rejected if an expression has an error or another type, a rule is false, or the budget is used up."""
+    with pytest.raises(TokenError) as error:
+        mapped({"sub": "s", "n": 5, "l": list(range(100))}, **given)
+    assert str(error.value) == why
