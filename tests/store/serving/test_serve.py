@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 import pytest_twisted
 from twisted.internet import reactor
+from twisted.internet.defer import ensureDeferred
+from twisted.internet.task import deferLater
 
 from orchd import storecommands
 from orchd.store.etcd.servers import make_servers
@@ -100,6 +102,13 @@ def store_at(url: str) -> EtcdStore:
     return EtcdStore(reactor, make_servers(reactor, [url]), dialect_name="orch", options=options, random=Random(1))
 
 
+async def crash(served: ServedStore) -> None:
+    """Kill the store while it works, and start it again."""
+    await deferLater(reactor, 0.02)
+    served.kill()
+    served.start()
+
+
 @pytest_twisted.ensureDeferred
 async def test_no_acknowledged_write_is_lost(served: ServedStore) -> None:
     """Writes that were acknowledged before a kill are there afterwards, through the socket, and clients go on by themselves."""
@@ -109,10 +118,10 @@ async def test_no_acknowledged_write_is_lost(served: ServedStore) -> None:
     for round_ in range(3):
         keys = [f"/{round_}/{number}" for number in range(200)]
         writing = [store.create(key, b"1") for key in keys]
-        reactor.callLater(0.02, served.kill)
-        results = outcomes(writing)
-        reactor.callLater(0.5, served.start)
-        for key, result in zip(keys, await results, strict=True):
+        crashed = ensureDeferred(crash(served))
+        results = await outcomes(writing)
+        await crashed
+        for key, result in zip(keys, results, strict=True):
             if isinstance(result, int):
                 acknowledged[key] = result
             else:
