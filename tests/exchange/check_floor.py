@@ -1,8 +1,8 @@
-"""``python tests/exchange/check_floor.py [--raise] REPORT...``: compare recorded exchanges with a minimum per area.
+"""``python tests/exchange/check_floor.py [--raise] [--release R] REPORT...``: compare recorded exchanges with a minimum per area.
 
 A REPORT is what the exchange program or the scheduler's program writes with ``--json``; profiles that the server cannot be
 started with count for nothing. ``floor.json`` has, per area, how many steps have to be exact; areas of the scheduler stand
-behind ``scheduler/``. Only areas of the kinds of reports that are given are compared. ``--raise`` writes the numbers of the
+behind ``scheduler/``, those of ``--release 1.35`` behind ``1.35/``. Only areas of the kinds of reports that are given are compared. ``--raise`` writes the numbers of the
 reports into it where they are higher, but for the few steps by which a busy machine may miss a deadline of the scenarios.
 Exits with 1 when an area is below its floor.
 """
@@ -34,8 +34,9 @@ _CONTROLLERS = "controllers"
 
 
 def kind(area: str) -> str:
-    """The kind of report that an area is counted in."""
-    return _SCHEDULER if area.startswith(_SCHEDULER) else _CONTROLLERS if area == _CONTROLLERS else ""
+    """The kind of report that an area is counted in: ``scheduler/``, or the release, and the controllers' by themselves."""
+    prefix, _, own = area.rpartition("/")
+    return _SCHEDULER if prefix == "scheduler" else f"{prefix}/{own}" if own == _CONTROLLERS else prefix
 
 
 def counts(report: Mapping[str, Any]) -> dict[str, Counter[str]]:
@@ -70,11 +71,13 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("reports", type=Path, nargs="+")
     parser.add_argument("--raise", dest="lift", action="store_true")
+    parser.add_argument("--release", default="", help="release of the recordings, other than that of the specification")
     chosen = parser.parse_args(arguments)
     floor: dict[str, int] = json.loads(FLOOR.read_text())
     areas: dict[str, Counter[str]] = {}
     for path in chosen.reports:
-        areas |= counts(json.loads(path.read_text()))
+        prefix = f"{chosen.release}/" if chosen.release else ""
+        areas |= {prefix + area: found for area, found in counts(json.loads(path.read_text())).items()}
     kinds = {kind(area) for area in areas}
     compared = {area: least for area, least in floor.items() if kind(area) in kinds}
     exact = {area: found["exact"] for area, found in areas.items()}
