@@ -13,15 +13,16 @@ from orchd.controllers.namespace import CONDITIONS
 from orchd.controllers.objects import CONFIG_MAPS, SECRETS, SERVICE_ACCOUNTS
 from orchd.controllers.table import CONTROLLERS
 from orchd.dialect import ORCH
+from orchd.kinds.release import RELEASES
 from tests.controllers.cluster_support import NAMESPACES, Cluster
 
 
 def test_controllers_flag_offers_the_built_controllers() -> None:
     """--controllers offers exactly the built controllers."""
-    built = [row.name for row in CONTROLLERS]
-    assert sorted(built) == sorted(choices.CONTROLLERS_BUILT)
-    assert set(built) <= set(choices.CONTROLLERS)
-    assert len(set(built)) == len(built)
+    assert {row.name for row in CONTROLLERS} == set(choices.CONTROLLERS_BUILT)
+    for release in RELEASES.values():
+        built = [row.name for row in CONTROLLERS if release.includes(row.since, row.until)]
+        assert len(set(built)) == len(built)
 
 
 def test_namespace_gets_account_token_and_root_ca(cluster: Cluster) -> None:

@@ -169,6 +169,7 @@ ALLOWED = {
     ("kinds/openapi/descriptions/common.py", "FIELDS"): "names of fields",
     ("assembly/bootstrap_cluster.py", "_REQUIRED"): "resources without which no cluster starts",
     ("assembly/delegation.py", "_PLURALS"): "reviews that a client sends",
+    ("server/pipeline/verbs/subresources/token.py", "bindable"): "objects that a token can be bound to",
 }
 
 

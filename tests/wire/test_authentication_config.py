@@ -126,7 +126,7 @@ def test_anonymous_requests_are_limited_to_paths(place: Place) -> None:
 def test_configuration_changes_are_reloaded(place: Place) -> None:
     """An invalid file changes nothing, and is counted and logged; a valid one takes effect as a whole."""
     wrong = place.issuer(place.second, "two:")
-    wrong["claimMappings"]["username"] = {"expression": "claims.sub"}
+    wrong["claimMappings"]["username"] = {"expression": "claim.sub"}
     place.replace(place.document(wrong))
     place.until(lambda: place.metric(f'{RELOADS}{{apiserver_id_hash="sha256:'))
     assert "jwt[0].claimMappings.username.expression: Invalid value" in place.server.log

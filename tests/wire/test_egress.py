@@ -64,7 +64,9 @@ async def fetch(proxy: HttpConnectProxy, port: int) -> tuple[EgressSelector, int
         dial=selector.dial(Egress.CLUSTER),
         limits=UpstreamLimits(connect_seconds=PATIENCE),
     )
-    return selector, (await upstream.fetch("GET", Location("http", "127.0.0.1", port), "/", ())).code
+    reply = await upstream.fetch("GET", Location("http", "127.0.0.1", port), "/", ())
+    reply.stream.stop()
+    return selector, reply.code
 
 
 @pytest_twisted.ensureDeferred

@@ -68,7 +68,7 @@ def headless(file: Path) -> None:
     [
         (damaged, r"is damaged .*restore a backup in its place"),
         (headless, "is damaged|another program"),
-        (newer, "has schema version 1000 and this release knows 2: run the release that wrote it"),
+        (newer, "has schema version 1000 and this release knows 3: either a newer release wrote it, then run that one"),
         (foreign, "is a database of another program: give the store a file of its own"),
         (text, "is damaged"),
     ],

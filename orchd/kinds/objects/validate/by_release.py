@@ -6,7 +6,7 @@ Rules themselves do not ask for the release. `since` names a release as in the r
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, wraps
 from typing import Any, TypeVar
 
 from orchd.kinds.release import Release
@@ -24,6 +24,7 @@ def by_release(first: Rule, *changes: tuple[str, Rule]) -> Rule:
     def chosen(release: Release) -> Rule:
         return next((rule for since, rule in reversed(changes) if release.includes(since)), first)
 
+    @wraps(first)
     def rule(*arguments: Any, **named: Any) -> Any:
         return chosen(arguments[-1].settings.release)(*arguments, **named)
 
