@@ -26,13 +26,16 @@ class Chosen:
 def resolve(dialect: Dialect, given: Mapping[str, bool], release: Release = SPECIFICATION) -> Chosen:
     """The gates of a flag, and those that are on by default in the dialect only, with ``AllAlpha`` and ``AllBeta`` expanded; a gate's own value takes precedence.
 
-    Raises ValueError, in the words of the reference, for an unknown gate and for the other value of a locked one.
+    A gate that the release has given up is accepted with the value that became the only one, with a warning, so that one list of
+    flags serves several releases. Raises ValueError, in the words of the reference, for an unknown gate and for the other value of a
+    locked one.
     """
     known: dict[str, tuple[str, Stage]] = {}
     for gate in GATES:
         stage = gate.stage(release)
         if stage is not None:
             known[dialect(gate.name)] = gate.name, stage
+    gone = {dialect(gate.name): gate.default(release) for gate in GATES if gate.has_ended(release)}
     usual = defaults()
     values = {name: default for name, default in defaults(release).items() if default != usual[name]}
     for group, wanted in _ALL.items():
@@ -41,6 +44,9 @@ def resolve(dialect: Dialect, given: Mapping[str, bool], release: Release = SPEC
     warnings = []
     for shown, value in given.items():
         if shown in _ALL:
+            continue
+        if gone.get(shown) is value:
+            warnings.append(f"{shown}={_text(value)} has no effect: release {release} has no such gate, and behaves so")
             continue
         if shown not in known:
             guess = nearest(shown, [*known, *_ALL])

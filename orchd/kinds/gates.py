@@ -89,6 +89,10 @@ class Gate:
         """The stage in a release; None if the release has no such gate."""
         return next((stage for since, stage in reversed(self.stages) if release.includes(since)), None)
 
+    def has_ended(self, release: Release) -> bool:
+        """True if an earlier release had the gate, and this one does not."""
+        return release.includes(self.stages[0][0]) and self.stage(release) is None
+
     def default(self, release: Release = SPECIFICATION) -> bool:
         """The default in a release: false before the gate exists, and that of its last stage after it is gone."""
         begun = (stage for since, stage in reversed(self.stages) if stage is not None and release.includes(since))
