@@ -80,7 +80,7 @@ class Table:
 
     def in_release(self, release: Release) -> Table:
         """The table as it is in a release."""
-        printer = next((name for since, name in reversed(self.printers) if release.includes(since)), self.printer)
+        printer = release.choose((("", self.printer), *self.printers))
         if not any("=" in column for column in self.columns):
             return self if printer == self.printer else replace(self, printer=printer, printers=())
         shown = tuple(i for i, column in enumerate(self.columns) if _column_in(column, release))

@@ -11,13 +11,13 @@ from orchd.kinds.release import Release
 
 Spec = dict[str, Any]
 
-#: The versions of the group, the newest first, with the release that begins to serve it.
-_VERSIONS: Final = (("v1", "1.29"), ("v1beta2", ""))
+#: The versions of the group with the release that begins to serve each.
+_VERSIONS: Final = (("", "v1beta2"), ("1.29", "v1"))
 
 
 def flow_control_version(release: Release) -> str:
     """The version of flow control objects that a server of a release uses itself."""
-    return next(name for name, since in _VERSIONS if release.includes(since))
+    return release.choose(_VERSIONS)
 
 
 def _limited(shares: int, response: Spec, lendable: int) -> Spec:

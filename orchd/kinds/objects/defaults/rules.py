@@ -20,7 +20,7 @@ def by_release(*rules: tuple[str, Rule]) -> Rule:
         release = settings.release
         found = chosen.get(release.minor)
         if found is None:
-            found = chosen[release.minor] = next(each for since, each in reversed(rules) if release.includes(since))
+            found = chosen[release.minor] = release.choose(rules)
         return found(value, settings)
 
     return rule

@@ -20,9 +20,11 @@ def by_release(first: Rule, *changes: tuple[str, Rule]) -> Rule:
     The last argument of rules is the report, which knows the release.
     """
 
+    rules = (("", first), *changes)
+
     @cache
     def chosen(release: Release) -> Rule:
-        return next((rule for since, rule in reversed(changes) if release.includes(since)), first)
+        return release.choose(rules)
 
     @wraps(first)
     def rule(*arguments: Any, **named: Any) -> Any:
@@ -38,7 +40,7 @@ class Reworded(str):
     changes: tuple[tuple[str, str], ...]
 
     def in_release(self, release: Release) -> str:
-        return next((text for since, text in reversed(self.changes) if release.includes(since)), self)
+        return release.choose((("", self), *self.changes))
 
 
 def reworded(text: str, *changes: tuple[str, str]) -> Reworded:

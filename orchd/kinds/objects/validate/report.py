@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
 from typing import Any, Final
 
 from orchd.dialect import Dialect
@@ -14,7 +13,6 @@ from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.by_release import Reworded, reworded
 from orchd.kinds.objects.validate.paths import Path
-from orchd.kinds.release import Release
 
 #: Maximum number of characters of a value in a message.
 _LONGEST: Final = 32 << 10
@@ -43,11 +41,6 @@ _DIFFERS: Final[tuple[tuple[str, Callable[[str, Object, Object], str]], ...]] = 
 )
 
 
-@cache
-def _differ(release: Release) -> Callable[[str, Object, Object], str]:
-    return next(differ for since, differ in reversed(_DIFFERS) if release.includes(since))
-
-
 class Report:
     """Errors so far, in order and up to `MAX_CAUSES`, and the settings that rules depend on."""
 
@@ -72,7 +65,7 @@ class Report:
 
     def difference(self, type_name: str, old: Object, new: Object) -> str:
         """The text of a change of an immutable value of one of the reference's internal types."""
-        return _differ(self.settings.release)(type_name, old, new)
+        return self.settings.release.choose(_DIFFERS)(type_name, old, new)
 
     def required(self, at: Path, why: str = "") -> None:
         self._add("FieldValueRequired", "Required value", at, why)
