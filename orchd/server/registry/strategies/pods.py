@@ -45,7 +45,10 @@ class PodStrategy(Strategy):
             spec = {**old["spec"], "ephemeralContainers": obj["spec"].get("ephemeralContainers") or []}
             if not spec["ephemeralContainers"]:
                 del spec["ephemeralContainers"]
-            return self.raise_generation({**old, "spec": spec}, old)
+            kept = {name: value for name, value in old["metadata"].items() if name != "managedFields"}
+            if "managedFields" in obj["metadata"]:
+                kept["managedFields"] = obj["metadata"]["managedFields"]
+            return self.raise_generation({**old, "metadata": kept, "spec": spec}, old)
         if context.subresource == "resize":
             return self.raise_generation(self._resized(obj, old), old)
         return super().prepare_update(context, obj, old)
