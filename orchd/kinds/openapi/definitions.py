@@ -12,7 +12,7 @@ from typing import Any, Final
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Catalog, Resource, package_of
 from orchd.kinds.ir import Field, Type
-from orchd.kinds.openapi.enums import VALUES
+from orchd.kinds.openapi.enums import values_of
 from orchd.kinds.openapi.registered_versions import registered_versions
 
 Json = dict[str, Any]
@@ -78,12 +78,13 @@ _OPEN: Final = frozenset(
     for version in ("v1", "v1beta1")
     for name in ("JSONSchemaPropsOrArray", "JSONSchemaPropsOrBool", "JSONSchemaPropsOrStringArray")
 )
-#: Unions that release 1.23 declares: discriminator, and value of it by the member that it selects.
+#: Declared unions: discriminator, and value of it by the member that it selects.
 _UNIONS: Final[dict[str, tuple[str, dict[str, str]]]] = {
+    "core/v1.AppArmorProfile": ("type", {"localhostProfile": "LocalhostProfile"}),
     "core/v1.SeccompProfile": ("type", {"localhostProfile": "LocalhostProfile"}),
     **{
         f"flowcontrol/{version}.{name}": union
-        for version in ("v1beta1", "v1beta2")
+        for version in ("v1", "v1beta1", "v1beta2")
         for name, union in (
             ("LimitResponse", ("type", {"queuing": "Queuing"})),
             ("PriorityLevelConfigurationSpec", ("type", {"limited": "Limited"})),
@@ -134,7 +135,7 @@ class Definitions:
         from orchd.kinds.openapi.descriptions.lookup import Descriptions
 
         self._words = Descriptions(dialect)
-        self._values = VALUES if catalog.lists_values else {}
+        self._values = values_of(catalog.release) if catalog.lists_values else {}
 
     def of(self, resources: Iterable[Resource], *, always: bool = True) -> dict[str, Json]:
         """Name -> schema of all types that `resources` need, sorted by name; with `always`, also of types that are served
@@ -199,7 +200,7 @@ class Definitions:
     def _group_version_kinds(self, type_: Type) -> Iterator[Json]:
         package, _, kind = type_.name.rpartition(".")
         if type_.name in _EVERYWHERE:
-            for group, version in registered_versions(self._dialect):
+            for group, version in registered_versions(self._catalog):
                 yield {"group": group, "kind": kind, "version": version}
         elif package == "meta/v1":
             yield {"group": "", "kind": kind, "version": "v1"}
