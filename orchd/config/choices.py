@@ -46,7 +46,7 @@ CONTROLLERS: Final = (
     "endpointslicemirroring", "ephemeral-volume", "garbagecollector", "horizontalpodautoscaling", "job",
     "namespace", "nodeipam", "nodelifecycle", "persistentvolume-binder", "persistentvolume-expander", "podgc",
     "pv-protection", "pvc-protection", "replicaset", "replicationcontroller", "resourcequota",
-    "root-ca-cert-publisher", "route", "service", "serviceaccount", "serviceaccount-token", "statefulset",
+    "root-ca-cert-publisher", "route", "service", "service-cidr-controller", "serviceaccount", "serviceaccount-token", "statefulset",
     "taint-eviction-controller", "tokencleaner", "ttl", "ttl-after-finished", "validatingadmissionpolicy-status-controller",
 )
 
@@ -54,6 +54,7 @@ CONTROLLERS: Final = (
 LATER_CONTROLLERS: Final = {
     "taint-eviction-controller": "1.29",
     "validatingadmissionpolicy-status-controller": "1.30",
+    "service-cidr-controller": "1.33",
 }
 
 #: Controllers that `*` does not enable.
