@@ -15,6 +15,18 @@ def default_name(component: str) -> str:
     return f"{ORCH.short}-{component}"
 
 
+def default_text(flag: Flag, dialect: Dialect, quote: str = "") -> str:
+    """The default of a flag, "" for the type's zero, and that in the other dialect where it is another value."""
+    text = flag.written_default(dialect)
+    if not text:
+        return ""
+    text = f"{quote}{text}{quote}"
+    if flag.stock_default:
+        other = ORCH if dialect.stock else KUBERNETES
+        text += f", with {quote}--dialect={other.name}{quote} {quote}{flag.written_default(other)}{quote}"
+    return text
+
+
 def _parts(table: FlagTable) -> dict[str, list[Flag]]:
     out: dict[str, list[Flag]] = {}
     for flag in table:
@@ -35,8 +47,8 @@ def usage_text(table: FlagTable, dialect: Dialect, width: int) -> str:
             value = flag.type.placeholder
             lines.append(f"  --{flag.spelled(dialect)}" + (f"={value}" if value else ""))
             text = dialect(flag.help)
-            if flag.default:
-                text += f" (default {dialect(flag.default)})"
+            if default := default_text(flag, dialect):
+                text += f" (default {default})"
             if flag.deprecated:
                 text = "Deprecated. " + text
             lines.extend(textwrap.wrap(text, max(40, width - 8), initial_indent=" " * 8, subsequent_indent=" " * 8))
@@ -89,7 +101,7 @@ def flags_markdown(table: FlagTable) -> str:
             elif flag.noop:
                 notes.append(f"*Has no effect, and warns: {flag.noop}.*")
             help_ = " ".join([ORCH(flag.help), *notes]).replace("|", "\\|")
-            default = f"`{ORCH(flag.default)}`" if flag.default else ""
+            default = default_text(flag, ORCH, quote="`")
             lines.append(f"| `--{flag.spelled()}` | {flag.type.name} | {default} | {help_} |")
     return "\n".join(lines) + "\n"
 
