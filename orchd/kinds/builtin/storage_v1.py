@@ -40,6 +40,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
         first_generation=False,
         unconditional_update=False,
         returns_deleted=True,
+        changes=(("1.33", {"generation": ("spec",)}),),
     ),
     KindRow(
         kind="CSINode",

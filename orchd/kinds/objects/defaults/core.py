@@ -8,8 +8,9 @@ from typing import Any, Final
 
 from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.by_release import by_release
 from orchd.kinds.objects.defaults.images import pull_policy
-from orchd.kinds.objects.defaults.rules import Rule, by_release, fill_members, within
+from orchd.kinds.objects.defaults.rules import Rule, fill_members, within
 from orchd.kinds.objects.scalars import Quantity
 from orchd.kinds.objects.settings import ObjectSettings
 
@@ -289,13 +290,13 @@ RULES: Final[dict[str, Rule]] = {
     "core/v1.NodeSpec": _node_spec,
     "core/v1.NodeStatus": _node_status,
     "core/v1.PersistentVolumeClaim": _claim,
-    "core/v1.Pod": by_release(("", _pod), ("1.28", _pod_with_ports)),
-    "core/v1.PodSpec": by_release(("", _pod_spec_with_ports), ("1.28", _pod_spec)),
+    "core/v1.Pod": by_release(_pod, ("1.28", _pod_with_ports)),
+    "core/v1.PodSpec": by_release(_pod_spec_with_ports, ("1.28", _pod_spec)),
     "core/v1.PodStatus": _pod_status,
     "core/v1.PodTemplateSpec": _without_old_init_containers,
     "core/v1.ReplicationController": _replication_controller,
     "core/v1.Secret": _secret,
     "core/v1.ServicePort": _service_port,
-    "core/v1.ServiceSpec": by_release(("", _service_spec), ("1.26", _service_spec_by_type)),
+    "core/v1.ServiceSpec": by_release(_service_spec, ("1.26", _service_spec_by_type)),
     "core/v1.Volume": _volume,
 }

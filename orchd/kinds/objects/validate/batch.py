@@ -12,8 +12,8 @@ from orchd.kinds.gotext.structs import dump
 from orchd.kinds.gotext.values import interface
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import joblabels
+from orchd.kinds.objects.by_release import by_release
 from orchd.kinds.objects.validate import jobpolicies, jobstatus, meta
-from orchd.kinds.objects.validate.by_release import by_release
 from orchd.kinds.objects.validate.core import pods
 from orchd.kinds.objects.validate.names import label, subdomain_name
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, STATUS, Path

@@ -7,7 +7,7 @@ from typing import Final
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.gotext.values import GoText
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.validate.by_release import by_release
+from orchd.kinds.objects.by_release import by_release
 from orchd.kinds.objects.validate.core import environment, mounts, probes, resources, security
 from orchd.kinds.objects.validate.names import label, port, port_name
 from orchd.kinds.objects.validate.paths import Path

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.validate.by_release import by_release, reworded
+from orchd.kinds.objects.by_release import by_release, reworded
 from orchd.kinds.objects.validate.core.field_rules import is_subdomain, no_backsteps, require_text
 from orchd.kinds.objects.validate.core.fieldrefs import resource_field, variable_field
 from orchd.kinds.objects.validate.names import config_key, env_name, relaxed_env_name, subdomain_name

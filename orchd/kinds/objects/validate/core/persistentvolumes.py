@@ -9,8 +9,8 @@ from orchd.kinds import fields
 from orchd.kinds.gotext import differences
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.by_release import reworded
 from orchd.kinds.objects.validate import meta
-from orchd.kinds.objects.validate.by_release import reworded
 from orchd.kinds.objects.validate.core import sources
 from orchd.kinds.objects.validate.core.claims import VOLUME_MODES, access_modes, basic_resource
 from orchd.kinds.objects.validate.core.field_rules import (

@@ -6,7 +6,7 @@ from typing import Final
 
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.validate.by_release import by_release
+from orchd.kinds.objects.by_release import by_release
 from orchd.kinds.objects.validate.core.field_rules import is_qualified
 from orchd.kinds.objects.validate.names import label, label_value, qualified_name, subdomain
 from orchd.kinds.objects.validate.paths import Path

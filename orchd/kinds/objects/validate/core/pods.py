@@ -6,8 +6,8 @@ from typing import Final
 
 from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.by_release import by_release, reworded
 from orchd.kinds.objects.validate import meta
-from orchd.kinds.objects.validate.by_release import by_release, reworded
 from orchd.kinds.objects.validate.core import placement, podfields, resources, security
 from orchd.kinds.objects.validate.core.containers import (
     containers,

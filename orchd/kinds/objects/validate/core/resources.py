@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from orchd.kinds.gotext.structs import quantity as go_quantity
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.validate.by_release import reworded
+from orchd.kinds.objects.by_release import reworded
 from orchd.kinds.objects.validate.names import qualified_name
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report

@@ -10,8 +10,8 @@ from typing import Final
 from orchd.kinds import fields
 from orchd.kinds.gotext.json_errors import json_error
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.by_release import by_release
 from orchd.kinds.objects.validate import meta
-from orchd.kinds.objects.validate.by_release import by_release
 from orchd.kinds.objects.validate.names import config_key, subdomain_name
 from orchd.kinds.objects.validate.paths import METADATA, Path, root
 from orchd.kinds.objects.validate.report import Report

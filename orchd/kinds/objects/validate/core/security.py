@@ -7,7 +7,7 @@ from typing import Final
 
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.validate.by_release import by_release, reworded
+from orchd.kinds.objects.by_release import by_release, reworded
 from orchd.kinds.objects.validate.core.field_rules import MAX_INT32, descending_path
 from orchd.kinds.objects.validate.names import between, subdomain
 from orchd.kinds.objects.validate.paths import Path

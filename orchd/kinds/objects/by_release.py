@@ -1,4 +1,4 @@
-"""What validation does otherwise in later releases: a rule that is another function, and a text in other words.
+"""What defaults, validation and warnings do otherwise in later releases: a rule that is another function, and a text in other words.
 
 Rules themselves do not ask for the release. `since` names a release as in the rows of kinds.
 """
@@ -6,7 +6,7 @@ Rules themselves do not ask for the release. `since` names a release as in the r
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, wraps
+from functools import wraps
 from typing import Any, TypeVar
 
 from orchd.kinds.release import Release
@@ -17,20 +17,35 @@ Rule = TypeVar("Rule", bound=Callable[..., Any])
 def by_release(first: Rule, *changes: tuple[str, Rule]) -> Rule:
     """The rule `first`, and in its place each rule of `changes` from its release on, ascending.
 
-    The last argument of rules is the report, which knows the release.
+    The last positional argument of rules knows the release, as a report or as settings.
     """
 
     rules = (("", first), *changes)
-
-    @cache
-    def chosen(release: Release) -> Rule:
-        return release.choose(rules)
+    chosen: dict[int, Rule] = {}
 
     @wraps(first)
     def rule(*arguments: Any, **named: Any) -> Any:
-        return chosen(arguments[-1].settings.release)(*arguments, **named)
+        release = arguments[-1].release
+        found = chosen.get(release.minor)
+        if found is None:
+            found = chosen[release.minor] = release.choose(rules)
+        return found(*arguments, **named)
 
     return rule  # type: ignore[return-value]  # it is called as the rules are
+
+
+def _nothing(*arguments: Any) -> None:
+    """The rule of releases that have none."""
+
+
+def since(release: str, rule: Rule) -> Rule:
+    """`rule` from `release` on, and none before. Only for rules that report."""
+    return by_release(_nothing, (release, rule))  # type: ignore[return-value,arg-type]  # it is called as the rule is
+
+
+def until(release: str, rule: Rule) -> Rule:
+    """`rule` before `release`, and none from then on. Only for rules that report."""
+    return by_release(rule, (release, _nothing))  # type: ignore[arg-type]  # it is called as the rule is
 
 
 class Reworded(str):
