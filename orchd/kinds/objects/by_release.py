@@ -5,9 +5,9 @@ Rules themselves do not ask for the release. `since` names a release as in the r
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from orchd.kinds.release import Release
 
@@ -40,12 +40,12 @@ def _nothing(*arguments: Any) -> None:
 
 def since(release: str, rule: Rule) -> Rule:
     """`rule` from `release` on, and none before. Only for rules that report."""
-    return by_release(_nothing, (release, rule))  # type: ignore[return-value,arg-type]  # it is called as the rule is
+    return by_release(cast(Rule, _nothing), (release, rule))
 
 
 def until(release: str, rule: Rule) -> Rule:
     """`rule` before `release`, and none from then on. Only for rules that report."""
-    return by_release(rule, (release, _nothing))  # type: ignore[arg-type]  # it is called as the rule is
+    return by_release(rule, (release, cast(Rule, _nothing)))
 
 
 class Reworded(str):
@@ -63,3 +63,8 @@ def reworded(text: str, *changes: tuple[str, str]) -> Reworded:
     both = Reworded(text)
     both.changes = changes
     return both
+
+
+def in_release(texts: Iterable[str], separator: str, release: Release) -> str:
+    """`texts` as they are in a release, as one text."""
+    return separator.join(text.in_release(release) if isinstance(text, Reworded) else text for text in texts)

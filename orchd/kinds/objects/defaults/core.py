@@ -11,6 +11,7 @@ from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.by_release import by_release
 from orchd.kinds.objects.defaults.images import pull_policy
 from orchd.kinds.objects.defaults.rules import Rule, fill_members, within
+from orchd.kinds.objects.pod_amounts import aggregate
 from orchd.kinds.objects.scalars import Quantity
 from orchd.kinds.objects.settings import ObjectSettings
 
@@ -149,8 +150,31 @@ def _with_host_ports(value: Object) -> Object:
 
 
 def _pod_with_ports(value: Object, settings: ObjectSettings) -> Object:
-    """As `_pod`; on the host network, containers have their ports on the node."""
-    return within(_pod(value, settings), "spec", _with_host_ports)
+    """As `_pod`; the pod as a whole has requests if it has limits, and on the host network containers have their ports on the node."""
+    return within(_pod(value, settings), "spec", _with_pod_amounts_and_ports)
+
+
+def _with_pod_amounts_and_ports(spec: Object) -> Object:
+    resources = spec.get("resources")
+    if resources and (resources.get("limits") or resources.get("requests")):
+        spec = {**spec, "resources": _pod_amounts(spec, resources)}
+    return _with_host_ports(spec)
+
+
+def _pod_amounts(spec: Object, resources: Object) -> Object:
+    """The resources of a pod: huge pages are limited to those of its containers; requests are those of its containers, or limits."""
+    requests, limits = dict(resources.get("requests") or {}), dict(resources.get("limits") or {})
+    for name, amount in aggregate(spec, "limits").items():
+        if name.startswith("hugepages-") and name not in requests:
+            limits.setdefault(name, str(amount))
+    if limits:
+        for name, amount in aggregate(spec, "requests").items():
+            if name in ("cpu", "memory"):
+                requests.setdefault(name, str(amount))
+        for name, limit in limits.items():
+            if name in ("cpu", "memory") or name.startswith("hugepages-"):
+                requests.setdefault(name, limit)
+    return {**resources, **({"limits": limits} if limits else {}), **({"requests": requests} if requests else {})}
 
 
 def _host_ports(container: Object) -> Object:
@@ -161,7 +185,12 @@ def _host_ports(container: Object) -> Object:
 
 
 def _volume(value: Object, settings: ObjectSettings) -> Object:
-    return {**value, "emptyDir": {}} if len(value) <= 1 and value.keys() <= {"name"} else value
+    if len(value) <= 1 and value.keys() <= {"name"}:
+        return {**value, "emptyDir": {}}
+    image = value.get("image")
+    if image is not None and not image.get("pullPolicy"):
+        return {**value, "image": {**image, "pullPolicy": pull_policy(image.get("reference") or "")}}
+    return value
 
 
 def _pod_status(value: Object, settings: ObjectSettings) -> Object:

@@ -117,6 +117,7 @@ def update_job_once(job: Object, old: Object, report: Report) -> None:
 
 
 def update_job_now(job: Object, old: Object, report: Report) -> None:
+    create_job(job, report)
     meta.update(job, old, report)
     spec, before = fields.spec(job), fields.spec(old)
     _job(spec, SPEC, report)

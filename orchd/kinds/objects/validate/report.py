@@ -10,7 +10,7 @@ from orchd.errors import MAX_CAUSES, Cause
 from orchd.kinds.gotext import differences
 from orchd.kinds.gotext.values import quote, show, show_json
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.by_release import Reworded, reworded
+from orchd.kinds.objects.by_release import Reworded, in_release, reworded
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.release import Release
@@ -68,6 +68,10 @@ class Report:
     def difference(self, type_name: str, old: Object, new: Object) -> str:
         """The text of a change of an immutable value of one of the reference's internal types."""
         return self.release.choose(_DIFFERS)(type_name, old, new)
+
+    def joined(self, whys: Iterable[str], separator: str) -> str:
+        """Reasons as one text."""
+        return in_release(whys, separator, self.release)
 
     def required(self, at: Path, why: str = "") -> None:
         self._add("FieldValueRequired", "Required value", at, why)

@@ -58,6 +58,10 @@ class DaemonSetStrategy(Strategy):
         # The server's own annotation must not count as a change.
         return super().raise_generation(self._with_template_generation(obj, number + 1 if changed else number), old)
 
+    def status_update(self, obj: Object, old: Object) -> Object:
+        text = annotations_of(old).get(TEMPLATE_GENERATION, "0")
+        return super().status_update(self._with_template_generation(obj, integer(text) if is_whole(text) else 0), old)
+
     def _with_template_generation(self, obj: Object, number: int) -> Object:
         metadata = obj["metadata"]
         annotations = {**(metadata.get("annotations") or {}), TEMPLATE_GENERATION: str(number)}

@@ -54,14 +54,14 @@ def _json_key(key: str) -> Callable[[Object, Object, Report], None]:
         if key not in data:
             report.required(_DATA[key])
             return
-        wrong = json_error(_decode(data[key]))
+        wrong = json_error(decoded(data[key]))
         if wrong:
             report.invalid(_DATA[key], _REDACTED, wrong)
 
     return rule
 
 
-def _decode(encoded: str | None) -> bytes:
+def decoded(encoded: str | None) -> bytes:
     try:
         return base64.b64decode(encoded or "")
     except binascii.Error:
