@@ -28,7 +28,7 @@ def children(pid: int) -> dict[str, int]:
     found = {}
     for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
         words = Path(f"/proc/{each}/cmdline").read_bytes().split(b"\0")
-        found[words[-2].decode()] = int(each)
+        found[words[-3].decode()] = int(each)
     return found
 
 

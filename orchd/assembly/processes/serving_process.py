@@ -20,7 +20,7 @@ from orchd.txkit.log import Logger
 _log = Logger(namespace="orchd.processes")
 #: File descriptors of a serving process, besides the standard ones: its port, its answers, its log.
 PORT, ANSWERS, LOG = 3, 4, 5
-_MODULE: Final = "orchd.assembly.processes.worker"
+_MODULE: Final = "orchd.assembly.processes"
 #: Seconds from the end of a process to the next start: at first, and at most. After `_STEADY` seconds it counts as the first end.
 _FIRST, _MOST, _STEADY = 0.2, 10.0, 30.0
 
@@ -62,7 +62,7 @@ class ServingProcess(ProcessProtocol):
             self,
             sys.executable,
             # Nothing from the working directory, which may be anybody's.
-            [sys.executable, "-P", "-m", _MODULE, self.name],
+            [sys.executable, "-P", "-m", _MODULE, self.name, str(os.getpid())],
             env=environment,
             childFDs={0: "w", 1: 1, 2: 2, PORT: self._port, ANSWERS: "r", LOG: "r"},
         )

@@ -181,7 +181,3 @@ def main() -> None:
     reactor.callWhenRunning(reactor.callLater, 0, exit_cleanly_on_sigterm, reactor)
     reactor.addSystemEventTrigger("before", "shutdown", lambda: start(worker.stop()))
     reactor.run()
-
-
-if __name__ == "__main__":
-    main()
