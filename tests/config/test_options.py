@@ -192,6 +192,9 @@ def test_flag_file_recursion() -> None:
             "--disable-admission-plugins: plugin Priority is also in --enable-admission-plugins",
         ),
         (["--storage-backend=etcd3"], "--etcd-servers: is needed together with --storage-backend=etcd3"),
+        (["--processes=0"], "--processes: '0' is not a number from 1 to 256, or auto"),
+        (["--processes=two"], "--processes: 'two' is not a number from 1 to 256, or auto"),
+        (["--processes=257"], "--processes: '257' is not a number from 1 to 256, or auto"),
         (["--goaway-chance=0.03"], "--goaway-chance: must be between 0 and 0.02"),
         (
             ["--admission-control=Priority", "--enable-admission-plugins=Priority"],
