@@ -91,7 +91,7 @@ def compile_schema(schema: Schema, settings: ObjectSettings) -> Check:
     sizes, ends = settings.release.choose((("", (_first_size, True)), ("1.28", (_sizes, False))))
     form = _Form(
         int_or_string=settings.dialect(INT_OR_STRING),
-        formats=formats_of(settings.release),
+        formats=formats_of(settings),
         of_item=settings.release.choose((("", _of_list), ("1.28", _of_item))),
         sizes=sizes,
         ends=ends,

@@ -11,8 +11,8 @@ from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.names import parse_cidr
-from orchd.kinds.release import Release
 
 Check = Callable[[str], bool]
 
@@ -161,22 +161,23 @@ FORMATS: Final[dict[str, Check]] = {
 _NAME: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _short_name: Final = _matches(_NAME)
 _long_name: Final = _matches(rf"{_NAME}(\.{_NAME})*")
-#: Formats of later releases.
+#: Formats of later releases, by templates of a dialect.
 _LATER: Final[dict[str, Check]] = {
-    "k8s-short-name": lambda text: len(text) <= 63 and _short_name(text),
-    "k8s-long-name": lambda text: len(text) <= 253 and _long_name(text),
+    "{abbr}-short-name": lambda text: len(text) <= 63 and _short_name(text),
+    "{abbr}-long-name": lambda text: len(text) <= 253 and _long_name(text),
 }
-_BY_RELEASE: Final[tuple[tuple[str, Mapping[str, Check]], ...]] = (("", FORMATS), ("1.34", {**FORMATS, **_LATER}))
+_BY_RELEASE: Final[tuple[tuple[str, Mapping[str, Check]], ...]] = (("", {}), ("1.34", _LATER))
 
 
-def formats_of(release: Release) -> Mapping[str, Check]:
+def formats_of(settings: ObjectSettings) -> Mapping[str, Check]:
     """The formats that a release checks, by name."""
-    return release.choose(_BY_RELEASE)
+    later = settings.release.choose(_BY_RELEASE)
+    return {**FORMATS, **{settings.dialect(name): check for name, check in later.items()}} if later else FORMATS
 
 
-def unknown_formats(schema: Mapping[str, Any], release: Release) -> Iterator[str]:
+def unknown_formats(schema: Mapping[str, Any], settings: ObjectSettings) -> Iterator[str]:
     """The formats of the strings of a schema that the release does not check. Dashes in names do not count."""
-    known = {name.replace("-", "") for name in formats_of(release)}
+    known = {name.replace("-", "") for name in formats_of(settings)}
     pending: list[Any] = [schema]
     while pending:
         part = pending.pop()

@@ -42,9 +42,7 @@ def _formats(settings: ObjectSettings, definition: Object | None) -> list[str]:
     spec = fields.spec(definition or {})
     schemas = [spec.get("validation"), *(version.get("schema") for version in spec.get("versions") or ())]
     return [
-        name
-        for schema in schemas
-        for name in unknown_formats((schema or {}).get("openAPIV3Schema") or {}, settings.release)
+        name for schema in schemas for name in unknown_formats((schema or {}).get("openAPIV3Schema") or {}, settings)
     ]
 
 
