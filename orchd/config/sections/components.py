@@ -55,8 +55,10 @@ def controller_names(flags: FlagValues, can: Capabilities) -> tuple[str, ...]:
     known = tuple(name for name in choices.CONTROLLERS if name not in unknown)
     built = can.controllers - unknown
     chosen: dict[str, bool] = {}
+    renamed = choices.LATER_CONTROLLER_NAMES if flags.release.includes(choices.CONTROLLERS_RENAMED) else {}
     for item in items:
         name = item.removeprefix("-")
+        name = renamed.get(name, name)
         if name == "*":
             continue
         if item.startswith("-"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from orchd.errors import Cause
 from orchd.kinds import fields, verbatim
@@ -21,6 +21,8 @@ _ORPHANED_PODS = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
     "propagationPolicy=Orphan to suppress this warning"
 )
+#: Whether jobs that are tracked with finalizers have an annotation that says so, from a release on.
+_MARKED: Final = (("", True), ("1.27", False))
 #: A field of a StatefulSet's spec.
 _CLAIM_RETENTION = "persistentVolumeClaimRetentionPolicy"
 
@@ -86,7 +88,7 @@ class JobStrategy(Strategy):
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
         obj = super().prepare_create(context, obj)
-        if self.settings.feature("JobTrackingWithFinalizers"):
+        if self.settings.feature("JobTrackingWithFinalizers") and self.settings.release.choose(_MARKED):
             # How a job is tracked is decided when it is created.
             annotations = {**annotations_of(obj), self.settings.dialect(TRACKING): ""}
             obj = with_metadata(obj, annotations=annotations)

@@ -49,13 +49,7 @@ def _weight(term: Object, at: Path, report: Report) -> None:
 def _pod_term(term: Object, at: Path, report: Report) -> None:
     label_selector(term.get("labelSelector"), at / "labelSelector", report)
     label_selector(term.get("namespaceSelector"), at / "namespaceSelector", report)
-    if term.get("matchLabelKeys") or term.get("mismatchLabelKeys"):
-        for member in ("matchLabelKeys", "mismatchLabelKeys"):
-            _label_keys(term, member, at, report)
-        for i, key in enumerate(term.get("matchLabelKeys") or ()):
-            if key in (term.get("mismatchLabelKeys") or ()):
-                why = "exists in both matchLabelKeys and mismatchLabelKeys"
-                report.invalid((at / "matchLabelKeys")[i], key, why)
+    _label_keys(term, at, report)
     for name in term.get("namespaces") or ():
         report.invalids(at / "namespace", name, label(name))
     key = term.get("topologyKey") or ""
@@ -176,20 +170,29 @@ def _newer_spread(constraint: Object, at: Path, report: Report) -> None:
     for member in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
         if constraint.get(member) not in (None, "Honor", "Ignore"):
             report.unsupported(at / member, constraint[member], ("Honor", "Ignore"))
-    _label_keys(constraint, "matchLabelKeys", at, report)
+    _label_keys(constraint, at, report)
 
 
-def _label_keys(owner: Object, member: str, at: Path, report: Report) -> None:
-    """Validate keys whose values are those of the pod: they need a selector, which must not use them otherwise."""
-    keys = owner.get(member) or ()
+def _label_keys(owner: Object, at: Path, report: Report) -> None:
+    """Validate keys whose values are those of the pod. They need a selector. When a pod is created, the selector gets a requirement for
+    each matching key, so a key that the user has written there too appears twice."""
+    selector, keys = owner.get("labelSelector"), owner.get("matchLabelKeys") or ()
+    for member in ("matchLabelKeys", "mismatchLabelKeys"):
+        if owner.get(member) and selector is None:
+            report.forbidden(at / member, "must not be specified when labelSelector is not set")
+        elif owner.get(member):
+            for i, key in enumerate(owner[member]):
+                report.invalids((at / member)[i], key, qualified_name(key))
     if not keys:
         return
-    selector = owner.get("labelSelector")
-    if selector is None:
-        report.forbidden(at / member, "must not be specified when labelSelector is not set")
+    places = {key: i for i, key in enumerate(keys)}
     used = set((selector or {}).get("matchLabels") or ())
-    used.update(each.get("key") or "" for each in (selector or {}).get("matchExpressions") or ())
+    for each in (selector or {}).get("matchExpressions") or ():
+        key = each.get("key") or ""
+        if key in places and key in used:
+            report.invalid(at[places[key]], key, "exists in both matchLabelKeys and labelSelector")
+        used.add(key)
+    unlike = owner.get("mismatchLabelKeys") or ()
     for i, key in enumerate(keys):
-        report.invalids((at / member)[i], key, qualified_name(key))
-        if key in used:
-            report.invalid(at[i], key, f"exists in both {member} and labelSelector")
+        if key in unlike:
+            report.invalid((at / "matchLabelKeys")[i], key, "exists in both matchLabelKeys and mismatchLabelKeys")
