@@ -283,7 +283,7 @@ class Api:
         catalog = parts.definitions.current
         health = Health(
             checks(
-                runtime.dialect,
+                runtime.objects,
                 self._state,
                 store=parts.storage.store.healthy,
                 informers=parts.objects.informers_problem,
@@ -301,7 +301,7 @@ class Api:
             ),
             "/openapi/v2": self.documents.specification.answer,
             **issuer_endpoints(runtime.settings, parts.files, self._address()),
-            **(profiling_endpoints(runtime.in_thread) if profiling else {}),
+            **(profiling_endpoints(runtime.in_thread, runtime.objects.release) if profiling else {}),
             **self.page.endpoints(),
         }
         return Routes(

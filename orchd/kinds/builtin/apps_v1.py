@@ -89,7 +89,8 @@ RESOURCES: Final[tuple[Row, ...]] = (
         pod_template=("spec", "template"),
         generation=("spec",),
         subresources=(
-            scale_subresource("apps", "deployments/scale"),
+            scale_subresource("apps", "deployments/scale", until="1.28"),
+            scale_subresource("apps", "deployments", since="1.28"),
             Subresource(
                 name="status",
                 update="validate.apps.update_deployment_status",
@@ -116,7 +117,8 @@ RESOURCES: Final[tuple[Row, ...]] = (
         pod_template=("spec", "template"),
         generation=("spec",),
         subresources=(
-            scale_subresource("apps", "replicasets/scale"),
+            scale_subresource("apps", "replicasets/scale", until="1.28"),
+            scale_subresource("apps", "replicasets", since="1.28"),
             Subresource(name="status", update="validate.apps.update_replica_set_status"),
         ),
     ),

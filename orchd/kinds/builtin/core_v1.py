@@ -536,7 +536,8 @@ RESOURCES: Final[tuple[Row, ...]] = (
         generation=("spec",),
         orphans=True,
         subresources=(
-            scale_subresource("autoscaling", "replicationcontrollers/scale", selector="map"),
+            scale_subresource("autoscaling", "replicationcontrollers/scale", selector="map", until="1.28"),
+            scale_subresource("", "replicationcontrollers", selector="map", since="1.28"),
             Subresource(name="status", update="validate.apps.update_replica_set_status"),
         ),
     ),

@@ -465,7 +465,8 @@ class Presenter:
     def _table_of_bookmark(self, view: Representation, metadata: Mapping[str, Any]) -> Object:
         """A table with the row of the otherwise empty object."""
         kind, api_version = view.resource.kind, view.resource.api_version
-        cells = {"kind": kind, "apiVersion": api_version, "metadata": {"name": "", **metadata}}
+        own = {} if view.resource.custom else shape.canonical({"metadata": metadata}, view.resource.type)
+        cells = {**own, "kind": kind, "apiVersion": api_version, "metadata": {"name": "", **metadata}}
         shown = partial.partial({"metadata": metadata}, view.chosen.api_version)
         return table.table(
             [(convert.to_hub(cells, self._catalog()), shown)],

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Final
 
 from orchd import errors
 from orchd.cache.entries import Entry
@@ -17,12 +16,10 @@ from orchd.kinds import bounds, fields
 from orchd.kinds.catalog import Resource
 from orchd.kinds.fields import with_metadata
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.by_release import reworded
 from orchd.kinds.objects.list_options import parse_unsigned
 from orchd.kinds.objects.owner_references import single_owners
 from orchd.kinds.objects.schema_check.rules import LongValidationError
 from orchd.kinds.patch import ownership
-from orchd.kinds.release import Release
 from orchd.server.registry import objectmeta
 from orchd.server.registry.interfaces import Context, IAdmission, IReview, IStrategy, StrategyOf, Written
 from orchd.server.registry.object_store import ObjectStore, path_of
@@ -70,6 +67,8 @@ class Writer:
             (("", objectmeta.as_sent), ("1.24", objectmeta.without_system))
         )
         self._place = access.settings.release.choose((("", objectmeta.as_sent), ("1.24", objectmeta.in_namespace)))
+        #: How a missing resourceVersion is shown in errors.
+        self._no_version = access.settings.release.choose((("", "0x0"), ("1.34", "0")))
 
     async def write(self, context: Context, operation: Write) -> Written:
         """Carry out an operation. The entry is of the storage version. Raises ApiError."""
@@ -228,7 +227,7 @@ class Writer:
             stored_canonical=entry.own and entry.fresh is None and live is found,
         )
         sent = await self.transformer.transform(context, operation, live)
-        _check_guard(resource, strategy, sent, old, self._access.settings.release)
+        _check_guard(resource, strategy, sent, old, self._no_version)
         review = self._admission.review(context, "UPDATE", old)
         context, obj = await self._admit(context, review, sent)
         obj, release = await strategy.allocate(context, obj, old)
@@ -328,20 +327,15 @@ def _wanted_uid(operation: Change) -> str:
     return operation.uid if isinstance(operation, Edit) else ""
 
 
-#: The error for an object without resourceVersion, where a kind requires one.
-_UNVERSIONED: Final = reworded(
-    "Invalid value: 0x0: must be specified for an update", ("1.34", "Invalid value: 0: must be specified for an update")
-)
-
-
-def _check_guard(resource: Resource, strategy: IStrategy, obj: Object, old: Object, release: Release) -> None:
+def _check_guard(resource: Resource, strategy: IStrategy, obj: Object, old: Object, missing: str) -> None:
     """A resourceVersion in the object must equal that of the stored object. Raises ApiError 409, or 422 where the kind requires
-    one."""
+    one, of which the error shows `missing`."""
     name = old["metadata"]["name"]
     version = parse_unsigned(fields.metadata(obj).get("resourceVersion") or "0")
     if not version:
         if not strategy.unconditional_update:
-            cause = Cause("FieldValueInvalid", _UNVERSIONED.in_release(release), "metadata.resourceVersion")
+            message = f"Invalid value: {missing}: must be specified for an update"
+            cause = Cause("FieldValueInvalid", message, "metadata.resourceVersion")
             raise errors.invalid(resource.group, resource.plural, name, [cause])
     elif version != int(old["metadata"]["resourceVersion"]):
         raise errors.conflict(resource.group, resource.plural, name, errors.MODIFIED)

@@ -23,13 +23,15 @@ _LONGEST: Final = 32 << 10
 _PRINTERS: Final[tuple[tuple[str, Callable[[Any], str]], ...]] = (("", show), ("1.34", show_json))
 
 
-def _too_long(limit: int) -> str:
+def too_long(limit: int) -> Reworded:
+    """What is wrong with a text of more bytes."""
     return reworded(
         f"must have at most {limit} bytes", ("1.32", f"may not be more than {limit} byte{'s' if limit != 1 else ''}")
     )
 
 
-def _too_many(limit: int) -> str:
+def too_many(limit: int) -> Reworded:
+    """What is wrong with a list of more items."""
     return reworded(
         f"must have at most {limit} items", ("1.31", f"must have at most {limit} item{'s' if limit != 1 else ''}")
     )
@@ -110,10 +112,10 @@ class Report:
         self._add("FieldValueForbidden", "Forbidden", at, why)
 
     def too_long(self, at: Path, limit: int) -> None:
-        self._add("FieldValueTooLong", "Too long", at, _too_long(limit))
+        self._add("FieldValueTooLong", "Too long", at, too_long(limit))
 
     def too_many(self, at: Path, count: int, limit: int) -> None:
-        self._add("FieldValueTooMany", f"Too many: {count}", at, _too_many(limit))
+        self._add("FieldValueTooMany", f"Too many: {count}", at, too_many(limit))
 
     def internal(self, at: Path, why: str) -> None:
         self._add("InternalError", "Internal error", at, why)

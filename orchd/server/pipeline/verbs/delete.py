@@ -42,7 +42,7 @@ async def _options(context: VerbContext, request: Request, scheme: str) -> dict[
             raise ApiError(500, "", error.why) from None
         except shape.ShapeError as error:
             raise ApiError(500, "", str(error)) from None
-    return delete_options(context.dialect, request, body)
+    return delete_options(context.settings, request, body)
 
 
 def _context(context: VerbContext, request: Request, target: ResourceTarget, options: Mapping[str, Any]) -> Context:

@@ -7,25 +7,28 @@ from typing import Any, Final
 
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.matched_labels import with_matched_labels
+from orchd.kinds.objects.label_keys import merge_affinity_keys, merge_spread_keys
 from orchd.kinds.objects.quality_of_service import qos_class
 from orchd.kinds.objects.settings import ObjectSettings
-from orchd.kinds.times import timestamp
 from orchd.server.registry.interfaces import Context
 from orchd.server.registry.strategies import seccomp
 from orchd.server.registry.strategies.base import Strategy
 
 #: Members of metadata that a write through the subresource resize sets.
 _OWN_METADATA: Final = ("managedFields", "resourceVersion")
-_RESIZED: Final = ("resources", "resizePolicy")
-#: The condition of new pods with scheduling gates.
+#: The condition of a pod that is created with scheduling gates.
 _GATED: Final = {
     "type": "PodScheduled",
     "status": "False",
-    "lastProbeTime": None,
     "reason": "SchedulingGated",
     "message": "Scheduling is blocked due to non-empty scheduling gates",
 }
+#: What adds label keys to selectors, by the feature gates that turn it on.
+_MERGES: Final = (
+    (("MatchLabelKeysInPodAffinity",), merge_affinity_keys),
+    (("MatchLabelKeysInPodTopologySpread", "MatchLabelKeysInPodTopologySpreadSelectorMerge"), merge_spread_keys),
+)
+_RESIZED: Final = ("resources", "resizePolicy")
 
 
 def _resized_containers(containers: Sequence[Object], before: Sequence[Object]) -> Sequence[Object]:
@@ -48,15 +51,19 @@ class PodStrategy(Strategy):
     def __init__(self, resource: Resource, catalog: Catalog, settings: ObjectSettings) -> None:
         super().__init__(resource, catalog, settings)
         self._with_profiles = settings.release.choose((("", seccomp.sync_profiles), ("1.27", seccomp.as_given)))
+        #: What adds label keys to selectors.
+        self._merges = tuple(merge for gates, merge in _MERGES if all(map(settings.feature, gates)))
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
         obj = self._with_profiles(super().prepare_create(context, obj), self.settings.dialect)
-        spec = obj.get("spec") or {}
-        status: dict[str, Any] = {"phase": "Pending", "qosClass": qos_class(spec)}
+        spec, labels = obj.get("spec") or {}, obj["metadata"].get("labels") or {}
+        status: Object = {"phase": "Pending", "qosClass": qos_class(spec)}
         if spec.get("schedulingGates"):
-            status["conditions"] = [{**_GATED, "lastTransitionTime": timestamp(context.now)}]
-        matched = with_matched_labels(spec, obj["metadata"].get("labels") or {})
-        return {**obj, "spec": matched, "status": status}
+            transition = obj["metadata"].get("creationTimestamp")
+            status["conditions"] = [{**_GATED, "lastProbeTime": None, "lastTransitionTime": transition}]
+        for merge in self._merges if labels else ():
+            spec = merge(spec, labels)
+        return {**obj, "spec": spec, "status": status}
 
     def prepare_update(self, context: Context, obj: Object, old: Object) -> Object:
         if context.subresource == "binding":
@@ -65,7 +72,10 @@ class PodStrategy(Strategy):
             spec = {**old["spec"], "ephemeralContainers": obj["spec"].get("ephemeralContainers") or []}
             if not spec["ephemeralContainers"]:
                 del spec["ephemeralContainers"]
-            return self.raise_generation({**old, "spec": spec}, old)
+            kept = {name: value for name, value in old["metadata"].items() if name != "managedFields"}
+            if "managedFields" in obj["metadata"]:
+                kept["managedFields"] = obj["metadata"]["managedFields"]
+            return self.raise_generation({**old, "metadata": kept, "spec": spec}, old)
         if context.subresource == "resize":
             return self.raise_generation(self._resized(obj, old), old)
         return super().prepare_update(context, obj, old)

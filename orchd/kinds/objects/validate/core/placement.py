@@ -193,7 +193,7 @@ _newer_spread = since("1.26", _spread_policies)
 def _label_keys(owner: Object, at: Path, report: Report) -> None:
     """Validate keys whose values are those of the pod: they need a selector, which must not use them otherwise.
 
-    The selector has got a requirement for each matched key already (`orchd.kinds.objects.matched_labels`).
+    The selector has got a requirement for each matched key already (`orchd.kinds.objects.label_keys`).
     """
     matched, mismatched = owner.get("matchLabelKeys") or (), owner.get("mismatchLabelKeys") or ()
     selector = owner.get("labelSelector")
