@@ -16,13 +16,6 @@ from orchd.server.registry.strategies.base import Strategy
 
 #: Members of metadata that a write through the subresource resize sets.
 _OWN_METADATA: Final = ("managedFields", "resourceVersion")
-#: The condition of a pod that is created with scheduling gates.
-_GATED: Final = {
-    "type": "PodScheduled",
-    "status": "False",
-    "reason": "SchedulingGated",
-    "message": "Scheduling is blocked due to non-empty scheduling gates",
-}
 #: What adds label keys to selectors, by the feature gates that turn it on.
 _MERGES: Final = (
     (("MatchLabelKeysInPodAffinity",), merge_affinity_keys),
@@ -59,8 +52,7 @@ class PodStrategy(Strategy):
         spec, labels = obj.get("spec") or {}, obj["metadata"].get("labels") or {}
         status: Object = {"phase": "Pending", "qosClass": qos_class(spec)}
         if spec.get("schedulingGates"):
-            transition = obj["metadata"].get("creationTimestamp")
-            status["conditions"] = [{**_GATED, "lastProbeTime": None, "lastTransitionTime": transition}]
+            status["conditions"] = [{**_GATED, "lastTransitionTime": obj["metadata"].get("creationTimestamp")}]
         for merge in self._merges if labels else ():
             spec = merge(spec, labels)
         return {**obj, "spec": spec, "status": status}
