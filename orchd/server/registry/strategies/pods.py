@@ -16,6 +16,14 @@ from orchd.server.registry.strategies.base import Strategy
 
 #: Members of metadata that a write through the subresource resize sets.
 _OWN_METADATA: Final = ("managedFields", "resourceVersion")
+#: The condition of a pod that is created with scheduling gates.
+_GATED: Final = {
+    "type": "PodScheduled",
+    "status": "False",
+    "lastProbeTime": None,
+    "reason": "SchedulingGated",
+    "message": "Scheduling is blocked due to non-empty scheduling gates",
+}
 #: What adds label keys to selectors, by the feature gates that turn it on.
 _MERGES: Final = (
     (("MatchLabelKeysInPodAffinity",), merge_affinity_keys),
