@@ -130,16 +130,17 @@ class PodTemplate:
     def _read_containers(self, facts: Mapping[str, Any]) -> None:
         containers, inits = facts["containers"], facts["inits"]
         overhead = amounts(facts["overhead"])
-        sums = total(amounts(each["requests"]) for each in containers)
+        asked = [amounts(each["requests"]) for each in containers]
+        asked_first = [amounts(each["requests"]) for each in inits]
         #: Resource -> amount that the node must have: milli CPU, bytes, or a count.
-        bare = maximum((sums, *(amounts(each["requests"]) for each in inits)))
+        bare = maximum((total(asked), *asked_first))
         self.requests: Mapping[str, int] = total((bare, overhead))
         #: (milli CPU, bytes) that a pod on a node counts in scores, with defaults for containers that request nothing.
-        self.nonzero: tuple[int, int] = self._nonzero(containers, inits, overhead)
+        self.nonzero: tuple[int, int] = _nonzero(asked, asked_first, overhead)
         #: What scores count of the pod that is placed: the fit without overhead, the balance with whole units of it (a part
         #: of a core is one thousandth). The reference does so, and its figures are compared.
         self.bare: Mapping[str, int] = bare
-        self.bare_nonzero: tuple[int, int] = self._nonzero(containers, inits, {})
+        self.bare_nonzero: tuple[int, int] = _nonzero(asked, asked_first, {})
         self.balanced: Mapping[str, int] = total((bare, {n: amount("", each) for n, each in facts["overhead"].items()}))
         #: Every resource that a container names in requests or limits (extenders manage some).
         self.resource_names = frozenset(
@@ -149,23 +150,6 @@ class PodTemplate:
         self.ports: tuple[HostPort, ...] = tuple(
             sorted({(ip, protocol, port) for each in containers for ip, protocol, port in each["ports"]})
         )
-
-    @staticmethod
-    def _nonzero(
-        containers: Iterable[Mapping[str, Any]], inits: Iterable[Mapping[str, Any]], overhead: Mapping[str, int]
-    ) -> tuple[int, int]:
-        def counted(container: Mapping[str, Any]) -> tuple[int, int]:
-            found = amounts(container["requests"])
-            return found.get(CPU, DEFAULT_CPU), found.get(MEMORY, DEFAULT_MEMORY)
-
-        cpu = memory = 0
-        for container in containers:
-            more_cpu, more_memory = counted(container)
-            cpu, memory = cpu + more_cpu, memory + more_memory
-        for container in inits:
-            most_cpu, most_memory = counted(container)
-            cpu, memory = max(cpu, most_cpu), max(memory, most_memory)
-        return cpu + overhead.get(CPU, 0), memory + overhead.get(MEMORY, 0)
 
 
 class Pod:
@@ -216,6 +200,18 @@ class Pod:
 
 
 _CARRIED = tuple(name for name in Pod.__slots__ if name != "node_name")
+
+
+def _nonzero(
+    asked: Iterable[Mapping[str, int]], asked_first: Iterable[Mapping[str, int]], overhead: Mapping[str, int]
+) -> tuple[int, int]:
+    """(milli CPU, bytes) of containers and of init containers, of which the largest counts; with defaults for those that
+    request nothing."""
+    cpu = sum(each.get(CPU, DEFAULT_CPU) for each in asked)
+    memory = sum(each.get(MEMORY, DEFAULT_MEMORY) for each in asked)
+    for each in asked_first:
+        cpu, memory = max(cpu, each.get(CPU, DEFAULT_CPU)), max(memory, each.get(MEMORY, DEFAULT_MEMORY))
+    return cpu + overhead.get(CPU, 0), memory + overhead.get(MEMORY, 0)
 
 
 class Templates:
