@@ -16,7 +16,7 @@ from orchd.kinds.jsonvalues import Object
 from orchd.kinds.named_types import type_of
 from orchd.kinds.objects import convert, shape
 from orchd.kinds.objects.owner_references import single_owners
-from orchd.kinds.patch import decode_result, apply, ownership
+from orchd.kinds.patch import apply, decode_result, ownership
 from orchd.kinds.patch.ownership import OwnershipTarget
 from orchd.kinds.patch.patch_errors import server_error, unconvertible
 from orchd.server.registry.interfaces import Context, StrategyOf
