@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from orchd.assembly.access import Access
+from orchd.assembly.cluster_ips import ClusterIps
 from orchd.assembly.files import advertised_address, api_service_address
 from orchd.assembly.runtime import Runtime
 from orchd.assembly.storage import Storage
@@ -41,8 +42,16 @@ class ClusterBootstrap:
     """
 
     def __init__(
-        self, runtime: Runtime, state: ServerState, client: IClient, catalog: Catalog, access: Access, storage: Storage
+        self,
+        runtime: Runtime,
+        state: ServerState,
+        client: IClient,
+        catalog: Catalog,
+        access: Access,
+        storage: Storage,
+        ips: ClusterIps | None,
     ) -> None:
+        self._ips = ips
         settings = runtime.settings
         self._runtime, self._state, self._client, self._catalog = runtime, state, client, catalog
         self._publisher = access.publisher
@@ -95,6 +104,8 @@ class ClusterBootstrap:
         if self._roles:
             await rbac.ensure(client, dialect, runtime.objects.features, runtime.settings.release)
         state.done("roles")
+        if self._ips is not None:
+            await self._ips.make_range()
         for step, wanted in (
             ("own service", self._own_service()),
             ("priority classes", objects.priority_classes(dialect)),
@@ -106,6 +117,8 @@ class ClusterBootstrap:
             ]
             await ensure_objects.ensure(client, served, now=now)
             state.done(step)
+        if self._ips is not None:
+            await self._ips.repair()
         await self._publisher.publish()
         state.done("authentication info")
         state.done("custom kinds")

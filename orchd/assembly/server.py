@@ -19,6 +19,7 @@ from orchd.assembly.api import Api, Subsystems
 from orchd.assembly.background import BackgroundComponents
 from orchd.assembly.bootstrap_cluster import ClusterBootstrap
 from orchd.assembly.client_access import ClientAccess
+from orchd.assembly.cluster_ips import cluster_ips
 from orchd.assembly.custom_kinds import CustomKinds, enabled_catalog
 from orchd.assembly.egress import egress_selector
 from orchd.assembly.files import prepare
@@ -97,7 +98,9 @@ class ApiServer:
         self.access = Access(runtime, self.files, client, self.objects.informers, self.outbound)
         self.aggregation = Aggregation(runtime, client, self.objects.informers, self.egress.dial(Egress.CLUSTER))
         admission = admission_chain(runtime, client, self.objects, self.outbound, self.access, self.state)
-        registries = Registries(runtime, self.objects, admission, self.access, self.traces)
+        self.cluster_ips = cluster_ips(runtime, client, self.objects.informers, self.definitions.current())
+        records = None if self.cluster_ips is None else self.cluster_ips.records
+        registries = Registries(runtime, self.objects, admission, self.access, self.traces, records)
         self.registry = registries.reviewed
         self.custom_kinds = CustomKinds(runtime, self.definitions, self.registry, access)
         subsystems = Subsystems(
@@ -118,7 +121,9 @@ class ApiServer:
         access.entrance.connect(self.pipeline)
         self.definitions.gone, self.definitions.dropped = self.api.drop_version, self.objects.store.forget
         self.definitions.renewed = self.api.documents.renew
-        self.bootstrap = ClusterBootstrap(runtime, self.state, client, self.definitions.base, self.access, self.storage)
+        self.bootstrap = ClusterBootstrap(
+            runtime, self.state, client, self.definitions.base, self.access, self.storage, self.cluster_ips
+        )
         self.frontend = Frontend(runtime, self.state, self.api, self.files, endpoint, self._open, port)
         self.background = (
             BackgroundComponents(runtime, access, subsystems, self.api, self._renew_files) if housekeeping else None
@@ -149,8 +154,16 @@ class ApiServer:
             self.custom_kinds.reconciling(),
             *self.aggregation.members(),
             *self.frontend.members(),
-            *([] if self.background is None else (*self.bootstrap.reconcilers(), *self.background.members())),
+            *([] if self.background is None else self._housekeeping(self.background)),
             as_member("reactor metrics", self.reactor_metrics.start, self.reactor_metrics.stop),
+        ]
+
+    def _housekeeping(self, background: BackgroundComponents) -> list[Member]:
+        """What one of several servers of a machine does for all."""
+        return [
+            *self.bootstrap.reconcilers(),
+            *(self.cluster_ips.members() if self.cluster_ips is not None else ()),
+            *background.members(),
         ]
 
     @property

@@ -81,9 +81,15 @@ class Storage:
     async def _start_store(self) -> None:
         await start_store(self._settings, self.store)
         upgrade = await prepare_store(self.store, self._objects)
-        if upgrade.rewritten:
-            release = self._objects.release
-            self._log.info("upgraded {count} objects to release {release}", count=upgrade.rewritten, release=release)
+        if upgrade.raised_from is not None:
+            self._log.info(
+                "raised the store from release {before} to {release}, which cannot be undone: {count} objects rewritten",
+                before=upgrade.raised_from, release=self._objects.release, count=upgrade.rewritten,
+            )  # fmt: skip
+        if upgrade.unserved:
+            self._log.warn(
+                "objects of kinds that the release does not serve stay in the store: {kinds}", kinds=upgrade.unserved
+            )
         for key in upgrade.unreadable:
             self._log.warn("cannot upgrade the object at {key}: it is not readable", key=key)
         if self._ports is not None:

@@ -46,7 +46,7 @@ CONTROLLERS: Final = (
     "endpointslicemirroring", "ephemeral-volume", "garbagecollector", "horizontalpodautoscaling", "job",
     "namespace", "nodeipam", "nodelifecycle", "persistentvolume-binder", "persistentvolume-expander", "podgc",
     "pv-protection", "pvc-protection", "replicaset", "replicationcontroller", "resourceclaim-controller", "resourcequota",
-    "root-ca-cert-publisher", "route", "service", "serviceaccount", "serviceaccount-token", "statefulset",
+    "root-ca-cert-publisher", "route", "service", "service-cidr-controller", "serviceaccount", "serviceaccount-token", "statefulset",
     "taint-eviction-controller", "tokencleaner", "ttl", "ttl-after-finished", "validatingadmissionpolicy-status-controller",
 )
 
@@ -55,6 +55,7 @@ LATER_CONTROLLERS: Final = {
     "resourceclaim-controller": "1.34",
     "taint-eviction-controller": "1.29",
     "validatingadmissionpolicy-status-controller": "1.30",
+    "service-cidr-controller": "1.33",
 }
 
 #: The first release in which controllers have the names below, and these with the names that they had before, which stay valid.

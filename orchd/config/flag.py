@@ -27,13 +27,15 @@ BIND_ROLE: Final = "the reference ignores it too; bind the approval role of node
 @dataclass(frozen=True, slots=True)
 class Flag:
     """One flag. `name`, `default`, `help` and `choices` are templates of a dialect; `name` is the key of its value everywhere in the
-    product. `default` is written as on a command line, "" being the type's zero."""
+    product. `default` is written as on a command line, "" being the type's zero; `stock_default` takes its place in the dialect of
+    stock clients unless it is ""."""
 
     name: str
     type: FlagType
     default: str
     help: str
     _: KW_ONLY
+    stock_default: str = ""
     #: What a value other than "" may be; () for anything.
     choices: tuple[str, ...] = ()
     #: Minimum of a number, None without one.
@@ -52,8 +54,12 @@ class Flag:
         """True if other values than its default are accepted."""
         return not (self.separate or self.void)
 
+    def written_default(self, dialect: Dialect) -> str:
+        """The default as on a command line, "" for the type's zero."""
+        return dialect((dialect.stock and self.stock_default) or self.default)
+
     def default_value(self, dialect: Dialect) -> Any:
-        return self.type.default(dialect(self.default))
+        return self.type.default(self.written_default(dialect))
 
     def spelled(self, dialect: Dialect = ORCH) -> str:
         """The name as on a command line, without dashes."""

@@ -57,6 +57,7 @@ from orchd.controllers.replicationcontroller import ReplicationControllerControl
 from orchd.controllers.resource_claims import DEVICE_CLAIM_TEMPLATES, DEVICE_CLAIMS, ResourceClaimController
 from orchd.controllers.resourcequota.controller import ResourceQuotaController
 from orchd.controllers.rootca import RootCaPublisher
+from orchd.controllers.service_ranges import ADDRESSES, RANGES, ServiceRangeController
 from orchd.controllers.serviceaccount import ServiceAccountController
 from orchd.controllers.serviceaccount_tokens import TokensController
 from orchd.controllers.statefulset.controller import StatefulSetController
@@ -122,5 +123,6 @@ CONTROLLERS: Final[tuple[ControllerRow, ...]] = (
     ControllerRow("tokencleaner", TokenCleaner, (SECRETS,)),
     ControllerRow("nodeipam", NodeIpamController, (NODES,)),
     ControllerRow("service", ServiceController, ()),
+    ControllerRow("service-cidr-controller", ServiceRangeController, (RANGES, ADDRESSES), since="1.33"),
     ControllerRow("route", RouteController, ()),
 )

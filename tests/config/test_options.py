@@ -16,6 +16,7 @@ from orchd.config.table import table
 from orchd.dialect import KUBERNETES, ORCH
 from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.gates import GATES
+from orchd.kinds.release import SPECIFICATION
 
 
 def parse(*argv: str, files: dict[str, str] | None = None, **keywords: Any) -> Options:
@@ -395,15 +396,38 @@ def test_feature_gates_and_their_groups() -> None:
     ("flags", "expected"),
     [
         ((), False),
-        (("--dialect=kubernetes",), True),
-        (("--dialect=kubernetes", "--feature-gates=CustomResourceValidationExpressions=false"), False),
-        (("--dialect=kubernetes", "--feature-gates=AllAlpha=false"), False),
+        (("--dialect=kubernetes", "--emulated-version=1.23"), True),
+        (
+            (
+                "--dialect=kubernetes",
+                "--emulated-version=1.23",
+                "--feature-gates=CustomResourceValidationExpressions=false",
+            ),
+            False,
+        ),
+        (("--dialect=kubernetes", "--emulated-version=1.23", "--feature-gates=AllAlpha=false"), False),
         (("--feature-gates=CustomResourceValidationExpressions=true",), True),
     ],
 )
 def test_gates_of_the_dialect(flags: tuple[str, ...], expected: bool) -> None:
     """The rules of custom kinds are on by default in the dialect of stock clients only; the flag takes precedence."""
     assert from_options(parse(*flags)).api.features.get("CustomResourceValidationExpressions", False) is expected
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ((), "1.23"),
+        (("--dialect=kubernetes",), "1.35"),
+        (("--emulated-version=1.35",), "1.35"),
+        (("--emulated-version=1.23", "--dialect=kubernetes"), "1.23"),
+    ],
+)
+def test_release_of_the_dialect(flags: tuple[str, ...], expected: str) -> None:
+    """The default release is that of the specification, in the dialect of stock clients the newest; the flag takes precedence."""
+    options = parse(*flags)
+    assert from_options(options).release.name == options.effective()["emulated-version"] == expected
+    assert flags or from_options(parse()).release is SPECIFICATION
 
 
 def test_graduated_and_deprecated_gates_warn() -> None:

@@ -24,7 +24,7 @@ class AdmissionSettings:
 
 def admission(flags: FlagValues, can: Capabilities) -> AdmissionSettings:
     """Raises FlagError."""
-    chosen = _chosen(flags, can) - gates.skipped(flags.features, "plugins")
+    chosen = _chosen(flags, can) - gates.skipped(flags.features, "plugins", flags.release)
     flags.warnings += [
         f"the admission plugin {name} is deprecated" for name in sorted(chosen & choices.DEPRECATED_ADMISSION_PLUGINS)
     ]

@@ -85,7 +85,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
         ),
         strategy="DeploymentStrategy",
         validation=Validation(create="validate.apps.create_deployment", update="validate.apps.update_deployment"),
-        warnings="validate.warnings.template",
+        warnings="validate.warnings.workload",
         pod_template=("spec", "template"),
         generation=("spec",),
         subresources=(
@@ -113,7 +113,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
             ),
         ),
         validation=Validation(create="validate.apps.create_replica_set", update="validate.apps.update_replica_set"),
-        warnings="validate.warnings.template",
+        warnings="validate.warnings.workload",
         pod_template=("spec", "template"),
         generation=("spec",),
         subresources=(
@@ -139,7 +139,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
             },
         ),
         validation=Validation(create="validate.apps.create_stateful_set", update="validate.apps.update_stateful_set"),
-        warnings="validate.warnings.template",
+        warnings="validate.warnings.stateful_set",
         strategy="StatefulSetStrategy",
         pod_template=("spec", "template"),
         generation=("spec",),

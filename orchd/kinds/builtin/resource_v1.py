@@ -59,6 +59,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
     KindRow(
         kind="ResourceSlice",
+        changes=(("1.33", {"warnings": "validate.later_warnings.resource_slice"}),),
         plural="resourceslices",
         key="resourceslices",
         table=Table("tabulate.devices.resource_slice", ("Name|name", "Node", "Driver", "Pool", "Age")),

@@ -17,7 +17,7 @@ from orchd.dialect import Dialect
 from orchd.errors import bad_request, quoted
 from orchd.kinds.catalog import Resource
 from orchd.kinds.digits import integer
-from orchd.kinds.objects.validate.by_release import Reworded
+from orchd.kinds.objects.by_release import Reworded
 from orchd.kinds.objects.validate.names import label_value, qualified_name
 from orchd.kinds.release import SPECIFICATION, Release
 from orchd.kinds.rows import resolve

@@ -12,8 +12,8 @@ from orchd.kinds import fields
 from orchd.kinds.gotext.structs import GoBytes
 from orchd.kinds.gotext.values import quote
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.by_release import reworded
 from orchd.kinds.objects.validate import meta
-from orchd.kinds.objects.validate.by_release import reworded
 from orchd.kinds.objects.validate.der import der_error
 from orchd.kinds.objects.validate.names import label, path_segment, subdomain
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path

@@ -7,8 +7,8 @@ from typing import Final
 
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.by_release import by_release
 from orchd.kinds.objects.validate import meta
-from orchd.kinds.objects.validate.by_release import by_release
 from orchd.kinds.objects.validate.core.field_rules import is_subdomain
 from orchd.kinds.objects.validate.names import path_segment
 from orchd.kinds.objects.validate.paths import Path, root

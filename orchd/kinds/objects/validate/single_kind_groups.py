@@ -9,8 +9,8 @@ from orchd.kinds import fields
 from orchd.kinds.fields import metadata
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.by_release import by_release, reworded
 from orchd.kinds.objects.validate import meta
-from orchd.kinds.objects.validate.by_release import by_release, reworded
 from orchd.kinds.objects.validate.core.addresses import not_special
 from orchd.kinds.objects.validate.core.field_rules import is_label, is_qualified, is_subdomain
 from orchd.kinds.objects.validate.core.placement import tolerations

@@ -16,19 +16,20 @@ from orchd.server.registry.strategies.base import Strategy
 
 #: Members of metadata that a write through the subresource resize sets.
 _OWN_METADATA: Final = ("managedFields", "resourceVersion")
-#: The condition of a pod that is created with scheduling gates.
-_GATED: Final = {
-    "type": "PodScheduled",
-    "status": "False",
-    "reason": "SchedulingGated",
-    "message": "Scheduling is blocked due to non-empty scheduling gates",
-}
 #: What adds label keys to selectors, by the feature gates that turn it on.
 _MERGES: Final = (
     (("MatchLabelKeysInPodAffinity",), merge_affinity_keys),
     (("MatchLabelKeysInPodTopologySpread", "MatchLabelKeysInPodTopologySpreadSelectorMerge"), merge_spread_keys),
 )
 _RESIZED: Final = ("resources", "resizePolicy")
+#: The condition of new pods with scheduling gates.
+_GATED: Final = {
+    "type": "PodScheduled",
+    "status": "False",
+    "lastProbeTime": None,
+    "reason": "SchedulingGated",
+    "message": "Scheduling is blocked due to non-empty scheduling gates",
+}
 
 
 def _resized_containers(containers: Sequence[Object], before: Sequence[Object]) -> Sequence[Object]:
@@ -50,16 +51,16 @@ class PodStrategy(Strategy):
 
     def __init__(self, resource: Resource, catalog: Catalog, settings: ObjectSettings) -> None:
         super().__init__(resource, catalog, settings)
+        self._with_profiles = settings.release.choose((("", seccomp.sync_profiles), ("1.27", seccomp.as_given)))
         #: What adds label keys to selectors.
         self._merges = tuple(merge for gates, merge in _MERGES if all(map(settings.feature, gates)))
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
-        obj = seccomp.sync_profiles(super().prepare_create(context, obj), self.settings.dialect)
+        obj = self._with_profiles(super().prepare_create(context, obj), self.settings.dialect)
         spec, labels = obj.get("spec") or {}, obj["metadata"].get("labels") or {}
         status: Object = {"phase": "Pending", "qosClass": qos_class(spec)}
         if spec.get("schedulingGates"):
-            transition = obj["metadata"].get("creationTimestamp")
-            status["conditions"] = [{**_GATED, "lastProbeTime": None, "lastTransitionTime": transition}]
+            status["conditions"] = [{**_GATED, "lastTransitionTime": obj["metadata"].get("creationTimestamp")}]
         for merge in self._merges if labels else ():
             spec = merge(spec, labels)
         return {**obj, "spec": spec, "status": status}

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from orchd.errors import Cause
 from orchd.kinds import fields, verbatim
+from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.digits import integer, is_whole
 from orchd.kinds.fields import annotations_of, with_metadata
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import joblabels
 from orchd.kinds.objects.defaults.workloads import TEMPLATE_GENERATION
+from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.batch import TRACKING
 from orchd.server.registry.interfaces import Context
 from orchd.server.registry.strategies.base import Strategy
@@ -22,7 +24,6 @@ _ORPHANED_PODS = (
     "propagationPolicy=Orphan to suppress this warning"
 )
 #: Whether jobs that are tracked with finalizers have an annotation that says so, from a release on.
-_MARKED: Final = (("", True), ("1.27", False))
 #: A field of a StatefulSet's spec.
 _CLAIM_RETENTION = "persistentVolumeClaimRetentionPolicy"
 
@@ -58,6 +59,10 @@ class DaemonSetStrategy(Strategy):
         # The server's own annotation must not count as a change.
         return super().raise_generation(self._with_template_generation(obj, number + 1 if changed else number), old)
 
+    def status_update(self, obj: Object, old: Object) -> Object:
+        text = annotations_of(old).get(TEMPLATE_GENERATION, "0")
+        return super().status_update(self._with_template_generation(obj, integer(text) if is_whole(text) else 0), old)
+
     def _with_template_generation(self, obj: Object, number: int) -> Object:
         metadata = obj["metadata"]
         annotations = {**(metadata.get("annotations") or {}), TEMPLATE_GENERATION: str(number)}
@@ -86,9 +91,14 @@ class StatefulSetStrategy(Strategy):
 class JobStrategy(Strategy):
     """A job without a manual selector gets one from its uid. Existing values are preserved, for validation to reject."""
 
+    def __init__(self, resource: Resource, catalog: Catalog, settings: ObjectSettings) -> None:
+        super().__init__(resource, catalog, settings)
+        # All jobs are tracked, without a mark, since 1.27.
+        self._marks = settings.release.includes(until="1.27") and settings.feature("JobTrackingWithFinalizers")
+
     def prepare_create(self, context: Context, obj: Object) -> Object:
         obj = super().prepare_create(context, obj)
-        if self.settings.feature("JobTrackingWithFinalizers") and self.settings.release.choose(_MARKED):
+        if self._marks:
             # How a job is tracked is decided when it is created.
             annotations = {**annotations_of(obj), self.settings.dialect(TRACKING): ""}
             obj = with_metadata(obj, annotations=annotations)

@@ -7,8 +7,8 @@ from typing import Any, Final
 from orchd.kinds import fields
 from orchd.kinds.gotext.structs import dump, go_quantity, quantity
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.by_release import reworded
 from orchd.kinds.objects.validate import meta
-from orchd.kinds.objects.validate.by_release import reworded
 from orchd.kinds.objects.validate.core.resources import (
     container_resource_name,
     is_standard_quota,

@@ -221,7 +221,7 @@ class Scales:
         """200 with the updated Scale."""
         mapping = self._mapping(target.resource)
         sent, options = await context.decode_object(request, self._kind, "UpdateOptions")
-        check_name(target.name, target.namespace, sent)
+        check_name(target.name, target.namespace, sent, context.settings.release)
         write_context = context.write_context(request, target, options)
         operation = Replace(name=target.name, obj=sent, authorize_create=partial(context.authorize, request, "create"))
         uid = sent["metadata"].get("uid") or ""
