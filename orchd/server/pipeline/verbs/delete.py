@@ -98,7 +98,7 @@ async def deletecollection(context: VerbContext, request: Request, target: Resou
     resource = target.resource
     view = context.present.view(request, resource)
     # Checked before the body.
-    query = context.list_query(request, target)
+    query = await context.list_query(request, target)
     if "APIListChunking" in context.settings.disabled:
         query = query.unpaged()
     options = await _options(context, request, decode.BODIES)

@@ -24,6 +24,8 @@ Verb = Callable[[VerbContext, Request, ResourceTarget], Awaitable[Response]]
 _METHODS = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE"))
 
 _OBJECT: Mapping[str, Verb] = {"get": get, "update": update, "patch": patch, "delete": delete}
+#: Subresources that connect to a backend: whatever the method, nothing is tried only.
+_CONNECTED = frozenset(("attach", "exec", "portforward", "proxy"))
 #: Verbs on a single object, which require its name.
 _NAMED = frozenset(_OBJECT)
 _COLLECTION: Mapping[str, Verb] = {"list": list_, "create": create, "deletecollection": deletecollection}
@@ -108,6 +110,8 @@ class Dispatch:
         if info.verb == "watch" and not named:
             name = ""
         namespace = info.namespace if resource.namespaced else ""
+        if info.subresource in _CONNECTED and "dryRun" in request.query:
+            raise errors.bad_request("dryRun is not supported")
         if not self._dry_run and info.verb not in ("get", "list", "watch") and request.query.get("dryRun"):
             raise errors.bad_request("the dryRun feature is disabled")
         return await verb(self._context, request, ResourceTarget(resource, namespace, name, info.subresource))
