@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Final
 
 from OpenSSL import SSL
@@ -43,7 +44,9 @@ def describe(error: BaseException, address: tuple[str, int]) -> str:
     if isinstance(error, ConnectionClosed):
         return CLOSED
     if isinstance(error, ConnectError):
-        return f"dial tcp {host}:{address[1]}: {error.osError or error}"
+        number = error.osError
+        reason = f"connect: {os.strerror(number).lower()}" if isinstance(number, int) else str(number or error)
+        return f"dial tcp {host}:{address[1]}: {reason}"
     return str(error) or type(error).__name__
 
 

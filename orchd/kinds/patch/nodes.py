@@ -119,9 +119,10 @@ def _struct(type: Type, preserve: bool) -> Node:
 def _members(built: Node) -> dict[str, tuple[str, Node]]:
     type = built.type
     out = {name: (f"f:{name}", node(field.type, built.preserve)) for name, field in type.fields.items()}
-    if type.embedded_resource:
+    if type.embedded_resource or shape.is_kind(type):
         for name in ("apiVersion", "kind"):
             out.setdefault(name, (f"f:{name}", _TEXT_NODE))
+    if type.embedded_resource:
         out.setdefault("metadata", ("f:metadata", _DEDUCED_NODE))
     return out
 

@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchd.dialect import ORCH
+from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.ir import Type
 from orchd.kinds.patch import prune, typed
 from orchd.kinds.patch.fieldset import of_paths
@@ -277,3 +279,12 @@ def test_field_sets_follow_schema_changes(owned: Any, now: Any) -> None:
         assert after is owned
     else:
         assert after == now
+
+
+def test_a_kind_within_a_kind_has_its_names() -> None:
+    """Claim templates of stateful sets declare apiVersion and kind, pod templates do not."""
+    type = builtin_catalog(ORCH).type("apps/v1.StatefulSet")
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data"}}
+    typed.validate({"spec": {"volumeClaimTemplates": [claim]}}, type)
+    with pytest.raises(typed.TypedError, match=r"\.spec\.template\.kind: field not declared in schema"):
+        typed.validate({"spec": {"template": {"kind": "Pod"}}}, type)

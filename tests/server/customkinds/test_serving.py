@@ -331,3 +331,16 @@ def test_watches_of_an_unserved_version_end(server: InProcessServer) -> None:
     event = run(first.next())
     assert event is not None and event.object["spec"] == {"a": "x", "b": "y"}
     first.close()
+
+
+def test_a_created_object_has_the_default_of_its_status(server: InProcessServer) -> None:
+    """The status of a new object is the default of its schema, whatever was sent; one without a default has none."""
+    status = {"type": "object", "default": {"phase": "Pending"}, "properties": {"phase": {"type": "string"}}}
+    made = definition(subresources={"status": {}})
+    made["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"] = status
+    run(server.client("admin").create(DEFINITIONS, None, made))
+    server.clock.advance(5)
+    for name, members in (("one", {}), ("two", {"status": {"phase": "Running"}})):
+        created = run(server.client("admin").create(THINGS, "default", thing(name, **members)))
+        assert created["status"] == {"phase": "Pending"}
+        assert run(server.client("admin").get(THINGS, "default", name))["status"] == {"phase": "Pending"}

@@ -11,7 +11,7 @@ from orchd.kinds import fields
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.gotext.values import quote
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects import convert
+from orchd.kinds.objects import convert, default
 from orchd.kinds.objects.schema_check import objects as check
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.names import qualified_name
@@ -52,6 +52,8 @@ class CustomStrategy(Strategy):
         self._catalog = catalog
         self._stores_status = "status" in resource.subresources
         self.has_status = self._stores_status
+        status = catalog.storage_type(resource).fields.get("status") if self._stores_status else None
+        self._usual_status = status is not None and status.default is not None
         self._reset_on_main = of_paths(("f:status",)) if self._stores_status else {}
         self._reset_on_status = of_paths(("f:spec",))
 
@@ -61,6 +63,9 @@ class CustomStrategy(Strategy):
         self._check_identity(obj)
         if self._stores_status:
             obj = _without_status(obj)
+            if self._usual_status:
+                # Objects are defaulted when they are read, which is done here once.
+                obj = default.fill(obj, self._catalog.storage_type(self.resource), self.settings)
         return fields.with_metadata(obj, generation=1)
 
     def _check_identity(self, obj: Object) -> None:

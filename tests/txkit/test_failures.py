@@ -1,0 +1,24 @@
+"""Words for failed requests to other servers."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+from twisted.internet.error import ConnectError, ConnectionRefusedError, DNSLookupError
+
+from orchd.txkit.failures import describe
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (ConnectionRefusedError(), "dial tcp [::1]:443: connect: connection refused"),
+        (ConnectError(errno.ENETUNREACH), "dial tcp [::1]:443: connect: network is unreachable"),
+        (ConnectError(errno.EHOSTUNREACH), "dial tcp [::1]:443: connect: no route to host"),
+        (DNSLookupError(), "dial tcp: lookup [::1]: no such host"),
+    ],
+)
+def test_failures_of_connections(error: Exception, text: str) -> None:
+    """A connection that cannot be made is described by the system's reason, as in the reference."""
+    assert describe(error, ("::1", 443)) == text
