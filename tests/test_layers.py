@@ -269,12 +269,16 @@ def test_pure_packages_import_no_twisted() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+#: Modules that run a process.
+_PROGRAMS = ("tap", "component_tap", "assembly.processes.worker", "testing.cluster.main", "testing.envtest.apiserver")
+
+
 def test_only_tap_imports_the_reactor() -> None:
     """The reactor is an argument everywhere, so that any reactor and any number of servers work."""
     wrong = [
         f"{path.relative_to(ROOT)}:{line}"
         for module, path in modules()
-        if module not in ("tap", "component_tap", "testing.cluster.main", "testing.envtest.apiserver")
+        if module not in _PROGRAMS
         for name, line in imports(path)
         if within(name, "twisted.internet.reactor")
     ]

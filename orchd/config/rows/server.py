@@ -29,6 +29,9 @@ FLAGS: Final[tuple[Flag, ...]] = (
          "Retention of past revisions, for watches, lists at a past resourceVersion and continue tokens."),
     Flag("scheduler", BOOL, "true",
          "Run the scheduler in this process."),
+    Flag("processes", STRING, "1",
+         "Number of processes that serve requests, or auto for one per processor. With more than one, a further process owns the "
+         "store and runs controllers and scheduler, and restarts those that end."),
     Flag("ui", STRING, "auto",
          "Serve the web page at /ui. auto: to clients on this machine; true: also to clients on other machines that may "
          "get the path; false: not at all.", choices=("auto", "true", "false")),
