@@ -184,3 +184,21 @@ def test_warnings_of_pods(spec: Object, said: str) -> None:
     found = dispatch.warnings(pod, resource(NEWEST, "", "v1", "pods"), settings)
     assert len(found) == bool(said)
     assert said in "".join(found)
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("device.driver == 'x' && device.attributes['x'].fast", ""),
+        ("device.driver", "must evaluate to bool or the unknown type, not string"),
+        ("foo", "undeclared reference to 'foo'"),
+        ("", "Syntax error"),
+    ],
+)
+def test_selectors_of_devices_are_compiled(text: str, said: str) -> None:
+    """A class of devices has selectors that tell which devices are in it."""
+    value = {"metadata": {"name": "a"}, "spec": {"selectors": [{"cel": {"expression": text}}]}}
+    settings = ObjectSettings(dialect=ORCH, release=NEWEST)
+    causes = dispatch.validate_create(value, resource(NEWEST, "resource.{abbr}.io", "v1", "deviceclasses"), settings)
+    assert [cause.field for cause in causes] == ["spec.selectors[0].cel.expression"] * bool(said)
+    assert said in "".join(cause.message for cause in causes)
