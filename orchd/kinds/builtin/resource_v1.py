@@ -29,6 +29,7 @@ ATOMIC: Final[frozenset[str]] = frozenset()
 RESOURCES: Final[tuple[Row, ...]] = (
     KindRow(
         kind="DeviceClass",
+        strategy="PolicyStrategy",
         plural="deviceclasses",
         key="deviceclasses",
         table=Table("tabulate.devices.named", ("Name|name", "Age")),
@@ -38,6 +39,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
     KindRow(
         kind="ResourceClaim",
+        strategy="PolicyStrategy",
         plural="resourceclaims",
         namespaced=True,
         key="resourceclaims",
@@ -54,6 +56,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
     KindRow(
         kind="ResourceClaimTemplate",
+        strategy="PolicyStrategy",
         plural="resourceclaimtemplates",
         namespaced=True,
         key="resourceclaimtemplates",

@@ -43,7 +43,12 @@ def _environment(vendor: str) -> Environment:
 @lru_cache(maxsize=256)
 def compile_device_selector(text: str, dialect: Dialect) -> Expression:
     """A selector of devices. Its result is a truth value, or unknown before it is evaluated."""
-    return compile_expression(text, _environment(dialect("{long}")), (BOOL, ANY))
+    environment = _environment(dialect("{long}"))
+    made = compile_expression(text, environment)
+    if made.error or made.type in (BOOL, ANY):
+        return made
+    found = environment.spell(str(made.type))
+    return Expression(text=text, error=f"must evaluate to bool or the unknown type, not {found}")
 
 
 class _Domains(MapView):

@@ -21,7 +21,6 @@ _CRON: Final = {
 }
 
 CONSTANTS: Final[dict[str, dict[str, Any]]] = {
-    "batch/v1.PodFailurePolicyOnPodConditionsPattern": {"status": "True"},
     "apps/v1.DaemonSetSpec": {"revisionHistoryLimit": 10},
     "apps/v1.DeploymentSpec": {"replicas": 1, "revisionHistoryLimit": 10, "progressDeadlineSeconds": 600},
     "apps/v1.DeploymentStrategy": {"type": "RollingUpdate"},
@@ -175,6 +174,10 @@ def _device_request(value: Object, settings: ObjectSettings) -> Object:
     return value if value["allocationMode"] != "ExactCount" or value.get("count") else {**value, "count": 1}
 
 
+def _condition_pattern(value: Object, settings: ObjectSettings) -> Object:
+    return fill_members(value, status="True")
+
+
 RULES: Final[dict[str, Rule]] = {
     "apps/v1.DaemonSet": _daemon_set,
     "apps/v1.DaemonSetUpdateStrategy": _daemon_set_strategy,
@@ -187,6 +190,7 @@ RULES: Final[dict[str, Rule]] = {
     "autoscaling/v2beta2.HorizontalPodAutoscalerSpec": _autoscaler_v2,
     "resource/v1.DeviceSubRequest": _device_request,
     "resource/v1.ExactDeviceRequest": _device_request,
+    "batch/v1.PodFailurePolicyOnPodConditionsPattern": _condition_pattern,
     "batch/v1.Job": by_release(_job, ("1.29", _job_with_policies)),
 }
 

@@ -1,4 +1,4 @@
-"""Validation of claims of devices, of their classes, and of the slices that list devices. Expressions are not compiled here."""
+"""Validation of claims of devices, of their classes, and of the slices that list devices."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from orchd.kinds import fields
+from orchd.kinds.expressions.devices import compile_device_selector
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.core.field_rules import csi_driver_name, is_label, is_subdomain
 from orchd.kinds.objects.validate.core.placement import node_selector
+from orchd.kinds.objects.validate.expressions import report_error
 from orchd.kinds.objects.validate.names import label, subdomain, subdomain_name
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path
 from orchd.kinds.objects.validate.report import Report
@@ -187,8 +189,12 @@ def _selectors(listed: list[Object] | None, at: Path, report: Report) -> None:
     def selector(value: Object, here: Path, report: Report) -> None:
         if value.get("cel") is None:
             report.required(here / "cel")
-        elif len((value["cel"].get("expression") or "").encode()) > _MAX_EXPRESSION:
-            report.too_long(here / "cel" / "expression", _MAX_EXPRESSION)
+            return
+        text, at = value["cel"].get("expression") or "", here / "cel" / "expression"
+        if len(text.encode()) > _MAX_EXPRESSION:
+            report.too_long(at, _MAX_EXPRESSION)
+        else:
+            report_error(compile_device_selector(text, report.dialect), text, at, report)
 
     _each(listed, _MAX_REQUESTS, selector, at, report)
 

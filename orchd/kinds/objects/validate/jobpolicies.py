@@ -47,7 +47,7 @@ def policies(spec: Object, at: Path, report: Report) -> None:
             report.too_long(at / "managedBy", _MAX_MANAGER)
     if get("completionMode") == "Indexed":
         _index_limits(spec, at, report)
-    else:
+    elif get("completionMode") in (None, "NonIndexed"):
         for member in ("backoffLimitPerIndex", "maxFailedIndexes"):
             if get(member) is not None:
                 report.invalid(at / member, spec[member], "requires indexed completion mode")

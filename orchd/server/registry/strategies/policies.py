@@ -1,4 +1,4 @@
-"""Admission policies: their expressions are compiled away from the reactor, but for a few."""
+"""Admission policies and selectors of devices: their expressions are compiled away from the reactor, but for a few."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from orchd.server.registry.interfaces import Context
 from orchd.server.registry.strategies.base import Strategy
 from orchd.txkit.aside import LARGE
 
-#: Bytes of a policy whose expressions are compiled in some milliseconds.
+#: Bytes of an object whose expressions are compiled in some milliseconds.
 _SMALL: Final = 4 << 10
 
 
 class PolicyStrategy(Strategy):
-    """Validates policies of more than a few expressions in another thread."""
+    """Validates objects of more than a few expressions in another thread."""
 
     def validate_create(self, context: Context, obj: Object) -> Sequence[Cause]:
         _leave_reactor(context)

@@ -1,0 +1,204 @@
+"""What release 1.35 validates, fills in and warns of otherwise than the release of the specification."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchd.dialect import ORCH
+from orchd.kinds.catalog import Resource, builtin_catalog
+from orchd.kinds.objects import default
+from orchd.kinds.objects.pod_amounts import aggregate
+from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.objects.validate import dispatch
+from orchd.kinds.objects.validate.address_warnings import of_address, of_range
+from orchd.kinds.objects.validate.paths import root
+from orchd.kinds.release import NEWEST, SPECIFICATION, Release
+
+Object = dict[str, Any]
+RELEASES = (SPECIFICATION, NEWEST)
+
+
+def resource(release: Release, group: str, version: str, plural: str) -> Resource:
+    catalog = builtin_catalog(ORCH, release, enabled=lambda group, version, default: True)
+    found = catalog.resource(ORCH(group), version, plural)
+    assert found is not None, plural
+    return found
+
+
+def container(**members: Any) -> Object:
+    return {"name": "c", "image": "i", "imagePullPolicy": "Always", "terminationMessagePolicy": "File", **members}
+
+
+def workload(**pod: Any) -> Object:
+    spec = {"containers": [container()], "restartPolicy": "Always", "dnsPolicy": "Default", **pod}
+    return {
+        "metadata": {"name": "a", "namespace": "b"},
+        "spec": {
+            "selector": {"matchLabels": {"a": "b"}},
+            "template": {"metadata": {"labels": {"a": "b"}}, "spec": spec},
+            "updateStrategy": {"type": "OnDelete"},
+            "podManagementPolicy": "Parallel",
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    "plural, changed, counts",
+    [
+        ("daemonsets", {"dnsPolicy": "x"}, (2, 1)),
+        ("replicasets", {"dnsPolicy": "x"}, (2, 1)),
+        # The release of the specification leaves the pods of stateful sets to the time when they are created.
+        ("statefulsets", {"dnsPolicy": "x"}, (0, 1)),
+    ],
+)
+def test_errors_of_changed_templates(plural: str, changed: Object, counts: tuple[int, int]) -> None:
+    """A change is validated once in later releases, and the template of a stateful set before there are pods."""
+    for release, count in zip(RELEASES, counts, strict=True):
+        causes = dispatch.validate_update(
+            workload(**changed),
+            workload(),
+            resource(release, "apps", "v1", plural),
+            ObjectSettings(dialect=ORCH, release=release),
+        )
+        assert [cause.field for cause in causes].count("spec.template.spec.dnsPolicy") == count
+
+
+def test_a_claim_of_a_stateful_set_is_a_volume_of_its_pods() -> None:
+    """Mounts of claims are valid in the template, since the controller makes volumes of them."""
+    mounts = [{"name": "data", "mountPath": "/d"}]
+    claim = {
+        "metadata": {"name": "data"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+    }
+    settings = ObjectSettings(dialect=ORCH, release=NEWEST)
+    found = {}
+    for claims in ([claim], []):
+        value = workload(containers=[container(volumeMounts=mounts)])
+        value["spec"]["volumeClaimTemplates"] = claims
+        causes = dispatch.validate_create(value, resource(NEWEST, "apps", "v1", "statefulsets"), settings)
+        found[len(claims)] = [cause.field for cause in causes if "volumeMounts" in cause.field]
+    assert found == {1: [], 0: ["spec.template.spec.containers[0].volumeMounts[0].name"]}
+
+
+def test_values_of_selectors_are_validated_since_1_27() -> None:
+    """A requirement of a selector may have values that no label can have only in older releases."""
+    selector = {"matchLabels": {"a": "b"}, "matchExpressions": [{"key": "a", "operator": "NotIn", "values": ["!"]}]}
+    value = {"metadata": {"name": "a", "namespace": "b"}, "spec": {"maxUnavailable": 1, "selector": selector}}
+    at = "spec.selector.matchExpressions[0].values[0]"
+    for release, wanted in zip(RELEASES, ([], [at]), strict=True):
+        settings = ObjectSettings(dialect=ORCH, release=release)
+        causes = dispatch.validate_create(value, resource(release, "policy", "v1", "poddisruptionbudgets"), settings)
+        assert [cause.field for cause in causes] == wanted
+
+
+POD_AMOUNTS: list[tuple[Object, Object, Object]] = [
+    ({"limits": {"cpu": "2"}}, {"requests": {"cpu": "100m", "memory": "1Gi"}}, {"cpu": "100m", "memory": "1Gi"}),
+    ({"limits": {"memory": "2Gi"}}, {}, {"memory": "2Gi"}),
+    ({"requests": {"cpu": "1"}}, {"requests": {"memory": "1Gi"}}, {"cpu": "1"}),
+    ({"limits": {"cpu": "2"}}, {"limits": {"hugepages-2Mi": "4Mi"}}, {"cpu": "2", "hugepages-2Mi": "4Mi"}),
+]
+
+
+@pytest.mark.parametrize("given, own, wanted", POD_AMOUNTS)
+def test_requests_of_whole_pods(given: Object, own: Object, wanted: Object) -> None:
+    """A pod with limits requests what its containers do, and otherwise its limits."""
+    pod = {"metadata": {"name": "a"}, "spec": {"resources": given, "containers": [container(resources=own)]}}
+    settings = ObjectSettings(dialect=ORCH, release=NEWEST)
+    filled = default.apply(pod, resource(NEWEST, "", "v1", "pods"), settings)
+    assert filled["spec"]["resources"]["requests"] == wanted
+
+
+def test_sidecars_add_up_and_other_init_containers_take_turns() -> None:
+    """An init container needs its amount beside those that keep running before it, and no longer than it runs."""
+
+    def one(cpu: str, **members: Any) -> Object:
+        return container(resources={"requests": {"cpu": cpu}}, **members)
+
+    spec = {
+        "initContainers": [one("3"), one("1", restartPolicy="Always"), one("4")],
+        "containers": [one("1"), one("2")],
+    }
+    assert {name: str(each) for name, each in aggregate(spec, "requests").items()} == {"cpu": "5"}
+
+
+@pytest.mark.parametrize(
+    "value, said",
+    [
+        ("10.1.2.3", ""),
+        ("010.1.2.3", 'use "10.1.2.3"'),
+        ("::ffff:1.2.3.4", 'use "1.2.3.4"'),
+        ("FD00::1", 'canonical format ("fd00::1")'),
+        ("not one", ""),
+    ],
+)
+def test_warnings_of_addresses(value: str, said: str) -> None:
+    """Addresses that programs read differently are accepted with a warning."""
+    found = of_address(value, root("ip"), ORCH)
+    assert bool(found) == bool(said)
+    assert said in "".join(found)
+
+
+@pytest.mark.parametrize(
+    "value, said",
+    [
+        ("10.0.0.0/8", []),
+        ("10.1.2.3/8", ['should be "10.0.0.0/8" or "10.1.2.3/32"?']),
+        ("010.0.0.0/8", ['use "10.0.0.0/8"']),
+        ("fd00::/08", ['use "fd00::/8"']),
+        ("::ffff:1.0.0.0/104", ['use "1.0.0.0/8"']),
+        ("FD00::/8", ['canonical format ("fd00::/8")']),
+    ],
+)
+def test_warnings_of_ranges(value: str, said: list[str]) -> None:
+    """Ranges that are ambiguous or not in their standard form are accepted with a warning."""
+    found = of_range(value, root("cidr"), ORCH)
+    assert len(found) == len(said)
+    assert all(words in text for words, text in zip(said, found, strict=True))
+
+
+VARIABLES = [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]
+WARNED: list[tuple[Object, str]] = [
+    ({"containers": [container(env=VARIABLES)]}, "env[1]: hides previous definition of"),
+    ({"containers": [container(env=[VARIABLES[0], {"name": "A", "value": "$(A)2"}])]}, ""),
+    (
+        {"containers": [container(ports=[{"containerPort": 80, "protocol": "TCP"}] * 2)]},
+        "ports[1]: duplicate port definition with spec.containers[0].ports[0]",
+    ),
+    ({"terminationGracePeriodSeconds": -1}, "negative values are invalid and will be treated as 1"),
+    ({"volumes": [{"name": "v", "rbd": {}}]}, "spec.volumes[0].rbd: deprecated in v1.28"),
+    (
+        {"volumes": [{"name": "v", "configMap": {"name": "m", "items": [{"path": "a"}, {"path": "a/b"}]}}]},
+        'volume "v" (ConfigMap "m"): overlapping paths: "a/b" with "a"',
+    ),
+    ({"topologySpreadConstraints": [{"topologyKey": "z"}]}, "a null labelSelector results in matching no pod"),
+]
+
+
+@pytest.mark.parametrize("spec, said", WARNED)
+def test_warnings_of_pods(spec: Object, said: str) -> None:
+    """Pods that are accepted but for something that is likely a mistake are warned of."""
+    pod = {"metadata": {"name": "a"}, "spec": {"containers": [container()], **spec}}
+    settings = ObjectSettings(dialect=ORCH, release=NEWEST)
+    found = dispatch.warnings(pod, resource(NEWEST, "", "v1", "pods"), settings)
+    assert len(found) == bool(said)
+    assert said in "".join(found)
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("device.driver == 'x' && device.attributes['x'].fast", ""),
+        ("device.driver", "must evaluate to bool or the unknown type, not string"),
+        ("foo", "undeclared reference to 'foo'"),
+        ("", "Syntax error"),
+    ],
+)
+def test_selectors_of_devices_are_compiled(text: str, said: str) -> None:
+    """A class of devices has selectors that tell which devices are in it."""
+    value = {"metadata": {"name": "a"}, "spec": {"selectors": [{"cel": {"expression": text}}]}}
+    settings = ObjectSettings(dialect=ORCH, release=NEWEST)
+    causes = dispatch.validate_create(value, resource(NEWEST, "resource.{abbr}.io", "v1", "deviceclasses"), settings)
+    assert [cause.field for cause in causes] == ["spec.selectors[0].cel.expression"] * bool(said)
+    assert said in "".join(cause.message for cause in causes)
