@@ -37,7 +37,7 @@ from orchd.server.pipeline.endpoints.metric_selection import flag_selection
 from orchd.server.pipeline.endpoints.metrics import metrics_endpoint
 from orchd.server.pipeline.endpoints.profiling import profiling_endpoints
 from orchd.server.pipeline.endpoints.routes import Endpoint, Routes
-from orchd.server.pipeline.endpoints.simple import build_info, root_endpoint, version_endpoint
+from orchd.server.pipeline.endpoints.simple import build_info, enabled_features, root_endpoint, version_endpoint
 from orchd.server.pipeline.fairness.estimates import WorkEstimates
 from orchd.server.pipeline.fairness.samples import FairnessSamples
 from orchd.server.pipeline.interfaces import Stage
@@ -133,6 +133,7 @@ class Api:
         self._own_instruments = (
             *request_instruments(self.request_metrics, definitions.current),
             build_info(runtime.dialect, version_info(settings.release)),
+            *enabled_features(runtime.dialect, settings.release, runtime.objects.feature),
         )
         self.page = Page(settings)
         self._aside = Aside(runtime.in_thread)

@@ -49,6 +49,7 @@ def usage_text(table: FlagTable, dialect: Dialect, width: int) -> str:
             text = dialect(flag.help)
             if default := default_text(flag, dialect):
                 text += f" (default {default})"
+            text = " ".join((text, *flag.lifetime()))
             if flag.deprecated:
                 text = "Deprecated. " + text
             lines.extend(textwrap.wrap(text, max(40, width - 8), initial_indent=" " * 8, subsequent_indent=" " * 8))
@@ -91,7 +92,7 @@ def flags_markdown(table: FlagTable) -> str:
             "|---|---|---|---|",
         ]
         for flag in sorted(flags, key=lambda f: f.spelled()):
-            notes = []
+            notes = [*flag.lifetime()]
             if flag.deprecated:
                 notes.append("Deprecated.")
             if flag.separate:

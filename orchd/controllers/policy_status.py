@@ -26,7 +26,7 @@ class PolicyStatusController(Controller):
     account = "validatingadmissionpolicy-status-controller"
 
     def __init__(self, env: Environment) -> None:
-        super().__init__(env)
+        super().__init__(env, workers=env.settings.concurrent_validating_admission_policy_status_syncs)
         self._group = env.dialect(_GROUP)
         self._ref = ResourceRef(self._group, "v1", POLICIES.plural)
         self._policies = self.follow(self._ref, primary=True)

@@ -57,6 +57,8 @@ class Drop:
     update: str = USED
     use: str = ""
     whole: bool = False
+    #: Values that do not use the feature stay.
+    partly: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,7 +184,7 @@ def _dropped(field: str) -> Drop:
 #: Fields of later gates that are dropped by a rule.
 _RULED: Final[Mapping[str, tuple[Drop, ...]]] = {
     "CrossNamespaceVolumeDataSource": (
-        Drop(field="core/v1.PersistentVolumeClaim.spec.dataSourceRef", rule="in_namespace", whole=True),
+        Drop(field="core/v1.PersistentVolumeClaim.spec.dataSourceRef", rule="in_namespace", whole=True, partly=True),
     ),
 }
 

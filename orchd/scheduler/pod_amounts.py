@@ -38,10 +38,11 @@ def count_containers(facts: Mapping[str, Any]) -> PodAmounts:
     """The sum of the containers, or the largest init container if that requests more. Scores count the pod that is placed
     without overhead, and the balance counts whole units of it (a part of a core is one thousandth): the reference does so, and
     its figures are compared."""
-    containers, inits, overhead = facts["containers"], facts["inits"], amounts(facts["overhead"])
-    sums = total(amounts(each["requests"]) for each in containers)
-    bare = maximum((sums, *(amounts(each["requests"]) for each in inits)))
-    nonzero = _nonzero(containers, inits)
+    requested = [amounts(each["requests"]) for each in facts["containers"]]
+    requested_first = [amounts(each["requests"]) for each in facts["inits"]]
+    overhead = amounts(facts["overhead"])
+    bare = maximum((total(requested), *requested_first))
+    nonzero = _nonzero(requested, requested_first)
     return PodAmounts(
         requests=total((bare, overhead)),
         nonzero=(nonzero[0] + overhead.get(CPU, 0), nonzero[1] + overhead.get(MEMORY, 0)),
@@ -51,18 +52,12 @@ def count_containers(facts: Mapping[str, Any]) -> PodAmounts:
     )
 
 
-def _nonzero(containers: Iterable[Mapping[str, Any]], inits: Iterable[Mapping[str, Any]]) -> tuple[int, int]:
-    def counted(container: Mapping[str, Any]) -> tuple[int, int]:
-        found = amounts(container["requests"])
-        return found.get(CPU, DEFAULT_CPU), found.get(MEMORY, DEFAULT_MEMORY)
-
-    cpu = memory = 0
-    for container in containers:
-        more_cpu, more_memory = counted(container)
-        cpu, memory = cpu + more_cpu, memory + more_memory
-    for container in inits:
-        most_cpu, most_memory = counted(container)
-        cpu, memory = max(cpu, most_cpu), max(memory, most_memory)
+def _nonzero(requested: Iterable[Mapping[str, int]], requested_first: Iterable[Mapping[str, int]]) -> tuple[int, int]:
+    """Of containers and of init containers, of which the largest counts; with defaults for those that request nothing."""
+    cpu = sum(each.get(CPU, DEFAULT_CPU) for each in requested)
+    memory = sum(each.get(MEMORY, DEFAULT_MEMORY) for each in requested)
+    for each in requested_first:
+        cpu, memory = max(cpu, each.get(CPU, DEFAULT_CPU)), max(memory, each.get(MEMORY, DEFAULT_MEMORY))
     return cpu, memory
 
 
@@ -72,9 +67,7 @@ def count_sidecars(facts: Mapping[str, Any]) -> PodAmounts:
     requests = _together(facts, {})
     found = _together(facts, _DEFAULTS)
     nonzero = (found.get(CPU, 0), found.get(MEMORY, 0))
-    return PodAmounts(
-        requests=requests, nonzero=nonzero, scored=requests, scored_nonzero=nonzero, balanced=requests
-    )  # fmt: skip
+    return PodAmounts(requests=requests, nonzero=nonzero, scored=requests, scored_nonzero=nonzero, balanced=requests)
 
 
 def _together(facts: Mapping[str, Any], assumed: Mapping[str, int]) -> dict[str, int]:

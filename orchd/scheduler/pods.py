@@ -104,7 +104,7 @@ class PodTemplate:
     """The parsed part of a pod that scheduling depends on. Shared, immutable, compared by identity."""
 
     __slots__ = (
-        "__weakref__", "affinity", "anti_affinity", "balanced", "container_images", "has_affinity", "images", "labels", "namespace",
+        "__weakref__", "affinity", "anti_affinity", "balanced", "claims", "container_images", "has_affinity", "images", "labels", "namespace",
         "node_affinity", "node_selector", "nonzero", "owner", "ports", "preemption_policy",
         "preferred_affinity", "preferred_anti_affinity", "preferred_nodes", "priority", "requests", "resource_names",
         "scheduler_name", "scored", "scored_nonzero", "signature", "spread", "tolerations", "volumes",
@@ -122,6 +122,8 @@ class PodTemplate:
         self.tolerations: tuple[Mapping[str, str], ...] = tuple(facts["tolerations"])
         #: Volumes that name storage (claims, ephemeral, disks), as in the API.
         self.volumes: tuple[Mapping[str, Any], ...] = tuple(facts["volumes"])
+        #: spec.resourceClaims.
+        self.claims: tuple[Mapping[str, Any], ...] = tuple(facts["claims"])
         self.node_selector: Mapping[str, str] = facts["nodeSelector"]
         affinity = facts["affinity"]
         nodes = affinity.get("nodeAffinity") or {}
@@ -326,6 +328,7 @@ def template_facts(obj: Object) -> dict[str, Any]:
         "affinity": spec.get("affinity") or {},
         "spread": spec.get("topologySpreadConstraints") or (),
         "overhead": spec.get("overhead") or {},
+        "claims": spec.get("resourceClaims") or (),
         "resources": (spec.get("resources") or {}).get("requests") or {},
         "containers": [_container(each, resized) for each in spec.get("containers") or ()],
         "inits": [_container(each, resized) for each in spec.get("initContainers") or ()],

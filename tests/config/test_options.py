@@ -555,3 +555,29 @@ def test_odd_values_are_one_line(argv: str, message: str) -> None:
 def test_negative_numbers_that_mean_something() -> None:
     """A negative threshold turns the collection of ended pods off."""
     assert parse("--terminated-pod-gc-threshold=-1")["terminated-pod-gc-threshold"] == -1
+
+
+@pytest.mark.parametrize(
+    ("release", "flag", "why"),
+    [
+        ("1.35", "--pod-eviction-timeout=5m0s", "release 1.35 has no such flag: 1.27 has removed it"),
+        ("1.35", "--apiserver-count=1", "release 1.35 has no such flag: 1.35 has removed it"),
+        ("1.23", "--concurrent-job-syncs=7", "release 1.23 has no such flag: it begins with 1.27"),
+        ("1.23", "--requestheader-uid-headers=x", "release 1.23 has no such flag: it begins with 1.32"),
+    ],
+)
+def test_flags_of_other_releases_are_refused(release: str, flag: str, why: str) -> None:
+    """A flag is refused in releases without it, also with its default, and accepted in the others."""
+    name = flag.partition("=")[0]
+    assert error_of(f"--emulated-version={release}", flag) == f"{name}: {why}"
+    other = {"1.23": "1.35", "1.35": "1.23"}[release]
+    assert parse(f"--emulated-version={other}", flag).given
+
+
+@pytest.mark.parametrize(("release", "seconds"), [("1.23", 40.0), ("1.35", 50.0)])
+def test_defaults_follow_the_release(release: str, seconds: float) -> None:
+    """The default of a flag is that of the emulated release; a given value is kept in each."""
+    flag = f"--emulated-version={release}"
+    assert parse(flag)["node-monitor-grace-period"] == seconds
+    assert from_options(parse(flag)).controllers.flags["node-monitor-grace-period"] == seconds
+    assert parse(flag, "--node-monitor-grace-period=40s")["node-monitor-grace-period"] == 40.0

@@ -591,6 +591,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
     KindRow(
         kind="ServiceAccount",
+        changes=(("1.32", {"warnings": "validate.later_warnings.service_account"}),),
         plural="serviceaccounts",
         namespaced=True,
         short_names=("sa",),

@@ -66,7 +66,11 @@ RESOURCES: Final[tuple[Row, ...]] = (
         kind="ServiceCIDR",
         plural="servicecidrs",
         key="servicecidrs",
-        table=Table("tabulate.network.service_cidr", ("Name|name", "CIDRs", "Age")),
+        table=Table(
+            "tabulate.network.service_cidr",
+            ("Name|name", "CIDRs", "Age"),
+            {"CIDRs": "The ranges that addresses of services are taken from"},
+        ),
         validation=Validation(
             create="validate.cluster_addresses.create_range", update="validate.cluster_addresses.update_range"
         ),

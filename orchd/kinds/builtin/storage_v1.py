@@ -104,7 +104,11 @@ RESOURCES: Final[tuple[Row, ...]] = (
         short_names=("vac",),
         key="volumeattributesclasses",
         announced_version="storage.{abbr}.io/v1beta1",
-        table=Table("tabulate.storage.attributes_class", ("Name|name", "DriverName", "Age")),
+        table=Table(
+            "tabulate.storage.attributes_class",
+            ("Name|name", "DriverName", "Age"),
+            {"DriverName": "The driver of the volumes that have the attributes"},
+        ),
         validation=Validation(
             create="validate.storage.create_attributes_class", update="validate.storage.update_attributes_class"
         ),

@@ -53,10 +53,10 @@ class Tolerations:
         if places is None:
             return any(tolerates(each, taint) for each in self._all)
         key, effect, value = taint.get("key") or "", taint.get("effect") or "", taint.get("value") or ""
-        return any(
-            (k, e, None) in places or (k, e, value) in places
-            for k, e in ((key, effect), (key, ""), ("", effect), ("", ""))
-        )
+        for place in ((key, effect), (key, ""), ("", effect), ("", "")):
+            if (*place, None) in places or (*place, value) in places:
+                return True
+        return False
 
     def first(self, taint: ObjectView) -> ObjectView | None:
         """The first toleration that matches a taint."""

@@ -75,11 +75,56 @@ class Requirement:
         return integer(value) > integer(bound) if self.operator == GREATER else integer(value) < integer(bound)
 
 
+#: Number of requirements that are tried one by one.
+_FEW: Final = 16
+
+
+class _ByKey:
+    """Many requirements, at most one of each sort for each key: an object is compared with those of its own labels."""
+
+    __slots__ = ("_present", "_requirements")
+
+    def __init__(self, requirements: Iterable[Requirement]) -> None:
+        alike: dict[str, dict[str, list[frozenset[str]]]] = {}
+        for requirement in requirements:
+            of_key = alike.setdefault(requirement.key, {})
+            sort = _SORTS.get(requirement.operator, requirement.operator)
+            of_key.setdefault(sort, []).append(requirement.values)
+        self._requirements = {
+            key: tuple(Requirement(key, sort, _join(sort, values)) for sort, values in of_key.items())
+            for key, of_key in alike.items()
+        }
+        #: The keys that an object must have.
+        self._present = frozenset(key for key, of_key in alike.items() if not of_key.keys() <= {NOT_IN, MISSING})
+
+    def match(self, labels: Labels) -> bool:
+        """True if these labels meet all."""
+        requirements = self._requirements
+        if not self._present <= labels.keys():
+            return False
+        keys: Iterable[str] = labels if len(labels) < len(requirements) else requirements
+        return all(each.matches(labels) for key in keys for each in requirements.get(key, ()))
+
+
+_SORTS: Final = {EQUALS: IN, NOT_EQUALS: NOT_IN}
+
+
+def _join(sort: str, values: Sequence[frozenset[str]]) -> frozenset[str]:
+    """The values of the requirement that is met where all of this sort and key are."""
+    if sort == IN:
+        return frozenset.intersection(*values)
+    every = frozenset().union(*values)
+    if sort in (GREATER, LESS):
+        return frozenset(((max if sort == GREATER else min)(every, key=integer),))
+    return every
+
+
 @dataclass(frozen=True, slots=True)
 class LabelSelector:
     """Selects labels that contain `equal` and meet all `requirements`; without any, everything. `impossible`: selects nothing.
 
-    Thousands of `equal` labels cost no more than their comparison: they may be those of an object, and are not copied.
+    Thousands of `equal` labels cost no more than their comparison: they may be those of an object, and are not copied. Of thousands
+    of requirements only those count that concern a label of the object.
     """
 
     requirements: tuple[Requirement, ...] = ()
@@ -87,6 +132,8 @@ class LabelSelector:
     equal: Mapping[str, str] = field(default_factory=dict, hash=False)
     #: Required values of labels, for index lookups.
     exact: Mapping[str, str] = field(init=False, compare=False)
+    #: The requirements by key, made when they are first needed; None before, and for few.
+    _by_key: _ByKey | None = field(default=None, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         exact: dict[str, str] = {}
@@ -126,7 +173,13 @@ class LabelSelector:
         have = labels or {}
         if not self.equal.items() <= have.items():
             return False
-        return all(requirement.matches(have) for requirement in self.requirements)
+        if len(self.requirements) <= _FEW:
+            return all(requirement.matches(have) for requirement in self.requirements)
+        by_key = self._by_key
+        if by_key is None:
+            by_key = _ByKey(self.requirements)
+            object.__setattr__(self, "_by_key", by_key)
+        return by_key.match(have)
 
     @property
     def everything(self) -> bool:
@@ -326,13 +379,18 @@ class FieldSelector:
     requirements: tuple[FieldRequirement, ...] = ()
     #: Required values of fields, for index lookups.
     exact: Mapping[str, str] = field(init=False, compare=False)
+    #: Every value that a requirement names, by its field and by whether the field must have it.
+    _named: Mapping[tuple[str, bool], frozenset[str]] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         exact: dict[str, str] = {}
+        named: dict[tuple[str, bool], set[str]] = {}
         for requirement in self.requirements:
+            named.setdefault((requirement.field, requirement.equal), set()).add(requirement.value)
             if requirement.equal:
                 exact.setdefault(requirement.field, requirement.value)
         object.__setattr__(self, "exact", exact)
+        object.__setattr__(self, "_named", {place: frozenset(values) for place, values in named.items()})
 
     @staticmethod
     def parse(text: str, resource: Resource) -> FieldSelector:
@@ -351,7 +409,10 @@ class FieldSelector:
         return [_field_term(part, text) for part in sorted(_split_terms(text))]
 
     def matches(self, fields: Mapping[str, str]) -> bool:
-        return all((fields.get(r.field, "") == r.value) == r.equal for r in self.requirements)
+        return all(
+            values == {fields.get(name, "")} if equal else fields.get(name, "") not in values
+            for (name, equal), values in self._named.items()
+        )
 
     @property
     def everything(self) -> bool:

@@ -1,4 +1,4 @@
-"""Conversion of the result of a strategic merge patch to its type, with the reference's checks and messages.
+"""Conversion of the result of a strategic merge patch, or of an apply, to its type, with the reference's checks and messages.
 
 Scalars with a special text form (quantities, times) are not checked here: decoding the object reports better errors.
 """
@@ -10,6 +10,8 @@ from typing import Any, Final
 from orchd.kinds.gotext import typenames
 from orchd.kinds.gotext.values import json_name, kind_name
 from orchd.kinds.ir import Type
+from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects import shape
 
 #: Kind of integer -> its Go name and number of bits.
 _INTEGERS: Final = {
@@ -53,6 +55,17 @@ def restore(value: Any, type: Type, alias: str = "") -> Any:
         entries = {key: restore(item, type.element, alias.removeprefix("*")) for key, item in value.items()}
         return value if all(entries[key] is item for key, item in value.items()) else entries
     return _scalar(value, kind, alias)
+
+
+def shape_applied(obj: Object, type: Type) -> Object:
+    """The canonical shape of an applied object. Integers lose what exceeds their size. Raises ShapeError or RestoreError."""
+    try:
+        return shape.canonical(obj, type)
+    except shape.ShapeError:
+        restored: Object = restore(obj, type)
+        if restored is obj:
+            raise
+        return shape.canonical(restored, type)
 
 
 def _scalar(value: Any, kind: str, alias: str) -> Any:

@@ -69,6 +69,10 @@ class Fullness:
         """True if any resource is scored for the template."""
         return bool(self._weighted_resources(template))
 
+    def adds(self, template: PodTemplate) -> bool:
+        """True if pods of the template add to any resource."""
+        return any(amount for _, _, amount, _ in self._weighted_resources(template))
+
     def plain(self, template: PodTemplate, node: NodeView) -> list[Amounts]:
         found = []
         for name, weight, amount, column in self._weighted_resources(template):

@@ -275,6 +275,13 @@ class BoundedConnection(H2Connection):
             waiting, self._sendingDeferred = self._sendingDeferred, None
             waiting.callback(None)
 
+    def timeoutConnection(self) -> None:
+        """End a connection that has no request. Requests have limits of their own, and a watch may be silent for long."""
+        if self.streams:
+            cast(Any, self).setTimeout(self.timeOut)
+        else:
+            H2Connection.timeoutConnection(self)
+
     def connectionLost(self, reason: Failure = connectionDone, _cancelTimeouts: bool = True) -> None:
         more, self._more = self._more, None
         if more is not None:

@@ -95,6 +95,7 @@ class Presenter:
             resource,
             watch,
             table,
+            watch or (request.info is not None and request.info.verb == "list"),
         )
         view = self._views.get(asked)
         if view is None:
@@ -113,11 +114,13 @@ class Presenter:
         resource: Resource,
         watch: bool,
         table: bool,
+        streams: bool,
     ) -> Representation:
         chosen = mediatype.negotiate(
             ",".join(accept),
             dialect=self._dialect,
             watch=watch,
+            streams=streams,
             protobuf=not resource.custom,
             table=table,
             release=self._release,

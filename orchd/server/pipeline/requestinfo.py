@@ -14,13 +14,17 @@ _VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH
 #: Path segments after a namespace's name that are subresources of the namespace.
 _OF_NAMESPACE = frozenset(("status", "finalize"))
 _SPECIAL = frozenset(("watch", "proxy"))
+#: Characters of both selectors above which they are not examined for a name: this is done before authentication.
+_MOST_EXAMINED = 4096
 #: Query parameters that affect request info.
 _TELLING = frozenset(("watch", "fieldSelector"))
 
 
 def _named_by_selector(query: Query) -> str:
     """The name in a field selector ``metadata.name=x``, which authorization uses. "" if the verb will reject the
-    options, and for invalid names."""
+    options, for invalid names, and for long selectors."""
+    if len(query.first("labelSelector")) + len(query.first("fieldSelector")) > _MOST_EXAMINED:
+        return ""
     try:
         options = query.list_options()
         LabelSelector.parse(options.label_selector)

@@ -16,7 +16,7 @@ from orchd.kinds.jsonvalues import Object
 from orchd.kinds.named_types import type_of
 from orchd.kinds.objects import convert, shape
 from orchd.kinds.objects.owner_references import single_owners
-from orchd.kinds.patch import apply, ownership
+from orchd.kinds.patch import apply, decode_result, ownership
 from orchd.kinds.patch.ownership import OwnershipTarget
 from orchd.kinds.patch.patch_errors import server_error, unconvertible
 from orchd.server.registry.interfaces import Context, StrategyOf
@@ -142,9 +142,9 @@ class _ServedVersions:
             if not convert.same_form(kind, api_version, version, self._catalog):
                 # Conversions rely on canonical shape, which the result of an apply does not have yet.
                 type_ = self.type(api_version)
-                obj = obj if type_ is None else shape.canonical(obj, type_)
+                obj = obj if type_ is None else decode_result.shape_applied(obj, type_)
             return convert.convert(obj, version, self._catalog)
-        except shape.ShapeError as error:
+        except (shape.ShapeError, decode_result.RestoreError) as error:
             raise server_error(
                 f"failed to convert new object: {unconvertible(api_version, kind, str(error))}"
             ) from None

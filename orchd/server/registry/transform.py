@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import assert_never
 
@@ -9,7 +10,10 @@ from orchd import errors
 from orchd.errors import ApiError
 from orchd.kinds import bounds
 from orchd.kinds.canonical import canonicalize
+from orchd.kinds.catalog import Resource
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.patch import decode_result
 from orchd.kinds.patch.patch_errors import describe, server_error, unconvertible
 from orchd.server.registry.apply_configuration import check_duplicates, decode_configuration
 from orchd.server.registry.field_management import FieldManagement
@@ -79,8 +83,30 @@ class Transformer:
                 f"failed to convert new object ({describe(resource.api_version, config)}) to proper version: {reason}"
             )
 
-        made = partial(canonicalize, refuse=None if resource.custom else refuse)
+        made = canonicalize if resource.custom else partial(_canonicalize_applied, refuse=refuse)
         return await self._aside(context.size, made, merged, resource, self._access.settings, earlier)
+
+
+def _canonicalize_applied(
+    merged: Object,
+    resource: Resource,
+    settings: ObjectSettings,
+    earlier: Object | None,
+    *,
+    refuse: Callable[[str], ApiError],
+) -> Object:
+    """The canonical form of an applied object. Its numbers are converted as those of a patched one: integers lose what exceeds
+    their size. Raises what `refuse` makes of the reason why it does not fit its type."""
+    try:
+        return canonicalize(merged, resource, settings, earlier, refuse=refuse)
+    except ApiError:
+        try:
+            restored = decode_result.restore(merged, resource.type)
+        except decode_result.RestoreError as error:
+            raise refuse(str(error)) from None
+        if restored is merged:
+            raise
+        return canonicalize(restored, resource, settings, earlier, refuse=refuse)
 
 
 def _check_new(context: Context, operation: Apply, obj: Object) -> None:

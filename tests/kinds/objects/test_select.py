@@ -282,3 +282,43 @@ def test_text_form_round_trips(terms: list[str], labels: dict[str, str]) -> None
     assert LabelSelector.parse(str(selector)).matches(labels) == selector.matches(labels)
     if selector.matches(labels):
         assert selector.exact.items() <= labels.items()
+
+
+SORTS = ("=", "!=", "in", "notin", "exists", "!", "gt", "lt")
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("abcdef"), st.sampled_from(SORTS), st.sets(st.sampled_from("0123"), min_size=1)),
+        min_size=17,
+        max_size=30,
+    ),
+    st.booleans(),
+    st.dictionaries(st.sampled_from("abcdefgh"), st.sampled_from("0123x"), max_size=8),
+)
+def test_many_requirements_select_as_each_of_them(
+    drawn: list[tuple[str, str, set[str]]], only_negative: bool, labels: dict[str, str]
+) -> None:
+    """Requirements that are joined by key select what all of them select."""
+    requirements = []
+    for key, operator, values in drawn:
+        if only_negative and operator not in ("!=", "notin", "!"):
+            continue
+        chosen = () if operator in ("exists", "!") else values if operator in ("in", "notin") else (min(values),)
+        requirements += [Requirement(key, operator, frozenset(chosen))] * 17
+    expected = all(requirement.matches(labels) for requirement in requirements)
+    assert LabelSelector(tuple(requirements)).matches(labels) == expected
+
+
+def test_thousands_of_requirements_cost_as_much_as_the_labels_of_an_object() -> None:
+    """An object is compared with the requirements on its own labels only."""
+    asked = []
+
+    class Counted(dict[str, str]):
+        def get(self, key: str, default: Any = None) -> Any:
+            asked.append(key)
+            return super().get(key, default)
+
+    assert LabelSelector.parse(",".join(f"!k{n}" for n in range(5000))).matches(Counted(a="b", c="d"))
+    assert not LabelSelector.parse(",".join(f"k{n}" for n in range(5000))).matches(Counted(a="b", c="d"))
+    assert len(asked) < 10

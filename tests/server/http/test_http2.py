@@ -282,6 +282,19 @@ def test_stop_answers_pending_requests_then_closes() -> None:
     assert wire.transport.disconnecting
 
 
+def test_connection_with_a_silent_stream_stays_open() -> None:
+    """Only a connection without requests ends for being idle: a watch may have nothing to send for long."""
+    wire = Wire()
+    wire.send(get(1, b"/wait"))
+    wire.turns()
+    wire.clock.pump([10] * 60)
+    assert not wire.transport.disconnecting and GOAWAY not in wire.kinds()
+    wire.send(frame(RESET, struct.pack(">I", 8), stream=1))
+    wire.turns()
+    wire.clock.pump([10] * 60)
+    assert wire.transport.disconnecting
+
+
 def test_stop_spares_other_connections() -> None:
     """The connections of other clients stay open."""
     wire = Wire()

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
+from zope.interface import implementer
 
 from orchd.dialect import ORCH
 from orchd.kinds.catalog import builtin_catalog
@@ -21,7 +22,7 @@ from orchd.server.pipeline.fairness.estimates import WorkEstimates
 from orchd.server.pipeline.fairness.queues import ESTIMATED_SECONDS, Level, Queuing, RejectedError, Ticket, hand
 from orchd.server.pipeline.fairness.schemas import Classifier, schema_of
 from orchd.server.pipeline.fairness.stage import Fairness
-from orchd.server.pipeline.interfaces import Request, RequestInfo, Response
+from orchd.server.pipeline.interfaces import ISink, IStream, Request, RequestInfo, Response
 from orchd.server.pipeline.query import Query
 from orchd.server.pipeline.stages.limits import InFlightCount
 from orchd.server.reconcilers.flow_control import mandatory
@@ -253,8 +254,19 @@ class ControlledAnswers:
         self.open.append((request, waiting))
         return await waiting
 
-    def finish(self) -> None:
-        self.open.pop(0)[1].callback(Response())
+    def finish(self, stream: IStream | None = None) -> None:
+        self.open.pop(0)[1].callback(Response(stream=stream))
+
+
+@implementer(IStream)
+class SilentStream:
+    """Sends nothing."""
+
+    def start(self, sink: ISink) -> None:
+        """Sends nothing."""
+
+    def stop(self) -> None:
+        """There is nothing to release."""
 
 
 class Estimates(WorkEstimates):
@@ -368,6 +380,17 @@ class TestStage:
         out = bench.send(path="/api/v1/pods?watch=true")
         bench.answers.finish()
         assert out[0].code == 200 and bench.send() == []
+
+    @pytest.mark.parametrize("path", ["/apis/metrics.example/v1/nodes", "/api/v1/namespaces/a/pods"])
+    def test_streamed_response_is_in_flight_until_its_end(self, path: str) -> None:
+        """A response that is passed on from another server keeps its seat until it is sent or given up."""
+        bench = Bench(small(), total=1)
+        (out,) = [bench.send(path=path)]
+        bench.answers.finish(stream=SilentStream())
+        assert bench.send()[0].code == 429 and bench.underway.executing[False].current == 1
+        out[0].stream.stop()
+        out[0].stream.stop()
+        assert bench.underway.executing[False].current == 0 and bench.send() == []
 
     def test_streams_to_pods_take_no_seat(self) -> None:
         """Long-running requests other than watches take no seat."""

@@ -206,3 +206,38 @@ def test_audit_events_repeat_the_status() -> None:
     found = [status_of(404, answer, release.choose(STATUS_MEMBERS_BY_RELEASE)) for release in (SPECIFICATION, NEWEST)]
     assert found[0] == {"metadata": {}, "status": "Failure", "reason": "R", "code": 404}
     assert found[1] == {**found[0], "message": "m", "details": {}}
+
+
+TABLE = "application/json;as=Table;v=v1;g=meta.orch.io"
+
+
+@pytest.mark.parametrize(("part", "expected"), [("", (200, 200)), ("/status", (406, 200))])
+def test_status_has_tables_since_later_releases(
+    servers: dict[str, InProcessServer], part: str, expected: tuple[int, int]
+) -> None:
+    """In 1.23 only an object itself is shown as a table, not its status."""
+    path = f"/api/v1/namespaces/a/pods/p{part}"
+    found = tuple(ask(servers[each], ("GET", path, None), headers={"accept": TABLE}).code for each in (OLD, NEW))
+    assert found == expected
+
+
+@pytest.mark.parametrize("path", ["pods/p/proxy/x", "pods/p/exec", "services/s/proxy", "pods/p/portforward"])
+def test_connections_are_not_tried_only(servers: dict[str, InProcessServer], path: str) -> None:
+    """dryRun is refused before the backend is looked for."""
+    answer = ask(servers[OLD], ("GET", f"/api/v1/namespaces/a/{path}?dryRun=All", None))
+    assert (answer.code, answer.json["message"]) == (400, "dryRun is not supported")
+
+
+@pytest.mark.parametrize(("sent", "kept"), [(2**33 + 1, 1), (2**32 + 7, 7), (5, 5)])
+def test_applied_integers_lose_what_exceeds_their_size(
+    servers: dict[str, InProcessServer], sent: int, kept: int
+) -> None:
+    """The reference converts applied numbers to their type without a check of their size."""
+    limit = {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "h"},
+             "spec": {"maxReplicas": 2, "scaleTargetRef": {"kind": "D", "name": "d"}},
+             "status": {"desiredReplicas": sent, "currentReplicas": 1}}  # fmt: skip
+    path = "/apis/autoscaling/v2/namespaces/a/horizontalpodautoscalers/h"
+    request = "PATCH", f"{path}/status?fieldManager=m&force=true", limit
+    ask(servers[OLD], ("POST", path.removesuffix("/h"), {**limit, "status": None}))
+    answer = ask(servers[OLD], request, headers={"content-type": "application/apply-patch+yaml"})
+    assert (answer.code, answer.json["status"]["desiredReplicas"]) == (200, kept)

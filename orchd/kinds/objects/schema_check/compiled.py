@@ -28,7 +28,7 @@ from orchd.kinds.objects.schema_check.findings import (
     Finding,
     list_supported,
 )
-from orchd.kinds.objects.schema_check.formats import FORMATS
+from orchd.kinds.objects.schema_check.formats import formats_of
 from orchd.kinds.objects.schema_check.patterns import PatternError, pattern
 from orchd.kinds.objects.settings import ObjectSettings
 
@@ -80,6 +80,7 @@ class _Form:
     size."""
 
     int_or_string: str
+    formats: Mapping[str, Callable[[str], bool]]
     of_item: Callable[[Sequence[Finding], int], Sequence[Finding]]
     sizes: Callable[[int, int | None, int | None], Sequence[Finding]]
     ends: bool
@@ -90,6 +91,7 @@ def compile_schema(schema: Schema, settings: ObjectSettings) -> Check:
     sizes, ends = settings.release.choose((("", (_first_size, True)), ("1.28", (_sizes, False))))
     form = _Form(
         int_or_string=settings.dialect(INT_OR_STRING),
+        formats=formats_of(settings),
         of_item=settings.release.choose((("", _of_list), ("1.28", _of_item))),
         sizes=sizes,
         ends=ends,
@@ -105,14 +107,14 @@ def _changed(check: Check, value: Any, match: Matched | None) -> Sequence[Findin
 
 def _node(schema: Schema, form: _Form) -> Check:
     steps: list[Check] = []
-    type_step = _type(schema, form.int_or_string)
+    type_step = _type(schema, form)
     if type_step is not None:
         steps.append(type_step)
     if any(schema.get(word) for word in ("anyOf", "oneOf", "allOf")) or schema.get("not") is not None:
         steps.append(_junctors(schema, form))
     enum_step = _enum(schema)
     for step in (
-        _string(schema), _format(schema), _number(schema), _list(schema, form), enum_step, _object(schema, form)
+        _string(schema), _format(schema, form), _number(schema), _list(schema, form), enum_step, _object(schema, form)
     ):  # fmt: skip
         if step is not None:
             steps.append(step)
@@ -161,10 +163,10 @@ def type_name(value: Any) -> str:
 _NAMES: Final = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
 
 
-def _type(schema: Schema, int_or_string: str) -> Check | None:
+def _type(schema: Schema, form: _Form) -> Check | None:
     named = schema.get("type") or ""
-    wanted = (named,) if named else ("integer", "string") if schema.get(int_or_string) else ()
-    format_ = schema.get("format") if schema.get("format") in FORMATS else ""
+    wanted = (named,) if named else ("integer", "string") if schema.get(form.int_or_string) else ()
+    format_ = schema.get("format") if schema.get("format") in form.formats else ""
     if not wanted and not format_:
         return None
     nullable = bool(schema.get("nullable"))
@@ -258,9 +260,9 @@ def _nothing(value: str) -> None:
     return None
 
 
-def _format(schema: Schema) -> Check | None:
+def _format(schema: Schema, form: _Form) -> Check | None:
     name = schema.get("format")
-    good = FORMATS.get(name) if name else None
+    good = form.formats.get(name) if name else None
     if good is None:
         return None
 

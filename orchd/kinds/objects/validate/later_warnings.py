@@ -133,6 +133,14 @@ def node(obj: Object, old: Object | None, resource: Resource, settings: ObjectSe
     return [*out, *_ranges(spec.get("podCIDRs"), SPEC / "podCIDRs", settings)]
 
 
+def service_account(obj: Object, old: Object | None, resource: Resource, settings: ObjectSettings) -> list[str]:
+    key = settings.dialect("{long}.io/enforce-mountable-secrets")
+    if key not in fields.annotations_of(obj) or (old is not None and key in fields.annotations_of(old)):
+        return []
+    words = "deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"
+    return [f"{(METADATA / 'annotations')[key]}: {words}"]
+
+
 def secret(obj: Object, old: Object | None, resource: Resource, settings: ObjectSettings) -> list[str]:
     """Warnings of a certificate or key that is no PEM."""
     if obj.get("type") != settings.dialect("{long}.io/tls"):

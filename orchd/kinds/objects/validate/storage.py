@@ -247,13 +247,10 @@ def _csi_node_driver(driver: Object, names: set[str], at: Path, report: Report) 
         report.invalids(at, key, qualified_name(key))
 
 
-#: The reference once validated twice, and reported every error twice.
-_csi_node_again = until("1.24", create_csi_node)
-
-
 def update_csi_node(value: Object, old: Object, report: Report) -> None:
+    # Reported twice, as by the reference.
     create_csi_node(value, report)
-    _csi_node_again(value, report)
+    create_csi_node(value, report)
     before = {d.get("name"): d for d in fields.spec(old).get("drivers") or ()}
     for driver in fields.spec(value).get("drivers") or ():
         was = before.get(driver.get("name"))

@@ -14,7 +14,7 @@ class StorageObjectInUseProtection(Plugin):
     name = "StorageObjectInUseProtection"
     help = "Adds finalizers that delay deletion of persistent volumes, claims and classes of volume attributes until they are unused."
     operations = (CREATE,)
-    resources = ("persistentvolumeclaims", "persistentvolumes", "volumeattributesclasses")
+    resources = ("persistentvolumeclaims", "persistentvolumes", "volumeattributesclasses.storage.{abbr}.io")
 
     def setup(self) -> None:
         self._finalizers = {

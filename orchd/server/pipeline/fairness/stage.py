@@ -31,7 +31,7 @@ from orchd.server.pipeline.fairness.metrics import (
 from orchd.server.pipeline.fairness.queues import Level, Queuing, RejectedError, Ticket
 from orchd.server.pipeline.fairness.schemas import Classifier, schema_of
 from orchd.server.pipeline.interfaces import Next, Request, RequestInfo, Response
-from orchd.server.pipeline.stages.limits import InFlightCount, PeakCount, long_running, mutating, too_many
+from orchd.server.pipeline.stages.limits import InFlightCount, PeakCount, long_running, mutating, too_many, until_sent
 
 #: Seats of a list: one per this number of objects read, and the maximum.
 _OBJECTS_A_SEAT, _MOST_SEATS = 100, 10
@@ -170,10 +170,7 @@ class Fairness:
         level = assigned.level
         if level is None:
             underway.executing[half].add()
-            try:
-                return await then(request)
-            finally:
-                underway.executing[half].remove()
+            return await until_sent(request, then, underway.executing[half].remove)
         request.answer_headers += assigned.headers
         numbers = assigned.numbers
         ticket = await self._seat(level, numbers, flow, self._seats(request, info), underway.queued[half])
@@ -183,11 +180,12 @@ class Fairness:
         underway.executing[half].add()
         numbers.executing += 1
         numbers.seats += ticket.seats
-        try:
-            return await then(request)
-        finally:
+
+        def ended() -> None:
             underway.executing[half].remove()
             self._ended(level, numbers, ticket)
+
+        return await until_sent(request, then, ended)
 
     def _ended(self, level: LimitedLevel, numbers: FlowMetrics, ticket: Ticket) -> None:
         assert ticket.started is not None

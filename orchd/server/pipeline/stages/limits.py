@@ -5,8 +5,11 @@ Long-running requests (watches, streams to pods) are not counted; neither are me
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from orchd.kinds.identity import MASTERS_GROUP
 from orchd.server.pipeline.interfaces import Next, Request, RequestInfo, Response
+from orchd.server.pipeline.observed_stream import ObservedStream
 from orchd.txkit.metrics.instruments import ObservedCounter, ObservedGauge
 
 _LONG_VERBS = frozenset(("watch", "proxy"))
@@ -110,6 +113,21 @@ def too_many(request: Request) -> Response:
     )
 
 
+async def until_sent(request: Request, then: Next, ended: Callable[[], None]) -> Response:
+    """The response of the rest of the pipeline. `ended` is called when the request is no more in flight: when a streamed response,
+    except for a watch, has been sent or given up, else when there is a response or a failure."""
+    try:
+        response = await then(request)
+    except BaseException:
+        ended()
+        raise
+    if response.stream is None or (request.info is not None and request.info.verb == "watch"):
+        ended()
+    else:
+        response.stream = ObservedStream(response.stream, ended)
+    return response
+
+
 class InFlight:
     """The two limits without priority and fairness (--enable-priority-and-fairness=false). 0 means unlimited."""
 
@@ -127,7 +145,4 @@ class InFlight:
             underway.rejected[half] += 1
             return too_many(request)
         underway.executing[half].add()
-        try:
-            return await then(request)
-        finally:
-            underway.executing[half].remove()
+        return await until_sent(request, then, underway.executing[half].remove)

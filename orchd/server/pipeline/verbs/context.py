@@ -33,6 +33,8 @@ from orchd.values import value_class
 _LARGE_LIST = 256 * 1024
 #: Bytes that a byte of an object of a custom kind counts for its decoding, which adds the defaults of its schema.
 _GROWS = 4
+#: Bytes that a character of a selector counts for its parsing.
+_PARSING = 8
 #: Maximum size of a request body in bytes.
 BODY_LIMIT = 3 * 1024 * 1024
 
@@ -66,14 +68,22 @@ class VerbContext:
     aside: Aside = field(default_factory=Aside)
     field_validation: FieldValidation = field(init=False)
     _option_rules: OptionRules = field(init=False)
+    #: The subresources of built-in kinds that have tables.
+    _tables: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
         self.field_validation = field_validation(self.settings)
         self._option_rules = option_rules(self.settings.release)
+        self._tables = self.settings.release.choose((("", frozenset()), ("1.24", frozenset(("status",)))))
 
     @property
     def dialect(self) -> Any:
         return self.settings.dialect
+
+    def view(self, request: Request, target: ResourceTarget) -> Representation:
+        """Negotiate the representation of an object, or of a part of it. Raises ApiError 406."""
+        table = not target.subresource or target.resource.custom or target.subresource in self._tables
+        return self.present.view(request, target.resource, table=table)
 
     def write_context(self, request: Request, target: ResourceTarget, options: WriteOptions) -> Context:
         """The registry context of a write: user, options and field manager."""
@@ -93,9 +103,12 @@ class VerbContext:
             size=request.trace.body_size,
         )
 
-    def list_query(self, request: Request, target: ResourceTarget) -> ListQuery:
-        """The query of a list, watch or deletecollection. Raises ApiError 400 or 422."""
-        return list_query(self.dialect, request, target.resource, target.namespace, self._option_rules)
+    async def list_query(self, request: Request, target: ResourceTarget) -> ListQuery:
+        """The query of a list, watch or deletecollection; long selectors are parsed away from the reactor. Raises ApiError 400 or
+        422."""
+        size = _PARSING * (len(request.query.first("labelSelector")) + len(request.query.first("fieldSelector")))
+        parts = self.dialect, request, target.resource, target.namespace, self._option_rules
+        return list_query(*parts) if size <= LARGE else await self.aside(size, list_query, *parts)
 
     async def encode_entry(self, view: Representation, entry: Entry) -> Body:
         """The body for one entry. Large objects in another format than the stored one are encoded in another thread."""

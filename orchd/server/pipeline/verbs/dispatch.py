@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
 
 from orchd import errors
 from orchd.kinds.catalog import Catalog, Resource
@@ -23,6 +24,8 @@ Verb = Callable[[VerbContext, Request, ResourceTarget], Awaitable[Response]]
 _METHODS = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE"))
 
 _OBJECT: Mapping[str, Verb] = {"get": get, "update": update, "patch": patch, "delete": delete}
+#: Subresources that connect to a backend: whatever the method, nothing is tried only.
+_CONNECTED = frozenset(("attach", "exec", "portforward", "proxy"))
 #: Verbs on a single object, which require its name.
 _NAMED = frozenset(_OBJECT)
 _COLLECTION: Mapping[str, Verb] = {"list": list_, "create": create, "deletecollection": deletecollection}
@@ -92,6 +95,8 @@ class Dispatch:
             verb = self._of_custom(resource, info)
         elif info.subresource:
             verb = self._of_subresource(resource, info, request.method)
+            if "dryRun" in request.query and resource.subresources[info.subresource].served_by in _CONNECTIONS:
+                raise errors.bad_request("dryRun is not supported")
         else:
             verb = self._of_resource(resource, info, request.method, named)
         if resource.deprecation is not None:
@@ -105,6 +110,8 @@ class Dispatch:
         if info.verb == "watch" and not named:
             name = ""
         namespace = info.namespace if resource.namespaced else ""
+        if info.subresource in _CONNECTED and "dryRun" in request.query:
+            raise errors.bad_request("dryRun is not supported")
         if not self._dry_run and info.verb not in ("get", "list", "watch") and request.query.get("dryRun"):
             raise errors.bad_request("the dryRun feature is disabled")
         return await verb(self._context, request, ResourceTarget(resource, namespace, name, info.subresource))
@@ -167,5 +174,7 @@ class Dispatch:
         return found
 
 
+#: Endpoints that connect to a node or to a proxied target.
+_CONNECTIONS: Final = frozenset(("attach", "exec", "node proxy", "pod proxy", "port forward", "service proxy"))
 #: Verbs of the status endpoint and of others that return the object itself.
 OF_OBJECT: Mapping[str, Verb] = {"get": get, "update": update, "patch": patch}

@@ -10,7 +10,7 @@ from orchd.server.pipeline.verbs.options import boolean
 
 async def get(context: VerbContext, request: Request, target: ResourceTarget) -> Response:
     """200 with one object in the negotiated representation."""
-    view = context.present.view(request, target.resource)
+    view = context.view(request, target)
     if boolean(request, "export"):
         raise errors.bad_request("the export parameter, deprecated since v1.14, is no longer supported")
     entry = await context.registry.get(

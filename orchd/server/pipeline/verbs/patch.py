@@ -14,7 +14,7 @@ from orchd.server.registry.operations import Apply, Patch
 async def patch(context: VerbContext, request: Request, target: ResourceTarget) -> Response:
     """200 with the stored object, 201 when apply created it."""
     sent = patch_type(request.header("content-type"), custom=target.resource.custom)
-    view = context.present.view(request, target.resource)
+    view = context.view(request, target)
     data = await context.body(request)
     options = write_options(context.settings, request, "PatchOptions", apply=sent == APPLY_PATCH)
     operation = patch_operation(context, request, target.name, sent, data, options)

@@ -11,7 +11,7 @@ from orchd.server.registry.operations import Replace, check_name
 
 async def update(context: VerbContext, request: Request, target: ResourceTarget) -> Response:
     """200 with the stored object, 201 when it was created."""
-    view = context.present.view(request, target.resource)
+    view = context.view(request, target)
     obj, options = await context.decode_object(request, target.resource, "UpdateOptions")
     check_name(target.name, target.namespace, obj, context.settings.release)
     operation = Replace(name=target.name, obj=obj, authorize_create=partial(context.authorize, request, "create"))

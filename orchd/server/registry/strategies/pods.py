@@ -16,13 +16,7 @@ from orchd.server.registry.strategies.base import Strategy
 
 #: Members of metadata that a write through the subresource resize sets.
 _OWN_METADATA: Final = ("managedFields", "resourceVersion")
-#: What adds label keys to selectors, by the feature gates that turn it on.
-_MERGES: Final = (
-    (("MatchLabelKeysInPodAffinity",), merge_affinity_keys),
-    (("MatchLabelKeysInPodTopologySpread", "MatchLabelKeysInPodTopologySpreadSelectorMerge"), merge_spread_keys),
-)
-_RESIZED: Final = ("resources", "resizePolicy")
-#: The condition of new pods with scheduling gates.
+#: The condition of a pod that is created with scheduling gates.
 _GATED: Final = {
     "type": "PodScheduled",
     "status": "False",
@@ -30,6 +24,12 @@ _GATED: Final = {
     "reason": "SchedulingGated",
     "message": "Scheduling is blocked due to non-empty scheduling gates",
 }
+#: What adds label keys to selectors, by the feature gates that turn it on.
+_MERGES: Final = (
+    (("MatchLabelKeysInPodAffinity",), merge_affinity_keys),
+    (("MatchLabelKeysInPodTopologySpread", "MatchLabelKeysInPodTopologySpreadSelectorMerge"), merge_spread_keys),
+)
+_RESIZED: Final = ("resources", "resizePolicy")
 
 
 def _resized_containers(containers: Sequence[Object], before: Sequence[Object]) -> Sequence[Object]:

@@ -23,7 +23,6 @@ _ORPHANED_PODS = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
     "propagationPolicy=Orphan to suppress this warning"
 )
-#: Whether jobs that are tracked with finalizers have an annotation that says so, from a release on.
 #: A field of a StatefulSet's spec.
 _CLAIM_RETENTION = "persistentVolumeClaimRetentionPolicy"
 

@@ -62,7 +62,7 @@ class Components:
     async def list_(self, context: VerbContext, request: Request, target: ResourceTarget) -> Response:
         """All components that match the selectors."""
         view = context.present.view(request, target.resource)
-        chosen = context.list_query(request, target).selection
+        chosen = (await context.list_query(request, target)).selection
         found = [self._status(name) for name in self._probes if chosen.accepts(_Component({}, {"metadata.name": name}))]
         if view.chosen.as_ == "Table":
             return context.present.response(view, self._table(context, view, found))

@@ -79,7 +79,9 @@ class Logs:
         self.verbs: Mapping[str, Verb] = {"get": self.get}
 
     async def get(self, context: VerbContext, request: Request, target: ResourceTarget) -> Response:
-        """200 with the log as text; 204 for an unscheduled pod."""
+        """200 with the log as text; 204 for an unscheduled pod. Raises ApiError, also 406 for an Accept header without a form of
+        objects."""
+        context.present.view(request, target.resource, table=False)
         params = log_parameters(request, target.name)
         pod = await read(context, "pods", target.namespace, target.name)
         container = container_of(pod, request.param("container"))

@@ -70,7 +70,7 @@ class WatchVerb:
 
     async def __call__(self, context: VerbContext, request: Request, target: ResourceTarget) -> Response:
         view = context.present.view(request, target.resource, watch=True)
-        query = context.list_query(request, target)
+        query = await context.list_query(request, target)
         cache = context.registry.cache(target.resource)
         stream = self._stream(context, cache, view, query)
         stream.permitted = request.permitted
