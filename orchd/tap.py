@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from twisted.internet.interfaces import IStreamServerEndpoint
 from orchd.assembly.capabilities import capabilities
 from orchd.assembly.server import ApiServer
 from orchd.config.options import TwistdOptions, from_options
+from orchd.config.settings import Settings
 from orchd.daemon import ProcessEnd, YoungCollector, collect_seldom, exit_cleanly_on_sigterm, settle_memory
 from orchd.txkit.json_log import LoggedServices
 from orchd.txkit.log import Logger, set_verbosity
@@ -44,6 +46,10 @@ def makeService(options: Options, reactor: Any = None, endpoint: IStreamServerEn
     for text in settings.warnings:
         _log.warn("{text}", text=text)
     if reactor is not None:
+        if settings.serving.processes > 1:
+            raise ValueError(
+                "--processes: more than one needs a program of its own, and this server is embedded in one"
+            )
         return ApiServer(settings, reactor, endpoint=endpoint).service
     from twisted.internet import reactor as installed
 
@@ -58,9 +64,8 @@ def makeService(options: Options, reactor: Any = None, endpoint: IStreamServerEn
         notifier.ready(f"serving at {server.url}")
 
     try:
-        if endpoint is None:
-            endpoint = inherited_socket(installed, settings.serving.port)
-        server = ApiServer(settings, installed, endpoint=endpoint, failed=ProcessEnd(installed), opened=opened)
+        descriptor = inherited_socket(installed, settings.serving.port) if endpoint is None else None
+        server = _server(settings, installed, endpoint, descriptor, opened)
     except (OSError, ValueError) as error:
         raise SystemExit(f"orchd: {error}") from error
     # Later than "running": the reactor installs its own handlers last.
@@ -71,8 +76,29 @@ def makeService(options: Options, reactor: Any = None, endpoint: IStreamServerEn
     return together
 
 
-def inherited_socket(reactor: Any, port: int) -> IStreamServerEndpoint | None:
-    """The socket that a service manager passed to this process, None without one.
+def _server(
+    settings: Settings,
+    reactor: Any,
+    endpoint: IStreamServerEndpoint | None,
+    descriptor: int | None,
+    opened: Callable[[ApiServer], object],
+) -> ApiServer:
+    """The server of this process, which it ends with. `descriptor` is an inherited socket."""
+    failed = ProcessEnd(reactor)
+    if settings.serving.processes > 1:
+        # Imported here: a server in one process needs none of it.
+        from orchd.assembly.processes.owner import owner_server
+
+        return owner_server(settings, reactor, descriptor, failed=failed, opened=opened)
+    if descriptor is not None:
+        with socket.socket(fileno=os.dup(descriptor)) as inherited:
+            domain = inherited.family.name.removeprefix("AF_")
+        endpoint = serverFromString(reactor, f"systemd:domain={domain}:index=0")
+    return ApiServer(settings, reactor, endpoint=endpoint, failed=failed, opened=opened)
+
+
+def inherited_socket(reactor: Any, port: int) -> int | None:
+    """The descriptor of the socket that a service manager passed to this process, None without one.
 
     `port` is the advertised port. Raises ValueError for a socket with another port, and for two sockets.
     """
@@ -92,10 +118,7 @@ def inherited_socket(reactor: Any, port: int) -> IStreamServerEndpoint | None:
         raise ValueError("the service manager passed a socket that is not a TCP socket")
     if name[1] != port:
         raise ValueError(f"the service manager passed a socket of port {name[1]}, but --secure-port is {port}")
-    found: IStreamServerEndpoint = serverFromString(
-        reactor, f"systemd:domain={family.name.removeprefix('AF_')}:index=0"
-    )
-    return found
+    return _FIRST_INHERITED
 
 
 def announcement(server: ApiServer) -> str:

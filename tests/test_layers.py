@@ -37,7 +37,7 @@ LAYERS = {
     "kinds.crd": "kinds.ir kinds.catalog cel",
     "kinds.objects": "kinds.ir kinds.catalog kinds.conditions kinds.expressions kinds.gotext kinds.jsonvalues kinds.verbatim",
     # Validates the schemas of definitions: reads the keywords that crd interprets.
-    "kinds.objects.schema_check": "cel kinds.ir kinds.catalog kinds.conditions kinds.crd kinds.gotext kinds.jsonvalues kinds.shorttexts",
+    "kinds.objects.schema_check": "cel kinds.ir kinds.catalog kinds.conditions kinds.crd kinds.gotext kinds.jsonvalues kinds.release kinds.shorttexts",
     # Decodes bytes to an object in canonical shape; the shape is an algorithm over objects.
     "kinds.codec": "kinds.ir kinds.catalog kinds.objects kinds.gotext kinds.nested",
     "kinds.patch": "kinds.ir kinds.catalog kinds.objects kinds.gotext kinds.nested",
@@ -92,7 +92,7 @@ LAYERS = {
     "server.ui": "server.pipeline kinds.identity kinds.bounds kinds.codec",
     # Control loops of the server itself, which write through a client.
     "server.reconcilers": "client.interfaces kinds pki txkit store.interfaces server.bootstrap server.authn.frontproxy"
-    " server.authn.x509 server.pipeline.fairness.stage",
+    " server.authn.x509 server.pipeline.fairness.stage server.registry.interfaces",
     # Spans around requests and their parts. Only the module for the tracing library imports that library.
     "server.tracing": "server.pipeline server.authn.interfaces server.authz.interfaces server.registry.interfaces kinds txkit",
     "server.local": "server.pipeline client kinds server.authn.interfaces txkit",
@@ -269,12 +269,16 @@ def test_pure_packages_import_no_twisted() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+#: Modules that run a process.
+_PROGRAMS = ("tap", "component_tap", "assembly.processes.worker", "testing.cluster.main", "testing.envtest.apiserver")
+
+
 def test_only_tap_imports_the_reactor() -> None:
     """The reactor is an argument everywhere, so that any reactor and any number of servers work."""
     wrong = [
         f"{path.relative_to(ROOT)}:{line}"
         for module, path in modules()
-        if module not in ("tap", "component_tap", "testing.cluster.main", "testing.envtest.apiserver")
+        if module not in _PROGRAMS
         for name, line in imports(path)
         if within(name, "twisted.internet.reactor")
     ]

@@ -24,6 +24,7 @@ REASONS = {
     "store/checksums.py:verify": "the columns of a row, called for each",
     "store/loading.py:Loading.take": "the columns of a row, called for each",
     "testing/cluster/cluster.py:Cluster.__init__": "keywords with defaults, for tests of users",
+    "testing/trial.py:InProcessCluster.__init__": "as Cluster",
 }
 
 

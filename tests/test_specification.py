@@ -18,7 +18,7 @@ MERGE = "application/merge-patch+json"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer]:
-    made = make_server(tmp_path_factory.mktemp("data"), "--dialect=kubernetes")
+    made = make_server(tmp_path_factory.mktemp("data"), "--dialect=kubernetes", "--emulated-version=1.23")
     yield made
     made.stop()
 

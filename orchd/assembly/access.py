@@ -198,6 +198,7 @@ def _front_proxy(settings: Settings, files: ServerFiles, wall: Callable[[], floa
         username=tuple(header.lower() for header in chosen.username_headers),
         groups=tuple(header.lower() for header in chosen.group_headers),
         extra=tuple(prefix.lower() for prefix in chosen.extra_prefixes),
+        uid=tuple(header.lower() for header in chosen.uid_headers),
         names=chosen.names,
     )
     return FrontProxy(_verifier("requestheader-client-ca-file", files.proxy_authorities), headers, wall=wall)
@@ -383,6 +384,8 @@ def _publisher(
                 "requestheader-extra-headers-prefix": proxy.extra_prefixes,
                 "requestheader-group-headers": proxy.group_headers,
                 "requestheader-username-headers": proxy.username_headers,
+                # Only where there are such headers, as in the reference.
+                **({"requestheader-uid-headers": proxy.uid_headers} if proxy.uid_headers else {}),
             },
         ),
         authentication.certificates,

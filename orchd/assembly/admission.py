@@ -64,7 +64,11 @@ def admission_chain(
     )
     context = PluginContext(
         settings=PluginSettings(
-            dialect=runtime.dialect, flags=flags, disabled=runtime.objects.disabled, release=runtime.objects.release
+            dialect=runtime.dialect,
+            flags=flags,
+            disabled=runtime.objects.disabled,
+            release=runtime.objects.release,
+            rate_share=chosen.rate_share,
         ),
         api=PluginApi(client=client, informers=objects.informers, catalog=objects.store.catalog),
         authorize=access.authorization.union.authorize,

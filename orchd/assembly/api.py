@@ -37,7 +37,7 @@ from orchd.server.pipeline.endpoints.metric_selection import flag_selection
 from orchd.server.pipeline.endpoints.metrics import metrics_endpoint
 from orchd.server.pipeline.endpoints.profiling import profiling_endpoints
 from orchd.server.pipeline.endpoints.routes import Endpoint, Routes
-from orchd.server.pipeline.endpoints.simple import build_info, root_endpoint, version_endpoint
+from orchd.server.pipeline.endpoints.simple import build_info, enabled_features, root_endpoint, version_endpoint
 from orchd.server.pipeline.fairness.estimates import WorkEstimates
 from orchd.server.pipeline.fairness.samples import FairnessSamples
 from orchd.server.pipeline.interfaces import Stage
@@ -99,7 +99,7 @@ class Subsystems:
     def candidate_secret(self) -> bytes:
         """The secret of the server's identity in elections (`leadership.candidate_identity`): b"" if another server may be on the
         same store."""
-        return self.authority if self.storage.store.exclusive else b""
+        return self.authority if self.storage.owned else b""
 
 
 class Api:
@@ -133,6 +133,7 @@ class Api:
         self._own_instruments = (
             *request_instruments(self.request_metrics, definitions.current),
             build_info(runtime.dialect, version_info(settings.release)),
+            *enabled_features(runtime.dialect, settings.release, runtime.objects.feature),
         )
         self.page = Page(settings)
         self._aside = Aside(runtime.in_thread)
@@ -283,7 +284,7 @@ class Api:
         catalog = parts.definitions.current
         health = Health(
             checks(
-                runtime.dialect,
+                runtime.objects,
                 self._state,
                 store=parts.storage.store.healthy,
                 informers=parts.objects.informers_problem,
@@ -301,7 +302,7 @@ class Api:
             ),
             "/openapi/v2": self.documents.specification.answer,
             **issuer_endpoints(runtime.settings, parts.files, self._address()),
-            **(profiling_endpoints(runtime.in_thread) if profiling else {}),
+            **(profiling_endpoints(runtime.in_thread, runtime.objects.release) if profiling else {}),
             **self.page.endpoints(),
         }
         return Routes(

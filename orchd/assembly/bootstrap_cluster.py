@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from socket import gethostname
 from typing import Final
 
 from orchd.assembly.access import Access
+from orchd.assembly.cluster_ips import ClusterIps
 from orchd.assembly.files import advertised_address, api_service_address
 from orchd.assembly.runtime import Runtime
 from orchd.assembly.storage import Storage
 from orchd.client.interfaces import IClient
 from orchd.kinds.catalog import Catalog, group_version
-from orchd.kinds.naming import random_uuid
 from orchd.kinds.times import timestamp
 from orchd.server.authz import bootstrap_policy as rbac
 from orchd.server.bootstrap import ensure_objects, objects
+from orchd.server.reconcilers import token_tracking
 from orchd.server.reconcilers.api_endpoints import CountedEndpointReconciler, EndpointReconciler
-from orchd.server.reconcilers.server_identity import IdentitySettings, ServerIdentity
+from orchd.server.reconcilers.server_identity import IDENTITIES, IdentitySettings, ServerIdentity
 from orchd.server.state import ServerState
 from orchd.txkit.services import Member, as_member
 
@@ -41,8 +43,16 @@ class ClusterBootstrap:
     """
 
     def __init__(
-        self, runtime: Runtime, state: ServerState, client: IClient, catalog: Catalog, access: Access, storage: Storage
+        self,
+        runtime: Runtime,
+        state: ServerState,
+        client: IClient,
+        catalog: Catalog,
+        access: Access,
+        storage: Storage,
+        ips: ClusterIps | None,
     ) -> None:
+        self._ips = ips
         settings = runtime.settings
         self._runtime, self._state, self._client, self._catalog = runtime, state, client, catalog
         self._publisher = access.publisher
@@ -66,8 +76,9 @@ class ClusterBootstrap:
     def _server_identity(self) -> ServerIdentity:
         runtime, dialect = self._runtime, self._runtime.dialect
         duration, interval = runtime.settings.api.identity_lease
+        identify = runtime.settings.release.choose(IDENTITIES)
         settings = IdentitySettings(
-            name=f"{dialect('{short}-apiserver')}-{random_uuid(runtime.random)}",
+            identity=identify(dialect, runtime.random, gethostname()),
             duration=duration,
             interval=interval,
             records_versions=runtime.objects.feature("StorageVersionAPI"),
@@ -85,6 +96,10 @@ class ClusterBootstrap:
             members.append(as_member("endpoints of the API service", self.endpoints.start, self.endpoints.stop))
         if self.identity is not None:
             members.append(as_member("identity of this server", self.identity.start, self.identity.stop))
+        if self._runtime.settings.release.includes(token_tracking.SINCE):
+            parts = self._client, self._runtime.dialect, self._runtime.reactor, self._runtime.wall
+            tracking = token_tracking.TokenTracking(*parts)
+            members.append(as_member("date of token tracking", tracking.start, tracking.stop))
         return members
 
     async def run(self) -> None:
@@ -95,6 +110,8 @@ class ClusterBootstrap:
         if self._roles:
             await rbac.ensure(client, dialect, runtime.objects.features, runtime.settings.release)
         state.done("roles")
+        if self._ips is not None:
+            await self._ips.make_range()
         for step, wanted in (
             ("own service", self._own_service()),
             ("priority classes", objects.priority_classes(dialect)),
@@ -106,6 +123,8 @@ class ClusterBootstrap:
             ]
             await ensure_objects.ensure(client, served, now=now)
             state.done(step)
+        if self._ips is not None:
+            await self._ips.repair()
         await self._publisher.publish()
         state.done("authentication info")
         state.done("custom kinds")

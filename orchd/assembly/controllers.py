@@ -196,7 +196,5 @@ def controller_settings(flags: Mapping[str, Any]) -> ControllerSettings:
     chosen = {}
     for field in fields(ControllerSettings):
         flag = field.metadata.get("flag") or field.name.replace("_", "-")
-        # Release 1.23 has one setting without a flag.
-        if flag in flags:
-            chosen[field.name] = recycler_template(flag, flags[flag]) if flag in _TEMPLATES else flags[flag]
+        chosen[field.name] = recycler_template(flag, flags[flag]) if flag in _TEMPLATES else flags[flag]
     return ControllerSettings(**chosen)

@@ -17,9 +17,9 @@ from orchd.txkit.services import Member, as_member
 def enabled_catalog(settings: Settings) -> Catalog:
     """The built-in resources that --runtime-config enables."""
     runtime = settings.api.runtime
-    unserved = gates.skipped(settings.api.features, "subresources")
+    unserved = gates.skipped(settings.api.features, "subresources", settings.release)
     catalog = builtin_catalog(settings.dialect, settings.release, enabled=runtime.enabled, without=unserved)
-    if gates.enabled(settings.api.features, "OpenAPIEnums"):
+    if gates.enabled(settings.api.features, "OpenAPIEnums", settings.release):
         catalog = catalog.listing_values()
     defaults = builtin_catalog(settings.dialect, settings.release)
     return catalog.adding(

@@ -179,6 +179,7 @@ class DelegatedChain:
                 username=tuple(map(str.lower, proxy.username_headers)),
                 groups=tuple(map(str.lower, proxy.group_headers)),
                 extra=tuple(map(str.lower, proxy.extra_prefixes)),
+                uid=tuple(map(str.lower, proxy.uid_headers)),
                 names=proxy.names,
             )
             methods.append(FrontProxy(_verifier("requestheader-client-ca-file", proxies), headers, wall=self._wall))
@@ -209,6 +210,7 @@ def _headers(data: Mapping[str, str]) -> FrontProxySettings:
         username_headers=list_member("requestheader-username-headers"),
         group_headers=list_member("requestheader-group-headers"),
         extra_prefixes=list_member("requestheader-extra-headers-prefix"),
+        uid_headers=list_member("requestheader-uid-headers"),
     )
 
 

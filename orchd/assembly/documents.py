@@ -41,7 +41,11 @@ class ApiDocuments:
         )
         foreign = aggregation.specifications
         self.specification = Specification(
-            definitions.current, in_thread=runtime.in_thread, clock=runtime.reactor, foreign=foreign.all
+            definitions.current,
+            in_thread=runtime.in_thread,
+            clock=runtime.reactor,
+            foreign=foreign.all,
+            release=runtime.objects.release,
         )
         foreign.changed = self.specification.build.changed
         self.schemas: Schemas | None = None
@@ -52,6 +56,7 @@ class ApiDocuments:
                 clock=runtime.reactor,
                 wall=runtime.wall,
                 always=runtime.objects.features.get("OpenAPIV3", False),
+                release=runtime.objects.release,
                 foreign=aggregation.discovered,
             )
 

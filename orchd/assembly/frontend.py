@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 from twisted.internet.interfaces import IStreamServerEndpoint
 from twisted.internet.task import deferLater
@@ -10,6 +11,7 @@ from twisted.internet.task import deferLater
 from orchd.assembly.api import Api
 from orchd.assembly.files import ServerFiles
 from orchd.assembly.runtime import Runtime
+from orchd.config.sections.listener import ListenerSettings
 from orchd.server.http.factory import ApiServerFactory
 from orchd.server.http.limits import Limits
 from orchd.server.http.listener import Binding, Listener
@@ -22,9 +24,31 @@ from orchd.txkit.services import Member, as_member
 _DRAIN_STEP = 0.05
 
 
+def binding(serving: ListenerSettings) -> Binding:
+    """Where the flags let a server listen."""
+    return Binding(
+        address=str(serving.bind_address),
+        port=serving.port,
+        share_port=serving.share_port,
+        share_address=serving.share_address,
+    )
+
+
+class PublicPort(Member, Protocol):
+    """The port of a server, as a member of its services."""
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """The bound address, with the port that the system chose for 0; known when it has started."""
+
+    @property
+    def failed_handshakes(self) -> int:
+        """TLS handshakes that failed so far in this process."""
+
+
 class Frontend:
-    """Accepts connections for `api`. `endpoint` replaces --bind-address and --secure-port; `opened` is called once,
-    when all requests are served."""
+    """Accepts connections for `api`. `endpoint` replaces --bind-address and --secure-port; `elsewhere` is the port if this process
+    accepts no connections itself; `opened` is called once, when all requests are served."""
 
     def __init__(
         self,
@@ -34,6 +58,7 @@ class Frontend:
         files: ServerFiles,
         endpoint: IStreamServerEndpoint | None,
         opened: Callable[[], object],
+        elsewhere: PublicPort | None = None,
     ) -> None:
         self._runtime, self._state, self._api, self._opened = runtime, state, api, opened
         reactor, serving = runtime.reactor, runtime.settings.serving
@@ -52,14 +77,11 @@ class Frontend:
                 limits=factory.limits,
                 says_goodbye=self._says_goodbye,
             )
-        binding = Binding(
-            address=str(serving.bind_address),
-            port=serving.port,
-            share_port=serving.share_port,
-            share_address=serving.share_address,
-        )
         self.contexts = ServerContexts(files.tls)
-        self.listener = Listener(reactor, factory, endpoint or binding, contexts=self.contexts, h2=http2)
+        self._elsewhere = elsewhere is not None
+        self.listener: PublicPort = elsewhere or Listener(
+            reactor, factory, endpoint or binding(serving), contexts=self.contexts, h2=http2
+        )
         self.instruments = (
             ObservedCounter(
                 "apiserver_tls_handshake_errors_total",
@@ -73,7 +95,9 @@ class Frontend:
         return chance > 0 and self._runtime.random.random() < chance
 
     def members(self) -> list[Member]:
-        return [self.listener, *self._api.documents.members(), as_member("open", self._open, self.close)]
+        # Requests elsewhere are ended there.
+        close = None if self._elsewhere else self.close
+        return [self.listener, *self._api.documents.members(), as_member("open", self._open, close)]
 
     @property
     def url(self) -> str:

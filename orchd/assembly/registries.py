@@ -17,7 +17,7 @@ from orchd.server.authz.parameters import ParameterCheck
 from orchd.server.escalation_guard import EscalationGuard
 from orchd.server.parameter_guard import ParameterGuard
 from orchd.server.pipeline.verbs.subresources.foreign import NoAdmission
-from orchd.server.registry.interfaces import IAdmission, IStrategy
+from orchd.server.registry.interfaces import IAddressRecords, IAdmission, IStrategy
 from orchd.server.registry.registry import Registry
 from orchd.server.registry.strategies.table import Strategies
 from orchd.txkit.aside import Aside
@@ -32,8 +32,15 @@ class Registries:
     whose verbs run admission on that kind."""
 
     def __init__(
-        self, runtime: Runtime, objects: Objects, admission: AdmissionChain, access: Access, traces: Traces
+        self,
+        runtime: Runtime,
+        objects: Objects,
+        admission: AdmissionChain,
+        access: Access,
+        traces: Traces,
+        records: IAddressRecords | None,
     ) -> None:
+        """`records` are those of cluster IPs; None: the flag has their ranges."""
         authorization = access.authorization
         guarded: IAdmission = admission
         if authorization.rbac is not None:
@@ -53,7 +60,7 @@ class Registries:
             guarded = ParameterGuard(guarded, parameters, policies.group)
         guarded = traces.admission(guarded)
         event_ttl = int(runtime.settings.storage.event_ttl)
-        self.strategies = Strategies(objects.store, random=runtime.random, event_ttl=event_ttl)
+        self.strategies = Strategies(objects.store, random=runtime.random, event_ttl=event_ttl, records=records)
         aside = Aside(runtime.in_thread)
         self.unreviewed = Registry(objects.store, self.strategies, objects.naming, NoAdmission())
         self.reviewed = Registry(objects.store, self.strategies, objects.naming, guarded, aside=aside)

@@ -19,10 +19,11 @@ from orchd.assembly.api import Api, Subsystems
 from orchd.assembly.background import BackgroundComponents
 from orchd.assembly.bootstrap_cluster import ClusterBootstrap
 from orchd.assembly.client_access import ClientAccess
+from orchd.assembly.cluster_ips import cluster_ips
 from orchd.assembly.custom_kinds import CustomKinds, enabled_catalog
 from orchd.assembly.egress import egress_selector
 from orchd.assembly.files import prepare
-from orchd.assembly.frontend import Frontend
+from orchd.assembly.frontend import Frontend, PublicPort
 from orchd.assembly.objects import Objects
 from orchd.assembly.outbound import Outbound
 from orchd.assembly.registries import Registries
@@ -47,10 +48,12 @@ _PATIENCE = 60.0
 class ApiServer:
     """One API server. Make it, run `service`, wait for `service.wait_ready()`. Programs that embed a server replace parts by keyword.
 
-    `reactor` is any Twisted reactor. `endpoint` replaces --bind-address and --secure-port, `store` the configured
+    `reactor` is any Twisted reactor. `endpoint` replaces --bind-address and --secure-port, `port` as well, if other processes accept
+    connections there; `store` replaces the configured
     store, `upstream` the transports to nodes, pods and services. `failed` is called when the server cannot start or
     continue, `opened` once when all requests are served. Without `durable_files`, generated keys and certificates are not synced to
-    disk. `extra_stages` run around authentication, for requests of clients
+    disk. Without `housekeeping`, another process does what is done once for several servers of one machine: controllers, scheduler,
+    simulated nodes, certificates, the server's identity and the endpoints of its service. `extra_stages` run around authentication, for requests of clients
     and of the server's own parts; their errors become answers. Raises OSError and ValueError for missing or invalid files.
     """
 
@@ -60,6 +63,7 @@ class ApiServer:
         reactor: Any,
         *,
         endpoint: IStreamServerEndpoint | None = None,
+        port: PublicPort | None = None,
         store: IStore | None = None,
         upstream: IUpstream | None = None,
         failed: Callable[[Failure], object] | None = None,
@@ -67,6 +71,7 @@ class ApiServer:
         wall: Callable[[], float] = time.time,
         extra_stages: Sequence[Stage] = (),
         durable_files: bool = True,
+        housekeeping: bool = True,
     ) -> None:
         self.settings = settings
         self._durable_files = durable_files
@@ -93,7 +98,9 @@ class ApiServer:
         self.access = Access(runtime, self.files, client, self.objects.informers, self.outbound)
         self.aggregation = Aggregation(runtime, client, self.objects.informers, self.egress.dial(Egress.CLUSTER))
         admission = admission_chain(runtime, client, self.objects, self.outbound, self.access, self.state)
-        registries = Registries(runtime, self.objects, admission, self.access, self.traces)
+        self.cluster_ips = cluster_ips(runtime, client, self.objects.informers, self.definitions.current())
+        records = None if self.cluster_ips is None else self.cluster_ips.records
+        registries = Registries(runtime, self.objects, admission, self.access, self.traces, records)
         self.registry = registries.reviewed
         self.custom_kinds = CustomKinds(runtime, self.definitions, self.registry, access)
         subsystems = Subsystems(
@@ -114,9 +121,13 @@ class ApiServer:
         access.entrance.connect(self.pipeline)
         self.definitions.gone, self.definitions.dropped = self.api.drop_version, self.objects.store.forget
         self.definitions.renewed = self.api.documents.renew
-        self.bootstrap = ClusterBootstrap(runtime, self.state, client, self.definitions.base, self.access, self.storage)
-        self.frontend = Frontend(runtime, self.state, self.api, self.files, endpoint, self._open)
-        self.background = BackgroundComponents(runtime, access, subsystems, self.api, self._renew_files)
+        self.bootstrap = ClusterBootstrap(
+            runtime, self.state, client, self.definitions.base, self.access, self.storage, self.cluster_ips
+        )
+        self.frontend = Frontend(runtime, self.state, self.api, self.files, endpoint, self._open, port)
+        self.background = (
+            BackgroundComponents(runtime, access, subsystems, self.api, self._renew_files) if housekeeping else None
+        )
         self.reactor_metrics = ReactorMetrics(reactor)
         self.api.measured += [
             self.storage, self.api, self.traces, self.egress, self.access, admission, self.aggregation.availability,
@@ -143,8 +154,8 @@ class ApiServer:
             self.custom_kinds.reconciling(),
             *self.aggregation.members(),
             *self.frontend.members(),
-            *self.bootstrap.reconcilers(),
-            *self.background.members(),
+            *(self.cluster_ips.members() if self.cluster_ips is not None else ()),
+            *([] if self.background is None else (*self.bootstrap.reconcilers(), *self.background.members())),
             as_member("reactor metrics", self.reactor_metrics.start, self.reactor_metrics.stop),
         ]
 

@@ -31,6 +31,7 @@ from orchd.txkit.proxy_tunnel import Dial
 from orchd.txkit.services import Member, as_member
 
 if TYPE_CHECKING:
+    from orchd.assembly.store_ports import StorePorts
     from orchd.store.etcd.servers import Server
 
 
@@ -45,21 +46,31 @@ class Storage:
         self._settings = settings
         self._objects = runtime.objects
         self.store: IStore = make_store(settings, reactor, runtime.random, dial) if store is None else store
+        self._ports = _store_ports(runtime, self._inner) if settings.storage.served else None
         self.caches = Caches(self.store, clock=reactor, window_seconds=settings.storage.history_duration)
         self._cache_instruments = cache_instruments(self.caches, settings.storage.counted)
 
     def members(self) -> list[Member]:
         return [
-            as_member("store", self._start_store, self.store.stop),
+            as_member("store", self._start_store, self._stop_store),
             as_member("caches", self.caches.start, self.caches.stop),
         ]
 
     @property
     def instruments(self) -> Iterator[Instrument]:
         """Metrics of the store, of the one within it that it encrypts, and of the caches."""
-        inner = self.store.inner if isinstance(self.store, EncryptedStore) else None
-        yield from instruments_of((inner, self.store))
+        yield from instruments_of((None if self._inner is self.store else self._inner, self.store))
         yield from self._cache_instruments
+
+    @property
+    def _inner(self) -> IStore:
+        """The store itself, without encryption."""
+        return self.store.inner if isinstance(self.store, EncryptedStore) else self.store
+
+    @property
+    def owned(self) -> bool:
+        """True if no other process can own the store meanwhile, though others may be its clients."""
+        return self.store.exclusive or self._ports is not None
 
     def notes(self) -> list[str]:
         """Lines for the verbose health report: the number of stored values that cannot be read, if any."""
@@ -70,11 +81,38 @@ class Storage:
     async def _start_store(self) -> None:
         await start_store(self._settings, self.store)
         upgrade = await prepare_store(self.store, self._objects)
-        if upgrade.rewritten:
-            release = self._objects.release
-            self._log.info("upgraded {count} objects to release {release}", count=upgrade.rewritten, release=release)
+        if upgrade.raised_from is not None:
+            self._log.info(
+                "raised the store from release {before} to {release}, which cannot be undone: {count} objects rewritten",
+                before=upgrade.raised_from, release=self._objects.release, count=upgrade.rewritten,
+            )  # fmt: skip
+        if upgrade.unserved:
+            self._log.warn(
+                "objects of kinds that the release does not serve stay in the store: {kinds}", kinds=upgrade.unserved
+            )
         for key in upgrade.unreadable:
             self._log.warn("cannot upgrade the object at {key}: it is not readable", key=key)
+        if self._ports is not None:
+            await self._ports.start()
+
+    async def _stop_store(self) -> None:
+        if self._ports is not None:
+            await self._ports.stop()
+        await self.store.stop()
+        if self._ports is not None:
+            self._ports.close()
+
+
+def _store_ports(runtime: Runtime, store: IStore) -> StorePorts:
+    """The ports of an embedded store. Raises ValueError that names the flag."""
+    # Imported here: what serves a store would slow down the start of a server by itself.
+    from orchd.assembly.store_ports import StorePorts
+
+    assert isinstance(store, SqliteStore)
+    try:
+        return StorePorts(store, runtime.settings, runtime.reactor, runtime.random)
+    except StoreError as error:
+        raise ValueError(str(error)) from error
 
 
 def make_store(settings: Settings, reactor: Any, random: Random, dial: Dial | None) -> IStore:
@@ -82,6 +120,8 @@ def make_store(settings: Settings, reactor: Any, random: Random, dial: Dial | No
     store: IStore = (
         _etcd(settings, reactor, random, dial)
         if settings.storage.etcd is not None
+        else _shared_store(settings, reactor, random)
+        if settings.storage.served
         else make_embedded_store(settings, reactor)
     )
     name = settings.storage.encryption_provider_config
@@ -145,6 +185,15 @@ def locked_store(settings: Settings) -> Iterator[None]:
 def make_embedded_store(settings: Settings, reactor: Any) -> SqliteStore:
     """Create the embedded store of the data folder without starting it."""
     return SqliteStore(reactor, store_file(settings), dialect_name=settings.dialect.name, history=_history(settings))
+
+
+def _shared_store(settings: Settings, reactor: Any, random: Random) -> SqliteStore:
+    """The embedded store of the data folder, with other processes as clients."""
+    from orchd.store.shared_sqlite import SharedSqliteStore
+
+    return SharedSqliteStore(
+        reactor, store_file(settings), dialect_name=settings.dialect.name, history=_history(settings), random=random
+    )
 
 
 def _history(settings: Settings) -> HistoryLimits:

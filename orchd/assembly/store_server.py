@@ -5,59 +5,19 @@ Values pass as API servers wrote them: encryption at rest is theirs, and this pr
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
-from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import ip_address
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 from urllib.parse import urlsplit
 
 from OpenSSL.crypto import Error as TlsError
 from twisted.internet import ssl
-from twisted.internet.defer import Deferred
-from twisted.internet.endpoints import TCP4ServerEndpoint, TCP6ServerEndpoint
-from twisted.internet.error import CannotListenError
-from twisted.internet.interfaces import IListeningPort, IStreamServerEndpoint
-from twisted.internet.task import deferLater
-from twisted.protocols.tls import TLSMemoryBIOFactory
-from zope.interface import implementer
 
-from orchd.assembly.storage import make_embedded_store, store_file
+from orchd.assembly.storage import make_embedded_store
+from orchd.assembly.store_ports import Address, StorePorts
 from orchd.config.settings import Settings
-from orchd.store.etcd.space import Space
-from orchd.store.grpc.server import ServerFactory
 from orchd.store.interfaces import StoreError
-from orchd.store.records import Change
-from orchd.store.revision_page import RevisionPage
-from orchd.store.serving.services import methods
 from orchd.store.sqlite import SqliteStore
-from orchd.txkit.log import Logger
-
-_log = Logger(namespace="orchd.store")
-#: Seconds for running calls to end before their connections are closed.
-_PATIENCE: Final = 5.0
-#: Longest path of a Unix socket in bytes (unix(7)).
-_LONGEST_PATH: Final = 107
-
-
-def socket_file(settings: Settings) -> str:
-    """Path of the Unix socket of a served store."""
-    return os.path.abspath(f"{settings.storage.data_dir}/store.sock")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Address:
-    """Where to listen: an IP address, "" for none, and a port. `tls` is None for plain connections."""
-
-    host: IPv4Address | IPv6Address
-    port: int
-    tls: Any
-
-    @property
-    def url(self) -> str:
-        host = f"[{self.host}]" if self.host.version == 6 else str(self.host)
-        return f"{'http' if self.tls is None else 'https'}://{host}:{self.port}"
 
 
 def address(listen: str, settings: Settings) -> Address:
@@ -116,19 +76,6 @@ def _certificates(flag: str, name: str) -> list[Any]:
     return found
 
 
-@implementer(IStreamServerEndpoint)
-@dataclass(frozen=True, slots=True)
-class _Secured:
-    """An endpoint whose connections are TLS."""
-
-    endpoint: Any
-    tls: Any
-
-    def listen(self, protocolFactory: Any) -> Deferred[IListeningPort]:
-        wrapped: Deferred[IListeningPort] = self.endpoint.listen(TLSMemoryBIOFactory(self.tls, False, protocolFactory))
-        return wrapped
-
-
 class StoreServer:
     """The store of `settings`, served on its socket and on `listen`, if that is an address."""
 
@@ -140,72 +87,21 @@ class StoreServer:
             raise StoreError(
                 "--encryption-provider-config is for API servers: they encrypt before the store sees a value, and it has no keys"
             )
-        self.socket = socket_file(settings)
-        if len(os.fsencode(self.socket)) > _LONGEST_PATH:
-            raise StoreError(f"--data-dir: the path of the socket is too long: {self.socket}")
-        self._path = store_file(settings)
-        self._reactor = reactor
-        self._listen = listen
-        self._dialect_name = settings.dialect.name
         self.store: SqliteStore = make_embedded_store(settings, reactor)
-        self.urls = [f"unix://{self.socket}", *([listen.url] if listen is not None else [])]
-        self._factory = ServerFactory(methods(self.store, reactor, random=random, urls=self.urls), reactor)
-        self._ports: list[IListeningPort] = []
-        self._page: RevisionPage | None = None
+        self._ports = StorePorts(self.store, settings, reactor, random, listen)
+        self.urls = self._ports.urls
 
     async def start(self) -> None:
         """Open the store, then listen. Raises StoreError."""
         await self.store.start()
         try:
-            await self._record_dialect()
-            await self._open_ports()
+            await self._ports.start()
         except BaseException:
             await self.stop()
             raise
 
-    async def _record_dialect(self) -> None:
-        """The key by which API servers whose prefix is / know that they may use these objects."""
-        key = Space("").dialect_key.decode()
-        if self.store.newest(key) is None:
-            await self.store.apply([Change(key, self._dialect_name.encode())])
-
-    async def _open_ports(self) -> None:
-        # The lock of the store says that no process listens on what a killed one has left.
-        with suppress(FileNotFoundError):
-            os.unlink(self.socket)
-        try:
-            # Before the first connection, so that no client looks for it in vain.
-            self._page = RevisionPage(self.socket, self.store.revision)
-            self.store.on_revision = self._page.write
-            self._ports.append(self._reactor.listenUNIX(self.socket, self._factory, mode=0o600))
-            if self._listen is not None:
-                where = self._listen
-                kind = TCP6ServerEndpoint if where.host.version == 6 else TCP4ServerEndpoint
-                endpoint: Any = kind(self._reactor, where.port, interface=str(where.host))
-                if where.tls is not None:
-                    endpoint = _Secured(endpoint, where.tls)
-                self._ports.append(await endpoint.listen(self._factory))
-        except (OSError, CannotListenError) as error:
-            raise StoreError(f"cannot listen: {error}") from error
-
     async def stop(self) -> None:
         """Stop listening, answer running calls, close the store."""
-        for port in self._ports:
-            await _ended(port)
-        self._factory.retire()
-        end = self._reactor.seconds() + _PATIENCE
-        while self._factory.connections and self._reactor.seconds() < end:
-            await deferLater(self._reactor, 0.01)
-        self._factory.abort()
+        await self._ports.stop()
         await self.store.stop()
-        if self._page is not None:
-            self.store.on_revision = None
-            self._page.close()
-        with suppress(FileNotFoundError):
-            os.unlink(self.socket)
-
-
-async def _ended(port: IListeningPort) -> None:
-    stopping = port.stopListening()
-    if stopping is not None:
-        await stopping
+        self._ports.close()

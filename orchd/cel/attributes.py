@@ -11,7 +11,7 @@ from collections.abc import Callable
 from orchd.cel.costs import EXCEEDED, Meter
 from orchd.cel.numbers import shortest
 from orchd.cel.objects import ObjectView
-from orchd.cel.operators import MISSING, find_key, get_item, is_list, is_map
+from orchd.cel.operators import MISSING, MapView, find_key, get_item, is_list, is_map
 from orchd.cel.values import MAX_INT, MIN_INT, NONE, Cancelled, EvaluationError, Optional, Uint, Value, type_of
 
 #: Evaluates an expression: state of the evaluation to value. Raises `EvaluationError` and `Cancelled`.
@@ -54,6 +54,8 @@ def qualify(value: Value, key: Value) -> Value:
         found = value.find(key)
     elif kind is dict and key.__class__ is str:
         found = value.get(key, MISSING)
+    elif isinstance(value, MapView):
+        found = value.at(key)
     elif is_map(value):
         found = find_key(value, key)
     elif is_list(value):
@@ -80,7 +82,9 @@ def _view_index(value: Value, key: Value, index: int) -> int:
 
 def qualify_if_present(value: Value, key: Value) -> Value:
     """Return what is at a key or index, `MISSING` if nothing is there. Raises `EvaluationError`."""
-    if is_map(value):
+    if isinstance(value, MapView):
+        found = value.at(key)
+    elif is_map(value):
         found = find_key(value, key)
     elif is_list(value):
         index = index_of(key)

@@ -91,6 +91,10 @@ class MapView(View):
         """Return the value of a key, `MISSING` if there is none. Raises `EvaluationError` for keys that are no strings."""
         raise NotImplementedError
 
+    def at(self, key: Value) -> Value:
+        """Return what an index finds, as `find`; a map may have a default for keys that it lacks."""
+        return self.find(key)
+
 
 class _Missing:
     __slots__ = ()

@@ -45,15 +45,60 @@ CONTROLLERS: Final = (
     "csrcleaner", "csrsigning", "daemonset", "deployment", "disruption", "endpoint", "endpointslice",
     "endpointslicemirroring", "ephemeral-volume", "garbagecollector", "horizontalpodautoscaling", "job",
     "namespace", "nodeipam", "nodelifecycle", "persistentvolume-binder", "persistentvolume-expander", "podgc",
-    "pv-protection", "pvc-protection", "replicaset", "replicationcontroller", "resourcequota",
-    "root-ca-cert-publisher", "route", "service", "serviceaccount", "serviceaccount-token", "statefulset",
+    "pv-protection", "pvc-protection", "replicaset", "replicationcontroller", "resourceclaim-controller", "resourcequota",
+    "root-ca-cert-publisher", "route", "service", "service-cidr-controller", "serviceaccount", "serviceaccount-token", "statefulset",
     "taint-eviction-controller", "tokencleaner", "ttl", "ttl-after-finished", "validatingadmissionpolicy-status-controller",
 )
 
 #: Controllers of later releases, and the first release with each.
 LATER_CONTROLLERS: Final = {
+    "resourceclaim-controller": "1.34",
     "taint-eviction-controller": "1.29",
     "validatingadmissionpolicy-status-controller": "1.30",
+    "service-cidr-controller": "1.33",
+}
+
+#: The first release in which controllers have the names below, and these with the names that they had before, which stay valid.
+CONTROLLERS_RENAMED: Final = "1.28"
+LATER_CONTROLLER_NAMES: Final = {
+    "bootstrap-signer-controller": "bootstrapsigner",
+    "certificatesigningrequest-approving-controller": "csrapproving",
+    "certificatesigningrequest-cleaner-controller": "csrcleaner",
+    "certificatesigningrequest-signing-controller": "csrsigning",
+    "cloud-node-lifecycle-controller": "cloud-node-lifecycle",
+    "clusterrole-aggregation-controller": "clusterrole-aggregation",
+    "cronjob-controller": "cronjob",
+    "daemonset-controller": "daemonset",
+    "deployment-controller": "deployment",
+    "disruption-controller": "disruption",
+    "endpoints-controller": "endpoint",
+    "endpointslice-controller": "endpointslice",
+    "endpointslice-mirroring-controller": "endpointslicemirroring",
+    "ephemeral-volume-controller": "ephemeral-volume",
+    "garbage-collector-controller": "garbagecollector",
+    "horizontal-pod-autoscaler-controller": "horizontalpodautoscaling",
+    "job-controller": "job",
+    "namespace-controller": "namespace",
+    "node-ipam-controller": "nodeipam",
+    "node-lifecycle-controller": "nodelifecycle",
+    "node-route-controller": "route",
+    "persistentvolume-attach-detach-controller": "attachdetach",
+    "persistentvolume-binder-controller": "persistentvolume-binder",
+    "persistentvolume-expander-controller": "persistentvolume-expander",
+    "persistentvolume-protection-controller": "pv-protection",
+    "persistentvolumeclaim-protection-controller": "pvc-protection",
+    "pod-garbage-collector-controller": "podgc",
+    "replicaset-controller": "replicaset",
+    "replicationcontroller-controller": "replicationcontroller",
+    "resourcequota-controller": "resourcequota",
+    "root-ca-certificate-publisher-controller": "root-ca-cert-publisher",
+    "service-lb-controller": "service",
+    "serviceaccount-controller": "serviceaccount",
+    "serviceaccount-token-controller": "serviceaccount-token",
+    "statefulset-controller": "statefulset",
+    "token-cleaner-controller": "tokencleaner",
+    "ttl-after-finished-controller": "ttl-after-finished",
+    "ttl-controller": "ttl",
 }
 
 #: Controllers that `*` does not enable.

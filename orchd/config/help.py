@@ -6,13 +6,25 @@ import textwrap
 
 from orchd.config.flag import Flag, FlagTable
 from orchd.dialect import KUBERNETES, ORCH, Dialect
-from orchd.kinds.gates import DROPPED, GATES, KEPT
-from orchd.kinds.release import SPECIFICATION, Release
+from orchd.kinds.gates import DROPPED, GATES, KEPT, Gate
+from orchd.kinds.release import RELEASES, Release
 
 
 def default_name(component: str) -> str:
     """The name of a component's program in the default dialect."""
     return f"{ORCH.short}-{component}"
+
+
+def default_text(flag: Flag, dialect: Dialect, quote: str = "") -> str:
+    """The default of a flag, "" for the type's zero, and that in the other dialect where it is another value."""
+    text = flag.written_default(dialect)
+    if not text:
+        return ""
+    text = f"{quote}{text}{quote}"
+    if flag.stock_default:
+        other = ORCH if dialect.stock else KUBERNETES
+        text += f", with {quote}--dialect={other.name}{quote} {quote}{flag.written_default(other)}{quote}"
+    return text
 
 
 def _parts(table: FlagTable) -> dict[str, list[Flag]]:
@@ -35,8 +47,9 @@ def usage_text(table: FlagTable, dialect: Dialect, width: int) -> str:
             value = flag.type.placeholder
             lines.append(f"  --{flag.spelled(dialect)}" + (f"={value}" if value else ""))
             text = dialect(flag.help)
-            if flag.default:
-                text += f" (default {dialect(flag.default)})"
+            if default := default_text(flag, dialect):
+                text += f" (default {default})"
+            text = " ".join((text, *flag.lifetime()))
             if flag.deprecated:
                 text = "Deprecated. " + text
             lines.extend(textwrap.wrap(text, max(40, width - 8), initial_indent=" " * 8, subsequent_indent=" " * 8))
@@ -79,7 +92,7 @@ def flags_markdown(table: FlagTable) -> str:
             "|---|---|---|---|",
         ]
         for flag in sorted(flags, key=lambda f: f.spelled()):
-            notes = []
+            notes = [*flag.lifetime()]
             if flag.deprecated:
                 notes.append("Deprecated.")
             if flag.separate:
@@ -89,37 +102,41 @@ def flags_markdown(table: FlagTable) -> str:
             elif flag.noop:
                 notes.append(f"*Has no effect, and warns: {flag.noop}.*")
             help_ = " ".join([ORCH(flag.help), *notes]).replace("|", "\\|")
-            default = f"`{ORCH(flag.default)}`" if flag.default else ""
+            default = default_text(flag, ORCH, quote="`")
             lines.append(f"| `--{flag.spelled()}` | {flag.type.name} | {default} | {help_} |")
     return "\n".join(lines) + "\n"
 
 
-def gates_markdown(release: Release = SPECIFICATION) -> str:
-    """The content of docs/feature-gates.md: every gate of a release with its stage, default and effect."""
+def gates_markdown() -> str:
+    """The content of docs/feature-gates.md: every gate with its stage and default in each release, and its effect."""
     lines = [
         "# Feature gates",
         "",
         "Generated from the table in `orchd/kinds/gates.py`. `--feature-gates=Name=true,Other=false` sets gates of a server, of the",
         "controllers and of the scheduler; every process knows all of them, so that one list can be passed to each. `AllAlpha` and",
         "`AllBeta` set all gates of a stage; a gate's own value takes precedence. A gate of stage GA has no effect and is logged with a",
-        "warning; where it is locked, the other value is rejected, as is an unknown gate. Gates that the reference has removed before",
-        f"release {release} are unknown.",
+        "warning; where it is locked, the other value is rejected, as is a gate that the release of `--emulated-version` does not",
+        "know yet. A gate that ended before it is accepted with the value that stayed, with a warning.",
         "",
         "While a gate is off, its *fields* are dropped when objects are created, and on updates unless the stored object uses them.",
         "`†` marks fields that updates keep, `‡` those that updates drop always.",
         "",
-        "| gate | stage | default | where | effect | fields |",
-        "|---|---|---|---|---|---|",
+        f"| gate | {' | '.join(RELEASES)} | where | effect | fields |",
+        "|---|" + "---|" * (len(RELEASES) + 3),
     ]
     marks = {KEPT: "†", DROPPED: "‡"}
     for gate in GATES:
-        stage = gate.stage(release)
-        if stage is not None:
-            fields = ", ".join(f"`{ORCH(drop.field)}`{marks.get(drop.update, '')}" for drop in gate.drops)
-            default = ("on" if stage.default else "off") + (", locked" if stage.locked else "")
-            if gate.stock:
-                default += f"; on with `--dialect={KUBERNETES.name}`"
-            where = "-" if gate.effect.startswith("None") else gate.component
-            cells = f"`{ORCH(gate.name)}`", stage.name, default, where, gate.effect, fields
-            lines.append("| " + " | ".join(cells) + " |")
+        fields = ", ".join(f"`{ORCH(drop.field)}`{marks.get(drop.update, '')}" for drop in gate.drops)
+        where = "-" if gate.effect.startswith("None") else gate.component
+        stages = (_stage(gate, release) for release in RELEASES.values())
+        lines.append("| " + " | ".join((f"`{ORCH(gate.name)}`", *stages, where, gate.effect, fields)) + " |")
     return "\n".join(lines) + "\n"
+
+
+def _stage(gate: Gate, release: Release) -> str:
+    """Stage and default of a gate in a release; a dash if the release does not have it."""
+    stage = gate.stage(release)
+    if stage is None:
+        return "-"
+    text = f"{stage.name}, {'on' if stage.default else 'off'}" + (", locked" if stage.locked else "")
+    return text + (f"; on with `--dialect={KUBERNETES.name}`" if gate.stock else "")

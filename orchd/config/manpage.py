@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from orchd.config.flag import Flag, FlagTable
+from orchd.config.help import default_text
 from orchd.dialect import ORCH
 
 
@@ -75,5 +76,5 @@ def _option(flag: Flag) -> Iterable[str]:
     if flag.choices:
         text += f" One of {', '.join(ORCH(choice) for choice in flag.choices)}."
     if flag.default:
-        text += f" Default: {ORCH(flag.default)}."
+        text += f" Default: {default_text(flag, ORCH)}."
     return ".TP", f"\\fB\\-\\-{escape(flag.spelled())}\\fR{value}", escape(" ".join(text.split()))

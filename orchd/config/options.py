@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version as installed
 from pathlib import Path
@@ -76,6 +76,7 @@ class Options(usage.Options):
             self.by_name = self._combine(mentions)
             self.given = {m.flag.name: m for m in mentions}
             self._refuse_ineffective()
+            self.by_name |= self._later_defaults(self.flags, self.given)
             self._make_settings()
         except FlagError as error:
             raise usage.UsageError(str(error)) from None
@@ -94,6 +95,7 @@ class Options(usage.Options):
         flags, private = component_table(name), private_flags(name)
         values = flags.defaults(self.dialect)
         values |= {flag: value for flag, value in self.by_name.items() if flag not in AMBIGUOUS}
+        values |= self._later_defaults(flags, self.given)
         given = set(self.given) - AMBIGUOUS
         path = self.by_name[f"{name}-flagfile"]
         if path:
@@ -149,6 +151,12 @@ class Options(usage.Options):
             last[flag.name] = mention.source
         return values
 
+    def _later_defaults(self, flags: FlagTable, given: Container[str]) -> dict[str, Any]:
+        """The defaults that differ in the emulated release, of flags that were not given."""
+        release = RELEASES[self.by_name["emulated-version"]]
+        changed = (flag for flag in flags if flag.later_defaults and flag.name not in given)
+        return {flag.name: flag.default_in(release, self.dialect) for flag in changed}
+
     def _refuse_ineffective(self) -> None:
         for name in AMBIGUOUS & self.given.keys():
             flag = self.flags[name]
@@ -160,9 +168,12 @@ class Options(usage.Options):
 
     def _refuse(self, flags: FlagTable, given: Mapping[str, Mention], values: Mapping[str, Any]) -> None:
         """Refuse values of flags that can have no effect, and collect warnings about others. Raises FlagError."""
+        release = RELEASES[self.by_name["emulated-version"]]
         for name, mention in given.items():
             flag = flags[name]
-            usual = flag.default_value(self.dialect)
+            if lacking := flag.lacking(release):
+                raise mention.error(lacking)
+            usual = flag.default_in(release, self.dialect)
             if flag.deprecated:
                 self.warnings.append(mention.text_about("is deprecated"))
             if flag.noop and values[name] != usual:
@@ -179,8 +190,9 @@ class Options(usage.Options):
         return self.by_name[name]
 
     def effective(self) -> dict[str, Any]:
-        """Values of all flags by their names in the default dialect."""
-        return {flag.spelled(): self.by_name[flag.name] for flag in self.flags}
+        """Values of all flags of the emulated release by their names in the default dialect."""
+        release = RELEASES[self.by_name["emulated-version"]]
+        return {flag.spelled(): self.by_name[flag.name] for flag in self.flags if not flag.lacking(release)}
 
     def opt_version(self) -> NoReturn:
         """Print the version of this program and the API release, and exit. Overridden: the base class prints Twisted's."""
@@ -189,9 +201,10 @@ class Options(usage.Options):
 
     def effective_text(self) -> str:
         """The effective configuration as the lines of a flag file; flags at their defaults as comments."""
+        release = RELEASES[self.by_name["emulated-version"]]
         lines = []
         for flag in self.flags:
-            if flag.name in ("help", "version", "flagfile"):
+            if flag.name in ("help", "version", "flagfile") or flag.lacking(release):
                 continue
             mark = "" if flag.name in self.given else "# "
             lines.append(f"{mark}--{flag.spelled()}={flag.type.show(self.by_name[flag.name])}")

@@ -68,7 +68,7 @@ class Environment:
 
     def feature(self, name: str) -> bool:
         """True if a feature gate is on. Raises KeyError for an unknown one."""
-        return gates.enabled(self.features, name)
+        return gates.enabled(self.features, name, self.release)
 
 
 class IControllerFactory(Interface):

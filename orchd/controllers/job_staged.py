@@ -73,7 +73,7 @@ class StagedJobController(JobController):
             env.dialect("batch.{long}.io/job-index-failure-count"),
             env.dialect("batch.{long}.io/job-index-ignored-failure-count"),
         )
-        super().__init__(env)
+        super().__init__(env, workers=env.settings.concurrent_job_syncs)
         self._manager = env.dialect("{long}.io/job-controller")
         self._backoffs: dict[Key, Backoff] = {}
 

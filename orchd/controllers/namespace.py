@@ -46,11 +46,8 @@ CONDITIONS: Final = (
 )
 
 
-#: Groups and plurals of resources whose objects are gone before the others are deleted, by release.
-_FIRST: Final[tuple[tuple[str, frozenset[tuple[str, str]]], ...]] = (
-    ("", frozenset()),
-    ("1.33", frozenset({("", "pods")})),
-)
+#: Groups and plurals of resources whose objects are gone before the others are deleted, by the gate that says so.
+_FIRST: Final = {"OrderedNamespaceDeletion": ("", "pods")}
 
 
 @dataclass(slots=True)
@@ -142,7 +139,7 @@ class NamespaceController(Controller):
         self._period = float(env.settings.namespace_sync_period)
         self._reader: IRawClient = env.reader
         self._own = env.dialect("{long}")
-        self._first = env.release.choose(_FIRST)
+        self._first = {resource for gate, resource in _FIRST.items() if env.feature(gate)}
         self._api_services = ResourceRef(env.dialect("apiregistration.{abbr}.io"), "v1", "apiservices")
         self.follow(NAMESPACES, self._changed, primary=True)
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from orchd.client.disrupted_pods import MARKED_SINCE, DisruptedPods
 from orchd.client.informers import key_of
 from orchd.controllers.base import Controller, Key
-from orchd.controllers.disrupted_pods import MARKED_SINCE, DisruptedPods
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.objects import BY_NODE, NODES, PODS, pods_node
 from orchd.controllers.pods import is_finished, is_ready

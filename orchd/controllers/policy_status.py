@@ -26,7 +26,7 @@ class PolicyStatusController(Controller):
     account = "validatingadmissionpolicy-status-controller"
 
     def __init__(self, env: Environment) -> None:
-        super().__init__(env)
+        super().__init__(env, workers=env.settings.concurrent_validating_admission_policy_status_syncs)
         self._group = env.dialect(_GROUP)
         self._ref = ResourceRef(self._group, "v1", POLICIES.plural)
         self._policies = self.follow(self._ref, primary=True)
@@ -35,18 +35,21 @@ class PolicyStatusController(Controller):
         policy = self._policies.get("", key[1])
         if policy is None:
             return None
-        generation = policy["metadata"].get("generation") or 0
-        if generation <= (fields.status(policy).get("observedGeneration") or 0):
+        generation, status = policy["metadata"].get("generation") or 0, fields.status(policy)
+        if generation <= (status.get("observedGeneration") or 0):
             return None
         checker = TypeChecker(self.env.catalog(), _schema_of)
         # Kinds have thousands of fields, whatever the size of the policy.
         warnings = await self.env.aside(LARGE + 1, checker.warnings, policy)
-        checking: dict[str, Any] = {"expressionWarnings": warnings} if warnings else {}
+        checking: dict[str, Any] = {"typeChecking": {"expressionWarnings": warnings} if warnings else {}}
+        if not warnings and (status.get("typeChecking") or {}).get("expressionWarnings"):
+            # As in the reference, where the object goes with its warnings.
+            checking = {}
         wanted = {
             "apiVersion": f"{self._group}/v1",
             "kind": "ValidatingAdmissionPolicy",
             "metadata": {"name": key[1]},
-            "status": {"observedGeneration": generation, "typeChecking": checking},
+            "status": {"observedGeneration": generation, **checking},
         }
         await self.client.patch(
             self._ref,

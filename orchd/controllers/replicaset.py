@@ -155,7 +155,7 @@ class ReplicaSetController(WorkloadController):
             "readyReplicas": mine.ready,
             "availableReplicas": mine.count_available(least, self.env.wall()),
         }
-        if self.counts_terminating and self.env.release.includes("1.35"):
+        if self.counts_terminating and self.env.feature("DeploymentReplicaSetTerminatingReplicas"):
             counts["terminatingReplicas"] = mine.terminating
         return counts
 

@@ -19,6 +19,10 @@ class ControllerSettings:
     concurrent_replicaset_syncs: int = 5
     concurrent_rc_syncs: int = 5
     concurrent_statefulset_syncs: int = 5
+    concurrent_cron_job_syncs: int = 5
+    concurrent_daemonset_syncs: int = 2
+    concurrent_job_syncs: int = 5
+    concurrent_validating_admission_policy_status_syncs: int = 5
     concurrent_endpoint_syncs: int = 5
     concurrent_service_endpoint_syncs: int = 5
     concurrent_namespace_syncs: int = 10

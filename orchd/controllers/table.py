@@ -54,8 +54,10 @@ from orchd.controllers.podgc import PodGarbageCollector
 from orchd.controllers.policy_status import POLICIES, PolicyStatusController
 from orchd.controllers.replicaset import ReplicaSetController
 from orchd.controllers.replicationcontroller import ReplicationControllerController
+from orchd.controllers.resource_claims import DEVICE_CLAIM_TEMPLATES, DEVICE_CLAIMS, ResourceClaimController
 from orchd.controllers.resourcequota.controller import ResourceQuotaController
 from orchd.controllers.rootca import RootCaPublisher
+from orchd.controllers.service_ranges import ADDRESSES, RANGES, ServiceRangeController
 from orchd.controllers.serviceaccount import ServiceAccountController
 from orchd.controllers.serviceaccount_tokens import TokensController
 from orchd.controllers.statefulset.controller import StatefulSetController
@@ -107,6 +109,9 @@ CONTROLLERS: Final[tuple[ControllerRow, ...]] = (
     ControllerRow("pvc-protection", ClaimProtection, (CLAIMS, PODS)),
     ControllerRow("pv-protection", VolumeProtection, (VOLUMES,)),
     ControllerRow("ephemeral-volume", EphemeralVolumeController, (PODS, CLAIMS)),
+    ControllerRow(
+        "resourceclaim-controller", ResourceClaimController, (PODS, DEVICE_CLAIMS, DEVICE_CLAIM_TEMPLATES), since="1.34"
+    ),
     ControllerRow("root-ca-cert-publisher", RootCaPublisher, (NAMESPACES,)),
     ControllerRow("nodelifecycle", NodeLifecycleController, (NODES, PODS, _LEASES)),
     ControllerRow("taint-eviction-controller", TaintEvictionController, (NODES, PODS), since=APART_SINCE),
@@ -118,5 +123,6 @@ CONTROLLERS: Final[tuple[ControllerRow, ...]] = (
     ControllerRow("tokencleaner", TokenCleaner, (SECRETS,)),
     ControllerRow("nodeipam", NodeIpamController, (NODES,)),
     ControllerRow("service", ServiceController, ()),
+    ControllerRow("service-cidr-controller", ServiceRangeController, (RANGES, ADDRESSES), since="1.33"),
     ControllerRow("route", RouteController, ()),
 )

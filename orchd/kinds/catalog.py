@@ -183,6 +183,16 @@ class Catalog:
             return resource.row
         return find_row(self.types, package_of(*split_group_version(api_version)), kind)
 
+    def had(self, api_version: str, kind: str) -> bool:
+        """True for a kind in a version that only earlier releases serve: its objects are known, but not accepted."""
+        group, version = split_group_version(api_version)
+        ended = any(
+            self.dialect(template) == group and each.name == version and not self.release.includes(until=each.until)
+            for template, versions in builtin_groups.GROUPS
+            for each in versions
+        )
+        return ended and find_row(self.types, package_of(group, version), kind) is not None
+
     def type(self, name: str) -> Type:
         """A named type: ``meta/v1.DeleteOptions``."""
         return self.types.get(name)

@@ -57,6 +57,8 @@ class Drop:
     update: str = USED
     use: str = ""
     whole: bool = False
+    #: Values that do not use the feature stay.
+    partly: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,7 +184,7 @@ def _dropped(field: str) -> Drop:
 #: Fields of later gates that are dropped by a rule.
 _RULED: Final[Mapping[str, tuple[Drop, ...]]] = {
     "CrossNamespaceVolumeDataSource": (
-        Drop(field="core/v1.PersistentVolumeClaim.spec.dataSourceRef", rule="in_namespace", whole=True),
+        Drop(field="core/v1.PersistentVolumeClaim.spec.dataSourceRef", rule="in_namespace", whole=True, partly=True),
     ),
 }
 
@@ -301,7 +303,7 @@ _FIRST: Final[tuple[Gate, ...]] = ((
           Drop(field="apps/v1.StatefulSetSpec.minReadySeconds", update=KEPT)),
     _gate("SuspendJob", BETA, "server, controllers", "Jobs are suspended and resumed.",
           Drop(field="batch/v1.Job.spec.suspend", rule="suspended", update=STORED)),
-    _gate("TopologyAwareHints", BETA_OFF, "server", "Endpoints have hints for zones; no controller sets them.",
+    _gate("TopologyAwareHints", BETA_OFF, "server", "Endpoints have hints for zones; no controller computes them from the sizes of zones.",
           "discovery/v1.Endpoint.hints", "discovery/v1beta1.Endpoint.hints"),
     # -- the scheduler
     _migration("CSIMigrationAWS", BETA),
@@ -380,8 +382,8 @@ def disabled(features: Mapping[str, bool], release: Release = SPECIFICATION) -> 
     return frozenset(name for name, value in {**_begun(release), **features}.items() if not value)
 
 
-def skipped(features: Mapping[str, bool], attribute: str) -> frozenset[str]:
-    """What does not run or is not served because of gates that are off: `attribute` is one of controllers, plugins and
-    subresources."""
-    off = disabled(features)
+def skipped(features: Mapping[str, bool], attribute: str, release: Release) -> frozenset[str]:
+    """What does not run or is not served in a release because of gates that are off: `attribute` is one of controllers, plugins
+    and subresources."""
+    off = disabled(features, release)
     return frozenset(name for gate in GATES if gate.name in off for name in getattr(gate, attribute))

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
+from orchd.dialect import Dialect
+
 Rule = TypeVar("Rule")
 
 
@@ -58,3 +60,8 @@ SPECIFICATION: Final = Release(23, 17)
 NEWEST: Final = Release(35, 6)
 #: The releases that can be emulated, by name, ascending.
 RELEASES: Final[Mapping[str, Release]] = {each.name: each for each in (SPECIFICATION, NEWEST)}
+
+
+def default_release(dialect: Dialect) -> Release:
+    """The release of a server that is told none: that of the specification with its names, the newest with those of stock clients."""
+    return NEWEST if dialect.stock else SPECIFICATION

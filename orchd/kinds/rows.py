@@ -199,8 +199,10 @@ class Subresource:
     until: str = ""
 
 
-def scale_subresource(group: str, resource: str, selector: str = "object") -> Subresource:
-    """The scale subresource. Arguments as the members of `Scale`."""
+def scale_subresource(
+    group: str, resource: str, selector: str = "object", *, since: str = "", until: str = ""
+) -> Subresource:
+    """The scale subresource. Arguments as the members of `Scale`, and the releases with it."""
     return Subresource(
         name="scale",
         kind="Scale",
@@ -208,6 +210,8 @@ def scale_subresource(group: str, resource: str, selector: str = "object") -> Su
         version="v1",
         served_by="scale",
         scale=Scale(not_found=(group, resource), selector=selector),
+        since=since,
+        until=until,
     )
 
 

@@ -12,6 +12,7 @@ from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.placement import find_untolerated_taint
 from orchd.kinds.release import Release
 from orchd.scheduler.cluster import Cluster
+from orchd.scheduler.devices.state import GROUP, RESOURCES, VERSION
 from orchd.scheduler.nodes import NodeFacts, NodeView
 from orchd.scheduler.plugins.nodeports import ports_taken
 from orchd.scheduler.plugins.nodes import required_matches
@@ -44,12 +45,16 @@ _OTHERS = {
     "csinodes": (ResourceRef("storage.{abbr}.io", "v1", "csinodes"), "CSINode"),
     "csidrivers": (ResourceRef("storage.{abbr}.io", "v1", "csidrivers"), "CSIDriver"),
 }
+#: The first release that has devices.
+_DEVICES_SINCE = "1.34"
 _WORDS = {"ADDED": (Action.ADD, "Add"), "MODIFIED": (Action.UPDATE, "Update"), "DELETED": (Action.DELETE, "Delete")}
 
 
 def other_resources(dialect: Dialect, release: Release) -> dict[str, tuple[ResourceRef, str]]:
     """The resources that plugins may register for, and their words in event labels, by plural."""
-    found = {**_OTHERS, "csistoragecapacities": (release.choose(CAPACITIES), "CSIStorageCapacity")}
+    devices = {each: (ResourceRef(GROUP, VERSION, each), word) for each, word in RESOURCES.items()}
+    later = devices if release.includes(_DEVICES_SINCE) else {}
+    found = {**_OTHERS, **later, "csistoragecapacities": (release.choose(CAPACITIES), "CSIStorageCapacity")}
     return {plural: (replace(ref, group=dialect(ref.group)), word) for plural, (ref, word) in found.items()}
 
 
@@ -75,6 +80,8 @@ class EventHandlers:
         self._schedules = schedules
         self._others = others
         self._end_wait = end_wait
+        #: Namespace and name of pods with claims that plugins keep out of the queue, by uid.
+        self._held: dict[str, tuple[str, str]] = {}
         self.pods = informers.informer(PODS)
         self.nodes = informers.informer(NODES)
         #: False after `stop`; listeners cannot be removed from informers.
@@ -108,8 +115,19 @@ class EventHandlers:
                 # Classes with immediate binding make no pending pod schedulable.
                 return
             self._queue.move(ClusterEvent(plural, action, word + suffix))
+            if plural in RESOURCES:
+                self._reconsider()
 
         return listener
+
+    def _reconsider(self) -> None:
+        """Queue the pods whose claims were missing and are there now."""
+        for uid, key in list(self._held.items()):
+            obj = self.pods.get(*key)
+            if obj is None or obj["metadata"]["uid"] != uid:
+                del self._held[uid]
+            elif self._schedules(obj):
+                self._on_pod("MODIFIED", obj, obj)
 
     # -- nodes
 
@@ -147,12 +165,15 @@ class EventHandlers:
             self._remove_pod(uid)
             return
         pod = self._templates.pod(new)
+        self._held.pop(uid, None)
         if pod.node_name:
             self._on_assigned_pod(pod)
         elif self._schedules(new):
             self._on_pending_pod(pod, old, new)
         else:
             self._queue.remove(uid)
+            if pod.template.claims:
+                self._held[uid] = (pod.namespace, pod.name)
 
     def _on_assigned_pod(self, pod: Pod) -> None:
         self._queue.remove(pod.uid)
@@ -180,6 +201,7 @@ class EventHandlers:
             self._queue.update(queued.pod, pod, changed=old is None or is_changed(old, new))
 
     def _remove_pod(self, uid: str) -> None:
+        self._held.pop(uid, None)
         queued = self._queue.get(uid)
         if queued is not None:
             self._queue.remove(uid)

@@ -52,7 +52,7 @@ class Handle:
         return frozenset(name for each in self.extenders for name in each.ignored_resources)
 
     def feature(self, name: str) -> bool:
-        return gates.enabled(self.features, name)
+        return gates.enabled(self.features, name, self.release)
 
     def informer(self, ref: ResourceRef) -> IInformer:
         found: IInformer = self.informers.informer(ref)

@@ -75,6 +75,13 @@ class IPreFilter(IPlugin):
         applies to every node."""
 
 
+class IPreFilterNodes(Interface):
+    """For pre-filter plugins that know the only nodes on which a pod may run."""
+
+    def only_nodes(pod: Pod) -> frozenset[str] | None:
+        """Their names, of which some may not exist; None for all nodes. Called after `pre_filter` returned None."""
+
+
 class IPreFilterExtensions(Interface):
     """For pre-filter plugins whose state depends on the pods of the nodes. Called on clones of the state in what-if runs,
     before the plain filter."""
@@ -152,6 +159,9 @@ class IRefusals(Interface):
 
     def status(row: int) -> Status | None:
         """The status of the first filter that rejected the row."""
+
+    def explain(reason: str) -> None:
+        """Say why nothing can be done about the refusals, for the message of releases that tell it."""
 
 
 class IPreScore(IPlugin):

@@ -141,6 +141,9 @@ class SchedulingLoop:
                 )
             if nominated:
                 break
+        if nominated:
+            # Something can be done after all.
+            refusals.explanations.clear()
         status = "Success" if nominated else Code.UNSCHEDULABLE.label
         self._metrics.observe_extension_point("PostFilter", lane.profile.name, point_started, status)
         await self._requeue(

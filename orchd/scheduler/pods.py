@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 from weakref import WeakValueDictionary
 
 import orjson
 
+from orchd.kinds.conditions import find_condition
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
+from orchd.kinds.release import SPECIFICATION, Release
 from orchd.kinds.times import seconds_of
-from orchd.scheduler.resources import CPU, MEMORY, STORAGE, amount, amounts, maximum, total
+from orchd.scheduler.pod_amounts import AMOUNTS, AmountRule
+from orchd.scheduler.resources import STORAGE, amount
 
-#: Requests that scores assume for a container without any: 100 milli CPU, 200 MiB.
-DEFAULT_CPU, DEFAULT_MEMORY = 100, 200 * 1024 * 1024
 #: Port, protocol and IP of a host port; the IP is 0.0.0.0 for all.
 HostPort = tuple[str, str, int]
 
@@ -45,25 +46,71 @@ class AffinityTerm:
 
 @dataclass(frozen=True, slots=True)
 class SpreadConstraint:
-    """A topology spread constraint. `hard` is DoNotSchedule."""
+    """A topology spread constraint. `hard` is DoNotSchedule. With fewer domains than `min_domains` the least populated one counts as
+    empty. Nodes count only if they match the pod's node affinity (`honors_affinity`), and if it tolerates their taints
+    (`honors_taints`)."""
 
     topology_key: str
     max_skew: int
     hard: bool
     selector: LabelSelector
+    min_domains: int = 1
+    honors_affinity: bool = True
+    honors_taints: bool = False
+
+    @classmethod
+    def from_object(cls, given: Mapping[str, Any], labels: Mapping[str, str]) -> SpreadConstraint:
+        """The constraint of a pod with these labels. Raises KeyError for a missing field."""
+        selector, keys = given.get("labelSelector"), given.get("matchLabelKeys") or ()
+        same = [{"key": key, "operator": "In", "values": [labels[key]]} for key in keys if key in labels]
+        if same and selector is not None:
+            selector = {**selector, "matchExpressions": [*(selector.get("matchExpressions") or ()), *same]}
+        return cls(
+            given["topologyKey"],
+            int(given["maxSkew"]),
+            given["whenUnsatisfiable"] == "DoNotSchedule",
+            LabelSelector.from_object(selector),
+            min_domains=int(given.get("minDomains") or 1),
+            honors_affinity=given.get("nodeAffinityPolicy") != "Ignore",
+            honors_taints=given.get("nodeTaintsPolicy") == "Honor",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerRule:
+    """How the containers of a pod are read: the `amounts` that they request, whose images count (`image_lists`), and whose host
+    ports are taken (`port_lists`); lists are those of a template's facts."""
+
+    amounts: AmountRule
+    image_lists: tuple[str, ...] = ("containers",)
+    port_lists: tuple[str, ...] = ("containers",)
+
+
+#: Images of init containers count, and sidecars have ports, by the release that begins it.
+_IMAGE_LISTS: Final = (("", ("containers",)), ("1.29", ("inits", "containers")))
+_PORT_LISTS: Final = (("", ("containers",)), ("1.28", ("containers", "sidecars")))
+
+
+def container_rule(release: Release) -> ContainerRule:
+    """The rule of a release."""
+    return ContainerRule(
+        amounts=release.choose(AMOUNTS),
+        image_lists=release.choose(_IMAGE_LISTS),
+        port_lists=release.choose(_PORT_LISTS),
+    )
 
 
 class PodTemplate:
     """The parsed part of a pod that scheduling depends on. Shared, immutable, compared by identity."""
 
     __slots__ = (
-        "__weakref__", "affinity", "anti_affinity", "balanced", "bare", "bare_nonzero", "container_images", "has_affinity", "images", "labels", "namespace",
+        "__weakref__", "affinity", "anti_affinity", "balanced", "claims", "container_images", "has_affinity", "images", "labels", "namespace",
         "node_affinity", "node_selector", "nonzero", "owner", "ports", "preemption_policy",
         "preferred_affinity", "preferred_anti_affinity", "preferred_nodes", "priority", "requests", "resource_names",
-        "scheduler_name", "signature", "spread", "tolerations", "volumes",
+        "scheduler_name", "scored", "scored_nonzero", "signature", "spread", "tolerations", "volumes",
     )  # fmt: skip
 
-    def __init__(self, facts: Mapping[str, Any], signature: bytes) -> None:
+    def __init__(self, facts: Mapping[str, Any], signature: bytes, rule: ContainerRule) -> None:
         self.signature = signature
         self.namespace: str = facts["namespace"]
         self.labels: Mapping[str, str] = facts["labels"]
@@ -75,6 +122,8 @@ class PodTemplate:
         self.tolerations: tuple[Mapping[str, str], ...] = tuple(facts["tolerations"])
         #: Volumes that name storage (claims, ephemeral, disks), as in the API.
         self.volumes: tuple[Mapping[str, Any], ...] = tuple(facts["volumes"])
+        #: spec.resourceClaims.
+        self.claims: tuple[Mapping[str, Any], ...] = tuple(facts["claims"])
         self.node_selector: Mapping[str, str] = facts["nodeSelector"]
         affinity = facts["affinity"]
         nodes = affinity.get("nodeAffinity") or {}
@@ -89,16 +138,8 @@ class PodTemplate:
             for each in nodes.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
         )
         self._read_pod_affinity(affinity)
-        self.spread = tuple(
-            SpreadConstraint(
-                each["topologyKey"],
-                int(each["maxSkew"]),
-                each["whenUnsatisfiable"] == "DoNotSchedule",
-                LabelSelector.from_object(each.get("labelSelector")),
-            )
-            for each in facts["spread"]
-        )
-        self._read_containers(facts)
+        self.spread = tuple(SpreadConstraint.from_object(each, self.labels) for each in facts["spread"])
+        self._read_containers(facts, rule)
 
     def _read_pod_affinity(self, affinity: Mapping[str, Any]) -> None:
         own, against = affinity.get("podAffinity") or {}, affinity.get("podAntiAffinity") or {}
@@ -127,28 +168,32 @@ class PodTemplate:
     def _weighted(self, terms: Iterable[Mapping[str, Any]] | None) -> tuple[AffinityTerm, ...]:
         return tuple(self._term(each.get("podAffinityTerm") or {}, int(each["weight"])) for each in terms or ())
 
-    def _read_containers(self, facts: Mapping[str, Any]) -> None:
+    def _read_containers(self, facts: Mapping[str, Any], rule: ContainerRule) -> None:
         containers, inits = facts["containers"], facts["inits"]
-        overhead = amounts(facts["overhead"])
-        asked = [amounts(each["requests"]) for each in containers]
-        asked_first = [amounts(each["requests"]) for each in inits]
-        #: Resource -> amount that the node must have: milli CPU, bytes, or a count.
-        bare = maximum((total(asked), *asked_first))
-        self.requests: Mapping[str, int] = total((bare, overhead))
-        #: (milli CPU, bytes) that a pod on a node counts in scores, with defaults for containers that request nothing.
-        self.nonzero: tuple[int, int] = _nonzero(asked, asked_first, overhead)
-        #: What scores count of the pod that is placed: the fit without overhead, the balance with whole units of it (a part
-        #: of a core is one thousandth). The reference does so, and its figures are compared.
-        self.bare: Mapping[str, int] = bare
-        self.bare_nonzero: tuple[int, int] = _nonzero(asked, asked_first, {})
-        self.balanced: Mapping[str, int] = total((bare, {n: amount("", each) for n, each in facts["overhead"].items()}))
+        found = rule.amounts(facts)
+        #: See PodAmounts.
+        self.requests = found.requests
+        self.nonzero = found.nonzero
+        self.scored = found.scored
+        self.scored_nonzero = found.scored_nonzero
+        self.balanced = found.balanced
         #: Every resource that a container names in requests or limits (extenders manage some).
         self.resource_names = frozenset(
             name for each in (*containers, *inits) for name in (*each["requests"], *each["limits"])
         )
-        self.container_images: tuple[str, ...] = tuple(each["image"] for each in containers)
+        lists = {"containers": containers, "inits": inits, "sidecars": [each for each in inits if each["sidecar"]]}
+        self.container_images: tuple[str, ...] = tuple(
+            each["image"] for which in rule.image_lists for each in lists[which]
+        )
         self.ports: tuple[HostPort, ...] = tuple(
-            sorted({(ip, protocol, port) for each in containers for ip, protocol, port in each["ports"]})
+            sorted(
+                {
+                    (ip, protocol, port)
+                    for which in rule.port_lists
+                    for each in lists[which]
+                    for ip, protocol, port in each["ports"]
+                }
+            )
         )
 
 
@@ -202,24 +247,13 @@ class Pod:
 _CARRIED = tuple(name for name in Pod.__slots__ if name != "node_name")
 
 
-def _nonzero(
-    asked: Iterable[Mapping[str, int]], asked_first: Iterable[Mapping[str, int]], overhead: Mapping[str, int]
-) -> tuple[int, int]:
-    """(milli CPU, bytes) of containers and of init containers, of which the largest counts; with defaults for those that
-    request nothing."""
-    cpu = sum(each.get(CPU, DEFAULT_CPU) for each in asked)
-    memory = sum(each.get(MEMORY, DEFAULT_MEMORY) for each in asked)
-    for each in asked_first:
-        cpu, memory = max(cpu, each.get(CPU, DEFAULT_CPU)), max(memory, each.get(MEMORY, DEFAULT_MEMORY))
-    return cpu + overhead.get(CPU, 0), memory + overhead.get(MEMORY, 0)
-
-
 class Templates:
     """Creates records of pods; pods with equal scheduling fields share one template. `ignored` are the feature gates that are
-    off: templates have no trace of their fields."""
+    off: templates have no trace of their fields. Containers are read by the rule of the `release`."""
 
-    def __init__(self, ignored: frozenset[str] = frozenset()) -> None:
+    def __init__(self, ignored: frozenset[str] = frozenset(), release: Release = SPECIFICATION) -> None:
         self._ignored = ignored & _GATES
+        self._rule = container_rule(release)
         self._known: WeakValueDictionary[bytes, PodTemplate] = WeakValueDictionary()
 
     def __len__(self) -> int:
@@ -233,12 +267,14 @@ class Templates:
         signature = orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)
         found = self._known.get(signature)
         if found is None:
-            found = self._known[signature] = PodTemplate(facts, signature)
+            found = self._known[signature] = PodTemplate(facts, signature, self._rule)
         return Pod(obj, found)
 
 
 #: The feature gates on which templates depend.
-_GATES = frozenset(("LocalStorageCapacityIsolation", "PodAffinityNamespaceSelector", "PodOverhead"))
+_GATES = frozenset((
+    "LocalStorageCapacityIsolation", "PodAffinityNamespaceSelector", "PodLevelResources", "PodOverhead",
+))  # fmt: skip
 
 
 def _without(facts: dict[str, Any], ignored: frozenset[str]) -> dict[str, Any]:
@@ -246,6 +282,8 @@ def _without(facts: dict[str, Any], ignored: frozenset[str]) -> dict[str, Any]:
     facts = dict(facts)
     if "PodOverhead" in ignored:
         facts["overhead"] = {}
+    if "PodLevelResources" in ignored:
+        facts["resources"] = {}
     if "LocalStorageCapacityIsolation" in ignored:
         for listed in ("containers", "inits"):
             facts[listed] = [
@@ -276,6 +314,7 @@ _STORAGE = (
 def template_facts(obj: Object) -> dict[str, Any]:
     """The part of a pod that scheduling depends on, as JSON data."""
     metadata, spec = obj["metadata"], obj.get("spec") or {}
+    resized = _resized(obj.get("status") or {}, spec)
     owner = next((each for each in metadata.get("ownerReferences") or () if each.get("controller")), None)
     return {
         "namespace": metadata.get("namespace", ""),
@@ -289,17 +328,52 @@ def template_facts(obj: Object) -> dict[str, Any]:
         "affinity": spec.get("affinity") or {},
         "spread": spec.get("topologySpreadConstraints") or (),
         "overhead": spec.get("overhead") or {},
-        "containers": [_container(each) for each in spec.get("containers") or ()],
-        "inits": [_container(each) for each in spec.get("initContainers") or ()],
+        "claims": spec.get("resourceClaims") or (),
+        "resources": (spec.get("resources") or {}).get("requests") or {},
+        "containers": [_container(each, resized) for each in spec.get("containers") or ()],
+        "inits": [_container(each, resized) for each in spec.get("initContainers") or ()],
         "volumes": [each for each in spec.get("volumes") or () if any(source in each for source in _STORAGE)],
     }
 
 
-def _container(container: Mapping[str, Any]) -> dict[str, Any]:
+def _resized(status: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, tuple[Mapping[str, Any], ...]]:
+    """The requests that a node has granted to containers, besides those of the spec, by container. A resize that cannot succeed
+    does not count, so that these replace those of the spec: then the spec is not among them."""
+    granted = {
+        each["name"]: ((each["resources"].get("requests") or {}), each.get("allocatedResources") or {})
+        for listed in ("containerStatuses", "initContainerStatuses")
+        for each in status.get(listed) or ()
+        if each.get("resources")
+    }
+    if not granted:
+        return {}
+    pending = find_condition(status, "PodResizePending") or {}
+    wanted = () if pending.get("reason") == "Infeasible" else ("containers", "initContainers")
+    asked = {
+        each["name"]: (each.get("resources") or {}).get("requests") or {}
+        for listed in wanted
+        for each in spec.get(listed) or ()
+    }
+    return {name: (*found, asked[name]) if name in asked else found for name, found in granted.items()}
+
+
+def _largest(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The largest quantity by resource."""
+    found: dict[str, Any] = {}
+    for part in parts:
+        for name, quantity in part.items():
+            if name not in found or amount(name, quantity) > amount(name, found[name]):
+                found[name] = quantity
+    return found
+
+
+def _container(container: Mapping[str, Any], resized: Mapping[str, tuple[Mapping[str, Any], ...]]) -> dict[str, Any]:
     resources = container.get("resources") or {}
+    granted = resized.get(container.get("name", "")) if resized else None
     return {
         "image": container.get("image") or "",
-        "requests": resources.get("requests") or {},
+        "sidecar": container.get("restartPolicy") == "Always",
+        "requests": (resources.get("requests") or {}) if granted is None else _largest(granted),
         "limits": resources.get("limits") or {},
         "ports": [
             (each.get("hostIP") or "0.0.0.0", each.get("protocol") or "TCP", each["hostPort"])

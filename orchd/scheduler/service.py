@@ -113,7 +113,7 @@ class Scheduler:
         dialect, clock = environment.dialect, environment.clock
         self._factories = plugin_factories() if factories is None else factories
         self.configuration = configuration
-        self.templates = Templates(gates.disabled(environment.features))
+        self.templates = Templates(gates.disabled(environment.features, environment.release), environment.release)
         self.snapshot = Snapshot(dialect)
         self.cluster = Cluster(self.snapshot, clock)
         self._extenders = extenders(self.snapshot)

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from orchd.dialect import DIALECTS, KUBERNETES
+from orchd.kinds.release import RELEASES
 from orchd.testing.cluster.cluster import Cluster
 from orchd.testing.cluster.namespaces import create_namespace, remove_namespace
 from orchd.testing.forking.client import fork_client
@@ -31,6 +32,7 @@ _SERVERS = frozenset(("orchd_server", "orchd_cluster"))
 #: name -> (choices or None, default, help)
 _OPTIONS: dict[str, tuple[tuple[str, ...] | None, str, str]] = {
     "orchd-dialect": (tuple(DIALECTS), KUBERNETES.name, "Names that the test server speaks."),
+    "orchd-release": (("auto", *RELEASES), "auto", "Release of the API; auto: the default of the dialect."),
     "orchd-nodes": (None, "0", "Simulated nodes, on which pods become Ready."),
     "orchd-scheduler": (("auto", *_ON_OFF), "auto", "Run the scheduler; auto: where there are nodes."),
     "orchd-controllers": (None, "on", "Run controllers: on, off, or a list as of the server's --controllers."),
@@ -126,6 +128,7 @@ def cluster_arguments(config: pytest.Config) -> dict[str, Any]:
         raise pytest.UsageError(f"orchd-feature-gates: {wrong[0]!r} is neither true nor false")
     return {
         "dialect": value("orchd-dialect"),
+        "release": None if value("orchd-release") == "auto" else value("orchd-release"),
         "nodes": int(nodes),
         "scheduler": {"auto": None, "on": True, "off": False}[value("orchd-scheduler")],
         "controllers": {"on": True, "off": False}.get(controllers)

@@ -18,11 +18,11 @@ from typing import Any
 from twisted.internet.defer import Deferred
 
 from orchd.client.interfaces import IClient
-from orchd.dialect import KUBERNETES
+from orchd.dialect import DIALECTS, KUBERNETES
 from orchd.kinds.identity import AUTHENTICATED_GROUP, MASTERS_GROUP, User
 from orchd.pki.clientconfig import ClientConfig
 from orchd.server.local import LocalClient
-from orchd.testing.cluster.flags import command_line
+from orchd.testing.cluster.flags import command_line, release_of
 from orchd.testing.cluster.server import ClusterServer, ServerSpec
 
 
@@ -38,6 +38,7 @@ class InProcessCluster:
         reactor: Any,
         *,
         dialect: str = KUBERNETES.name,
+        release: str | None = None,
         nodes: int = 0,
         controllers: bool | Iterable[str] = True,
         scheduler: bool | None = None,
@@ -45,9 +46,10 @@ class InProcessCluster:
         flags: Mapping[str, object] | None = None,
     ) -> None:
         self._real = reactor
-        arguments = command_line(
-            nodes, controllers, scheduler, {} if gates is None else gates, {} if flags is None else flags
-        )
+        if dialect not in DIALECTS:
+            raise ValueError(f"dialect {dialect!r}: one of {', '.join(DIALECTS)}")
+        named = {} if gates is None else gates, {} if flags is None else flags
+        arguments = command_line(release_of(DIALECTS[dialect], release), nodes, controllers, scheduler, *named)
         self._folder = tempfile.TemporaryDirectory(prefix="orchd-test-")
         spec = ServerSpec(dialect=dialect, flags=tuple(arguments), folder="")
         self._inner = ClusterServer(spec, Path(self._folder.name))

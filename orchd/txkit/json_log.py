@@ -18,8 +18,8 @@ from orchd.txkit.log import DEBUG
 class JsonLog:
     """Writes one JSON object per event.
 
-    Its members are `ts` (milliseconds since the epoch), `caller`, `msg`, `request` (the audit id, for events of a request), `v`
-    (0, or 4 for debug events) or `level` (for warnings and errors), and `err` (the traceback, for failures).
+    Its members are `ts` (milliseconds since the epoch), `caller`, `msg`, `request` (the audit id, for events of a request), `process`
+    (for events of another process), `v` (0, or 4 for debug events) or `level` (for warnings and errors), and `err` (the traceback, for failures).
     """
 
     def __init__(self, out: TextIO) -> None:
@@ -36,8 +36,9 @@ class JsonLog:
             line["v"] = 0 if level == LogLevel.info else DEBUG
         else:
             line["level"] = level.name
-        if request := event.get("request"):
-            line["request"] = request
+        for name in ("request", "process"):
+            if event.get(name):
+                line[name] = event[name]
         failure = event.get("log_failure")
         if failure is not None:
             line["err"] = failure.getTraceback()

@@ -18,6 +18,7 @@ from orchd.config import choices
 from orchd.config.options import Options, from_options
 from orchd.controllers.table import CONTROLLERS
 from orchd.dialect import ORCH
+from orchd.kinds.objects.settings import ObjectSettings
 from orchd.server.admission import builtin
 from orchd.server.authz import modes
 from orchd.server.escalation_guard import EscalationGuard
@@ -41,7 +42,7 @@ class TestHealth:
         stops."""
         progress = ServerState(lambda: 0.0, 10)
         wrong = ["disk full", ""]
-        made = checks(ORCH, progress, store=lambda: wrong[0], informers=lambda: wrong[1])
+        made = checks(ObjectSettings(dialect=ORCH), progress, store=lambda: wrong[0], informers=lambda: wrong[1])
         assert [c.name for c in made if c.live and c.probe()] == ["etcd"]
         wrong[0] = ""
         progress.stopping = True
@@ -50,7 +51,7 @@ class TestHealth:
 
     def test_health_check_names_are_unique(self) -> None:
         """A name appears once in each list of checks."""
-        made = checks(ORCH, ServerState(lambda: 0.0, 0), store=lambda: "", informers=lambda: "")
+        made = checks(ObjectSettings(dialect=ORCH), ServerState(lambda: 0.0, 0), store=lambda: "", informers=lambda: "")
         for listed in ([c.name for c in made if c.live], [c.name for c in made if c.ready]):
             assert len(listed) == len(set(listed))
 

@@ -28,7 +28,7 @@ CONTROLLERS = (
     "ttl-after-finished,ephemeral-volume,persistentvolume-binder,attachdetach,replicaset,replicationcontroller"
 )
 FLAGS = (
-    "--dialect=kubernetes", f"--controllers={CONTROLLERS}", "--scheduler=true", "--allocate-node-cidrs=true", "--cluster-cidr=10.1.0.0/16",
+    "--dialect=kubernetes", "--emulated-version=1.23", f"--controllers={CONTROLLERS}", "--scheduler=true", "--allocate-node-cidrs=true", "--cluster-cidr=10.1.0.0/16",
     "--show-hidden-metrics-for-version=1.22", "--authorization-mode=Node,RBAC",
 )  # fmt: skip
 EXPECTED = {KUBERNETES(name): (kind, set(labels.split()), bounds) for name, kind, labels, bounds in REFERENCE}

@@ -42,6 +42,13 @@ def test_help_follows_the_dialect() -> None:
         assert max(map(len, text.splitlines())) < 110
 
 
+def test_help_names_the_defaults_of_both_dialects() -> None:
+    """A default that differs between the dialects is given for both, in the help and in docs/flags.md."""
+    assert "(default 1.23, with --dialect=kubernetes 1.35)" in " ".join(usage_text(table(), ORCH, 80).split())
+    assert "(default 1.35, with --dialect=orch 1.23)" in " ".join(usage_text(table(), KUBERNETES, 80).split())
+    assert "| `1.23`, with `--dialect=kubernetes` `1.35` |" in flags_markdown(table())
+
+
 def test_help_into_a_closed_pipe_ends_quietly() -> None:
     """When the reader of the help, such as `head`, has ended, the process ends without a traceback."""
     program = (

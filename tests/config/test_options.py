@@ -16,6 +16,7 @@ from orchd.config.table import table
 from orchd.dialect import KUBERNETES, ORCH
 from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.gates import GATES
+from orchd.kinds.release import SPECIFICATION
 
 
 def parse(*argv: str, files: dict[str, str] | None = None, **keywords: Any) -> Options:
@@ -191,6 +192,9 @@ def test_flag_file_recursion() -> None:
             "--disable-admission-plugins: plugin Priority is also in --enable-admission-plugins",
         ),
         (["--storage-backend=etcd3"], "--etcd-servers: is needed together with --storage-backend=etcd3"),
+        (["--processes=0"], "--processes: '0' is not a number from 1 to 256, or auto"),
+        (["--processes=two"], "--processes: 'two' is not a number from 1 to 256, or auto"),
+        (["--processes=257"], "--processes: '257' is not a number from 1 to 256, or auto"),
         (["--goaway-chance=0.03"], "--goaway-chance: must be between 0 and 0.02"),
         (
             ["--admission-control=Priority", "--enable-admission-plugins=Priority"],
@@ -392,15 +396,38 @@ def test_feature_gates_and_their_groups() -> None:
     ("flags", "expected"),
     [
         ((), False),
-        (("--dialect=kubernetes",), True),
-        (("--dialect=kubernetes", "--feature-gates=CustomResourceValidationExpressions=false"), False),
-        (("--dialect=kubernetes", "--feature-gates=AllAlpha=false"), False),
+        (("--dialect=kubernetes", "--emulated-version=1.23"), True),
+        (
+            (
+                "--dialect=kubernetes",
+                "--emulated-version=1.23",
+                "--feature-gates=CustomResourceValidationExpressions=false",
+            ),
+            False,
+        ),
+        (("--dialect=kubernetes", "--emulated-version=1.23", "--feature-gates=AllAlpha=false"), False),
         (("--feature-gates=CustomResourceValidationExpressions=true",), True),
     ],
 )
 def test_gates_of_the_dialect(flags: tuple[str, ...], expected: bool) -> None:
     """The rules of custom kinds are on by default in the dialect of stock clients only; the flag takes precedence."""
     assert from_options(parse(*flags)).api.features.get("CustomResourceValidationExpressions", False) is expected
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ((), "1.23"),
+        (("--dialect=kubernetes",), "1.35"),
+        (("--emulated-version=1.35",), "1.35"),
+        (("--emulated-version=1.23", "--dialect=kubernetes"), "1.23"),
+    ],
+)
+def test_release_of_the_dialect(flags: tuple[str, ...], expected: str) -> None:
+    """The default release is that of the specification, in the dialect of stock clients the newest; the flag takes precedence."""
+    options = parse(*flags)
+    assert from_options(options).release.name == options.effective()["emulated-version"] == expected
+    assert flags or from_options(parse()).release is SPECIFICATION
 
 
 def test_graduated_and_deprecated_gates_warn() -> None:
@@ -528,3 +555,29 @@ def test_odd_values_are_one_line(argv: str, message: str) -> None:
 def test_negative_numbers_that_mean_something() -> None:
     """A negative threshold turns the collection of ended pods off."""
     assert parse("--terminated-pod-gc-threshold=-1")["terminated-pod-gc-threshold"] == -1
+
+
+@pytest.mark.parametrize(
+    ("release", "flag", "why"),
+    [
+        ("1.35", "--pod-eviction-timeout=5m0s", "release 1.35 has no such flag: 1.27 has removed it"),
+        ("1.35", "--apiserver-count=1", "release 1.35 has no such flag: 1.35 has removed it"),
+        ("1.23", "--concurrent-job-syncs=7", "release 1.23 has no such flag: it begins with 1.27"),
+        ("1.23", "--requestheader-uid-headers=x", "release 1.23 has no such flag: it begins with 1.32"),
+    ],
+)
+def test_flags_of_other_releases_are_refused(release: str, flag: str, why: str) -> None:
+    """A flag is refused in releases without it, also with its default, and accepted in the others."""
+    name = flag.partition("=")[0]
+    assert error_of(f"--emulated-version={release}", flag) == f"{name}: {why}"
+    other = {"1.23": "1.35", "1.35": "1.23"}[release]
+    assert parse(f"--emulated-version={other}", flag).given
+
+
+@pytest.mark.parametrize(("release", "seconds"), [("1.23", 40.0), ("1.35", 50.0)])
+def test_defaults_follow_the_release(release: str, seconds: float) -> None:
+    """The default of a flag is that of the emulated release; a given value is kept in each."""
+    flag = f"--emulated-version={release}"
+    assert parse(flag)["node-monitor-grace-period"] == seconds
+    assert from_options(parse(flag)).controllers.flags["node-monitor-grace-period"] == seconds
+    assert parse(flag, "--node-monitor-grace-period=40s")["node-monitor-grace-period"] == 40.0

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from orchd.client.interfaces import ResourceRef
 from orchd.controllers.daemonset.plans import _surges, without_surge
-from orchd.controllers.objects import CLAIMS, PODS, REPLICA_SETS, SERVICES, STATEFUL_SETS
+from orchd.controllers.interfaces import Environment
+from orchd.controllers.objects import CLAIMS, DEPLOYMENTS, NODES, PODS, REPLICA_SETS, SERVICES, STATEFUL_SETS
 from orchd.controllers.statefulset.retention import is_stale
 from orchd.dialect import ORCH
+from orchd.kinds import gates
+from orchd.kinds.release import RELEASES
 from tests.controllers.cluster_support import Cluster, template
 
 SLICES = ResourceRef(ORCH("discovery.{abbr}.io"), "v1", "endpointslices")
@@ -24,11 +28,12 @@ Start = Callable[..., Cluster]
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """Starts a cluster with the given feature gates and controllers."""
+    """Starts a cluster with the given feature gates, controllers and release."""
     running: list[Cluster] = []
 
-    def make(gates: str, *names: str) -> Cluster:
-        running.append(Cluster(tmp_path / str(len(running)), names, (f"--feature-gates={gates}",)))
+    def make(given: str, *names: str, release: str = "1.23") -> Cluster:
+        flags = (f"--feature-gates={given}", f"--emulated-version={release}")
+        running.append(Cluster(tmp_path / str(len(running)), names, flags))
         running[-1].namespace()
         return running[-1]
 
@@ -171,3 +176,65 @@ def test_daemon_sets_without_surge() -> None:
     limits: dict[str, Any] = {"maxSurge": 1, "maxUnavailable": 0}
     parent = {"spec": {"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": limits}}}
     assert _surges(parent) and not _surges(without_surge(parent))
+
+
+@pytest.mark.parametrize(
+    ("release", "given", "shown"),
+    [("1.35", "", True), ("1.35", "DeploymentReplicaSetTerminatingReplicas=false", False), ("1.23", "", False)],
+)
+def test_terminating_replicas_are_counted_behind_their_gate(
+    start: Start, release: str, given: str, *, shown: bool
+) -> None:
+    """Deployments and their sets report terminating pods if the gate is on, as it is by default in release 1.35."""
+    cluster = start(given, "deployment", "replicaset", release=release)
+    spec = {"replicas": 1, "selector": SELECTOR, "template": template({"a": "b"})}
+    cluster.create(DEPLOYMENTS, {"metadata": {"name": "d"}, "spec": spec})
+    cluster.settle()
+    statuses = [cluster.items(ref)[0]["status"] for ref in (DEPLOYMENTS, REPLICA_SETS)]
+    assert [each.get("terminatingReplicas") for each in statuses] == ([0, 0] if shown else [None, None])
+
+
+@pytest.mark.parametrize(
+    ("distribution", "hints"),
+    [
+        ("PreferSameZone", {"forZones": [{"name": "z"}]}),
+        ("PreferSameNode", {"forZones": [{"name": "z"}], "forNodes": [{"name": "n"}]}),
+    ],
+)
+def test_hints_follow_the_traffic_distribution(start: Start, distribution: str, hints: dict[str, Any]) -> None:
+    """Endpoints repeat their zone and node as spec.trafficDistribution says."""
+    cluster = start("", "endpointslice", release="1.35")
+    cluster.create(NODES, {"metadata": {"name": "n", "labels": {ORCH("topology.{long}.io/zone"): "z"}}}, namespace="")
+    spec = {"selector": {"a": "b"}, "ports": [{"port": 80}], "trafficDistribution": distribution}
+    cluster.create(SERVICES, {"metadata": {"name": "s"}, "spec": spec})
+    pod = {"metadata": {"name": "p", "labels": {"a": "b"}}, "spec": {**template({})["spec"], "nodeName": "n"}}
+    cluster.create(PODS, pod)
+    make_ready(cluster, "p", "2020-01-01T00:00:00Z")
+    cluster.settle(3)
+    (found,) = cluster.items(SLICES)
+    assert [each.get("hints") for each in found["endpoints"]] == [hints]
+
+
+@pytest.mark.parametrize(
+    ("release", "given", "expected"),
+    [("1.23", {}, False), ("1.35", {}, True), ("1.35", {"HPAConfigurableTolerance": False}, False)],
+)
+def test_gates_of_controllers_have_the_defaults_of_the_release(
+    release: str, given: dict[str, bool], *, expected: bool
+) -> None:
+    """A gate that was not given is as the emulated release has it."""
+    env: Any = SimpleNamespace(features=given, release=RELEASES[release])
+    assert Environment.feature(env, "HPAConfigurableTolerance") is expected
+
+
+@pytest.mark.parametrize(("release", "left_out"), [("1.23", {"a"}), ("1.35", set())])
+def test_what_is_skipped_follows_the_release(release: str, left_out: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A controller whose gate became on runs in the later release without a word."""
+    stages = (("1.23", gates.ALPHA), ("1.30", gates.GA))
+    rows = (gates.Gate(name="G", stages=stages, component="controllers", effect="", controllers=("a",)),)
+    monkeypatch.setattr(gates, "GATES", rows)
+    gates._begun.cache_clear()
+    try:
+        assert gates.skipped({}, "controllers", RELEASES[release]) == left_out
+    finally:
+        gates._begun.cache_clear()

@@ -31,7 +31,8 @@ def main(name: str, state: str, port: str, *rest: str) -> None:
     server_flags, manager_flags = split(list(rest))
     keys = [flag.partition("=")[2] for flag in server_flags if flag.startswith("--service-account-signing-key-file=")]
     twistd = [sys.executable, "-c", _RUN, "-n", "--pidfile="]
-    place = [f"--data-dir={folder}", "--bind-address=127.0.0.1", f"--secure-port={port}", f"--dialect={name}"]
+    release = "--emulated-version=1.23"
+    place = [f"--data-dir={folder}", "--bind-address=127.0.0.1", f"--secure-port={port}", f"--dialect={name}", release]
     server = subprocess.Popen([*twistd, "orchd", *place, "--controllers=-*", "--scheduler=false", *server_flags])
     processes = [server]
     config = folder / f"admin.{dialect.config_file_kind}"
@@ -40,6 +41,7 @@ def main(name: str, state: str, port: str, *rest: str) -> None:
             time.sleep(0.05)
         pki = folder / "pki"
         own = [
+            release,
             f"--{dialect.config_file_kind}={config}",
             "--secure-port=0",
             "--leader-elect=false",

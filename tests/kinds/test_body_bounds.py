@@ -197,11 +197,11 @@ def test_enum_check_takes_constant_time() -> None:
     """The cost of a value does not grow with its enum; numbers and booleans are distinguished."""
 
     def cost(n: int) -> int:
-        check = compile_schema({"enum": [f"e{i}" for i in range(n)]}, ORCH)
+        check = compile_schema({"enum": [f"e{i}" for i in range(n)]}, ObjectSettings(dialect=ORCH))
         return lines(lambda: check(f"e{n - 1}"))
 
     assert cost(1000) == cost(10)
-    check = compile_schema({"enum": [1, "a", [1, {"b": 2.0}], None]}, ORCH)
+    check = compile_schema({"enum": [1, "a", [1, {"b": 2.0}], None]}, ObjectSettings(dialect=ORCH))
     assert not check(1.0) and not check([1, {"b": 2}]) and not check(None)
     assert check(True) and check([True, {"b": 2}])
 

@@ -9,6 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from orchd.kinds.release import NEWEST, SPECIFICATION
 from orchd.scheduler.columns.snapshot import NO_PODS
 from orchd.scheduler.framework.evaluation import Evaluation
 from orchd.scheduler.interfaces import IPreFilterExtensions
@@ -21,6 +22,9 @@ _APPS = st.sampled_from(["a", "b", "c"])
 _EFFECTS = st.sampled_from(["NoSchedule", "PreferNoSchedule", "NoExecute"])
 _KEYS = st.sampled_from([HOST, ZONE, "disk", "missing"])
 _MIB = 1024 * 1024
+_POLICIES = st.sampled_from([
+    {}, {"minDomains": 3}, {"nodeAffinityPolicy": "Ignore"}, {"nodeTaintsPolicy": "Honor"}, {"matchLabelKeys": ["app"]},
+])  # fmt: skip
 
 
 @st.composite
@@ -126,7 +130,7 @@ def pods(draw: Any, name: str, on: str = "") -> Any:
         "tolerations": [{"key": draw(_APPS), "operator": "Exists"} for _ in range(draw(st.integers(0, 2)))],
         "topologySpreadConstraints": [
             {"topologyKey": draw(_KEYS), "maxSkew": draw(st.integers(1, 2)), "labelSelector": _selector(draw),
-             "whenUnsatisfiable": draw(st.sampled_from(["DoNotSchedule", "ScheduleAnyway"]))}
+             "whenUnsatisfiable": draw(st.sampled_from(["DoNotSchedule", "ScheduleAnyway"])), **draw(_POLICIES)}
             for _ in range(draw(st.sampled_from([0, 0, 1, 2])))
         ],
     }  # fmt: skip
@@ -221,7 +225,10 @@ def _check_sums(harness: SchedulerHarness) -> None:
 def test_columnar_and_plain_plugins_agree(data: st.DataObject) -> None:
     """Filters give the same statuses and scores the same numbers, also with results that were cached while nodes and
     pods changed."""
-    harness = SchedulerHarness(features={"DefaultPodTopologySpread": data.draw(st.booleans())})
+    harness = SchedulerHarness(
+        features={"DefaultPodTopologySpread": data.draw(st.booleans())},
+        release=data.draw(st.sampled_from([SPECIFICATION, NEWEST])),
+    )
     if data.draw(st.booleans()):
         harness.informers.put(
             SERVICES, {"metadata": {"name": "s", "namespace": "ns"}, "spec": {"selector": {"app": "a"}}}

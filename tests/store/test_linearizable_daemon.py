@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import http.client
 import os
+import signal
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
+
+import pytest
 
 from orchd.testing.contracts.linear import History, Kind, Operation, Outcome
 from orchd.testing.processes.daemon import PATIENCE, DaemonProcess, exchange
@@ -92,10 +96,30 @@ class Client(threading.Thread):
         return exchange(self._connection, method, path, body)
 
 
-def test_killed_server_is_linearizable(tmp_path: Path) -> None:
+def killed_owner(server: DaemonProcess, choose: Random) -> None:
+    """Kill the process that owns the store, and start the server again."""
+    server.kill()
+    server.start()
+
+
+def killed_any(server: DaemonProcess, choose: Random) -> None:
+    """Kill any process of the server; one that only serves is started again by itself."""
+    serving = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
+    if serving and choose.random() < 0.7:
+        os.kill(int(choose.choice(serving)), signal.SIGKILL)
+    else:
+        killed_owner(server, choose)
+
+
+@pytest.mark.parametrize(
+    ("flags", "kill"), [((), killed_owner), (("--processes=2",), killed_any)], ids=["one process", "two processes"]
+)
+def test_killed_server_is_linearizable(
+    tmp_path: Path, flags: tuple[str, ...], kill: Callable[[DaemonProcess, Random], None]
+) -> None:
     """The clients' results before and after kill -9 are linearizable, and revisions increase with time."""
     history, stop, choose = History(), threading.Event(), Random(SEED)
-    server = DaemonProcess(tmp_path, "--controllers=-*")
+    server = DaemonProcess(tmp_path, "--controllers=-*", *flags)
     with server:
         clients = [Client(f"c{number}", server, history, stop) for number in range(5)]
 
@@ -113,8 +137,7 @@ def test_killed_server_is_linearizable(tmp_path: Path) -> None:
                 client.start()
             for _ in range(ROUNDS):
                 make_progress(choose.randint(10, 20))
-                server.kill()
-                server.start()
+                kill(server, choose)
             make_progress(10)
         finally:
             stop.set()

@@ -8,18 +8,21 @@ import json
 import re
 import ssl
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from orchd.config.settings import object_settings
 from orchd.dialect import KUBERNETES
-from orchd.kinds.strictness import GATE
+from orchd.kinds.release import SPECIFICATION
+from orchd.kinds.strictness import GATE, field_validation
 from orchd.pki.certificates import CLIENT, SERVER, chain_pem, issue_pair, new_authority, subject
 from orchd.pki.keys import private_pem
 from orchd.testing.envtest.apiserver import read_settings
-from orchd.testing.envtest.assets import write_assets
+from orchd.testing.envtest.assets import main, write_assets
 from orchd.testing.processes.daemon import PATIENCE
 from orchd.testing.processes.ports import free_port
 from tests.waiting import until
@@ -28,7 +31,7 @@ from tests.waiting import until
 @pytest.fixture(scope="module")
 def assets(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("assets")
-    write_assets(folder)
+    write_assets(folder, SPECIFICATION)
     return folder
 
 
@@ -156,11 +159,33 @@ def test_controllers_run_when_flags_say_so(flags: list[str], runs: bool, tmp_pat
 
 @pytest.mark.parametrize(
     ("flags", "warns"),
-    [([], True), (["--feature-gates=OpenAPIV3=true"], True), ([f"--feature-gates={GATE}=false"], False)],
+    [
+        (["--emulated-version=1.23"], True),
+        (["--emulated-version=1.23", "--feature-gates=OpenAPIV3=true"], True),
+        (["--emulated-version=1.23", f"--feature-gates={GATE}=false"], False),
+        ([], True),
+    ],
 )
 def test_unknown_fields_give_warnings_unless_flags_say_otherwise(flags: list[str], warns: bool, tmp_path: Path) -> None:
     """Unknown fields in requests that ask for no validation give warnings; the framework's gates override that."""
-    assert read_settings(flags, tmp_path).api.features.get(GATE, False) is warns
+    settings = object_settings(read_settings(flags, tmp_path))
+    assert field_validation(settings).default == ("Warn" if warns else "Ignore")
+
+
+@pytest.mark.parametrize(
+    ("words", "version"), [([], "v1.35."), (["--release=1.23"], "v1.23."), (["--release=1.35"], "v1.35.")]
+)
+def test_version_is_the_release(
+    words: list[str], version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The programs say the release that they were written for, and a framework's flag takes precedence."""
+    monkeypatch.setattr(sys, "argv", ["orchd-envtest-assets", *words, str(tmp_path)])
+    main()
+    program = tmp_path / KUBERNETES("{short}-apiserver")
+    shown = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
+    assert shown.startswith(KUBERNETES("{Long} ") + version)
+    given = [str(program), "--emulated-version=1.23", "--version"]
+    assert "v1.23." in subprocess.run(given, capture_output=True, text=True, check=True).stdout
 
 
 def test_help_lists_current_flags(assets: Path) -> None:

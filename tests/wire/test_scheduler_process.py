@@ -9,6 +9,8 @@ import pytest
 import yaml
 
 from orchd.dialect import DIALECTS
+from orchd.kinds.release import default_release
+from orchd.scheduler.config.types import VERSIONS
 from orchd.testing.processes.daemon import PATIENCE, ComponentProcess, DaemonProcess
 from tests.waiting import ELECTION, until
 
@@ -76,7 +78,7 @@ def test_configuration_file_selects_pods_server_and_lock(server: DaemonProcess, 
     """The file of --config selects the pods, the server and the lock."""
     dialect = server.dialect
     config = {
-        "apiVersion": dialect("{short}scheduler.config.{abbr}.io/v1beta3"),
+        "apiVersion": dialect("{short}scheduler.config.{abbr}.io/") + default_release(dialect).choose(VERSIONS)[0],
         "kind": dialect("{Short}SchedulerConfiguration"),
         "clientConnection": {dialect.config_file_kind: str(server.config_file)},
         "leaderElection": {"resourceName": "other-lock", "leaseDuration": "20s"},

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from orchd.config.flag import ONE_REVISION, STORED_AS_JSON, UNUSED, Flag
+from orchd.config.flag import NO_COORDINATION, NO_FORWARDING, ONE_REVISION, STORED_AS_JSON, UNUSED, WHOLE_RELEASE, Flag
 from orchd.config.values import BOOL, DURATION, FLOAT, INT, IP, PAIR, PAIRS, PORT_RANGE, STRING, STRING_ARRAY, STRINGS
 
 #: Names of the rows of `shared.SHARED` that this component has too.
@@ -14,6 +14,8 @@ FROM_SHARED: Final = (
     "allow-metric-labels", "disabled-metrics", "show-hidden-metrics-for-version",
     "experimental-logging-sanitization", "log-flush-frequency", "logging-format", "v", "vmodule",
     "service-cluster-ip-range", "alsologtostderr", "help", "logtostderr", "stderrthreshold", "version",
+    "allow-metric-labels-manifest", "disable-http2-serving", "log-json-info-buffer-size", "log-json-split-stream",
+    "log-text-info-buffer-size", "log-text-split-stream", "min-compatibility-version", "requestheader-uid-headers",
 )
 
 FLAGS: Final[tuple[Flag, ...]] = (
@@ -36,7 +38,7 @@ FLAGS: Final[tuple[Flag, ...]] = (
     Flag("livez-grace-period", DURATION, "",
          "Maximum duration of the startup, during which /livez ignores checks that have not finished."),
     Flag("master-service-namespace", STRING, "default",
-         "Namespace of the Service through which pods reach this server.", deprecated=True, void=UNUSED),
+         "Namespace of the Service through which pods reach this server.", deprecated=True, void=UNUSED, until="1.27"),
     Flag("max-mutating-requests-inflight", INT, "200",
          "Maximum number of mutating requests in flight; excess requests are answered 429, and 0 means no limit. With "
          "priority and fairness, the sum with --max-requests-inflight is the server's total concurrency."),
@@ -53,7 +55,7 @@ FLAGS: Final[tuple[Flag, ...]] = (
     Flag("strict-transport-security-directives", STRINGS, "",
          "Directives of the Strict-Transport-Security header. Empty omits the header."),
     Flag("default-watch-cache-size", INT, "100",
-         "Accepted for compatibility: the watch cache sizes itself. 0, which would disable the cache, is rejected."),
+         "Accepted for compatibility: the watch cache sizes itself. 0, which would disable the cache, is rejected.", until="1.35"),
     Flag("delete-collection-workers", INT, "1",
          "Number of concurrent deletions of one deletecollection request."),
     Flag("encryption-provider-config", STRING, "",
@@ -70,7 +72,7 @@ FLAGS: Final[tuple[Flag, ...]] = (
     Flag("etcd-db-metric-poll-interval", DURATION, "30s",
          "Minimum interval at which the size of the etcd database is measured; 0 disables it."),
     Flag("etcd-healthcheck-timeout", DURATION, "10s",
-         "Timeout of the health check of the store."),
+         "Timeout of the health check of the store.", later_defaults=(("1.24", "2s"),)),
     Flag("etcd-keyfile", STRING, "",
          "Key of the client certificate for etcd (PEM)."),
     Flag("etcd-prefix", STRING, "/registry",
@@ -237,7 +239,7 @@ FLAGS: Final[tuple[Flag, ...]] = (
     Flag("allow-privileged", BOOL, "",
          "Allow privileged containers."),
     Flag("apiserver-count", INT, "1",
-         "Number of API servers, for the master-count endpoint reconciler."),
+         "Number of API servers, for the master-count endpoint reconciler.", until="1.35"),
     Flag("enable-aggregator-routing", BOOL, "",
          "Route requests to extension servers to endpoint IPs instead of the cluster IP."),
     Flag("endpoint-reconciler-type", STRING, "lease",
@@ -247,9 +249,9 @@ FLAGS: Final[tuple[Flag, ...]] = (
     Flag("event-ttl", DURATION, "1h0m0s",
          "Time for which events are retained."),
     Flag("identity-lease-duration-seconds", INT, "3600",
-         "Duration of this server's identity lease in seconds, with the feature gate APIServerIdentity."),
+         "Duration of this server's identity lease in seconds, with the feature gate APIServerIdentity.", until="1.35"),
     Flag("identity-lease-renew-interval-seconds", INT, "10",
-         "Seconds between renewals of the identity lease."),
+         "Seconds between renewals of the identity lease.", until="1.35"),
     Flag("{short}let-certificate-authority", STRING, "",
          "CA bundle that verifies the serving certificates of nodes."),
     Flag("{short}let-client-certificate", STRING, "",
@@ -273,4 +275,36 @@ FLAGS: Final[tuple[Flag, ...]] = (
          "File with the PEM key that signs service account tokens. Default: generated in the data directory."),
     Flag("service-node-port-range", PORT_RANGE, "30000-32767",
          "Range of node ports, both ends included."),
+    Flag("aggregator-reject-forwarding-redirect", BOOL, "true",
+         "Do not pass redirects of aggregated API servers on.", void="redirects are not passed on", since="1.24"),
+    Flag("coordinated-leadership-lease-duration", DURATION, "15s",
+         "Duration of the leases of coordinated leader election.", void=NO_COORDINATION, since="1.31"),
+    Flag("coordinated-leadership-renew-deadline", DURATION, "10s",
+         "Time for which a leader retries a renewal.", void=NO_COORDINATION, since="1.31"),
+    Flag("coordinated-leadership-retry-period", DURATION, "2s",
+         "Interval between attempts to renew a lease.", void=NO_COORDINATION, since="1.31"),
+    Flag("debug-socket-path", STRING, "",
+         "Unix socket that serves profiles.", void="profiles are served by the server's own port", since="1.27"),
+    Flag("emulation-forward-compatible", BOOL, "",
+         "Serve versions of APIs that are newer than the emulated release.", void=WHOLE_RELEASE, since="1.33"),
+    Flag("runtime-config-emulation-forward-compatible", BOOL, "",
+         "Serve versions that --runtime-config names although the emulated release lacks them.", void=WHOLE_RELEASE, since="1.33"),
+    Flag("enable-logs-handler", BOOL, "",
+         "Serve the files of /var/log under /logs.", deprecated=True, void="no files are served", since="1.24"),
+    Flag("encryption-provider-config-automatic-reload", BOOL, "",
+         "Read --encryption-provider-config again when it changes.", void="the file is read at the start", since="1.26"),
+    Flag("etcd-readycheck-timeout", DURATION, "2s",
+         "Time limit of the check of the store in /readyz.", void="--etcd-healthcheck-timeout is that of all checks", since="1.26"),
+    Flag("peer-advertise-ip", STRING, "",
+         "IP address under which other API servers reach this one.", void=NO_FORWARDING, since="1.28"),
+    Flag("peer-advertise-port", STRING, "",
+         "Port on which other API servers reach this one.", void=NO_FORWARDING, since="1.28"),
+    Flag("peer-ca-file", STRING, "",
+         "CA bundle (PEM) that verifies other API servers.", void=NO_FORWARDING, since="1.28"),
+    Flag("service-account-signing-endpoint", STRING, "",
+         "Unix socket of an external signer of service account tokens.", void="the server signs with its own key", since="1.32"),
+    Flag("shutdown-watch-termination-grace-period", DURATION, "",
+         "Time for which a server that stops waits for its watches to end.", void="watches end at once, with a last event", since="1.26"),
+    Flag("storage-initialization-timeout", DURATION, "1m0s",
+         "Time after which a server is ready although its caches are not.", void="the server is ready when its caches are", since="1.30"),
 )

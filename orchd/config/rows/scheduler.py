@@ -3,7 +3,7 @@
 from typing import Final
 
 from orchd.config.flag import NO_LOCKS, Flag
-from orchd.config.values import BOOL, FLOAT, INT, STRING
+from orchd.config.values import BOOL, DURATION, FLOAT, INT, STRING
 
 #: Names of the rows of `shared.SHARED` that this component has too.
 FROM_SHARED: Final = (
@@ -19,6 +19,8 @@ FROM_SHARED: Final = (
     "disabled-metrics", "show-hidden-metrics-for-version", "experimental-logging-sanitization",
     "log-flush-frequency", "logging-format", "v", "vmodule", "alsologtostderr", "help", "logtostderr",
     "stderrthreshold", "version",
+    "allow-metric-labels-manifest", "disable-http2-serving", "log-json-info-buffer-size", "log-json-split-stream",
+    "log-text-info-buffer-size", "log-text-split-stream", "min-compatibility-version", "requestheader-uid-headers",
 )
 
 FLAGS: Final[tuple[Flag, ...]] = (
@@ -42,11 +44,13 @@ FLAGS: Final[tuple[Flag, ...]] = (
     Flag("{short}config", STRING, "",
          "Client configuration file for the API server.", separate=True, deprecated=True),
     Flag("lock-object-name", STRING, "{short}-scheduler",
-         "Name of the lock object. Superseded by --leader-elect-resource-name.", separate=True, deprecated=True),
+         "Name of the lock object. Superseded by --leader-elect-resource-name.", separate=True, deprecated=True, until="1.24"),
     Flag("lock-object-namespace", STRING, "{short}-system",
-         "Namespace of the lock object. Superseded by --leader-elect-resource-namespace.", separate=True, deprecated=True),
+         "Namespace of the lock object. Superseded by --leader-elect-resource-namespace.", separate=True, deprecated=True, until="1.24"),
     Flag("profiling", BOOL, "true",
          "Serve profiles under /debug/pprof/.", deprecated=True),
     Flag("leader-elect-resource-name", STRING, "{short}-scheduler",
          "Name of the lock object."),
+    Flag("pod-max-in-unschedulable-pods-duration", DURATION, "5m0s",
+         "Time after which a pod that does not fit is tried again.", deprecated=True, void="the queue has its own times", since="1.26"),
 )

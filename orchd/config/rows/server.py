@@ -4,8 +4,8 @@ from typing import Final
 
 from orchd.config.flag import Flag
 from orchd.config.values import BOOL, DURATION, INT, PAIRS, STRING, STRING_ARRAY, STRINGS
-from orchd.dialect import DIALECTS, ORCH
-from orchd.kinds.release import RELEASES, SPECIFICATION
+from orchd.dialect import DIALECTS, KUBERNETES, ORCH
+from orchd.kinds.release import RELEASES, default_release
 
 FLAGS: Final[tuple[Flag, ...]] = (
     Flag("data-dir", STRING, "./orchd-data",
@@ -13,9 +13,10 @@ FLAGS: Final[tuple[Flag, ...]] = (
     Flag("dialect", STRING, ORCH.name,
          "Names in the API: those of the specification, or those of stock clients. Recorded in the store, which rejects "
          "the other dialect.", choices=tuple(DIALECTS)),
-    Flag("emulated-version", STRING, SPECIFICATION.name,
+    Flag("emulated-version", STRING, default_release(ORCH).name,
          "Release of the API that is served: its kinds, fields, defaults, rules, controllers and scheduling. 1.23 is that of the "
-         "specification. Recorded in the store, which rejects a lower one.", choices=tuple(RELEASES)),
+         "specification. Recorded in the store: a higher one upgrades the objects, a lower one is rejected.",
+         stock_default=default_release(KUBERNETES).name, choices=tuple(RELEASES)),
     Flag("flagfile", STRING_ARRAY, "",
          "File with one flag per line and # comments; may be repeated. Its flags apply in place of this one."),
     Flag("controller-manager-flagfile", STRING, "",
@@ -28,6 +29,9 @@ FLAGS: Final[tuple[Flag, ...]] = (
          "Retention of past revisions, for watches, lists at a past resourceVersion and continue tokens."),
     Flag("scheduler", BOOL, "true",
          "Run the scheduler in this process."),
+    Flag("processes", STRING, "1",
+         "Number of processes that serve requests, or auto for one per processor. With more than one, a further process owns the "
+         "store and runs controllers and scheduler, and restarts those that end."),
     Flag("ui", STRING, "auto",
          "Serve the web page at /ui. auto: to clients on this machine; true: also to clients on other machines that may "
          "get the path; false: not at all.", choices=("auto", "true", "false")),

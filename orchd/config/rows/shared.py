@@ -2,7 +2,17 @@
 
 from typing import Final
 
-from orchd.config.flag import NO_CLOUD, NO_LOCKS, NO_SECRETS, ONE_LOG, UNBUFFERED, Flag
+from orchd.config.flag import (
+    NO_CLOUD,
+    NO_FILES,
+    NO_HTTP2,
+    NO_LOCKS,
+    NO_SECRETS,
+    ONE_LOG,
+    UNBUFFERED,
+    WHOLE_RELEASE,
+    Flag,
+)
 from orchd.config.values import BOOL, BOOLS, CIDRS, DURATION, INT, IP, NAMED_CERT_KEY, PAIR, STRING, STRINGS
 
 SHARED: Final[tuple[Flag, ...]] = (
@@ -55,7 +65,7 @@ SHARED: Final[tuple[Flag, ...]] = (
     Flag("show-hidden-metrics-for-version", STRING, "",
          "Also serve the metrics that this release has hidden. The only allowed value is the previous release, 1.22."),
     Flag("experimental-logging-sanitization", BOOL, "",
-         "Remove secret values from the log.", noop=NO_SECRETS),
+         "Remove secret values from the log.", noop=NO_SECRETS, until="1.24"),
     Flag("log-flush-frequency", DURATION, "5s",
          "Maximum time between flushes of the log.", noop=UNBUFFERED),
     Flag("logging-format", STRING, "text",
@@ -69,15 +79,15 @@ SHARED: Final[tuple[Flag, ...]] = (
     Flag("service-cluster-ip-range", CIDRS, "",
          "CIDR range of cluster IPs, or two of different IP families for dual stack. Default: 10.0.0.0/24."),
     Flag("alsologtostderr", BOOL, "",
-         "Log to standard error in addition to files.", deprecated=True, void=ONE_LOG),
+         "Log to standard error in addition to files.", deprecated=True, void=ONE_LOG, until="1.26"),
     Flag("help", BOOL, "",
          "Print this help.", deprecated=True),
     Flag("version", BOOL, "",
          "Print the version of this program and the API release that it serves, and exit."),
     Flag("logtostderr", BOOL, "",
-         "Log to standard error instead of files.", deprecated=True, void=ONE_LOG),
+         "Log to standard error instead of files.", deprecated=True, void=ONE_LOG, until="1.26"),
     Flag("stderrthreshold", STRING, "",
-         "Minimum severity of messages also logged to standard error.", deprecated=True, void=ONE_LOG),
+         "Minimum severity of messages also logged to standard error.", deprecated=True, void=ONE_LOG, until="1.26"),
     Flag("leader-elect", BOOL, "true",
          "Perform leader election before the component starts to work."),
     Flag("leader-elect-lease-duration", DURATION, "15s",
@@ -113,4 +123,20 @@ SHARED: Final[tuple[Flag, ...]] = (
          "Time for which \"not allowed\" results of access reviews are cached."),
     Flag("master", STRING, "",
          "URL of the API server. Overrides the client configuration.", separate=True),
+    Flag("allow-metric-labels-manifest", STRING, "",
+         "File with the values that labels of metrics may have.", void="--allow-metric-labels has them", since="1.29"),
+    Flag("disable-http2-serving", BOOL, "",
+         "Serve no HTTP/2.", noop=NO_HTTP2, since="1.28"),
+    Flag("log-json-info-buffer-size", STRING, "0",
+         "Size of the buffer of informational lines of the JSON log.", void=NO_FILES, since="1.24"),
+    Flag("log-json-split-stream", BOOL, "",
+         "Write errors of the JSON log to standard error, and the rest to standard output.", void=NO_FILES, since="1.24"),
+    Flag("log-text-info-buffer-size", STRING, "0",
+         "Size of the buffer of informational lines of the text log.", void=NO_FILES, since="1.30"),
+    Flag("log-text-split-stream", BOOL, "",
+         "Write errors of the text log to standard error, and the rest to standard output.", void=NO_FILES, since="1.30"),
+    Flag("min-compatibility-version", STRINGS, "",
+         "The oldest release that other servers of the cluster may have.", void=WHOLE_RELEASE, since="1.33"),
+    Flag("requestheader-uid-headers", STRINGS, "",
+         "Request headers with the user ID.", since="1.32"),
 )

@@ -12,17 +12,19 @@ from orchd.kinds import gates
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionSettings:
-    """Enabled admission plugins, in the reference's order, then drop-ins by name; and their configuration."""
+    """Enabled admission plugins, in the reference's order, then drop-ins by name; and their configuration. `rate_share` is the part
+    of configured rates that this server grants: less than 1 if others serve the same clients."""
 
     plugins: tuple[str, ...]
     config_file: str
     default_not_ready_toleration_seconds: int
     default_unreachable_toleration_seconds: int
+    rate_share: float = 1.0
 
 
 def admission(flags: FlagValues, can: Capabilities) -> AdmissionSettings:
     """Raises FlagError."""
-    chosen = _chosen(flags, can) - gates.skipped(flags.features, "plugins")
+    chosen = _chosen(flags, can) - gates.skipped(flags.features, "plugins", flags.release)
     flags.warnings += [
         f"the admission plugin {name} is deprecated" for name in sorted(chosen & choices.DEPRECATED_ADMISSION_PLUGINS)
     ]

@@ -67,7 +67,7 @@ def _runtime(flags: FlagValues) -> RuntimeConfig:
     except ValueError as error:
         raise flags.error("runtime-config", str(error)) from None
     flags.warnings += [f"--runtime-config: {text}" for text in runtime.warnings]
-    if flags["enable-priority-and-fairness"] and gates.enabled(flags.features, "APIPriorityAndFairness"):
+    if flags["enable-priority-and-fairness"] and gates.enabled(flags.features, "APIPriorityAndFairness", flags.release):
         group = flags.dialect("flowcontrol.apiserver.{abbr}.io")
         for key in (f"{group}/v1beta2", f"{group}/v1beta1", "api/beta", "api/all"):
             if flags["runtime-config"].get(key) == "false":

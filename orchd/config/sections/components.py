@@ -55,8 +55,10 @@ def controller_names(flags: FlagValues, can: Capabilities) -> tuple[str, ...]:
     known = tuple(name for name in choices.CONTROLLERS if name not in unknown)
     built = can.controllers - unknown
     chosen: dict[str, bool] = {}
+    renamed = choices.LATER_CONTROLLER_NAMES if flags.release.includes(choices.CONTROLLERS_RENAMED) else {}
     for item in items:
         name = item.removeprefix("-")
+        name = renamed.get(name, name)
         if name == "*":
             continue
         if item.startswith("-"):
@@ -69,5 +71,5 @@ def controller_names(flags: FlagValues, can: Capabilities) -> tuple[str, ...]:
     by_default = set(known) - choices.CONTROLLERS_OFF_BY_DEFAULT if everything else set()
     if not flags["enable-garbage-collector"]:
         chosen["garbagecollector"] = False
-    chosen.update(dict.fromkeys(gates.skipped(flags.features, "controllers"), False))
+    chosen.update(dict.fromkeys(gates.skipped(flags.features, "controllers", flags.release), False))
     return tuple(name for name in sorted(built) if chosen.get(name, name in by_default))

@@ -40,6 +40,7 @@ class FrontProxySettings:
     username_headers: tuple[str, ...] = ()
     group_headers: tuple[str, ...] = ()
     extra_prefixes: tuple[str, ...] = ()
+    uid_headers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,6 +218,7 @@ def front_proxy(flags: FlagValues) -> FrontProxySettings:
         username_headers=headers("requestheader-username-headers"),
         group_headers=headers("requestheader-group-headers"),
         extra_prefixes=headers("requestheader-extra-headers-prefix"),
+        uid_headers=headers("requestheader-uid-headers"),
     )
 
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
+from typing import Final
 
 from orchd.config.flag_values import FlagValues
 from orchd.config.sections.listener import ListenerSettings, check_metrics, listener_members
+
+#: Most processes of a server.
+_PROCESSES: Final = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServingSettings(ListenerSettings):
     """Fields have the names of their flags. Durations are seconds. `ui` selects the clients that get the web page: auto, true or
-    false."""
+    false. `processes` serve requests; 1 means the process of the server itself."""
 
     advertise_address: IPv4Address | IPv6Address | None
     external_hostname: str
@@ -28,6 +33,7 @@ class ServingSettings(ListenerSettings):
     shutdown_delay_duration: float
     shutdown_send_retry_after: bool
     ui: str
+    processes: int
     #: Probability that a request over HTTP/2 has its client told to connect anew.
     goaway_chance: float
 
@@ -61,8 +67,21 @@ def serving(flags: FlagValues) -> ServingSettings:
         shutdown_delay_duration=flags.at_least("shutdown-delay-duration", 0),
         shutdown_send_retry_after=flags["shutdown-send-retry-after"],
         ui=flags["ui"],
+        processes=_processes(flags),
         goaway_chance=_goaway_chance(flags),
     )
+
+
+def _processes(flags: FlagValues) -> int:
+    text: str = flags["processes"]
+    if text == "auto":
+        # Those that this process may use.
+        return min(
+            len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, _PROCESSES
+        )
+    if not text.isascii() or not text.isdecimal() or len(text) > 4 or not 1 <= int(text) <= _PROCESSES:
+        raise flags.error("processes", f"{text!r} is not a number from 1 to {_PROCESSES}, or auto")
+    return int(text)
 
 
 def _goaway_chance(flags: FlagValues) -> float:

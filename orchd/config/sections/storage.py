@@ -25,7 +25,8 @@ class EtcdSettings:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StorageSettings:
     """The store and its history. `etcd_compaction_interval` 0 disables compaction. History is retained for `history_duration`
-    seconds, in the embedded store for `history_events` changes at most. `etcd` is None for the embedded store."""
+    seconds, in the embedded store for `history_events` changes at most. `etcd` is None for the embedded store. A `served` embedded
+    store has other processes as clients, on its socket."""
 
     data_dir: str
     backend: str
@@ -37,6 +38,7 @@ class StorageSettings:
     counted: bool
     encryption_provider_config: str
     etcd: EtcdSettings | None
+    served: bool = False
 
 
 def storage(flags: FlagValues) -> StorageSettings:

@@ -217,7 +217,9 @@ class HorizontalPodAutoscalerController(Controller):
     def _tolerance(self, autoscaler: Object, direction: str) -> float:
         """The deviation that causes no change in a direction: that of the autoscaler, or of the flag."""
         own = ((spec(autoscaler).get("behavior") or {}).get(direction) or {}).get("tolerance")
-        return self.env.settings.horizontal_pod_autoscaler_tolerance if own is None else milli(own) / 1000
+        if own is None or not self.env.feature("HPAConfigurableTolerance"):
+            return self.env.settings.horizontal_pod_autoscaler_tolerance
+        return milli(own) / 1000
 
     def _target(self, autoscaler: Object, scale: Object, draft: _Draft) -> Target | None:
         """The scale target and its pods; None if the Scale has no selector."""

@@ -41,7 +41,7 @@ class CronJobController(Controller):
     subject = ("batch/v1", "CronJob")
 
     def __init__(self, env: Environment) -> None:
-        super().__init__(env)
+        super().__init__(env, workers=env.settings.concurrent_cron_job_syncs)
         self._skew = Distribution(
             "cronjob_controller_cronjob_job_creation_skew_duration_seconds",
             "Seconds from the scheduled time of a job to its creation.",

@@ -35,7 +35,7 @@ class DaemonSetController(PodViewController):
     subject = ("apps/v1", "DaemonSet")
 
     def __init__(self, env: Environment) -> None:
-        super().__init__(env, workers=2)
+        super().__init__(env, workers=env.settings.concurrent_daemonset_syncs)
         self._nodes = NodeFits(env.dialect)
         self.follow(NODES, self._node_changed, complete=True)
         self._revisions = self.follow(REVISIONS)

@@ -72,9 +72,7 @@ class DeploymentController(Controller):
             return await self._refuse(deployment)
         parent = Parent(deployment, DEPLOYMENTS, self.subject, self._selector(deployment))
         sets = await claim(self.client, parent, REPLICA_SETS, controlled_by(self._sets))
-        rollout = Rollout(
-            self.client, self._keys, deployment, sets, now=self.env.wall, record=self.record, release=self.env.release
-        )
+        rollout = Rollout(self.client, self._keys, deployment, sets, record=self.record, env=self.env)
         try:
             return await self._roll_out(rollout)
         except ApiError as error:

@@ -10,6 +10,7 @@ from orchd.controllers.base import terminating_namespace
 from orchd.controllers.deployment import conditions, sizing
 from orchd.controllers.deployment.sizing import alive, by_age, count, desired_replicas, total
 from orchd.controllers.event_objects import NORMAL, WARNING
+from orchd.controllers.interfaces import Environment
 from orchd.controllers.naming import template_hash
 from orchd.controllers.objects import DEPLOYMENTS, REPLICA_SETS
 from orchd.dialect import Dialect
@@ -31,7 +32,6 @@ from orchd.kinds.fields import (
     with_status,
 )
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.release import Release
 from orchd.kinds.times import seconds_of
 
 #: Maximum length of the revision history annotation.
@@ -100,15 +100,14 @@ class Rollout:
         deployment: Object,
         sets: Iterable[Object],
         *,
-        now: Callable[[], float],
         record: Callable[[Object, str, str, str], None],
-        release: Release,
+        env: Environment,
     ) -> None:
         self._client = client
         self._keys = keys
-        self._now = now
+        self._now = env.wall
         self._record = record
-        self._release = release
+        self._env = env
         self.deployment = deployment
         sets = list(sets)
         matching = [each for each in by_age(sets) if same_template(each, deployment)]
@@ -272,7 +271,7 @@ class Rollout:
         return resized
 
     def _record_scaling(self, each: Object, before: int, size: int) -> None:
-        note = self._release.choose(_SCALING_NOTES)(name(each), before, size)
+        note = self._env.release.choose(_SCALING_NOTES)(name(each), before, size)
         self._record(self.deployment, NORMAL, "ScalingReplicaSet", note)
 
     def scaling(self) -> bool:
@@ -386,7 +385,7 @@ class Rollout:
         }
         fresh: dict[str, Any] = {k: v for k, v in numbers.items() if v}
         terminating = sizing.total_terminating(self.every)
-        if terminating is not None and self._release.includes("1.35"):
+        if terminating is not None and self._env.feature("DeploymentReplicaSetTerminatingReplicas"):
             fresh["terminatingReplicas"] = terminating
         if status(deployment).get("collisionCount"):
             fresh["collisionCount"] = status(deployment)["collisionCount"]

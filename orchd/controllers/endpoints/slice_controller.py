@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any, Final
 
@@ -25,18 +25,12 @@ from orchd.txkit.metrics.instruments import Counter, Distribution
 _BY_SERVICE = "controllers/service"
 #: Annotations of services that ask for hints by topology; the first one that is there counts.
 _TOPOLOGY_MODES: Final = ("service.{long}.io/topology-aware-hints", "service.{long}.io/topology-mode")
-#: Hints and the members of an endpoint that they repeat, for each value of spec.trafficDistribution; by release.
-_DISTRIBUTIONS: Final[tuple[tuple[str, dict[str, tuple[tuple[str, str], ...]]], ...]] = (
-    ("", {}),
-    (
-        "1.31",
-        {
-            "PreferClose": (("forZones", "zone"),),
-            "PreferSameZone": (("forZones", "zone"),),
-            "PreferSameNode": (("forZones", "zone"), ("forNodes", "nodeName")),
-        },
-    ),
-)
+#: Values of spec.trafficDistribution: the gate of each, and hints with the members of an endpoint that they repeat.
+_DISTRIBUTIONS: Final[Mapping[str, tuple[str, tuple[tuple[str, str], ...]]]] = {
+    "PreferClose": ("ServiceTrafficDistribution", (("forZones", "zone"),)),
+    "PreferSameZone": ("PreferSameTrafficDistribution", (("forZones", "zone"),)),
+    "PreferSameNode": ("PreferSameTrafficDistribution", (("forZones", "zone"), ("forNodes", "nodeName"))),
+}
 
 Group = tuple[str, tuple[targets.Port, ...]]
 
@@ -67,7 +61,7 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
         self._headless = env.dialect("service.{long}.io/headless")
         self._zone_label = env.dialect("topology.{long}.io/zone")
         self._refer = env.release.choose(targets.REFERENCES)
-        self._distributions = env.release.choose(_DISTRIBUTIONS)
+        self._distributions = {value: hints for value, (gate, hints) in _DISTRIBUTIONS.items() if env.feature(gate)}
         self._topology_modes = tuple(env.dialect(key) for key in _TOPOLOGY_MODES)
         self._numbers = SliceMetrics("endpoint_slice_controller", self._most)
         self._changed_per_sync = Distribution(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from orchd.client.disrupted_pods import DisruptedPods
 from orchd.client.informers import key_of
 from orchd.client.interfaces import IClient, IEventRecorder, IInformer
-from orchd.controllers.disrupted_pods import DisruptedPods
 from orchd.controllers.event_objects import NORMAL, with_type
 from orchd.controllers.loop import ControlLoop
 from orchd.controllers.objects import BY_NODE, PODS

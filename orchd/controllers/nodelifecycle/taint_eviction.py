@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from orchd.client.disrupted_pods import DisruptedPods
 from orchd.controllers.base import Controller
-from orchd.controllers.disrupted_pods import DisruptedPods
 from orchd.controllers.interfaces import Environment
 from orchd.controllers.nodelifecycle.eviction import TaintEviction
 from orchd.controllers.objects import BY_NODE, NODES, PODS, pods_node

@@ -74,7 +74,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
         ),
         strategy="JobStrategy",
         validation=Validation(create="validate.batch.create_job", update="validate.batch.update_job"),
-        warnings="validate.warnings.template",
+        warnings="validate.warnings.workload",
         pod_template=("spec", "template"),
         generation=("spec",),
         orphans=True,

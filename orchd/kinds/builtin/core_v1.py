@@ -139,8 +139,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
                         since="v1.33", replacement="discovery.{abbr}.io/v1", replacement_kind="EndpointSlice"
                     )
                 },
-            ),
-        ),
+            ), ("1.33", {"warnings": "validate.later_warnings.endpoints"}),),
     ),
     KindRow(
         kind="Event",
@@ -246,6 +245,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
     KindRow(
         kind="Node",
+        changes=(("1.33", {"warnings": "validate.later_warnings.node"}),),
         plural="nodes",
         short_names=("no",),
         key="minions",
@@ -281,6 +281,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
     KindRow(
         kind="PersistentVolumeClaim",
+        changes=(("1.33", {"warnings": "validate.later_warnings.claim"}),),
         plural="persistentvolumeclaims",
         namespaced=True,
         short_names=("pvc",),
@@ -322,6 +323,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
     KindRow(
         kind="PersistentVolume",
+        changes=(("1.33", {"warnings": "validate.later_warnings.persistent_volume"}),),
         plural="persistentvolumes",
         short_names=("pv",),
         key="persistentvolumes",
@@ -529,12 +531,13 @@ RESOURCES: Final[tuple[Row, ...]] = (
         validation=Validation(
             create="validate.apps.create_replication_controller", update="validate.apps.update_replication_controller"
         ),
-        warnings="validate.warnings.template",
+        warnings="validate.warnings.workload",
         pod_template=("spec", "template"),
         generation=("spec",),
         orphans=True,
         subresources=(
-            scale_subresource("autoscaling", "replicationcontrollers/scale", selector="map"),
+            scale_subresource("autoscaling", "replicationcontrollers/scale", selector="map", until="1.28"),
+            scale_subresource("", "replicationcontrollers", selector="map", since="1.28"),
             Subresource(name="status", update="validate.apps.update_replica_set_status"),
         ),
     ),
@@ -562,6 +565,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
     KindRow(
         kind="Secret",
+        changes=(("1.33", {"warnings": "validate.later_warnings.secret"}),),
         plural="secrets",
         namespaced=True,
         key="secrets",
@@ -587,6 +591,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
     KindRow(
         kind="ServiceAccount",
+        changes=(("1.32", {"warnings": "validate.later_warnings.service_account"}),),
         plural="serviceaccounts",
         namespaced=True,
         short_names=("sa",),
@@ -620,6 +625,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
     KindRow(
         kind="Service",
+        changes=(("1.33", {"warnings": "validate.later_warnings.service"}),),
         plural="services",
         namespaced=True,
         short_names=("svc",),

@@ -43,7 +43,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
         fields=FIELDS,
         validation=Validation(
             create="validate.core.events.create_strict",
-            update="validate.core.events.update",
+            update="validate.core.events.update_strict",
             own_metadata=False,
         ),
     ),

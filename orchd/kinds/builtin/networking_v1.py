@@ -33,7 +33,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
         short_names=("ing",),
         key="ingress",
         error_group="extensions",
-        changes=(("1.24", {"error_group": ""}),),
+        changes=(("1.24", {"error_group": ""}), ("1.33", {"warnings": "validate.later_warnings.ingress"}),),
         table=Table("tabulate.network.ingress", ("Name|name", "Class", "Hosts", "Address", "Ports", "Age")),
         validation=Validation(create="validate.networking.create_ingress", update="validate.networking.update_ingress"),
         generation=("spec",),
@@ -46,7 +46,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
         short_names=("netpol",),
         key="networkpolicies",
         error_group="extensions",
-        changes=(("1.24", {"error_group": ""}),),
+        changes=(("1.24", {"error_group": ""}), ("1.33", {"warnings": "validate.later_warnings.network_policy"}),),
         table=Table("tabulate.network.network_policy", ("Name|name", "Pod-Selector", "Age")),
         validation=Validation(create="validate.networking.create_policy", update="validate.networking.update_policy"),
         generation=("spec",),
@@ -66,7 +66,11 @@ RESOURCES: Final[tuple[Row, ...]] = (
         kind="ServiceCIDR",
         plural="servicecidrs",
         key="servicecidrs",
-        table=Table("tabulate.network.service_cidr", ("Name|name", "CIDRs", "Age")),
+        table=Table(
+            "tabulate.network.service_cidr",
+            ("Name|name", "CIDRs", "Age"),
+            {"CIDRs": "The ranges that addresses of services are taken from"},
+        ),
         validation=Validation(
             create="validate.cluster_addresses.create_range", update="validate.cluster_addresses.update_range"
         ),

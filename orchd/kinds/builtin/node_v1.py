@@ -20,6 +20,7 @@ ATOMIC: Final[frozenset[str]] = frozenset()
 RESOURCES: Final[tuple[Row, ...]] = (
     KindRow(
         kind="RuntimeClass",
+        changes=(("1.33", {"warnings": "validate.later_warnings.runtime_class"}),),
         plural="runtimeclasses",
         key="runtimeclasses",
         storage_version="node.{abbr}.io/v1",

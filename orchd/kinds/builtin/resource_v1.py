@@ -41,7 +41,11 @@ RESOURCES: Final[tuple[Row, ...]] = (
         plural="resourceclaims",
         namespaced=True,
         key="resourceclaims",
-        table=Table("tabulate.devices.claim", ("Name|name", "State", "Age")),
+        table=Table(
+            "tabulate.devices.claim",
+            ("Name|name", "State", "Age"),
+            {"State": "A summary of the current state: allocated, reserved, or deleted while it is, pending otherwise"},
+        ),
         validation=Validation(create="validate.devices.create_claim", update="validate.devices.update_claim"),
         returns_deleted=True,
         subresources=(Subresource(
@@ -59,9 +63,14 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
     KindRow(
         kind="ResourceSlice",
+        changes=(("1.33", {"warnings": "validate.later_warnings.resource_slice"}),),
         plural="resourceslices",
         key="resourceslices",
-        table=Table("tabulate.devices.resource_slice", ("Name|name", "Node", "Driver", "Pool", "Age")),
+        table=Table(
+            "tabulate.devices.resource_slice",
+            ("Name|name", "Node", "Driver", "Pool", "Age"),
+            {"Driver": "The driver that publishes the devices", "Pool": "The pool that the slice is a part of"},
+        ),
         validation=Validation(create="validate.devices.create_slice", update="validate.devices.update_slice"),
         fields=FieldSelectors(
             names=("spec.driver", "spec.nodeName"),

@@ -40,6 +40,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
         first_generation=False,
         unconditional_update=False,
         returns_deleted=True,
+        changes=(("1.33", {"generation": ("spec",)}), ("1.33", {"warnings": "validate.later_warnings.driver"}),),
     ),
     KindRow(
         kind="CSINode",
@@ -56,6 +57,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
     KindRow(
         kind="StorageClass",
+        changes=(("1.33", {"warnings": "validate.later_warnings.storage_class"}),),
         plural="storageclasses",
         short_names=("sc",),
         key="storageclasses",
@@ -94,7 +96,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
         validation=Validation(create="validate.storage.create_capacity", update="validate.storage.update_capacity"),
         unconditional_update=False,
         since="1.24",
-        changes=(("1.25", {"storage_version": "storage.{abbr}.io/v1"}),),
+        changes=(("1.25", {"storage_version": "storage.{abbr}.io/v1"}), ("1.33", {"warnings": "validate.later_warnings.capacity"}),),
     ),
     KindRow(
         kind="VolumeAttributesClass",
@@ -102,7 +104,11 @@ RESOURCES: Final[tuple[Row, ...]] = (
         short_names=("vac",),
         key="volumeattributesclasses",
         announced_version="storage.{abbr}.io/v1beta1",
-        table=Table("tabulate.storage.attributes_class", ("Name|name", "DriverName", "Age")),
+        table=Table(
+            "tabulate.storage.attributes_class",
+            ("Name|name", "DriverName", "Age"),
+            {"DriverName": "The driver of the volumes that have the attributes"},
+        ),
         validation=Validation(
             create="validate.storage.create_attributes_class", update="validate.storage.update_attributes_class"
         ),

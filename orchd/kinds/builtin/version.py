@@ -23,6 +23,10 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     "Info": (
         ("major", 0, "string", "required"),
         ("minor", 0, "string", "required"),
+        ("emulationMajor", 0, "string", "since=1.33"),
+        ("emulationMinor", 0, "string", "since=1.33"),
+        ("minCompatibilityMajor", 0, "string", "since=1.33"),
+        ("minCompatibilityMinor", 0, "string", "since=1.33"),
         ("gitVersion", 0, "string", "required"),
         ("gitCommit", 0, "string", "required"),
         ("gitTreeState", 0, "string", "required"),

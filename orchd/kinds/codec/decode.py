@@ -249,7 +249,7 @@ def _is_registered(catalog: Catalog, api_version: str, kind: str) -> bool:
     group, version = split_group_version(api_version)
     served = catalog.in_version(group, version)
     if not served:
-        return False
+        return catalog.had(api_version, kind)
     if kind in _OPTIONS or (not group and kind in ("Status", "List", "APIVersions", "APIGroup", "APIResourceList")):
         return True
     names = {r.kind for r in served} | {r.list_kind for r in served}

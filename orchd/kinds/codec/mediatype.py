@@ -73,6 +73,11 @@ def media_types(dialect: Dialect) -> tuple[str, ...]:
     return JSON_TYPE, YAML_TYPE, dialect.protobuf
 
 
+def _streams(dialect: Dialect) -> tuple[str, ...]:
+    """Media types of events."""
+    return tuple(f"{name};stream=watch" for name in (JSON_TYPE, dialect.protobuf))
+
+
 def _forms(dialect: Dialect) -> tuple[tuple[str, Form], ...]:
     return (JSON_TYPE, Form.JSON), (YAML_TYPE, Form.YAML), (dialect.protobuf, Form.PROTOBUF)
 
@@ -123,6 +128,14 @@ def _before(a: Clause, b: Clause) -> bool:
     return a.quality > b.quality or (a.type != "*" and b.type == "*") or (a.subtype != "*" and b.subtype == "*")
 
 
+def _check_named(accept: str, produced: tuple[str, ...]) -> None:
+    """Raise ApiError 406 unless a clause names a media type that the path can produce, or an aggregated form of it."""
+    try:
+        check_route(accept, produced)
+    except errors.ApiError:
+        raise errors.not_acceptable(produced) from None
+
+
 def _unlisted(produced: tuple[str, ...]) -> str:
     return "406: Not Acceptable"
 
@@ -152,15 +165,17 @@ def negotiate(
     table: bool = True,
     partial: bool = True,
     watch: bool = False,
+    streams: bool = False,
     protobuf: bool = True,
     release: Release = SPECIFICATION,
 ) -> Negotiated:
     """Negotiate the representation for an Accept header ("" without one). Raises ApiError 406, in the words of `release`.
 
-    `table` and `partial`: the endpoint offers these representations. `watch`: it streams events. `protobuf`: its objects have a
+    `table` and `partial`: the endpoint offers these representations. `watch`: it streams events, `streams`: or its path can. `protobuf`: its objects have a
     protobuf encoding; their metadata always has one.
     """
-    check_route(accept, media_types(dialect), release)
+    produced = (*media_types(dialect), *(_streams(dialect) if streams else ()))
+    check_route(accept, produced, release)
     forms = _forms(dialect)
     found = _best(accept, forms, dialect, table=table, partial=partial, whole=protobuf)
     if found is None:
@@ -172,10 +187,10 @@ def negotiate(
 
 
 @remember_short(256)
-def negotiate_aggregated(accept: str, *, dialect: Dialect) -> Negotiated | None:
+def negotiate_aggregated(accept: str, *, dialect: Dialect, release: Release = SPECIFICATION) -> Negotiated | None:
     """The form of aggregated discovery that an Accept header prefers; None when it names none, so that the unaggregated
     document is the answer. Raises ApiError 406."""
-    check_route(accept, media_types(dialect))
+    release.choose((("", check_route), ("1.27", _check_named)))(accept, media_types(dialect))
     groups = (dialect("apidiscovery.{abbr}.io"), STOCK_DISCOVERY_GROUP)
     for clause in parse_accept(accept):
         asked = dict(clause.parameters)

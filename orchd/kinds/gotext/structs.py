@@ -6,9 +6,10 @@ reproduced; every pointer has the same one here.
 
 from __future__ import annotations
 
+import base64
 import json
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from orchd.kinds.gotext.internal_types import TYPES
 from orchd.kinds.gotext.values import GoText, escape_json, interface, quote
@@ -32,6 +33,18 @@ class GoValue(GoText):
     def indented(self) -> str:
         """The JSON with a line per member, indented by a space per level."""
         return escape_json(json.dumps(_json(self._type, self._value), ensure_ascii=False, indent=1))
+
+
+class GoBytes(GoText):
+    """Bytes as ``%#v`` prints them; `as_json` is their base64, null without any."""
+
+    __slots__ = ("as_json",)
+    as_json: str
+
+    def __new__(cls, raw: bytes) -> Self:
+        made = super().__new__(cls, "[]byte{" + ", ".join(f"0x{b:x}" for b in raw) + "}" if raw else "[]byte(nil)")
+        made.as_json = f'"{base64.b64encode(raw).decode()}"' if raw else "null"
+        return made
 
 
 def dump(type_name: str, value: Any, printed: str = "") -> GoValue:

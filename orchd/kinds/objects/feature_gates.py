@@ -171,7 +171,7 @@ def _has(gated: _Gated, value: Any, *, any_value: bool) -> bool:
     """True if the value of a field is gated; without `any_value` only if it uses the feature."""
     if gated.prefix:
         return any(key.startswith(gated.prefix) for key in value)
-    return any_value or gated.uses(value)
+    return (any_value and not gated.drop.partly) or gated.uses(value)
 
 
 def _collect(value: Any, node: _Node, found: set[tuple[str, str]], *, any_value: bool) -> None:
@@ -198,7 +198,9 @@ def _collect(value: Any, node: _Node, found: set[tuple[str, str]], *, any_value:
             _collect(item, inner, found, any_value=any_value)
 
 
-def _is_kept(gated: _Gated, used: frozenset[tuple[str, str]], *, update: bool) -> bool:
+def _is_kept(gated: _Gated, used: frozenset[tuple[str, str]], value: Any, *, update: bool) -> bool:
+    if gated.drop.partly and not gated.uses(value):
+        return True
     if not update:
         return False
     return gated.drop.update == KEPT or (gated.drop.update != DROPPED and gated.use in used)
@@ -217,7 +219,7 @@ def _without(value: Any, old: Any, node: _Node, used: frozenset[tuple[str, str]]
     out = {}
     for name, item in value.items():
         gated = node.gated.get(name)
-        if gated is not None and item is not None and not _is_kept(gated, used, update=update):
+        if gated is not None and item is not None and not _is_kept(gated, used, item, update=update):
             if gated.drop.replacement is not UNCHANGED:
                 out[name] = gated.drop.replacement
             elif gated.prefix:

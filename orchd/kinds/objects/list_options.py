@@ -67,13 +67,19 @@ def has_watch_cache(resource: Resource) -> bool:
     return resource.row.cached
 
 
-#: The errors of options that exclude each other.
-OptionRules = Callable[[ListOptions], list[Cause]]
+@dataclass(frozen=True, slots=True)
+class OptionRules:
+    """How the options of a release are checked: `causes` are the errors of options that exclude each other."""
+
+    release: Release
+    causes: Callable[[ListOptions], list[Cause]]
 
 
 def option_rules(release: Release) -> OptionRules:
     """The rules of a release."""
-    return release.choose((("", _rules_without_initial_events), ("1.27", _rules_with_initial_events)))
+    return OptionRules(
+        release, release.choose((("", _rules_without_initial_events), ("1.27", _rules_with_initial_events)))
+    )
 
 
 def validate_options(dialect: Dialect, options: ListOptions, rules: OptionRules) -> None:
@@ -83,9 +89,9 @@ def validate_options(dialect: Dialect, options: ListOptions, rules: OptionRules)
     """
     if not options.match and options.initial_events is None:
         return
-    selectors.LabelSelector.parse(options.label_selector)
+    selectors.LabelSelector.parse(options.label_selector, rules.release)
     selectors.FieldSelector.terms(options.field_selector)
-    causes = rules(options)
+    causes = rules.causes(options)
     if causes:
         raise errors.invalid(dialect.meta_group, "ListOptions", "", causes)
 

@@ -14,6 +14,7 @@ from orchd.dialect import Dialect
 from orchd.kinds.catalog import Resource
 from orchd.kinds.objects import selectors
 from orchd.kinds.objects.list_options import ListOptions, OptionRules, validate_options
+from orchd.kinds.release import Release
 
 _NAME: Final = "metadata.name"
 
@@ -51,11 +52,11 @@ class Selection:
 EVERYTHING = Selection(labels=None, fields=None, match=None, everything=True)
 
 
-def selection(resource: Resource, label_selector: str, field_selector: str) -> Selection:
-    """Parse both selectors. Raises ApiError 400 that names the error."""
+def selection(resource: Resource, label_selector: str, field_selector: str, release: Release) -> Selection:
+    """Parse both selectors, in the words of `release`. Raises ApiError 400 that names the error."""
     if not label_selector and not field_selector:
         return EVERYTHING
-    by_label = selectors.LabelSelector.parse(label_selector) if label_selector else None
+    by_label = selectors.LabelSelector.parse(label_selector, release) if label_selector else None
     by_field = selectors.FieldSelector.parse(field_selector, resource) if field_selector else None
     labels = dict(by_label.exact) if by_label is not None else None
     fields = dict(by_field.exact) if by_field is not None else None
@@ -103,7 +104,7 @@ class ListQuery:
         selector must be of it. Raises ApiError: 400 for malformed selectors and for another name, 422 for options that
         exclude each other."""
         validate_options(dialect, options, rules)
-        chosen = selection(resource, options.label_selector, options.field_selector)
+        chosen = selection(resource, options.label_selector, options.field_selector, rules.release)
         if name:
             if not options.field_selector:
                 chosen = replace(chosen, fields={_NAME: name}, everything=False)

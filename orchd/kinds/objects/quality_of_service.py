@@ -15,7 +15,14 @@ def qos_class(spec: Mapping[str, Any]) -> str:
     requests: dict[str, Quantity] = {}
     limits: dict[str, Quantity] = {}
     guaranteed = True
-    for container in [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]:
+    if spec.get("resources") is not None:
+        # Those of the whole pod count alone.
+        _add(requests, spec["resources"].get("requests"))
+        guaranteed = _add(limits, spec["resources"].get("limits")) == set(_COUNTED)
+        holders = []
+    else:
+        holders = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
+    for container in holders:
         resources = container.get("resources") or {}
         _add(requests, resources.get("requests"))
         limited = _add(limits, resources.get("limits"))

@@ -17,7 +17,9 @@ from orchd.dialect import Dialect
 from orchd.errors import bad_request, quoted
 from orchd.kinds.catalog import Resource
 from orchd.kinds.digits import integer
+from orchd.kinds.objects.by_release import Reworded
 from orchd.kinds.objects.validate.names import label_value, qualified_name
+from orchd.kinds.release import SPECIFICATION, Release
 from orchd.kinds.rows import resolve
 
 Labels = Mapping[str, str]
@@ -142,10 +144,10 @@ class LabelSelector:
         object.__setattr__(self, "exact", {**exact, **self.equal} if exact else self.equal)
 
     @staticmethod
-    def parse(text: str) -> LabelSelector:
-        """Parse a query parameter. Raises ApiError 400."""
+    def parse(text: str, release: Release = SPECIFICATION) -> LabelSelector:
+        """Parse a query parameter. Raises ApiError 400 in the words of `release`."""
         _check_length(text)
-        return LabelSelector(tuple(_Reader(text).requirements()))
+        return LabelSelector(tuple(_Reader(text, release).requirements()))
 
     @staticmethod
     def from_object(selector: Mapping[str, Any] | None) -> LabelSelector:
@@ -211,7 +213,8 @@ def _text(requirement: Requirement) -> str:
 class _Reader:
     """Parses the tokens of a text to requirements. "" is the end token."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, release: Release) -> None:
+        self._release = release
         self.tokens = list(_tokens(text))
         self.at = 0
 
@@ -252,7 +255,7 @@ class _Reader:
             raise _WrongRequirementError(f"found '{key}', expected: identifier")
         wrong = qualified_name(key)
         if wrong:
-            raise _WrongRequirementError(f"<nil>: Invalid value: {quoted(key)}: {'; '.join(wrong)}")
+            raise _WrongRequirementError(f"<nil>: Invalid value: {quoted(key)}: {self._join(wrong)}")
         if absent:
             return Requirement(key, MISSING)
         if self.peek() in ("", ","):
@@ -262,7 +265,24 @@ class _Reader:
         if operator is None:
             raise _WrongRequirementError(f"found '{token}', expected: {_EXPECTED_OPERATOR}")
         values = self.values() if operator in (IN, NOT_IN) else [self.value()]
-        return _check(key, operator, values)
+        return self._check(key, operator, values)
+
+    def _check(self, key: str, operator: str, values: list[str]) -> Requirement:
+        wrong = []
+        found = frozenset(values)
+        for index, value in enumerate(sorted(found)):
+            if operator in (GREATER, LESS) and not _is_integer(value):
+                why = "for 'Gt', 'Lt' operators, the value must be an integer"
+                wrong.append(f"values[{index}]: Invalid value: {quoted(value)}: {why}")
+            faults = label_value(value)
+            if faults:
+                wrong.append(f"values[{index}][{key}]: Invalid value: {quoted(value)}: {self._join(faults)}")
+        if wrong:
+            raise _WrongRequirementError(wrong[0] if len(wrong) == 1 else f"[{', '.join(wrong)}]")
+        return Requirement(key, operator, found)
+
+    def _join(self, faults: Sequence[str]) -> str:
+        return "; ".join(each.in_release(self._release) if isinstance(each, Reworded) else each for each in faults)
 
     def value(self) -> str:
         """Parse the value after an operator; "" before a comma or the end."""
@@ -326,21 +346,6 @@ def _is_identifier(token: str) -> bool:
 
 def _is_integer(text: str) -> bool:
     return _INTEGER.match(text) is not None and -(2**63) <= integer(text) < 2**63
-
-
-def _check(key: str, operator: str, values: list[str]) -> Requirement:
-    wrong = []
-    found = frozenset(values)
-    for index, value in enumerate(sorted(found)):
-        if operator in (GREATER, LESS) and not _is_integer(value):
-            why = "for 'Gt', 'Lt' operators, the value must be an integer"
-            wrong.append(f"values[{index}]: Invalid value: {quoted(value)}: {why}")
-        faults = label_value(value)
-        if faults:
-            wrong.append(f"values[{index}][{key}]: Invalid value: {quoted(value)}: {'; '.join(faults)}")
-    if wrong:
-        raise _WrongRequirementError(wrong[0] if len(wrong) == 1 else f"[{', '.join(wrong)}]")
-    return Requirement(key, operator, found)
 
 
 # --- field selectors ----------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import Any, Final
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Catalog, Resource, package_of
 from orchd.kinds.ir import Field, Type
-from orchd.kinds.openapi.enums import VALUES
+from orchd.kinds.openapi.enums import VALUE, values_of
 from orchd.kinds.openapi.registered_versions import registered_versions
 
 Json = dict[str, Any]
@@ -37,6 +37,28 @@ SPECIAL: Final[dict[str, tuple[str, Json]]] = {
     "fieldsv1": (_META + "FieldsV1", {"type": "object"}),
     "any": (_SCHEMAS + "JSON", {}),
 }
+
+#: Those that v3 describes as unions, from a release on.
+_SPECIAL_V3: Final[tuple[tuple[str, dict[str, Json]], ...]] = (
+    ("", {}),
+    (
+        "1.24",
+        {
+            "quantity": {"oneOf": [{"type": "string"}, {"type": "number"}]},
+            "int-or-string": {"format": "int-or-string", "oneOf": [{"type": "integer"}, {"type": "string"}]},
+        },
+    ),
+)
+#: Members with a reference that v3 documents do not describe.
+_BARE_MEMBERS: Final = frozenset(
+    (
+        "networking/v1.IngressRule.http",
+        *(
+            f"apiextensions/v1.JSONSchemaProps.{name}"
+            for name in ("additionalItems", "additionalProperties", "example", "externalDocs", "items", "not")
+        ),
+    )
+)
 
 _PLAIN: Final[dict[str, Json]] = {
     "string": {"type": "string"},
@@ -63,7 +85,9 @@ _CUSTOM: Final[dict[str, Json]] = {
 _UNION_WORDS: Final = ("allOf", "anyOf", "oneOf", "not")
 
 #: Structs with a metadata member that are parts of objects, not objects.
-_TEMPLATES: Final = frozenset(("JobTemplateSpec", "PodTemplateSpec", "PersistentVolumeClaimTemplate"))
+_TEMPLATES: Final = frozenset(
+    ("JobTemplateSpec", "PodTemplateSpec", "PersistentVolumeClaimTemplate", "ResourceClaimTemplateSpec")
+)
 #: Types without metadata that have apiVersion and kind.
 _BARE_OBJECTS: Final = frozenset(
     f"meta/v1.{name}" for name in ("APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "DeleteOptions")
@@ -78,18 +102,20 @@ _OPEN: Final = frozenset(
     for version in ("v1", "v1beta1")
     for name in ("JSONSchemaPropsOrArray", "JSONSchemaPropsOrBool", "JSONSchemaPropsOrStringArray")
 )
-#: Unions that release 1.23 declares: discriminator, and value of it by the member that it selects.
+#: Declared unions: discriminator, and value of it by the member that it selects.
 _UNIONS: Final[dict[str, tuple[str, dict[str, str]]]] = {
+    "core/v1.AppArmorProfile": ("type", {"localhostProfile": "LocalhostProfile"}),
     "core/v1.SeccompProfile": ("type", {"localhostProfile": "LocalhostProfile"}),
     **{
         f"flowcontrol/{version}.{name}": union
-        for version in ("v1beta1", "v1beta2")
+        for version in ("v1", "v1beta1", "v1beta2")
         for name, union in (
             ("LimitResponse", ("type", {"queuing": "Queuing"})),
             ("PriorityLevelConfigurationSpec", ("type", {"limited": "Limited"})),
             ("Subject", ("kind", {"group": "Group", "serviceAccount": "ServiceAccount", "user": "User"})),
         )
     },
+    "flowcontrol/v1.PriorityLevelConfigurationSpec": ("type", {"exempt": "Exempt", "limited": "Limited"}),
 }
 
 _API_VERSION: Final[Json] = {
@@ -108,6 +134,12 @@ def definition_name(resource: Resource) -> str:
 
 def list_definition_name(resource: Resource) -> str:
     return definition_name(resource).removesuffix(resource.kind) + (resource.list_kind or resource.kind + "List")
+
+
+def _with_values_of_items(schema: Json, values: list[str]) -> Json:
+    """The schema of a list or map with the known values of its items."""
+    inner = "items" if "items" in schema else "additionalProperties"
+    return {**schema, inner: {**schema[inner], "enum": values}}
 
 
 def _with_values(schema: Json, values: list[str]) -> Json:
@@ -130,11 +162,16 @@ class Definitions:
         dialect = self._dialect
         self._special = {kind: (dialect(name), schema) for kind, (name, schema) in SPECIAL.items()}
         self._x = dialect("x-{long}-")
+        #: In v3 references stand in allOf, described or not.
+        self._wraps = catalog.release.choose((("", False), ("1.24", True)))
+        if self._v3:
+            forms = catalog.release.choose(_SPECIAL_V3)
+            self._special.update((kind, (self._special[kind][0], schema)) for kind, schema in forms.items())
         # Loaded with the first document, to save time and memory at start.
         from orchd.kinds.openapi.descriptions.lookup import Descriptions
 
         self._words = Descriptions(dialect)
-        self._values = VALUES if catalog.lists_values else {}
+        self._values = values_of(catalog.release) if catalog.lists_values else {}
 
     def of(self, resources: Iterable[Resource], *, always: bool = True) -> dict[str, Json]:
         """Name -> schema of all types that `resources` need, sorted by name; with `always`, also of types that are served
@@ -175,12 +212,14 @@ class Definitions:
         if required:
             out["required"] = required
         properties = {
-            name: self._property(field, self._words.of_member(type_.name, name)) for name, field in type_.fields.items()
+            name: self._property(field, self._member_words(type_.name, name), bare=self._is_bare(type_.name, name))
+            for name, field in type_.fields.items()
         }
         for name in properties if self._values else ():
-            values = self._values.get(f"{type_.name}.{name}", "").split()
-            if values:
-                properties[name] = _with_values(properties[name], values)
+            for key, add in ((f"{type_.name}.{name}", _with_values), (f"{type_.name}.{name}[]", _with_values_of_items)):
+                values = [value.strip('"') for value in VALUE.findall(self._values.get(key, ""))]
+                if values:
+                    properties[name] = add(properties[name], values)
         object_ = is_object(type_)
         if object_:
             properties["apiVersion"] = _API_VERSION
@@ -199,7 +238,7 @@ class Definitions:
     def _group_version_kinds(self, type_: Type) -> Iterator[Json]:
         package, _, kind = type_.name.rpartition(".")
         if type_.name in _EVERYWHERE:
-            for group, version in registered_versions(self._dialect):
+            for group, version in registered_versions(self._catalog):
                 yield {"group": group, "kind": kind, "version": version}
         elif package == "meta/v1":
             yield {"group": "", "kind": kind, "version": "v1"}
@@ -207,7 +246,14 @@ class Definitions:
             module = self._catalog.types.module(package)
             yield {"group": self._dialect(module.GROUP), "kind": kind, "version": module.VERSION}
 
-    def _property(self, field: Field, words: str) -> Json:
+    def _is_bare(self, type_name: str, member: str) -> bool:
+        """True for members whose v3 reference stands alone."""
+        return self._v3 and self._wraps and f"{type_name}.{member}" in _BARE_MEMBERS
+
+    def _member_words(self, type_name: str, member: str) -> str:
+        return "" if self._is_bare(type_name, member) else self._words.of_member(type_name, member)
+
+    def _property(self, field: Field, words: str, *, bare: bool = False) -> Json:
         type_ = field.type
         out = self.schema(type_)
         more = self._extensions(type_)
@@ -215,7 +261,7 @@ class Definitions:
             more = {"description": words, **more}
         if self._v3:
             default = field.default if field.default is not None else _zero(field)
-            if "$ref" in out and (more or default is not None):
+            if "$ref" in out and (more or default is not None or (self._wraps and not bare)):
                 # A v3 reference has no siblings: they are put around it in allOf.
                 out = {"allOf": [out]}
             if default is not None:

@@ -7,7 +7,7 @@ Shapes: APIVersions, APIGroupList, APIGroup, APIResourceList and RootPaths of ``
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from orchd.kinds.catalog import Catalog, Group, Resource, group_version
 from orchd.kinds.release import Release
@@ -130,21 +130,22 @@ def _subresource(resource: Resource, sub: Subresource) -> Json:
     return entry
 
 
-#: Paths outside the API groups, as templates; health checks are added per endpoint.
-ROOT_PATHS = (
+#: Paths outside the API groups; health checks are added per endpoint.
+_ROOT_PATHS: Final = (
     "/.well-known/openid-configuration",
     "/api",
     "/apis",
     "/apis/",
     "/healthz",
     "/livez",
-    "/logs",
     "/metrics",
     "/openapi/v2",
     "/openid/v1/jwks",
     "/readyz",
     "/version",
 )
+#: Paths that not all releases have: since a release, until one.
+_ROOT_PATHS_OF: Final = (("/logs", "", "1.24"), ("/openapi/v3", "1.24", ""), ("/openapi/v3/", "1.24", ""))
 
 
 def root_paths(
@@ -161,7 +162,8 @@ def root_paths(
     `healthz`, `livez` and `readyz` are names of checks (``ping``, ``poststarthook/...``); `more` are further whole
     paths and `without` paths that this server does not have.
     """
-    paths = set(ROOT_PATHS)
+    paths = set(_ROOT_PATHS)
+    paths.update(path for path, since, until in _ROOT_PATHS_OF if catalog.release.includes(since, until))
     for group in catalog.groups:
         base = f"/apis/{group.name}" if group.name else "/api"
         paths.add(base)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 Json = dict[str, Any]
@@ -80,6 +81,42 @@ _SEND_INITIAL_EVENTS: Final = _query(
     "sendInitialEvents",
     "boolean",
     "Begin a watch with the present objects, followed by a bookmark. Needs resourceVersionMatch=NotOlderThan.",
+)
+_IGNORE_STORE_READ_ERRORS: Final = _query(
+    "ignoreStoreReadErrorWithClusterBreakingPotential",
+    "boolean",
+    "Delete an object that the store cannot decode, without its finalizers and the rules of its kind.",
+)
+
+
+def _sorted(*parameters: Json) -> tuple[Json, ...]:
+    return tuple(sorted(parameters, key=lambda parameter: str(parameter["name"])))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operations:
+    """The query parameters of operations on resources."""
+
+    list: tuple[Json, ...]
+    write: tuple[Json, ...]
+    patch: tuple[Json, ...]
+    delete: tuple[Json, ...]
+    delete_collection: tuple[Json, ...]
+
+
+#: Those of operations, from a release on.
+OPERATIONS: Final[tuple[tuple[str, Operations], ...]] = (
+    ("", Operations(list=LIST, write=WRITE, patch=PATCH, delete=DELETE, delete_collection=DELETE_COLLECTION)),
+    (
+        "1.32",
+        Operations(
+            list=_sorted(*LIST, _SEND_INITIAL_EVENTS),
+            write=(*WRITE, _FIELD_VALIDATION),
+            patch=(*WRITE, _FIELD_VALIDATION, FORCE),
+            delete=_sorted(*DELETE, _IGNORE_STORE_READ_ERRORS),
+            delete_collection=_sorted(*DELETE_COLLECTION, _IGNORE_STORE_READ_ERRORS, _SEND_INITIAL_EVENTS),
+        ),
+    ),
 )
 #: Parameters that releases after 1.23 have, by the action of the operation.
 LATER_PARAMETERS: Final = {

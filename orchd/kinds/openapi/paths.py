@@ -33,6 +33,7 @@ class Paths:
 
     def __init__(self, catalog: Catalog, *, root: str = V2_ROOT) -> None:
         self._catalog = catalog
+        self.parameters = catalog.release.choose(par.OPERATIONS)
         dialect = catalog.dialect
         self._root = root
         self._suffix = dialect(".{abbr}.io")
@@ -120,6 +121,17 @@ class Paths:
             out[self._gvk] = gvk
         return out
 
+    def _logs(self) -> Iterator[tuple[str, Json]]:
+        yield "/logs/", item(get=self.operation("logFileListHandler", "list log files", tags=["logs"], answers={}))
+        yield (
+            "/logs/{logpath}",
+            item(
+                get=self.operation(
+                    "logFileHandler", "read a log file", tags=["logs"], answers={}, parameters=[par.LOG_PATH]
+                )
+            ),
+        )
+
     def roots(self) -> Iterator[tuple[str, Json]]:
         """The paths that belong to no resource: discovery, version, logs."""
         text: Json = {"type": "string"}
@@ -160,15 +172,8 @@ class Paths:
                 )
             ),
         )
-        yield "/logs/", item(get=self.operation("logFileListHandler", "list log files", tags=["logs"], answers={}))
-        yield (
-            "/logs/{logpath}",
-            item(
-                get=self.operation(
-                    "logFileHandler", "read a log file", tags=["logs"], answers={}, parameters=[par.LOG_PATH]
-                )
-            ),
-        )
+        if self._catalog.release.includes(until="1.24"):
+            yield from self._logs()
         yield "/api/", self._discovery("getCoreAPIVersions", "get available API versions", ["core"], "APIVersions")
         yield "/apis/", self._discovery("getAPIVersions", "get available API versions", ["apis"], "APIGroupList")
         resources = self._catalog.resources
@@ -223,6 +228,7 @@ class _ResourcePaths:
         self._paths = paths
         self._resource = resource
         self._catalog = paths._catalog
+        self._par = paths.parameters
         self._api = paths.identifier(resource.group) + camel(resource.version)
         self._tags = paths.tag(resource.group, resource.version)
         api_version = group_version(resource.group, resource.version)
@@ -278,7 +284,7 @@ class _ResourcePaths:
         told = f"list or watch objects of kind {kind}" if "watch" in resource.verbs else f"list objects of kind {kind}"
         if "list" in resource.verbs:
             operations["get"] = self._operation(
-                "list", "", told, "list", listed, parameters=[*self._shared, *par.LIST], produces=streams
+                "list", "", told, "list", listed, parameters=[*self._shared, *self._par.list], produces=streams
             )
             if resource.namespaced:
                 yield (
@@ -290,7 +296,7 @@ class _ResourcePaths:
                             told,
                             "list",
                             listed,
-                            parameters=[par.PRETTY, *par.LIST],
+                            parameters=[par.PRETTY, *self._par.list],
                             produces=streams,
                             scope="",
                         )
@@ -299,7 +305,7 @@ class _ResourcePaths:
         if "create" in resource.verbs:
             operations["post"] = self._create("", self._object, self._own, [*self._shared], f"create {_a(kind)} {kind}")
         if "deletecollection" in resource.verbs:
-            how = par.LIST if resource.custom else (self._delete_body(), *par.DELETE_COLLECTION)
+            how = self._par.list if resource.custom else (self._delete_body(), *self._par.delete_collection)
             operations["delete"] = self._operation(
                 "delete",
                 "",
@@ -319,7 +325,7 @@ class _ResourcePaths:
             description,
             "post",
             {"200": schema, "201": schema, "202": schema},
-            parameters=[*shared, par.body(schema), *par.WRITE],
+            parameters=[*shared, par.body(schema), *self._par.write],
             gvk=gvk,
         )
 
@@ -340,7 +346,7 @@ class _ResourcePaths:
                 f"delete {_a(kind)} {kind}",
                 "delete",
                 {"200": answer, "202": answer},
-                parameters=[*shared, self._delete_body(), *par.DELETE],
+                parameters=[*shared, self._delete_body(), *self._par.delete],
             )
         if operations:
             yield self._base + inner, item(**operations)
@@ -362,13 +368,13 @@ class _ResourcePaths:
                 f"replace {what}",
                 "put",
                 {"200": schema, "201": schema},
-                parameters=[*shared, par.body(schema), *par.WRITE],
+                parameters=[*shared, par.body(schema), *self._par.write],
                 gvk=gvk,
             )
         if "patch" in verbs:
             types = [*_MERGES, _APPLY] if self._resource.custom else [*_MERGES, _STRATEGIC, _APPLY]
             # The reference accepts `force` for custom kinds but does not document it.
-            options = par.WRITE if self._resource.custom else par.PATCH
+            options = self._par.write if self._resource.custom else self._par.patch
             out["patch"] = self._operation(
                 "patch",
                 suffix,
@@ -401,7 +407,7 @@ class _ResourcePaths:
                 description,
                 action,
                 {"200": self._paths.meta_ref("WatchEvent")},
-                parameters=[*shared, *par.LIST],
+                parameters=[*shared, *self._par.list],
                 produces=self._paths.produced(self._resource, stream=True),
                 scope=scope,
             )

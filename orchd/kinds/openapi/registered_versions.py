@@ -1,11 +1,11 @@
-"""The group versions that options and watch events may have; facts of release 1.23."""
+"""The group versions that options and watch events may have; facts of the releases."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final
 
-from orchd.dialect import Dialect
+from orchd.kinds.catalog import Catalog
 
 #: (group, its versions), removed and internal ones included: clients of old versions send DeleteOptions in theirs.
 _REGISTERED: Final = (
@@ -36,8 +36,21 @@ _REGISTERED: Final = (
 )
 
 
-def registered_versions(dialect: Dialect) -> Iterator[tuple[str, str]]:
-    """Every (group, version)."""
-    for group, versions in _REGISTERED:
+#: Groups whose versions differ in later releases.
+_LATER: Final = {
+    "admissionregistration.{abbr}.io": "v1 v1alpha1 v1beta1",
+    "authentication.{abbr}.io": "v1 v1alpha1 v1beta1",
+    "certificates.{abbr}.io": "v1 v1alpha1 v1beta1",
+    "coordination.{abbr}.io": "v1 v1alpha2 v1beta1",
+    "flowcontrol.apiserver.{abbr}.io": "v1 v1beta1 v1beta2 v1beta3",
+    "resource.{abbr}.io": "v1 v1alpha3 v1beta1 v1beta2",
+    "storagemigration.{abbr}.io": "v1beta1",
+}
+_BY_RELEASE: Final = (("", dict(_REGISTERED)), ("1.35", {**dict(_REGISTERED), **_LATER}))
+
+
+def registered_versions(catalog: Catalog) -> Iterator[tuple[str, str]]:
+    """Every (group, version), sorted by group."""
+    for group, versions in sorted(catalog.release.choose(_BY_RELEASE).items()):
         for version in versions.split():
-            yield dialect(group), version
+            yield catalog.dialect(group), version

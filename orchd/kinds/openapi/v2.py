@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from orchd.kinds.catalog import Catalog
 from orchd.kinds.openapi.definitions import Definitions
 from orchd.kinds.openapi.paths import Paths
+from orchd.kinds.release import Release
 
 #: The members that hold one entry per path and per definition.
 PATHS: Final = "paths"
 DEFINITIONS: Final = "definitions"
+
+
+#: The version that documents state, from a release on.
+DOCUMENT_VERSION: Final[tuple[tuple[str, Callable[[Release], str]], ...]] = (
+    ("", lambda release: release.version),
+    ("1.33", lambda release: release.name),
+)
 
 
 def frame(catalog: Catalog, *, title: str = "") -> dict[str, Any]:
@@ -20,7 +29,10 @@ def frame(catalog: Catalog, *, title: str = "") -> dict[str, Any]:
     """
     return {
         "swagger": "2.0",
-        "info": {"title": title or catalog.dialect("{Long}"), "version": catalog.release.version},
+        "info": {
+            "title": title or catalog.dialect("{Long}"),
+            "version": catalog.release.choose(DOCUMENT_VERSION)(catalog.release),
+        },
         PATHS: {},
         DEFINITIONS: {},
         "securityDefinitions": {

@@ -15,6 +15,7 @@ from orchd.kinds.catalog import Catalog, Resource, group_version
 from orchd.kinds.openapi.definitions import V3_ROOT, Definitions
 from orchd.kinds.openapi.parameters import LATER_PARAMETERS
 from orchd.kinds.openapi.paths import Paths
+from orchd.kinds.openapi.v2 import DOCUMENT_VERSION
 
 Json = dict[str, Any]
 
@@ -68,14 +69,27 @@ def document_url(path: str, digest: str) -> str:
 
 def root_document(catalog: Catalog, items: Mapping[str, Json]) -> Json:
     """The document of path items from `root_items`."""
-    known, kept = Definitions(catalog, root=V3_ROOT).of(()), dict[str, Json]()
-    pending = list(_references(items))
+    return _document(catalog, items, _needed(items, Definitions(catalog, root=V3_ROOT).of(())))
+
+
+def _needed(items: Mapping[str, Json], known: Json) -> Json:
+    """The definitions of `known` that path items refer to, and those that these refer to."""
+    kept, pending = dict[str, Json](), list(_references(items))
     while pending:
         name = pending.pop()
         if name not in kept:
             kept[name] = known[name]
             pending.extend(_references(known[name]))
-    return _document(catalog, items, dict(sorted(kept.items())))
+    return dict(sorted(kept.items()))
+
+
+def _all(items: Mapping[str, Json], known: Json) -> Json:
+    """All definitions of `known`, whatever path items refer to."""
+    return known
+
+
+#: The definitions of the document of a group version, from a release on.
+_LISTED: Final = (("", _all), ("1.24", _needed))
 
 
 def _references(value: Any) -> Iterator[str]:
@@ -97,14 +111,18 @@ def document(catalog: Catalog, group: str, version: str, resources: Sequence[Res
     if not resources:
         return None
     items = Paths(catalog, root=V3_ROOT).in_version(resources)
-    return _document(catalog, items, Definitions(catalog, root=V3_ROOT).of(resources))
+    known = Definitions(catalog, root=V3_ROOT).of(resources)
+    return _document(catalog, items, catalog.release.choose(_LISTED)(items, known))
 
 
 def _document(catalog: Catalog, items: Mapping[str, Json], schemas: Json) -> Json:
-    form = _Form(catalog.dialect)
+    form = _Form(catalog.dialect, adds=catalog.release.choose((("", True), ("1.25", False))))
     return {
         "openapi": "3.0.0",
-        "info": {"title": catalog.dialect("{Long}"), "version": catalog.release.version},
+        "info": {
+            "title": catalog.dialect("{Long}"),
+            "version": catalog.release.choose(DOCUMENT_VERSION)(catalog.release),
+        },
         "paths": {path: form.item(item) for path, item in items.items()},
         "components": {
             "schemas": {name: form.findable(schema) for name, schema in schemas.items()},
@@ -123,7 +141,9 @@ def _document(catalog: Catalog, items: Mapping[str, Json], schemas: Json) -> Jso
 class _Form:
     """Operations of v2 in the form of v3, in one dialect."""
 
-    def __init__(self, dialect: Dialect) -> None:
+    def __init__(self, dialect: Dialect, *, adds: bool) -> None:
+        """`adds`: operations have the parameters of later releases too."""
+        self._adds = adds
         self._action = dialect("x-{long}-action")
         self._gvk = dialect("x-{long}-group-version-kind")
 
@@ -144,7 +164,7 @@ class _Form:
         out: Json = {}
         consumes = operation.get("consumes", ["*/*"])
         produces = operation.get("produces", ["*/*"])
-        later = LATER_PARAMETERS.get(operation.get(self._action, ""), ())
+        later = LATER_PARAMETERS.get(operation.get(self._action, ""), ()) if self._adds else ()
         for key, value in {"parameters": [], **operation}.items() if later else operation.items():
             if key in ("consumes", "produces", "schemes"):
                 continue

@@ -81,11 +81,7 @@ def on_apply(
     same = equal(merged, base)
     mine = after.get(key)
     if mine is not None:
-        before = stored.get(key)
-        if same and before is not None and before.version == mine.version and before.fields == mine.fields:
-            after[key] = before
-        else:
-            after[key] = mine.at(timestamp(now))
+        after[key] = target.release.choose(_DATED)(mine, stored.get(key), same, now)
     if same and live is not None and same_owners(after, stored):
         return live
     entries = managed.encode(after)
@@ -93,6 +89,22 @@ def on_apply(
     if entries:
         metadata["managedFields"] = entries
     return {**merged, "metadata": metadata}
+
+
+def _date_changes(mine: Owner, before: Owner | None, same: bool, now: float) -> Owner:
+    """The entry of an applier gets a new time if the object or what it owns changes."""
+    if same and before is not None and before.version == mine.version and before.fields == mine.fields:
+        return before
+    return mine.at(timestamp(now))
+
+
+def _date_changed_objects(mine: Owner, before: Owner | None, same: bool, now: float) -> Owner:
+    """The entry of an applier gets a new time if the object changes: it has none if the object never did."""
+    return mine.at((before.time if before is not None else "") if same else timestamp(now))
+
+
+#: When entries of appliers get a new time, from a release on.
+_DATED: Final = (("", _date_changes), ("1.24", _date_changed_objects))
 
 
 def _explain(target: OwnershipTarget, obj: Object, error: TypedError) -> str:

@@ -6,6 +6,8 @@ from typing import Final
 
 from orchd.errors import Cause
 from orchd.kinds.gotext.values import quote
+from orchd.kinds.objects.validate.report import too_long
+from orchd.kinds.release import Release
 
 MAX_LENGTH: Final = 128
 
@@ -22,11 +24,11 @@ def manager_from_user_agent(user_agent: str) -> str:
     return out
 
 
-def validate_manager(name: str, field: str = "fieldManager") -> list[Cause]:
+def validate_manager(name: str, release: Release, field: str = "fieldManager") -> list[Cause]:
     """Errors of the option ``fieldManager``: more than 128 bytes, non-printable characters."""
     causes = []
     if len(name.encode("utf-8", "replace")) > MAX_LENGTH:
-        causes.append(Cause("FieldValueTooLong", f"Too long: must have at most {MAX_LENGTH} bytes", field))
+        causes.append(Cause("FieldValueTooLong", f"Too long: {too_long(MAX_LENGTH).in_release(release)}", field))
     position = 0
     for char in name:
         if not char.isprintable():

@@ -45,7 +45,7 @@ _DEFAULTS: Final[dict[str, dict[str, str]]] = {
         MULTI_POINT: (
             "SchedulingGates PrioritySort NodeUnschedulable NodeName TaintToleration:3 NodeAffinity:2 NodePorts"
             " NodeResourcesFit:1 VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone PodTopologySpread:2"
-            " InterPodAffinity:2 DefaultPreemption NodeResourcesBalancedAllocation:1 ImageLocality:1 DefaultBinder"
+            " InterPodAffinity:2 DynamicResources:2 DefaultPreemption NodeResourcesBalancedAllocation:1 ImageLocality:1 DefaultBinder"
         )
     },
 }

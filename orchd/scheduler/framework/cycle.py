@@ -13,7 +13,7 @@ from orchd.kinds.jsonvalues import Object
 from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.framework.evaluation import Evaluation, Evaluations
 from orchd.scheduler.framework.profile import Profile
-from orchd.scheduler.framework.refusals import Refusals
+from orchd.scheduler.framework.refusals import MESSAGES, Refusals
 from orchd.scheduler.framework.sampling import Sampling
 from orchd.scheduler.framework.whatif import WhatIf
 from orchd.scheduler.interfaces import ExtenderError, IColumnFilter, IExtender, INominator, IRowFilter, IRowScore
@@ -46,11 +46,15 @@ class NoNodesError(CycleError):
 
 
 class UnfitError(Exception):
-    """No node passed the filters."""
+    """No node passed the filters. Its text is the message, with what was explained since."""
 
-    def __init__(self, refusals: Refusals) -> None:
-        super().__init__(refusals.message())
+    def __init__(self, refusals: Refusals, message: Callable[[Refusals], str]) -> None:
+        super().__init__(refusals)
         self.refusals = refusals
+        self._message = message
+
+    def __str__(self) -> str:
+        return self._message(self.refusals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +104,7 @@ class Decider:
         self._random = random
         self._metrics = profile.handle.metrics
         self._prefers_nominated = profile.handle.feature("PreferNominatedNode")
+        self._message = profile.handle.release.choose(MESSAGES)
         self._evaluations = Evaluations(
             snapshot,
             [(n, each) for n, each in profile.columnar_filters if each.shared],
@@ -136,11 +141,12 @@ class Decider:
             "PreFilter", name, started, "Success" if refused is None else refused.code.label
         )
         if refused is not None:
-            raise UnfitError(Refusals(at, at.rows(), (), {}, refused))
+            raise UnfitError(Refusals(at, at.rows(), (), {}, refused), self._message)
         started = metrics.now()
         evaluation = self._evaluations.of(state, pod)
         self._check_prepared(evaluation)
         found = _Filtering(self, evaluation, state, pod)
+        found.keep(self._only_nodes(pod))
         metrics.observe_extension_point(
             "Filter", name, started, "Success" if found.mask.any() else Code.UNSCHEDULABLE.label
         )
@@ -151,7 +157,7 @@ class Decider:
             rows = self._sampling.choose(at, found.mask)
             rows = await self._ask_extenders(pod, obj, rows, found.single)
         if not len(rows):
-            raise UnfitError(found.refusals())
+            raise UnfitError(found.refusals(), self._message)
         decision = Decision("", at.names(), rows, refusals=found.refusals() if found.any_refused else None)
         if len(rows) == 1:
             decision.node = decision.names[int(rows[0])]
@@ -193,6 +199,15 @@ class Decider:
                     raise CycleError(f'running PreFilter plugin "{plugin.name}": {status.message}')
                 return Status(status.code, status.reasons, plugin.name)
         return None
+
+    def _only_nodes(self, pod: Pod) -> tuple[frozenset[str], Status] | None:
+        """The only nodes on which pre-filter plugins let the pod run, and the status of the others; None for all nodes."""
+        asked = {plugin.name: plugin.only_nodes(pod) for plugin in self._profile.choosing}
+        named = {plugin: names for plugin, names in asked.items() if names is not None}
+        if not named:
+            return None
+        plugins = " ".join(sorted(named))
+        return frozenset.intersection(*named.values()), unresolvable(f"node(s) didn't satisfy plugin(s) [{plugins}]")
 
     async def _nominated_row(self, found: _Filtering, pod: Pod, obj: PodObjectSource) -> Rows | None:
         """The row of the pod's nominated node if it passes the filters; it is preferred over all others."""
@@ -400,6 +415,17 @@ class _Filtering:
                 if status is not None:
                     self.mask[row] = False
                     self.single[row] = status
+
+    def keep(self, only: tuple[frozenset[str], Status] | None) -> None:
+        """Reject all rows but those of the named nodes, with the status given."""
+        if only is None:
+            return
+        names, status = only
+        kept = {self._snapshot.row_of(name) for name in names}
+        for row in self._snapshot.rows().tolist():
+            if row not in kept:
+                self.mask[row] = False
+                self.single[row] = status
 
     @property
     def any_refused(self) -> bool:

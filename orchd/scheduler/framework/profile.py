@@ -53,6 +53,10 @@ class Profile:
         self.weights = [expanded.weights[plugin.name] for plugin in self.scores]
         #: Pre-filters whose notes depend on the pods of nodes.
         self.extensions = [each for each in self.pre_filters if interfaces.IPreFilterExtensions.providedBy(each)]
+        #: Pre-filters that may know the only nodes of a pod.
+        self.choosing: Sequence[Any] = [
+            each for each in self.pre_filters if interfaces.IPreFilterNodes.providedBy(each)
+        ]
         self.columnar_filters = [
             (n, each) for n, each in enumerate(self.filters) if interfaces.IColumnFilter.providedBy(each)
         ]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from zope.interface import implementer
@@ -14,6 +14,24 @@ from orchd.scheduler.values import Code, Status, count_reasons
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+def count_refusals(refused: Refusals) -> str:
+    """How many nodes have each reason."""
+    return f"0/{refused.nodes} nodes are available: {', '.join(refused.counted())}."
+
+
+def explain_refusals(refused: Refusals) -> str:
+    """How many nodes have each reason, or the reason that holds for the pod as a whole, and why nothing could be done about it."""
+    reasons = refused.counted() if refused.everywhere is None else [refused.everywhere.message]
+    parts = [f"0/{refused.nodes} nodes are available:", *([f"{', '.join(reasons)}."] if reasons else ())]
+    if refused.explanations:
+        parts.append(", ".join(refused.explanations))
+    return " ".join(parts)
+
+
+#: By the release that begins a rule.
+MESSAGES: Final[Sequence[tuple[str, Callable[[Refusals], str]]]] = (("", count_refusals), ("1.26", explain_refusals))
 
 
 @implementer(IRefusals)
@@ -32,6 +50,8 @@ class Refusals:
         self._snapshot = snapshot
         self.single = single
         self.everywhere = everywhere
+        #: Why post-filter plugins could do nothing.
+        self.explanations: list[str] = []
         self._judges: list[tuple[str, IRowFilter]] = []
         self._rows = rows
         self._which = np.full(len(rows), -1, dtype=np.int16)
@@ -118,7 +138,14 @@ class Refusals:
         found: list[int] = rows[helps[rows]].tolist()
         return found
 
-    def message(self) -> str:
-        """The message of the reference."""
-        reasons = sorted(f"{nodes} {reason}" for reason, nodes in self.reasons().items())
-        return f"0/{self._snapshot.count} nodes are available: {', '.join(reasons)}."
+    def explain(self, reason: str) -> None:
+        self.explanations.append(reason)
+
+    @property
+    def nodes(self) -> int:
+        """The number of nodes."""
+        return self._snapshot.count
+
+    def counted(self) -> list[str]:
+        """Each reason with its number of nodes, sorted as texts."""
+        return sorted(f"{nodes} {reason}" for reason, nodes in self.reasons().items())

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from operator import attrgetter
+from typing import Any, Final
 
 from twisted.internet.task import deferLater
 from zope.interface import implementer
 
+from orchd.client.disrupted_pods import DisruptedPods
 from orchd.client.interfaces import IInformer, ResourceRef
 from orchd.errors import ApiError
 from orchd.kinds import fields
+from orchd.kinds.conditions import find_condition
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
 from orchd.scheduler.config.model import DefaultPreemptionArgs
@@ -19,7 +22,7 @@ from orchd.scheduler.interfaces import ExtenderError, ExtenderVictims, IHandle, 
 from orchd.scheduler.nodes import NodeView
 from orchd.scheduler.plugins.importance import by_importance
 from orchd.scheduler.pods import Pod
-from orchd.scheduler.values import Code, CycleState
+from orchd.scheduler.values import Code, CycleState, Status, count_reasons, unresolvable
 from orchd.txkit.log import Logger
 
 PODS = ResourceRef("", "v1", "pods")
@@ -27,6 +30,11 @@ BUDGETS = ResourceRef("policy", "v1", "poddisruptionbudgets")
 _MERGE = "application/strategic-merge-patch+json"
 #: Added to each priority in sums, so that all terms are positive and a further victim never decreases the sum.
 _PRIORITY_OFFSET = 2**31
+#: The reason of the condition of pods that are preempted.
+_PREEMPTED: Final = "PreemptionByScheduler"
+#: Why removing pods from a node does not help: there are none to remove, or the node was refused for good.
+_NO_VICTIMS: Final = unresolvable("No preemption victims found for incoming pod")
+_NOT_TRIED: Final = unresolvable("Preemption is not helpful for scheduling")
 #: Seconds after which the search for candidates yields to the reactor.
 _TIME_SLICE = 0.004
 
@@ -40,6 +48,58 @@ class Candidate:
     violations: int
 
 
+async def delete(handle: IHandle, victim: Pod, pod: Pod) -> None:
+    """Delete a victim. Raises ApiError."""
+    options = {"preconditions": {"uid": victim.uid}}
+    await handle.client.delete(PODS, victim.namespace, victim.name, options=options)
+
+
+async def mark_and_delete(handle: IHandle, victim: Pod, pod: Pod) -> None:
+    """Say in the status of a victim that it is preempted, then delete it, unless it is being deleted already. Raises ApiError."""
+    obj = handle.pod_object(victim)
+    if obj is None or victim.deleting:
+        return
+    await DisruptedPods(handle.client, handle.wall).mark(
+        obj, _PREEMPTED, f"{pod.template.scheduler_name}: preempting to accommodate a higher priority pod"
+    )
+    await delete(handle, victim, pod)
+
+
+def awaits_deleted(handle: IHandle, other: Pod) -> bool:
+    """Any pod that is being deleted is awaited."""
+    return True
+
+
+def awaits_preempted(handle: IHandle, other: Pod) -> bool:
+    """Only pods that a scheduler preempted are awaited."""
+    obj = handle.pod_object(other)
+    found = None if obj is None else find_condition(fields.status(obj), "DisruptionTarget")
+    return found is not None and found.get("status") == "True" and found.get("reason") == _PREEMPTED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreemptionRule:
+    """How victims are removed and awaited. `awaits` decides by a pod of lower priority that is being deleted if a nominated pod waits
+    for it; `names_pod` is how events name the pod for which victims are removed."""
+
+    delete: Callable[[IHandle, Pod, Pod], Awaitable[None]]
+    awaits: Callable[[IHandle, Pod], bool]
+    names_pod: Callable[[Pod], str]
+    sorts_victims: bool
+
+
+#: By the release that begins a rule.
+RULES: Final = (
+    ("", PreemptionRule(delete=delete, awaits=awaits_deleted, names_pod=attrgetter("key"), sorts_victims=False)),
+    (
+        "1.26",
+        PreemptionRule(
+            delete=mark_and_delete, awaits=awaits_preempted, names_pod=lambda pod: f"pod {pod.uid}", sorts_victims=True
+        ),
+    ),
+)
+
+
 @implementer(IPostFilter)
 class DefaultPreemption:
     log = Logger()
@@ -49,20 +109,28 @@ class DefaultPreemption:
     def __init__(self, handle: IHandle, args: DefaultPreemptionArgs) -> None:
         self._handle = handle
         self._args = args
+        self._rule: PreemptionRule = handle.release.choose(RULES)
         self._budgets: IInformer = handle.informer(BUDGETS)
         #: Wall time of the current attempt, used as the start time of pods that have not started.
         self._now = 0.0
 
     async def post_filter(self, state: CycleState, pod: Pod, refused: IRefusals) -> str | None:
-        if self._handle.pod_object(pod) is None or not self.eligible(pod, refused):
+        if self._handle.pod_object(pod) is None:
+            return None
+        why_not = self.ineligible(pod, refused)
+        if why_not:
+            refused.explain(f"preemption: {why_not}")
             return None
         self._handle.metrics.preemption_attempts.add()
         self._now = self._handle.wall()
-        candidates: Sequence[Candidate] = await self.candidates(state, pod, refused)
+        hopeless: list[Status] = []
+        candidates: Sequence[Candidate] = await self.candidates(state, pod, refused, hopeless)
         if not candidates:
+            refused.explain(f"preemption: {self._count(hopeless)}")
             return ""
         candidates = await self._ask_extenders(pod, candidates)
         if not candidates:
+            refused.explain("preemption: no candidate node for preemption")
             return None
         best = self.choose(candidates)
         if not await self._prepare(pod, best):
@@ -71,17 +139,27 @@ class DefaultPreemption:
 
     # -- eligibility and candidates
 
-    def eligible(self, pod: Pod, refused: IRefusals) -> bool:
-        """False for pods that never preempt, and while victims of an earlier preemption terminate."""
+    def ineligible(self, pod: Pod, refused: IRefusals) -> str:
+        """Why a pod may not preempt: it never does, or victims of an earlier preemption terminate. "" if it may."""
         if pod.template.preemption_policy == "Never":
-            return False
+            return "not eligible due to preemptionPolicy=Never."
         row = self._handle.snapshot.row_of(pod.nominated) if pod.nominated else -1
         if row < 0:
-            return True
+            return ""
         status = refused.status(row)
         if status is not None and status.code is Code.UNRESOLVABLE:
-            return True
-        return not any(other.deleting and other.priority < pod.priority for other in self._handle.snapshot.pods(row))
+            return ""
+        terminating = (other for other in self._handle.snapshot.pods(row) if other.deleting)
+        if any(other.priority < pod.priority and self._rule.awaits(self._handle, other) for other in terminating):
+            return "not eligible due to a terminating pod on the nominated node."
+        return ""
+
+    def _count(self, hopeless: Sequence[Status]) -> str:
+        """The message about nodes on which removing pods does not help; those without a status were not tried."""
+        nodes = self._handle.snapshot.count
+        reasons = count_reasons([*((each, 1) for each in hopeless), (_NOT_TRIED, nodes - len(hopeless))])
+        counted = sorted(f"{number} {reason}" for reason, number in reasons.items() if number)
+        return f"0/{nodes} nodes are available: {', '.join(counted)}."
 
     def count_candidates(self, nodes: int) -> int:
         """The number of candidates after which the search stops."""
@@ -90,11 +168,17 @@ class DefaultPreemption:
             max(nodes * self._args.min_candidate_nodes_percentage // 100, self._args.min_candidate_nodes_absolute),
         )
 
-    async def candidates(self, state: CycleState, pod: Pod, refused: IRefusals) -> list[Candidate]:
-        """Nodes on which removing pods makes room, searched from a random one on, until there are enough. Yields to the reactor."""
+    async def candidates(
+        self, state: CycleState, pod: Pod, refused: IRefusals, hopeless: list[Status]
+    ) -> list[Candidate]:
+        """Nodes on which removing pods makes room, searched from a random one on, until there are enough; the statuses of the other
+        nodes are added to `hopeless`. Yields to the reactor."""
         snapshot, clock = self._handle.snapshot, self._handle.clock
         # Usually no node has a pod of lower priority; this check covers all nodes at once.
-        rows = refused.resolvable() if (snapshot.lowest < pod.priority).any() else ()
+        rows = refused.resolvable()
+        if not (snapshot.lowest < pod.priority).any():
+            hopeless += [_NO_VICTIMS] * len(rows)
+            return []
         if not rows:
             return []
         self._handle.prepare_plain(state, pod)
@@ -111,9 +195,12 @@ class DefaultPreemption:
                 started = clock.seconds()
             # A row without a node has no pods either.
             if snapshot.lowest[row] >= pod.priority:
+                hopeless.append(_NO_VICTIMS)
                 continue
             candidate = self.try_node(state.clone(), pod, snapshot.node(row), budgets)
-            if candidate is not None:
+            if isinstance(candidate, Status):
+                hopeless.append(candidate)
+            else:
                 found.append(candidate)
                 without_violations += not candidate.violations
                 if without_violations and len(found) >= enough:
@@ -122,16 +209,18 @@ class DefaultPreemption:
 
     def try_node(
         self, state: CycleState, pod: Pod, node: NodeView, budgets: Sequence[tuple[Object, LabelSelector]]
-    ) -> Candidate | None:
-        """Remove all pods of lower priority from a copy of the node, then add back as many as can stay."""
+    ) -> Candidate | Status:
+        """Remove all pods of lower priority from a copy of the node, then add back as many as can stay. A status says why that does not
+        help."""
         priority = pod.priority
         lower = [other for other in node.pods.values() if other.template.priority < priority]
         if not lower:
-            return None
+            return _NO_VICTIMS
         for other in lower:
             self._handle.remove_pod(state, pod, other, node)
-        if self._handle.run_filters(state, pod, node) is not None:
-            return None
+        refused = self._handle.run_filters(state, pod, node)
+        if refused is not None:
+            return refused
         violating, others = split_by_budgets(by_importance(lower), budgets)
         victims: list[Pod] = []
         violations = 0
@@ -143,7 +232,9 @@ class DefaultPreemption:
                     victims.append(other)
                     violations += counts
         if not victims:
-            return None
+            return _NO_VICTIMS
+        if self._rule.sorts_victims:
+            victims = by_importance(victims)
         return Candidate(node.name, tuple(victims), violations)
 
     def _start(self, pod: Pod) -> float:
@@ -205,9 +296,7 @@ class DefaultPreemption:
                 waiting.reject(self.name, "preempted")
             else:
                 try:
-                    await self._handle.client.delete(
-                        PODS, victim.namespace, victim.name, options={"preconditions": {"uid": victim.uid}}
-                    )
+                    await self._rule.delete(self._handle, victim, pod)
                 except ApiError as error:
                     if error.code not in (404, 409):
                         self.log.warn("pod {pod} was not preempted: {why}", pod=victim.key, why=error.message)
@@ -221,7 +310,7 @@ class DefaultPreemption:
 
     def _record_event(self, victim: Pod, pod: Pod, node_name: str) -> None:
         self._handle.recorder.event(
-            _reference(victim), "Normal", "Preempted", f"Preempted by {pod.key} on node {node_name}",
+            _reference(victim), "Normal", "Preempted", f"Preempted by {self._rule.names_pod(pod)} on node {node_name}",
             action="Preempting", related=_reference(pod),
         )  # fmt: skip
 

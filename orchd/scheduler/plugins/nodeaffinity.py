@@ -16,6 +16,7 @@ from orchd.scheduler.interfaces import (
     IColumnScore,
     IHandle,
     IPreFilter,
+    IPreFilterNodes,
     IPreScore,
     IRowFilter,
     IRowScore,
@@ -32,10 +33,28 @@ if TYPE_CHECKING:
 REFUSED = unresolvable("node(s) didn't match Pod's node affinity/selector")
 REFUSED_ADDED = unresolvable("node(s) didn't match scheduler-enforced node affinity")
 _POD, _ADDED = 1, 2
+#: The first release in which a pod that names its nodes is not compared with the others.
+_NAMES_SINCE = "1.25"
+CONFLICT = unresolvable("pod affinity terms conflict")
 Terms = tuple[Mapping[str, Any], ...]
 
 
-@implementer(IPreFilter, IColumnFilter, IPreScore, IColumnScore)
+def named_nodes(terms: Terms) -> frozenset[str] | None:
+    """The nodes that required terms name; None if any term names none, since one term is enough."""
+    found: frozenset[str] = frozenset()
+    for term in terms:
+        lists = [
+            frozenset(each.get("values") or ())
+            for each in term.get("matchFields") or ()
+            if each.get("key") == "metadata.name" and each.get("operator") == "In"
+        ]
+        if not lists:
+            return None
+        found |= frozenset.intersection(*lists)
+    return found if terms else None
+
+
+@implementer(IPreFilter, IPreFilterNodes, IColumnFilter, IPreScore, IColumnScore)
 class NodeAffinity:
     name = "NodeAffinity"
     events = (ClusterEvent("nodes", Action.ADD | Action.UPDATE_LABEL),)
@@ -44,6 +63,7 @@ class NodeAffinity:
 
     def __init__(self, handle: IHandle, args: NodeAffinityArgs) -> None:
         self._snapshot: Snapshot = handle.snapshot
+        self._names = handle.release.includes(_NAMES_SINCE)
         added = args.added_affinity or {}
         required = added.get("requiredDuringSchedulingIgnoredDuringExecution")
         self._added: Terms | None = None if required is None else tuple(required.get("nodeSelectorTerms") or ())
@@ -53,7 +73,11 @@ class NodeAffinity:
         )
 
     def pre_filter(self, state: CycleState, pod: Pod) -> Status | None:
-        return None
+        return CONFLICT if self.only_nodes(pod) == frozenset() else None
+
+    def only_nodes(self, pod: Pod) -> frozenset[str] | None:
+        terms = pod.template.node_affinity
+        return named_nodes(terms) if self._names and terms is not None else None
 
     def filter(self, state: CycleState, pod: Pod, node: NodeView) -> Status | None:
         if self._added is not None and not matches_terms(self._added, node.labels, node.name):

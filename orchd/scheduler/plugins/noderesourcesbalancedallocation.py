@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import sqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from zope.interface import implementer
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+#: The first release in which pods that request none of the resources are not scored.
+_SKIPS_SINCE: Final = "1.33"
+
+
 @implementer(IColumnScore)
 class NodeResourcesBalancedAllocation:
     name = "NodeResourcesBalancedAllocation"
@@ -30,16 +34,25 @@ class NodeResourcesBalancedAllocation:
 
     def __init__(self, handle: IHandle, args: NodeResourcesBalancedAllocationArgs) -> None:
         self._snapshot: Snapshot = handle.snapshot
+        self._skips_idle = handle.release.includes(_SKIPS_SINCE)
         # Weights do not count here.
         self.fullness = Fullness(self._snapshot, [(each.name, 1) for each in args.resources], nonzero=False)
 
+    def _counts(self, template: PodTemplate) -> bool:
+        """False if pods of a template score nothing, lest those that request nothing gather on one node."""
+        return not self._skips_idle or self.fullness.adds(template)
+
     def score(self, state: CycleState, pod: Pod, node: NodeView) -> int:
+        if not self._counts(pod.template):
+            return 0
         return _balance(self.fullness.plain(pod.template, node))
 
     def normalize(self, state: CycleState, pod: Pod, scores: Sequence[int]) -> Sequence[int]:
         return scores
 
     def compile_score(self, state: CycleState, pod: Pod) -> IRowScore | int:
+        if not self._counts(pod.template):
+            return 0
         return _Balance(self, pod.template) if self.fullness.counts(pod.template) else MAX_SCORE
 
 

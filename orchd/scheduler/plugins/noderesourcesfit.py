@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
@@ -26,7 +27,7 @@ from orchd.scheduler.plugins.strategies import strategy
 from orchd.scheduler.plugins.utilization import Fullness
 from orchd.scheduler.pods import Pod, PodTemplate
 from orchd.scheduler.resources import BASIC, is_extended
-from orchd.scheduler.values import Action, ClusterEvent, Columns, CycleState, Status, unschedulable
+from orchd.scheduler.values import Action, ClusterEvent, Columns, CycleState, Status, unresolvable, unschedulable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,6 +38,19 @@ TOO_MANY = "Too many pods"
 def insufficient(resource: str) -> str:
     """The reason for an insufficient resource."""
     return f"Insufficient {resource}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitRule:
+    """`checks_zero`: basic resources of which a pod requests none are checked too. `too_small`: a node that would not have enough
+    without its pods either is refused for good, so that no pods are removed from it."""
+
+    checks_zero: bool
+    too_small: bool
+
+
+#: By the release that begins a rule.
+_RULES: Final = (("", FitRule(checks_zero=True, too_small=False)), ("1.33", FitRule(checks_zero=False, too_small=True)))
 
 
 @implementer(IPreFilter, IColumnFilter, IColumnScore)
@@ -51,6 +65,7 @@ class NodeResourcesFit:
     def __init__(self, handle: IHandle, args: NodeResourcesFitArgs) -> None:
         self._snapshot: Snapshot = handle.snapshot
         self._dialect: Dialect = handle.dialect
+        self._rule = handle.release.choose(_RULES)
         self._ignored = frozenset(args.ignored_resources) | frozenset(handle.ignored_resources)
         self._wanted: WeakKeyDictionary[PodTemplate, list[tuple[str, int]]] = WeakKeyDictionary()
         self._groups = frozenset(args.ignored_resource_groups)
@@ -73,7 +88,8 @@ class NodeResourcesFit:
         if not any(requests.get(name) for name in BASIC) and not any(map(is_extended, requests)):
             return []
         extended = [(n, amount) for n, amount in requests.items() if is_extended(n) and not self._is_ignored(n)]
-        return [(name, requests.get(name, 0)) for name in BASIC] + extended
+        found = [(name, requests.get(name, 0)) for name in BASIC] + extended
+        return found if self._rule.checks_zero else [each for each in found if each[1]]
 
     def _is_ignored(self, name: str) -> bool:
         # Only extended resources, which have a domain that is not the product's own, can be ignored.
@@ -84,7 +100,13 @@ class NodeResourcesFit:
 
     def filter(self, state: CycleState, pod: Pod, node: NodeView) -> Status | None:
         reasons = self.shortages(pod, node)
-        return unschedulable(*reasons) if reasons else None
+        if not reasons:
+            return None
+        if self._rule.too_small and any(
+            amount > node.facts.allocatable.get(name, 0) for name, amount in self.required_resources(pod.template)
+        ):
+            return unresolvable(*reasons)
+        return unschedulable(*reasons)
 
     def shortages(self, pod: Pod, node: NodeView) -> list[str]:
         """Every reason why the pod does not fit."""
@@ -96,7 +118,7 @@ class NodeResourcesFit:
         return reasons
 
     def compile_filter(self, state: CycleState, pod: Pod) -> IRowFilter | None:
-        return _Fits(self._snapshot, self.required_resources(pod.template))
+        return _Fits(self._snapshot, self.required_resources(pod.template), too_small=self._rule.too_small)
 
     def score(self, state: CycleState, pod: Pod, node: NodeView) -> int:
         return self._strategy.plain(self._fullness.plain(pod.template, node))
@@ -117,18 +139,18 @@ class NodeResourcesFit:
 
 
 #: Required resources above which the set of bits of a code exceeds an int64.
-_MOST_BITS: Final = 61
+_MOST_BITS: Final = 60
 
 
 @implementer(IRowFilter, ISingleRow)
 class _Fits:
     """A code is a set of bits: 1 for the number of pods, then one for each required resource. For a pod with too many resources
-    for that, codes number the sets that were seen, from 1."""
+    for that, codes number the sets that were seen, from 1. With `too_small` one more bit says that the node is too small."""
 
     local = True
     columns = Columns.NODE | Columns.RESOURCES
 
-    def __init__(self, snapshot: Snapshot, wanted: Sequence[tuple[str, int]]) -> None:
+    def __init__(self, snapshot: Snapshot, wanted: Sequence[tuple[str, int]], *, too_small: bool) -> None:
         self._snapshot = snapshot
         self._reasons = (TOO_MANY, *(insufficient(name) for name, _ in wanted))
         # The basic resources come first, so that a slice is enough for most pods.
@@ -140,6 +162,8 @@ class _Fits:
         self._numbers = {0: 0}
         self._bits = np.array([[2 << n] for n in range(len(wanted))], dtype=object if self._is_wide else np.int64)
         self._wanted = [(index, amount) for index, (_, amount) in zip(indexes, wanted, strict=True)]
+        #: The bit of nodes that are too small; 0 if that does not count.
+        self._too_small = 2 << len(wanted) if too_small else 0
         self._known: dict[int, Status] = {}
 
     def at(self, row: int) -> int:
@@ -148,6 +172,8 @@ class _Fits:
         for bit, (index, amount) in enumerate(self._wanted, 1):
             if amount > at.allocatable.item(index, row) - at.requested.item(index, row):
                 code |= 1 << bit
+                if amount > at.allocatable.item(index, row):
+                    code |= self._too_small
         return self._number(code) if self._is_wide else code
 
     def _number(self, bits: int) -> int:
@@ -158,16 +184,21 @@ class _Fits:
         at = self._snapshot
         if rows is None:
             full = at.pods_on >= at.pods_allowed
-            free = at.allocatable[self._indexes] - at.requested[self._indexes]
+            most = at.allocatable[self._indexes]
+            free = most - at.requested[self._indexes]
         else:
             full = at.pods_on[rows] >= at.pods_allowed[rows]
-            free = at.allocatable[self._indexes][:, rows] - at.requested[self._indexes][:, rows]
+            most = at.allocatable[self._indexes][:, rows]
+            free = most - at.requested[self._indexes][:, rows]
         if self._is_wide:
             sets = full.astype(object) + ((self._amounts > free) * self._bits).sum(axis=0)
+            sets += (self._amounts > most).any(axis=0).astype(object) * self._too_small
             return np.array([self._number(int(bits)) for bits in sets], dtype=np.int64)
         codes = full.astype(np.int64)
         if len(self._amounts):
             codes += ((self._amounts > free) * self._bits).sum(axis=0)
+            if self._too_small:
+                codes += (self._amounts > most).any(axis=0) * self._too_small
         return codes
 
     def status(self, code: int) -> Status:
@@ -175,7 +206,8 @@ class _Fits:
         if found is None:
             bits = list(self._numbers)[code] if self._is_wide else code
             reasons = (reason for bit, reason in enumerate(self._reasons) if bits >> bit & 1)
-            found = self._known[code] = unschedulable(*reasons)
+            refuse = unresolvable if bits & self._too_small else unschedulable
+            found = self._known[code] = refuse(*reasons)
         return found
 
 

@@ -10,6 +10,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 from zope.interface import implementer
 
+from orchd.kinds.objects.placement import Tolerations, find_untolerated_taint
 from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.columns.tallies import Tally, by_domain
 from orchd.scheduler.config.model import SYSTEM_DEFAULTING, PodTopologySpreadArgs
@@ -27,7 +28,7 @@ from orchd.scheduler.nodes import NodeView
 from orchd.scheduler.plugins import podtopologyspread_plain
 from orchd.scheduler.plugins.defaultspread import DefaultSelectors
 from orchd.scheduler.plugins.nodes import required_rows
-from orchd.scheduler.plugins.podtopologyspread_plain import MISSING_LABEL, SKEWED
+from orchd.scheduler.plugins.podtopologyspread_plain import HARD, MISSING_LABEL, SKEWED, SPREAD_RULES
 from orchd.scheduler.pods import Pod, PodTemplate, SpreadConstraint
 from orchd.scheduler.values import MAX_SCORE, Action, ClusterEvent, Columns, CycleState, Status
 
@@ -54,6 +55,7 @@ class PodTopologySpread:
     def __init__(self, handle: IHandle, args: PodTopologySpreadArgs) -> None:
         self._snapshot: Snapshot = handle.snapshot
         dialect = handle.dialect
+        self.rule = handle.release.choose(SPREAD_RULES)
         self._hostname = dialect("{long}.io/hostname")
         self._system = args.defaulting_type == SYSTEM_DEFAULTING
         given = (
@@ -96,9 +98,10 @@ class PodTopologySpread:
         key = (namespace, selector)
         found = self._tallies.get(key)
         if found is None:
+            nothing = selector.everything and not self.rule.counts_everything
 
             def rule(other: PodTemplate) -> Sequence[tuple[str, int]]:
-                return _ONE if other.namespace == namespace and selector.matches(other.labels) else ()
+                return _ONE if other.namespace == namespace and not nothing and selector.matches(other.labels) else ()
 
             found = self._tallies[key] = self._snapshot.tally(rule, live=True)
         return found
@@ -124,7 +127,7 @@ class PodTopologySpread:
     def prepare_plain(self, state: CycleState, pod: Pod) -> None:
         constraints = self.constraints(pod.template, hard=True)
         if constraints:
-            state.write(_PLAIN, podtopologyspread_plain.Counts(pod.template, constraints, self._snapshot))
+            state.write(_PLAIN, podtopologyspread_plain.Counts(pod.template, constraints, self.rule, self._snapshot))
 
     def add_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeView) -> None:
         counts = state.get(_PLAIN)
@@ -150,7 +153,7 @@ class PodTopologySpread:
             _PLAIN_SCORE,
             podtopologyspread_plain.Scores(
                 pod.template, constraints, self._snapshot, nodes,
-                all_keys=self.all_keys(pod.template), hostname=self._hostname,
+                all_keys=self.all_keys(pod.template), hostname=self._hostname, rule=self.rule,
             ),
         )  # fmt: skip
         return None
@@ -164,6 +167,28 @@ class PodTopologySpread:
 
 
 _ONE = (("", 1),)
+
+
+class _Eligible:
+    """The nodes that the policies of constraints include."""
+
+    def __init__(self, snapshot: Snapshot, template: PodTemplate) -> None:
+        self._snapshot = snapshot
+        self._template = template
+
+    def rows(self, constraint: SpreadConstraint) -> NDArray[np.bool_]:
+        """True for eligible rows, in a new array."""
+        at = self._snapshot
+        eligible = at.alive.copy()
+        if constraint.honors_affinity:
+            chosen = required_rows(at, self._template)
+            if chosen is not None:
+                eligible &= chosen
+        if constraint.honors_taints:
+            tolerations = Tolerations(self._template.tolerations)
+            passing = [find_untolerated_taint(taints, tolerations, HARD) is None for taints in at.taint_lists]
+            eligible &= np.array(passing, dtype=np.bool_)[at.taints]
+        return eligible
 
 
 def _column(tally: Tally, size: int) -> Numbers:
@@ -186,7 +211,8 @@ class _Skews:
         constraints: Sequence[SpreadConstraint],
     ) -> None:
         self._snapshot = snapshot
-        self._template = template
+        self._eligible = _Eligible(snapshot, template)
+        self._rule = plugin.rule
         self._constraints = [
             (each, plugin.count_pods(template, each), int(each.selector.matches(template.labels)))
             for each in constraints
@@ -195,20 +221,20 @@ class _Skews:
     def codes(self, rows: NDArray[np.intp] | None) -> Numbers:
         at = self._snapshot
         labels = [at.label(each.topology_key) for each, _, _ in self._constraints]
-        # Domains are those of nodes that match the pod's node affinity and have all topology keys.
-        eligible = at.alive.copy()
-        chosen = required_rows(at, self._template)
-        if chosen is not None:
-            eligible &= chosen
+        keyed = at.alive.copy()
         for column in labels:
-            eligible &= column >= 0
+            keyed &= column >= 0
         codes = np.zeros(at.size, dtype=np.int64)
         # The first failing constraint determines the code.
         for (constraint, tally, own), column in reversed(list(zip(self._constraints, labels, strict=True))):
+            # Domains are those of eligible nodes that have all topology keys.
+            eligible = keyed & self._eligible.rows(constraint)
             domains = np.bincount(column[eligible], minlength=int(column.max(initial=-1)) + 1) > 0
-            counts = np.where(domains, by_domain(_column(tally, at.size), column), 0)
+            pods = by_domain(_column(tally, at.size), column, eligible if self._rule.eligible_only else None)
+            counts = np.where(domains, pods, 0)
             if domains.any():
-                least = int(counts[domains].min())
+                enough = np.count_nonzero(domains) >= constraint.min_domains
+                least = int(counts[domains].min()) if enough else 0
                 over = np.append(counts + own - least > constraint.max_skew, False)
                 codes[over[column]] = _SKEWED
             codes[column < 0] = _MISSING
@@ -234,7 +260,8 @@ class _Spread:
         hostname: str,
     ) -> None:
         self._snapshot = snapshot
-        self._template = template
+        self._eligible = _Eligible(snapshot, template)
+        self._rule = plugin.rule
         self._constraints = [(each, plugin.count_pods(template, each)) for each in constraints]
         self._all_keys = plugin.all_keys(template)
         self._hostname = hostname
@@ -243,14 +270,11 @@ class _Spread:
         at = self._snapshot
         rows = at.rows() if rows is None else rows
         labels = [at.label(each.topology_key) for each, _ in self._constraints]
-        counted = at.alive.copy()
-        chosen = required_rows(at, self._template)
-        if chosen is not None:
-            counted &= chosen
+        keyed = at.alive.copy()
         ignored = np.zeros(len(rows), dtype=np.bool_)
         if self._all_keys:
             for column in labels:
-                counted &= column >= 0
+                keyed &= column >= 0
                 ignored |= column[rows] < 0
         total = np.zeros(len(rows))
         for (constraint, tally), column in zip(self._constraints, labels, strict=True):
@@ -261,11 +285,11 @@ class _Spread:
             else:
                 # Nodes without the key form one domain.
                 size = len(np.unique(here[~ignored]))
-                sums = np.append(by_domain(pods, column, counted), 0)
+                sums = np.append(by_domain(pods, column, keyed & self._eligible.rows(constraint)), 0)
                 counts = sums[here]
             credit = counts * log(size + 2) + (constraint.max_skew - 1)
             total += np.where(here >= 0, credit, 0.0)
-        scores = total.astype(np.int64)
+        scores = (np.floor(total + 0.5) if self._rule.rounded else total).astype(np.int64)
         scores[ignored] = podtopologyspread_plain.IGNORED
         return scores
 

@@ -13,6 +13,7 @@ from orchd.scheduler.config.model import ConfigError
 from orchd.scheduler.interfaces import IHandle, IPluginFactory
 from orchd.scheduler.plugins.defaultbinder import DefaultBinder
 from orchd.scheduler.plugins.defaultpreemption import DefaultPreemption
+from orchd.scheduler.plugins.dynamicresources import DynamicResources
 from orchd.scheduler.plugins.imagelocality import ImageLocality
 from orchd.scheduler.plugins.interpodaffinity import InterPodAffinity
 from orchd.scheduler.plugins.nodeaffinity import NodeAffinity
@@ -97,6 +98,12 @@ BUILT_IN: Sequence[BuiltIn] = (
     ),
     BuiltIn(
         "SelectorSpread", "Spreads the pods of services and sets over nodes and zones.", _SCORE_TOO, SelectorSpread
+    ),
+    BuiltIn(
+        "DynamicResources",
+        "Finds the devices that a pod claims.",
+        ("preEnqueue", "preFilter", "filter", "postFilter", "score", "reserve", "preBind"),
+        DynamicResources,
     ),
     BuiltIn("DefaultPreemption", "Makes room for pods of higher priority.", ("postFilter",), DefaultPreemption),
     BuiltIn(

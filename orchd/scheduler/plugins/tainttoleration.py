@@ -6,7 +6,7 @@ Nodes usually share few lists of taints, so each list is judged once per templat
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from zope.interface import implementer
@@ -27,11 +27,22 @@ _HARD, _SOFT = ("NoSchedule", "NoExecute"), "PreferNoSchedule"
 Taints = Sequence[Mapping[str, str]]
 
 
-def refusal(taint: Mapping[str, str]) -> Status:
-    """The status for the first taint that is not tolerated."""
+def name_taint(taint: Mapping[str, str]) -> Status:
+    """The status for the first taint that is not tolerated, with the taint."""
     return unresolvable(
         f"node(s) had taint {{{taint.get('key', '')}: {taint.get('value') or ''}}}, that the pod didn't tolerate"
     )
+
+
+def summarize_taints(taint: Mapping[str, str]) -> Status:
+    """The same status for all taints, so that messages about many nodes stay short."""
+    return unresolvable("node(s) had untolerated taint(s)")
+
+
+#: By the release that begins a rule.
+_REFUSALS: Final[Sequence[tuple[str, Callable[[Mapping[str, str]], Status]]]] = (
+    ("", name_taint), ("1.35", summarize_taints),
+)  # fmt: skip
 
 
 @implementer(IColumnFilter, IPreScore, IColumnScore)
@@ -44,6 +55,7 @@ class TaintToleration:
 
     def __init__(self, handle: IHandle, args: object) -> None:
         self._snapshot: Snapshot = handle.snapshot
+        self._refusal = handle.release.choose(_REFUSALS)
 
     @property
     def epoch(self) -> int:
@@ -52,12 +64,15 @@ class TaintToleration:
 
     def filter(self, state: CycleState, pod: Pod, node: NodeView) -> Status | None:
         taint = find_untolerated_taint(node.facts.taints, pod.template.tolerations, _HARD)
-        return None if taint is None else refusal(taint)
+        return None if taint is None else self._refusal(taint)
 
     def compile_filter(self, state: CycleState, pod: Pod) -> IRowFilter | None:
         tolerations = Tolerations(pod.template.tolerations)
         found = [find_untolerated_taint(taints, tolerations, _HARD) for taints in self._snapshot.taint_lists]
-        return _Tainted(self._snapshot, found) if any(taint is not None for taint in found) else None
+        return self._tainted(found) if any(taint is not None for taint in found) else None
+
+    def _tainted(self, found: Sequence[Mapping[str, str] | None]) -> _Tainted:
+        return _Tainted(self._snapshot, [None if taint is None else self._refusal(taint) for taint in found])
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: Sequence[NodeView]) -> Status | None:
         return None
@@ -90,10 +105,10 @@ class _Tainted:
     local = True
     columns = Columns.NODE
 
-    def __init__(self, snapshot: Snapshot, found: Sequence[Mapping[str, str] | None]) -> None:
+    def __init__(self, snapshot: Snapshot, found: Sequence[Status | None]) -> None:
         self._snapshot = snapshot
         self._found = found
-        self._codes = np.array([0 if taint is None else 1 + n for n, taint in enumerate(found)], dtype=np.int64)
+        self._codes = np.array([0 if each is None else 1 + n for n, each in enumerate(found)], dtype=np.int64)
 
     def codes(self, rows: NDArray[np.intp] | None) -> NDArray[np.int64]:
         lists = self._snapshot.taints if rows is None else self._snapshot.taints[rows]
@@ -101,9 +116,9 @@ class _Tainted:
         return codes
 
     def status(self, code: int) -> Status:
-        taint = self._found[code - 1]
-        assert taint is not None
-        return refusal(taint)
+        found = self._found[code - 1]
+        assert found is not None
+        return found
 
 
 @implementer(IRowScore)

@@ -57,9 +57,9 @@ class Fullness:
         for name, weight in self._resources:
             if self._nonzero and name in (CPU, MEMORY):
                 column = 0 if name == CPU else 1
-                out.append((name, weight, template.bare_nonzero[column], column))
+                out.append((name, weight, template.scored_nonzero[column], column))
                 continue
-            amount = (template.bare if self._nonzero else template.balanced).get(name, 0)
+            amount = (template.scored if self._nonzero else template.balanced).get(name, 0)
             # Extended resources count only for pods that request them.
             if amount or not is_extended(name):
                 out.append((name, weight, amount, -1))
@@ -68,6 +68,10 @@ class Fullness:
     def counts(self, template: PodTemplate) -> bool:
         """True if any resource is scored for the template."""
         return bool(self._weighted_resources(template))
+
+    def adds(self, template: PodTemplate) -> bool:
+        """True if pods of the template add to any resource."""
+        return any(amount for _, _, amount, _ in self._weighted_resources(template))
 
     def plain(self, template: PodTemplate, node: NodeView) -> list[Amounts]:
         found = []

@@ -125,6 +125,8 @@ class PluginSettings:
     #: The feature gates that are off.
     disabled: frozenset[str] = frozenset()
     release: Release = SPECIFICATION
+    #: The part of configured rates that this server grants.
+    rate_share: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

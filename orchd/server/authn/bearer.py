@@ -41,6 +41,7 @@ class BearerTokens:
             audiences=found.audiences,
             annotations=found.annotations,
             consumed=(*found.consumed, "authorization"),
+            warnings=found.warnings,
         )
 
     async def authenticate_token(self, token: str, audiences: Sequence[str] = ()) -> Authenticated:

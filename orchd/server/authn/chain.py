@@ -61,6 +61,7 @@ class AuthenticatorChain:
                     annotations=found.annotations,
                     consumed=found.consumed,
                     instead=found.instead,
+                    warnings=found.warnings,
                 )
         if self._anonymous is not None and not problems:
             found = await self._anonymous.authenticate(credentials)

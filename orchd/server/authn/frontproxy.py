@@ -19,13 +19,14 @@ from orchd.server.authn.verified_chains import VerifiedChains
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProxyHeaders:
-    """Header names, lower-case. The first of `username` with a value is the user; all values of `groups` apply; a
+    """Header names, lower-case. The first of `username` with a value is the user, that of `uid` its ID; all values of `groups` apply; a
     header with a prefix in `extra` holds an attribute, whose key is the encoded suffix. `names` are the allowed common
     names of proxies, () for any."""
 
     username: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
+    uid: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
 
 
@@ -45,7 +46,7 @@ class FrontProxy:
 
     async def authenticate(self, credentials: Credentials) -> Authenticated | None:
         headers, wanted = credentials.headers, self._headers
-        name = next((headers[h][0] for h in wanted.username if h in headers and headers[h][0]), "")
+        name = _first(headers, wanted.username)
         if not name or not credentials.certificates:
             # Checked first: most clients with certificates are not proxies, and verification is expensive.
             return None
@@ -56,11 +57,17 @@ class FrontProxy:
         return Authenticated(
             user=User(
                 name=name,
+                uid=_first(headers, wanted.uid),
                 groups=tuple(value for h in wanted.groups for value in headers.get(h, ()) if value),
                 extra=extra,
             ),
-            consumed=(*wanted.username, *wanted.groups, *used),
+            consumed=(*wanted.username, *wanted.uid, *wanted.groups, *used),
         )
+
+
+def _first(headers: Mapping[str, tuple[str, ...]], names: Sequence[str]) -> str:
+    """The first value of the first header that has one; "" for none."""
+    return next((headers[name][0] for name in names if name in headers and headers[name][0]), "")
 
 
 def _common_name(verified: Verified) -> str:

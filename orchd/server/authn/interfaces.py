@@ -41,6 +41,7 @@ class Authenticated:
     annotations: Mapping[str, str] | None = None
     consumed: tuple[str, ...] = ()
     instead: Mapping[str, tuple[str, ...]] | None = None
+    warnings: tuple[str, ...] = ()
 
 
 class AuthenticationError(Exception):

@@ -168,6 +168,7 @@ def own_service(dialect: Dialect, address: ServiceAddress) -> Iterator[Bootstrap
             spec={
                 "ports": [port],
                 "clusterIP": address.service_ip,
+                "ipFamilyPolicy": "SingleStack",
                 "type": "NodePort" if address.service_node_port else "ClusterIP",
                 "sessionAffinity": "None",
             },

@@ -20,7 +20,8 @@ from orchd.txkit.log import Logger
 
 #: Seconds between checks of certificate files.
 _POLL = 30.0
-_BACKLOG = 1024
+#: Connections that the system keeps for a listener that does not accept yet.
+BACKLOG = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +36,16 @@ class Binding:
 
     def open(self) -> socket.socket:
         """The bound and listening socket. Raises OSError."""
+        made = self.bind()
+        try:
+            made.listen(BACKLOG)
+        except OSError as error:
+            made.close()
+            raise self._error(error) from error
+        return made
+
+    def bind(self) -> socket.socket:
+        """The bound socket, which refuses connections until it listens. Raises OSError."""
         family = socket.AF_INET6 if ":" in self.address else socket.AF_INET
         made = socket.socket(family, socket.SOCK_STREAM)
         try:
@@ -46,14 +57,16 @@ class Binding:
             if family == socket.AF_INET6:
                 made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0 if self.address == "::" else 1)
             made.bind((self.address, self.port))
-            made.listen(_BACKLOG)
         except OSError as error:
             made.close()
-            raise OSError(error.errno, f"cannot listen on {self.address} port {self.port}: {error.strerror}") from error
+            raise self._error(error) from error
         except BaseException:
             made.close()
             raise
         return made
+
+    def _error(self, error: OSError) -> OSError:
+        return OSError(error.errno, f"cannot listen on {self.address} port {self.port}: {error.strerror}")
 
 
 class Listener:

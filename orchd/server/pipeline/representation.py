@@ -95,6 +95,7 @@ class Presenter:
             resource,
             watch,
             table,
+            watch or (request.info is not None and request.info.verb == "list"),
         )
         view = self._views.get(asked)
         if view is None:
@@ -113,11 +114,13 @@ class Presenter:
         resource: Resource,
         watch: bool,
         table: bool,
+        streams: bool,
     ) -> Representation:
         chosen = mediatype.negotiate(
             ",".join(accept),
             dialect=self._dialect,
             watch=watch,
+            streams=streams,
             protobuf=not resource.custom,
             table=table,
             release=self._release,
@@ -465,7 +468,8 @@ class Presenter:
     def _table_of_bookmark(self, view: Representation, metadata: Mapping[str, Any]) -> Object:
         """A table with the row of the otherwise empty object."""
         kind, api_version = view.resource.kind, view.resource.api_version
-        cells = {"kind": kind, "apiVersion": api_version, "metadata": {"name": "", **metadata}}
+        own = {} if view.resource.custom else shape.canonical({"metadata": metadata}, view.resource.type)
+        cells = {**own, "kind": kind, "apiVersion": api_version, "metadata": {"name": "", **metadata}}
         shown = partial.partial({"metadata": metadata}, view.chosen.api_version)
         return table.table(
             [(convert.to_hub(cells, self._catalog()), shown)],

@@ -40,6 +40,7 @@ _LISTS = (
     "requestheader-group-headers",
     "requestheader-username-headers",
 )
+_UIDS = "requestheader-uid-headers"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,7 +190,9 @@ def combine(found: Mapping[str, str], own: Mapping[str, str], *, now: datetime) 
     bundles = {key: _bundle(values(key), now) for key in _BUNDLES}
     out = {key: bundle for key, bundle in bundles.items() if bundle}
     if "requestheader-client-ca-file" in out:
-        out |= {key: _encode_list(_union(values(key))) for key in _LISTS}
+        # Of user IDs only where a server has such headers.
+        lists = (*_LISTS, *((_UIDS,) if values(_UIDS) else ()))
+        out |= {key: _encode_list(_union(values(key))) for key in lists}
     return out
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Final
 
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.internet.task import LoopingCall
@@ -25,6 +25,11 @@ _UPKEEP = 60.0
 #: Maximum condition writes per flow schema and minute: another server may disagree about the condition.
 _WRITES_A_MINUTE = 5
 _MANAGER = "api-priority-and-fairness-config-consumer-v1"
+#: Media type of patches of conditions, and whether they are forced, by release.
+_PATCHES: Final = (
+    ("", ("application/strategic-merge-patch+json", False)),
+    ("1.26", ("application/apply-patch+yaml", True)),
+)
 
 
 def mandatory(dialect: Dialect, release: Release) -> tuple[list[Object], list[Object]]:
@@ -136,13 +141,16 @@ class FlowControlReconciler:
         if not self._may_write(name):
             return
         patch: dict[str, Any] = {
-            "status": {"conditions": [{**condition, "lastTransitionTime": timestamp(self._wall())}]}
+            "apiVersion": f"{self._ref.group}/{self._ref.version}",
+            "kind": "FlowSchema",
+            "metadata": {"name": name},
+            "status": {"conditions": [{**condition, "lastTransitionTime": timestamp(self._wall())}]},
         }
+        form, force = self._release.choose(_PATCHES)
         try:
             await self._client.patch(
-                self._ref, "", name, patch,
-                content_type="application/strategic-merge-patch+json", subresource="status", field_manager=_MANAGER,
-            )  # fmt: skip
+                self._ref, "", name, patch, content_type=form, subresource="status", field_manager=_MANAGER, force=force
+            )
         except ApiError as error:
             # Deleted meanwhile, or a server failure: the next change or check retries.
             if error.code != 404:

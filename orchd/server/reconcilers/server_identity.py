@@ -6,9 +6,13 @@ Every server also removes what servers that are gone have left: expired leases, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+import base64
+import hashlib
+import struct
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
+from random import Random
 from typing import Any, Final
 
 from twisted.internet.defer import CancelledError, Deferred
@@ -22,6 +26,7 @@ from orchd.errors import ApiError
 from orchd.kinds import fields
 from orchd.kinds.catalog import Catalog
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.naming import random_uuid
 from orchd.kinds.times import microtime, seconds_of, timestamp
 from orchd.txkit.coroutines import start
 from orchd.txkit.log import Logger
@@ -29,17 +34,54 @@ from orchd.txkit.log import Logger
 _log = Logger()
 _LEASES: Final = "coordination.{abbr}.io"
 _VERSIONS: Final = "internal.apiserver.{abbr}.io"
-#: Label of the leases of servers.
-_LABEL: Final = ("{abbr}.io/component", "{short}-apiserver")
 #: Attempts of a write that another server may overtake.
 _ATTEMPTS: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IdentitySettings:
-    """`name` is unique among all servers, the durations are seconds. `records_versions`: storage versions are recorded, too."""
+class Identity:
+    """`name` of a server and its lease, and the holder of the lease. `mark` is the label of the leases of all servers, `labels` are
+    further ones."""
 
     name: str
+    holder: str
+    mark: tuple[str, str]
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+def random_identity(dialect: Dialect, random: Random, host: str) -> Identity:
+    """A new identity at each start."""
+    component = dialect("{short}-apiserver")
+    name = f"{component}-{random_uuid(random)}"
+    return Identity(name=name, holder=name, mark=(dialect("{abbr}.io/component"), component))
+
+
+def host_identity(dialect: Dialect, random: Random, host: str) -> Identity:
+    """The identity of a host, which a server has again when it restarts."""
+    component = dialect("{short}-apiserver")
+    hashed = b"".join(struct.pack(">H", len(text)) + text for text in (host.encode(), component.encode()))
+    short = base64.b32encode(hashlib.sha256(hashed).digest()[:16]).decode().rstrip("=").lower()
+    name = f"apiserver-{short}"
+    return Identity(
+        name=name,
+        holder=f"{name}_{random_uuid(random)}",
+        mark=(dialect("apiserver.{long}.io/identity"), component),
+        labels={dialect("{long}.io/hostname"): host},
+    )
+
+
+#: How a server is named, by release.
+IDENTITIES: Final[tuple[tuple[str, Callable[[Dialect, Random, str], Identity]], ...]] = (
+    ("", random_identity),
+    ("1.26", host_identity),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdentitySettings:
+    """The durations are seconds. `records_versions`: storage versions are recorded, too."""
+
+    identity: Identity
     duration: int
     interval: int
     records_versions: bool
@@ -98,13 +140,14 @@ class ServerIdentity:
             _log.warn("failed to maintain the identity of this server: {why}; retrying", why=str(error))
 
     async def _renew(self) -> None:
-        name, namespace = self._settings.name, self._dialect.system_namespace
+        own, namespace = self._settings.identity, self._dialect.system_namespace
+        name = own.name
         found = await self._get(self._leases, namespace, name)
         now = microtime(self._wall())
-        spec = {"holderIdentity": name, "leaseDurationSeconds": self._settings.duration, "renewTime": now}
+        spec = {"holderIdentity": own.holder, "leaseDurationSeconds": self._settings.duration, "renewTime": now}
         if found is None:
-            label, value = map(self._dialect, _LABEL)
-            lease = {"metadata": {"name": name, "namespace": namespace, "labels": {label: value}}, "spec": spec}
+            labels = {own.mark[0]: own.mark[1], **own.labels}
+            lease = {"metadata": {"name": name, "namespace": namespace, "labels": labels}, "spec": spec}
             await self._client.create(self._leases, namespace, lease)
         else:
             await self._client.update(self._leases, namespace, name, fields.with_spec(found, **spec))
@@ -130,7 +173,7 @@ class ServerIdentity:
                 group=self._versions.group, version=self._versions.version,
             )  # fmt: skip
             return
-        for name, entry in storage_versions(self._catalog(), self._settings.name):
+        for name, entry in storage_versions(self._catalog(), self._settings.identity.name):
             await self._change_versions(name, partial(with_entry, entry=entry))
 
     async def _change_versions(self, name: str, change: Callable[[list[Object]], list[Object]]) -> None:
@@ -157,7 +200,7 @@ class ServerIdentity:
 
     async def _clean(self) -> None:
         """Remove expired leases of servers, and the entries of servers without a lease."""
-        namespace, (label, value) = self._dialect.system_namespace, map(self._dialect, _LABEL)
+        namespace, (label, value) = self._dialect.system_namespace, self._settings.identity.mark
         alive = set()
         for lease in (await self._client.list(self._leases, namespace))["items"]:
             if fields.labels(lease).get(label) != value:

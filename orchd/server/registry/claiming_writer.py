@@ -2,16 +2,20 @@
 
 A single server tracks allocated addresses and ports in memory. Where several servers write to one store, each write
 takes the claims that its object newly holds and releases those it no longer holds, in the same transaction; so no value
-is allocated twice and none leaks, wherever a server stops.
+is allocated twice and none leaks, wherever a server stops. Values of kinds with records are objects of their own instead, made before
+the object and removed after it.
 """
 
 from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import orjson
 
 from orchd.cache.written_objects import Announced
 from orchd.kinds.jsonvalues import Object
-from orchd.server.registry.interfaces import IStorageStrategy
+from orchd.server.registry.interfaces import IAddressRecords, IStorageStrategy
 from orchd.store.interfaces import ClaimedError, ISharedStore, IStore
 
 _NOTHING: frozenset[str] = frozenset()
@@ -28,6 +32,12 @@ class ClaimingWriter:
     async def create(self, key: str, obj: Object, kept: Object, value: bytes) -> int:
         """Store a new object; `kept` is `obj` in the stored version, `value` its encoding. Returns the revision. Raises
         StoreError; after ClaimedError or KeyExistsError the caller decides again."""
+        if self._strategy.records is None:
+            return await self._create(key, obj, kept, value)
+        async with self._recorded(self._strategy.records, obj, None):
+            return await self._create(key, obj, kept, value)
+
+    async def _create(self, key: str, obj: Object, kept: Object, value: bytes) -> int:
         ttl = self._strategy.time_to_live(obj)
         take = self._claim_keys(obj)
         self._announced.announce(key, value, kept)
@@ -40,6 +50,12 @@ class ClaimingWriter:
 
     async def update(self, key: str, obj: Object, old: Object, kept: Object, value: bytes, *, expected: int) -> int:
         """Replace `old`, which must be at revision `expected`. Raises as `create`, with RevisionConflictError."""
+        if self._strategy.records is None:
+            return await self._update(key, obj, old, kept, value, expected=expected)
+        async with self._recorded(self._strategy.records, obj, old):
+            return await self._update(key, obj, old, kept, value, expected=expected)
+
+    async def _update(self, key: str, obj: Object, old: Object, kept: Object, value: bytes, *, expected: int) -> int:
         ttl = self._strategy.time_to_live(obj)
         held, before = self._claim_keys(obj), self._claim_keys(old)
         self._announced.announce(key, value, kept)
@@ -52,10 +68,29 @@ class ClaimingWriter:
 
     async def delete(self, key: str, old: Object, *, expected: int) -> int:
         """Remove `old`, which must be at revision `expected`."""
+        if self._strategy.records is None:
+            return await self._delete(key, old, expected=expected)
+        async with self._recorded(self._strategy.records, None, old):
+            return await self._delete(key, old, expected=expected)
+
+    async def _delete(self, key: str, old: Object, *, expected: int) -> int:
         leave = self._claim_keys(old)
         if leave:
             return await self._write(key, None, expected, None, _NOTHING, leave)
         return await self._store.delete(key, expected=expected)
+
+    @asynccontextmanager
+    async def _recorded(self, records: IAddressRecords, obj: Object | None, old: Object | None) -> AsyncIterator[None]:
+        """Take the records that a write adds before it, and leave those that it removes after it."""
+        held, before = (_NOTHING if one is None else self._strategy.recorded_values(one) for one in (obj, old))
+        if obj is not None and held - before:
+            await records.take(obj, held - before)
+        try:
+            yield
+        except Exception:
+            await records.leave(held - before)
+            raise
+        await records.leave(before - held)
 
     def _claim_keys(self, obj: Object) -> frozenset[str]:
         return _NOTHING if self._store.exclusive else self._strategy.unique_values(obj)

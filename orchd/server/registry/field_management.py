@@ -7,7 +7,7 @@ missing, and again when the webhook has made it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Resource
@@ -151,10 +151,25 @@ class _ServedVersions:
 
 
 def _update(context: Context, live: Object | None, obj: Object, target: OwnershipTarget) -> Object:
-    if context.subresource == "ephemeralcontainers":
-        # The reference does not track managers on this endpoint.
-        return _with_entries(obj, (obj.get("metadata") or {}).get("managedFields"))
+    if context.subresource == "ephemeralcontainers" and live is not None:
+        return target.release.choose(_EPHEMERAL)(context, live, obj, target)
     return _with_entries(obj, ownership.on_write(target, live, obj, manager=context.manager, now=context.now))
+
+
+def _untracked(context: Context, live: Object, obj: Object, target: OwnershipTarget) -> Object:
+    """Managers of debug containers are not tracked."""
+    return _with_entries(obj, live["metadata"].get("managedFields"))
+
+
+def _only_containers(context: Context, live: Object, obj: Object, target: OwnershipTarget) -> Object:
+    """Managers of debug containers own nothing else that they sent."""
+    spec = {**live["spec"], "ephemeralContainers": obj["spec"].get("ephemeralContainers") or []}
+    written = _with_entries({**live, "spec": spec}, (obj.get("metadata") or {}).get("managedFields"))
+    return _with_entries(obj, ownership.on_write(target, live, written, manager=context.manager, now=context.now))
+
+
+#: How managers of debug containers are recorded, from a release on.
+_EPHEMERAL: Final = (("", _untracked), ("1.25", _only_containers))
 
 
 def _with_entries(obj: Object, entries: list[Object] | None) -> Object:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
@@ -134,8 +134,21 @@ class IDeleteStrategy(Interface):
         """True if this change completes a pending deletion (the last finalizer was removed)."""
 
 
+class IAddressRecords(Interface):
+    """Claims on addresses as objects of the API, which any server of the store sees."""
+
+    async def take(obj: Object, addresses: Iterable[str]) -> None:
+        """Record that an object has these addresses: all of them or none. Raises ClaimedError for one that is recorded
+        already, ApiError if a record cannot be written."""
+
+    async def leave(addresses: Iterable[str]) -> None:
+        """Remove the records of addresses. Failures are logged: what remains is found by the repair of the records."""
+
+
 class IStorageStrategy(Interface):
     """What is special about how objects of a kind are stored."""
+
+    records: IAddressRecords | None = Attribute("Records of `recorded_values`; None for kinds that record nothing.")
 
     async def allocate(context: Context, obj: Object, old: Object | None) -> tuple[Object, Callable[[], None]]:
         """Allocate values from ranges (cluster IPs, node ports), before prepare. Returns the object and a function to
@@ -144,6 +157,9 @@ class IStorageStrategy(Interface):
     def unique_values(obj: Object) -> frozenset[str]:
         """Cluster-wide unique values that the object holds (an address, a node port), by names that only this kind
         uses. Used where several servers write to one store; see `orchd.server.registry.claiming_writer`."""
+
+    def recorded_values(obj: Object) -> frozenset[str]:
+        """The values that the object holds of those that `records` records."""
 
     def observe_update(obj: Object, old: Object) -> None:
         """Record metrics of a change that was stored."""

@@ -12,6 +12,7 @@ from orchd.kinds.jsonvalues import Object
 from orchd.kinds.naming import random_suffix, random_uuid
 from orchd.kinds.times import timestamp
 from orchd.server.registry.interfaces import Context
+from orchd.server.registry.operations import OTHER_NAMESPACE
 
 #: Longest prefix of a generated name: names may be DNS labels of 63 characters, five of them random.
 _PREFIX = 58
@@ -55,9 +56,7 @@ def _check_namespace(context: Context, metadata: dict[str, Any]) -> None:
         metadata.pop("namespace", None)
         return
     if metadata.get("namespace", context.namespace) not in (context.namespace, ""):
-        raise errors.bad_request(
-            "the namespace of the provided object does not match the namespace sent on the request"
-        )
+        raise errors.bad_request(OTHER_NAMESPACE)
     metadata["namespace"] = context.namespace
 
 

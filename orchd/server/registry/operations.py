@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import field
-from typing import Any
+from typing import Any, Final
 
 from orchd import errors
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.release import Release
 from orchd.kinds.strictness import Strictness
 from orchd.values import value_class
 
@@ -75,22 +76,45 @@ class Delete:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
+#: The error for an object of another namespace than that of the request.
+OTHER_NAMESPACE: Final = "the namespace of the provided object does not match the namespace sent on the request"
+
 #: Operations that make a new object of a current one, of which there may be none.
 Change = Replace | Patch | Apply | Edit
 Write = Create | Change
 
 
-def check_name(name: str, namespace: str, obj: Object) -> None:
+def check_name(name: str, namespace: str, obj: Object, release: Release) -> None:
     """Name and namespace in an object must be those of the URL. Raises ApiError 400."""
-    metadata = obj.get("metadata") or {}
-    found, found_namespace = metadata.get("name", ""), metadata.get("namespace", "")
+    for check in release.choose(_CHECKS):
+        check(name, namespace, obj.get("metadata") or {})
+
+
+def _check_name(name: str, namespace: str, metadata: Mapping[str, Any]) -> None:
+    found = metadata.get("name", "")
     if not found:
         raise errors.bad_request(
             f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
         )
     if found != name:
         raise errors.bad_request(f"the name of the object ({found}) does not match the name on the URL ({name})")
-    if namespace and found_namespace and namespace != found_namespace:
+
+
+def _check_namespace(name: str, namespace: str, metadata: Mapping[str, Any]) -> None:
+    found = metadata.get("namespace", "")
+    if namespace and found and namespace != found:
         raise errors.bad_request(
-            f"the namespace of the object ({found_namespace}) does not match the namespace on the request ({namespace})"
+            f"the namespace of the object ({found}) does not match the namespace on the request ({namespace})"
         )
+
+
+def _check_namespace_first(name: str, namespace: str, metadata: Mapping[str, Any]) -> None:
+    if namespace and metadata.get("namespace", namespace) not in (namespace, ""):
+        raise errors.bad_request(OTHER_NAMESPACE)
+
+
+_Check = Callable[[str, str, Mapping[str, Any]], None]
+_CHECKS: Final[tuple[tuple[str, tuple[_Check, ...]], ...]] = (
+    ("", (_check_name, _check_namespace)),
+    ("1.24", (_check_namespace_first, _check_name)),
+)

@@ -7,13 +7,15 @@ crash and one server never allocates a value twice. With several servers, claims
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from itertools import chain
 from random import Random
 
 #: Random candidates that are tried before the range is scanned.
 _TRIES = 16
+_LEAST = 16
 
 
 class AllocatedError(Exception):
@@ -21,22 +23,37 @@ class AllocatedError(Exception):
 
 
 class OutOfRangeError(Exception):
-    """The requested value is outside of the range."""
+    """The requested value is outside of the range; of an address, the text says which one."""
 
 
 class ExhaustedError(Exception):
     """No value is free."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaticPart:
+    """How much of a range is left to requests for a certain value: one of `share` values, at least 16 and at most `most`; nothing
+    of a range of 16 values or fewer."""
+
+    share: int = 1
+    most: int = 0
+
+    def of(self, size: int) -> int:
+        return 0 if size <= _LEAST else min(max(_LEAST, size // self.share), self.most)
+
+
 class NumberRange:
     """Allocator of integers from `low` to `high`, both included. `used` returns the values of stored objects as a
-    collection."""
+    collection. The first `static` values are left to requests for a certain one as long as others are free."""
 
-    def __init__(self, low: int, high: int, used: Callable[[], Collection[int]], random: Random) -> None:
+    def __init__(
+        self, low: int, high: int, used: Callable[[], Collection[int]], random: Random, static: int = 0
+    ) -> None:
         self.low = low
         self.high = high
         self._used = used
         self._random = random
+        self._parts = [(low + static, high), (low, low + static - 1)]
         self._reserved: set[int] = set()
 
     def take(self, value: int) -> None:
@@ -54,21 +71,22 @@ class NumberRange:
     def take_any(self) -> int:
         """Reserve any free value. Raises ExhaustedError."""
         used, reserved = self._used(), self._reserved
-        size = self.high - self.low + 1
-        if size <= 0:
-            raise ExhaustedError
-        for _ in range(_TRIES):
-            value = self.low + self._random.randrange(size)
-            if value not in used and value not in reserved:
-                reserved.add(value)
-                return value
-        # From anywhere: values near the low end would be looked at again by each call.
-        begin = self.low + self._random.randrange(size)
-        for value in chain(range(begin, self.high + 1), range(self.low, begin)):
+        for value in chain.from_iterable(self._candidates(low, high - low + 1) for low, high in self._parts):
             if value not in used and value not in reserved:
                 reserved.add(value)
                 return value
         raise ExhaustedError
+
+    def _candidates(self, low: int, size: int) -> Iterator[int]:
+        """Some of `size` values at random, then all of them."""
+        if size <= 0:
+            return
+        for _ in range(_TRIES):
+            yield low + self._random.randrange(size)
+        # From anywhere: values near the low end would be looked at again by each call.
+        begin = self._random.randrange(size)
+        yield from range(low + begin, low + size)
+        yield from range(low, low + begin)
 
     def count(self) -> int:
         """Number of allocated values; linear in the reserved ones alone."""
@@ -89,15 +107,26 @@ class AddressRange:
     """Allocator of the usable addresses of a network: without the network address, and without the IPv4 broadcast
     address.
 
-    `used` returns the addresses of stored objects as integers."""
+    `used` returns the addresses of stored objects as integers; at most `most` addresses count from the network address on (0: all),
+    and the first `static` ones are left to requests, as in a `NumberRange`."""
 
-    def __init__(self, network: IPv4Network | IPv6Network, used: Callable[[], Collection[int]], random: Random) -> None:
+    def __init__(
+        self,
+        network: IPv4Network | IPv6Network,
+        used: Callable[[], Collection[int]],
+        random: Random,
+        *,
+        most: int = 0,
+        static: int = 0,
+    ) -> None:
         self.network = network
         first = int(network.network_address)
         last = int(network.broadcast_address)
-        # The reference limits the size of its bitmap, and so the usable part of an IPv6 range.
-        last = last - 1 if network.version == 4 else min(last, first + (1 << 16) - 1)
-        self._numbers = NumberRange(first + 1, last, used, random)
+        if network.version == 4:
+            last -= 1
+        elif most:
+            last = min(last, first + most - 1)
+        self._numbers = NumberRange(first + 1, last, used, random, static)
 
     def _address(self, number: int) -> IPv4Address | IPv6Address:
         return IPv4Address(number) if self.network.version == 4 else IPv6Address(number)
@@ -113,16 +142,20 @@ class AddressRange:
 
     def take(self, address: str) -> None:
         """Reserve one address. Raises AllocatedError, OutOfRangeError."""
+        self.check(address)
+        self._numbers.take(int(ip_address(address)))
+
+    def contains(self, address: str) -> bool:
+        """True for a usable address of the network."""
         parsed = ip_address(address)
-        if parsed not in self.network:
-            raise OutOfRangeError(address)
-        self._numbers.take(int(parsed))
+        return parsed in self.network and self._numbers.low <= int(parsed) <= self._numbers.high
 
     def check(self, address: str) -> None:
         """Raises OutOfRangeError."""
-        parsed = ip_address(address)
-        if parsed not in self.network or not self._numbers.low <= int(parsed) <= self._numbers.high:
-            raise OutOfRangeError(address)
+        if not self.contains(address):
+            raise OutOfRangeError(
+                f"the provided IP ({address}) is not in the valid range. The range of valid IPs is {self.network}"
+            )
 
     def take_any(self) -> str:
         """Reserve any free address. Raises ExhaustedError."""

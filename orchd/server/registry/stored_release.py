@@ -7,7 +7,8 @@ stopped in between begins anew. Objects of kinds that the later release does not
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -21,10 +22,12 @@ from orchd.kinds.objects.member_order import order_members
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.shape import ShapeError, canonical
 from orchd.kinds.release import RELEASES, SPECIFICATION, Release
-from orchd.store.interfaces import IStore, KeyValue, RevisionConflictError, StoreError
+from orchd.store.interfaces import IStore, KeyExistsError, KeyValue, RevisionConflictError, StoreError
 
 #: The key of the record, beside those of objects.
 _RECORD: Final = "/.release"
+#: Where the keys of objects begin, behind those of records of the store.
+_OBJECTS: Final = "/0"
 _PAGE: Final = 100
 #: Keys of kinds whose objects expire soon, and whose form does not change.
 _EXPIRING: Final = frozenset(("events",))
@@ -32,10 +35,14 @@ _EXPIRING: Final = frozenset(("events",))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upgrade:
-    """What the start of a server changed: the number of rewritten objects, and the keys of those that could not be read."""
+    """What the start of a server changed. `raised_from`: the former release of a store that had objects, None if nothing was
+    raised; the number of rewritten objects; the keys of those that could not be read; `unserved`: the kinds with objects that the
+    release no longer serves, and their numbers, as text."""
 
+    raised_from: Release | None = None
     rewritten: int = 0
     unreadable: tuple[str, ...] = ()
+    unserved: str = ""
 
 
 class ReleaseMismatchError(StoreError):
@@ -60,18 +67,27 @@ async def prepare_store(store: IStore, settings: ObjectSettings) -> Upgrade:
     if before is None or before > wanted:
         in_the_way = "" if before is None else await _only_in(before, wanted, settings.dialect, store)
         raise ReleaseMismatchError(stored, wanted, in_the_way)
-    catalog = _complete(settings.dialect, wanted)
+    catalog, used = _complete(settings.dialect, wanted), (await store.range("/", start=_OBJECTS, limit=1)).items
     rewritten, unreadable = 0, []
-    for resource in _stored(catalog).values():
+    known = _stored(catalog)
+    for resource in known.values():
         count, failed = await _rewrite(store, resource, catalog, settings)
         rewritten += count
         unreadable += failed
     value = orjson.dumps({"release": wanted.name})
-    if found is None:
-        await store.create(_RECORD, value)
-    else:
-        await store.update(_RECORD, value, expected=found.revision)
-    return Upgrade(rewritten=rewritten, unreadable=tuple(unreadable))
+    # Another server of the cluster, which starts too, may be faster.
+    with suppress(KeyExistsError, RevisionConflictError):
+        if found is None:
+            await store.create(_RECORD, value)
+        else:
+            await store.update(_RECORD, value, expected=found.revision)
+    earlier = _stored(_complete(settings.dialect, before))
+    return Upgrade(
+        raised_from=before if used else None,
+        rewritten=rewritten,
+        unreadable=tuple(unreadable),
+        unserved=await _numbers(store, (each for key, each in earlier.items() if key not in known)),
+    )
 
 
 def _complete(dialect: Dialect, release: Release) -> Catalog:
@@ -90,11 +106,15 @@ def _stored(catalog: Catalog) -> dict[str, Resource]:
 async def _only_in(stored: Release, wanted: Release, dialect: Dialect, store: IStore) -> str:
     """The kinds with objects that `wanted` cannot read, and their numbers."""
     known = {key: each.storage_version for key, each in _stored(_complete(dialect, wanted)).items()}
+    kinds = _stored(_complete(dialect, stored)).items()
+    return await _numbers(store, (each for key, each in kinds if known.get(key) != each.storage_version))
+
+
+async def _numbers(store: IStore, kinds: Iterable[Resource]) -> str:
+    """Those of `kinds` that the store has objects of, with their numbers."""
     texts = []
-    for key, resource in sorted(_stored(_complete(dialect, stored)).items()):
-        if known.get(key) == resource.storage_version:
-            continue
-        page = await store.range(f"/{key}/", limit=1)
+    for resource in sorted(kinds, key=lambda each: each.key):
+        page = await store.range(f"/{resource.key}/", limit=1)
         count = len(page.items) + page.remaining
         if count:
             name = f"{resource.plural}.{resource.group}" if resource.group else resource.plural

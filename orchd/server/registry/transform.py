@@ -58,7 +58,7 @@ class Transformer:
         changed = await self._aside(
             context.size, apply_patch, operation, context.resource, live, access.catalog(), access.settings, earlier
         )
-        check_name(operation.name, context.namespace, changed)
+        check_name(operation.name, context.namespace, changed, access.settings.release)
         return await self._fields.update(context, live, changed, patched=True)
 
     async def _apply(self, context: Context, operation: Apply, live: Object | None) -> Object:
@@ -74,7 +74,7 @@ class Transformer:
         await self._aside(context.size, bounds.check_object, merged)
         if live is None:
             _check_new(context, operation, merged)
-        check_name(operation.name, context.namespace, merged)
+        check_name(operation.name, context.namespace, merged, self._access.settings.release)
         earlier, resource = live if context.stored_canonical else None, context.resource
 
         def refuse(why: str) -> ApiError:

@@ -67,6 +67,8 @@ class Writer:
             (("", objectmeta.as_sent), ("1.24", objectmeta.without_system))
         )
         self._place = access.settings.release.choose((("", objectmeta.as_sent), ("1.24", objectmeta.in_namespace)))
+        #: How a missing resourceVersion is shown in errors.
+        self._no_version = access.settings.release.choose((("", "0x0"), ("1.34", "0")))
 
     async def write(self, context: Context, operation: Write) -> Written:
         """Carry out an operation. The entry is of the storage version. Raises ApiError."""
@@ -225,7 +227,7 @@ class Writer:
             stored_canonical=entry.own and entry.fresh is None and live is found,
         )
         sent = await self.transformer.transform(context, operation, live)
-        _check_guard(resource, strategy, name, sent, old)
+        _check_guard(resource, strategy, sent, old, self._no_version)
         review = self._admission.review(context, "UPDATE", old)
         context, obj = await self._admit(context, review, sent)
         obj, release = await strategy.allocate(context, obj, old)
@@ -325,13 +327,14 @@ def _wanted_uid(operation: Change) -> str:
     return operation.uid if isinstance(operation, Edit) else ""
 
 
-def _check_guard(resource: Resource, strategy: IStrategy, name: str, obj: Object, old: Object) -> None:
+def _check_guard(resource: Resource, strategy: IStrategy, obj: Object, old: Object, missing: str) -> None:
     """A resourceVersion in the object must equal that of the stored object. Raises ApiError 409, or 422 where the kind requires
-    one."""
+    one, of which the error shows `missing`."""
+    name = old["metadata"]["name"]
     version = parse_unsigned(fields.metadata(obj).get("resourceVersion") or "0")
     if not version:
         if not strategy.unconditional_update:
-            message = "Invalid value: 0x0: must be specified for an update"
+            message = f"Invalid value: {missing}: must be specified for an update"
             cause = Cause("FieldValueInvalid", message, "metadata.resourceVersion")
             raise errors.invalid(resource.group, resource.plural, name, [cause])
     elif version != int(old["metadata"]["resourceVersion"]):

@@ -8,21 +8,16 @@ all streams.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from typing import Final
 from urllib.parse import unquote
 
-from h2 import events
-from h2.config import H2Configuration
-from h2.connection import H2Connection
-from h2.errors import ErrorCodes
-from h2.exceptions import ProtocolError
-from h2.settings import SettingCodes
 from twisted.internet.protocol import Protocol, connectionDone
 from twisted.python.failure import Failure
 
 from orchd.store.etcd.failures import SILENT_CLOSE, CallError, explain
-from orchd.store.grpc.framing import Deframer, prefixed, send_admitted
+from orchd.store.grpc.framing import Deframer, prefixed
+from orchd.store.grpc.http2 import CANCEL, NO_ERROR, REFUSED_STREAM, Http2, Http2Error, header_block
 from orchd.store.grpc.status import CANCELLED, UNAVAILABLE, UNKNOWN
 
 #: Flow control windows in bytes, of one stream and of the connection.
@@ -30,8 +25,7 @@ _STREAM_WINDOW: Final = 16 * 1024 * 1024
 _CONNECTION_WINDOW: Final = 64 * 1024 * 1024
 #: Maximum number of concurrent calls on a connection; more wait in order.
 _MOST_CALLS: Final = 1000
-#: Maximum number of streams per connection (RFC 9113, 5.1.1): some days of full load.
-_LAST_STREAM: Final = (1 << 31) - 1
+_USED_UP: Final = "the connection has no stream numbers left"
 
 
 class Call:
@@ -85,21 +79,15 @@ class Connection(Protocol):
         self._authority = authority.encode()
         self._scheme = scheme.encode()
         self._lost = lost
-        self._http: Any = H2Connection(
-            config=H2Configuration(
-                client_side=True,
-                header_encoding=None,
-                validate_outbound_headers=False,
-                normalize_outbound_headers=False,
-                validate_inbound_headers=False,
-                normalize_inbound_headers=False,
-            )
-        )
+        self._http = Http2(self, client=True, window=_STREAM_WINDOW, connection_window=_CONNECTION_WINDOW)
+        #: Header blocks by path and timeout.
+        self._blocks: dict[tuple[str, int], bytes] = {}
         self._calls: dict[int, Call] = {}
         self._waiting: deque[Call] = deque()
         #: Calls whose data waits for a window update.
         self._blocked: dict[Call, None] = {}
-        self._taken = 0
+        #: True while frames are processed: what they cause is sent together.
+        self._receiving = False
         #: True if calls can be made, and the reason why they no longer can.
         self.open = False
         self._reason = ""
@@ -111,10 +99,7 @@ class Connection(Protocol):
     # Lifecycle.
 
     def connectionMade(self) -> None:
-        http = self._http
-        http.initiate_connection()
-        http.update_settings({SettingCodes.ENABLE_PUSH: 0, SettingCodes.INITIAL_WINDOW_SIZE: _STREAM_WINDOW})
-        http.increment_flow_control_window(_CONNECTION_WINDOW)
+        self._http.start()
         self.open = True
         self._flush()
 
@@ -134,7 +119,7 @@ class Connection(Protocol):
         """Close the connection gracefully; calls should have ended."""
         self.open = False
         if self.transport is not None:
-            self._http.close_connection()
+            self._http.go_away()
             self._flush()
             self.transport.loseConnection()
 
@@ -152,13 +137,10 @@ class Connection(Protocol):
         for call in waiting:
             self._finish(call, CallError(UNAVAILABLE, self._reason, sent=False))
 
-    def _used_up(self) -> bool:
-        return bool(self._http.highest_outbound_stream_id + 2 > _LAST_STREAM)
-
-    def _retire(self) -> None:
+    def _retire(self, reason: str) -> None:
         """Prepare a replacement: pending calls move to the new connection, watches restart there, other calls end
         here."""
-        self.open, self.retired, self._reason = False, True, "the connection has no stream numbers left"
+        self.open, self.retired, self._reason = False, True, reason
         waiting = list(self._waiting)
         self._waiting.clear()
         lost, self._lost = self._lost, _nobody
@@ -168,6 +150,8 @@ class Connection(Protocol):
         for stream, call in list(self._calls.items()):
             if not call.timeout:
                 self._ended(stream, CallError(UNAVAILABLE, self._reason))
+        if not self._calls and self.transport is not None:
+            self.transport.loseConnection()
 
     # Calls.
 
@@ -181,8 +165,8 @@ class Connection(Protocol):
     ) -> Call:
         """Begin a call; send its messages with `Call.send`."""
         call = Call(self, path, timeout, on_message, on_end)
-        if self.open and self._used_up():
-            self._retire()
+        if self.open and self._http.used_up:
+            self._retire(_USED_UP)
         if not self.open:
             raise CallError(UNAVAILABLE, self._reason or "not connected", sent=False)
         self._waiting.append(call)
@@ -190,14 +174,22 @@ class Connection(Protocol):
         return call
 
     def _open_more(self) -> None:
-        most = min(_MOST_CALLS, self._http.remote_settings.max_concurrent_streams)
+        most = min(_MOST_CALLS, self._http.most_streams)
         while self._waiting and len(self._calls) < most and self.open:
-            if self._used_up():
-                self._retire()
+            if self._http.used_up:
+                self._retire(_USED_UP)
                 return
             call = self._waiting.popleft()
-            call.id = self._http.get_next_available_stream_id()
+            call.id = self._http.open()
             self._calls[call.id] = call
+            self._http.send_headers(call.id, self._heads(call))
+            self.pump(call)
+
+    def _heads(self, call: Call) -> bytes:
+        # In whole seconds, so that blocks recur; the caller enforces the exact timeout.
+        seconds = int(call.timeout + 1) if call.timeout else 0
+        block = self._blocks.get((call.path, seconds))
+        if block is None:
             headers = [
                 (b":method", b"POST"),
                 (b":scheme", self._scheme),
@@ -205,21 +197,17 @@ class Connection(Protocol):
                 (b":authority", self._authority),
                 (b"te", b"trailers"),
                 (b"content-type", b"application/grpc"),
-            ]
-            if call.timeout:
-                # In whole seconds, to be compressible; the caller enforces the exact timeout.
-                headers.append((b"grpc-timeout", b"%dS" % (call.timeout + 1)))
-            else:
                 # A watch must end rather than continue at a member without quorum.
-                headers.append((b"hasleader", b"true"))
-            self._http.send_headers(call.id, headers)
-            self.pump(call)
+                (b"grpc-timeout", b"%dS" % seconds) if seconds else (b"hasleader", b"true"),
+            ]
+            block = self._blocks[call.path, seconds] = header_block(headers)
+        return block
 
     def pump(self, call: Call) -> None:
         """Send a call's data as far as the window allows."""
         if not call.out or not call.id or call.id not in self._calls:
             return
-        send_admitted(self._http, call.id, call.out, last=call.half_closed)
+        self._http.send_data(call.id, call.out, last=call.half_closed)
         if call.out:
             self._blocked[call] = None
         else:
@@ -236,11 +224,7 @@ class Connection(Protocol):
 
     def _reset(self, stream: int) -> None:
         if self.open:
-            try:
-                self._http.reset_stream(stream, ErrorCodes.CANCEL)
-            except ProtocolError:
-                # It ended concurrently.
-                return
+            self._http.reset(stream, CANCEL)
             self._flush()
 
     def _finish(self, call: Call, error: CallError | None) -> None:
@@ -249,79 +233,77 @@ class Connection(Protocol):
             call.on_end(error)
 
     def _flush(self) -> None:
-        data = self._http.data_to_send()
+        if self._receiving:
+            return
+        data = self._http.take()
         if data and self.transport is not None:
             self.transport.write(data)
 
     # Received frames.
 
     def dataReceived(self, data: bytes) -> None:
-        self.heard = True
+        self.heard = self._receiving = True
         try:
-            happened = self._http.receive_data(data)
-        except ProtocolError as error:
+            self._http.receive(data)
+        except Http2Error as error:
+            self._receiving = False
             self._flush()
             self.abort(explain(f"the server broke HTTP/2: {error}"))
             return
-        for event in happened:
-            kind = type(event)
-            if kind is events.DataReceived:
-                self._data(event)
-            elif kind is events.ResponseReceived:
-                self._headers(event.stream_id, event.headers)
-            elif kind is events.TrailersReceived:
-                self._trailers(event.stream_id, event.headers)
-            elif kind is events.StreamEnded:
-                self._ended(event.stream_id, CallError(UNKNOWN, "the answer has no status"))
-            elif kind is events.StreamReset:
-                refused = event.error_code == ErrorCodes.REFUSED_STREAM
-                code = UNAVAILABLE if refused or event.error_code == ErrorCodes.NO_ERROR else CANCELLED
-                self._ended(event.stream_id, CallError(code, f"stream reset: {event.error_code}", sent=not refused))
-            elif kind is events.WindowUpdated or kind is events.RemoteSettingsChanged:
-                for call in list(self._blocked):
-                    self.pump(call)
-                self._open_more()
-            elif kind is events.ConnectionTerminated:
-                # h2 accepts nothing more on this connection, so running calls cannot continue either.
-                self._terminated(event)
-                return
+        self._receiving = False
         self._flush()
 
-    def _data(self, event: Any) -> None:
-        size = event.flow_controlled_length
-        self._taken += size
-        if self._taken > _CONNECTION_WINDOW // 2:
-            self._http.increment_flow_control_window(self._taken)
-            self._taken = 0
-        call = self._calls.get(event.stream_id)
+    def data_received(self, stream: int, data: bytes, ended: bool) -> None:
+        call = self._calls.get(stream)
         if call is None:
             return
-        call.taken += size
-        if call.taken > _STREAM_WINDOW // 2 and event.stream_ended is None:
-            self._http.increment_flow_control_window(call.taken, event.stream_id)
-            call.taken = 0
-        call.received.add(event.data)
+        call.received.add(data)
         while not call.cancelled and (message := call.received.next()) is not None:
             call.on_message(message)
+        if ended:
+            self._ended(stream, CallError(UNKNOWN, "the answer has no status"))
 
-    def _headers(self, stream: int, headers: list[tuple[bytes, bytes]]) -> None:
-        found = dict(headers)
-        if b"grpc-status" in found:
+    def headers_received(self, stream: int, headers: Mapping[bytes, bytes], ended: bool) -> None:
+        if b"grpc-status" in headers:
             # A response without messages consists of trailers only.
             self._trailers(stream, headers)
-        elif found.get(b":status") != b"200":
-            status = found.get(b":status", b"").decode("latin-1")
+        elif headers.get(b":status", b"200") != b"200":
+            status = headers[b":status"].decode("latin-1")
             self._ended(
                 stream, CallError(UNAVAILABLE, f"HTTP status {status}: not an etcd server, or a proxy in front of one")
             )
+        elif ended:
+            self._ended(stream, CallError(UNKNOWN, "the answer has no status"))
 
-    def _trailers(self, stream: int, headers: list[tuple[bytes, bytes]]) -> None:
-        found = dict(headers)
-        code = found.get(b"grpc-status", b"")
+    def stream_reset(self, stream: int, code: int) -> None:
+        refused = code == REFUSED_STREAM
+        status = UNAVAILABLE if refused or code == NO_ERROR else CANCELLED
+        self._ended(stream, CallError(status, f"stream reset: {code}", sent=not refused))
+
+    def windows_opened(self) -> None:
+        for call in list(self._blocked):
+            self.pump(call)
+        self._open_more()
+
+    def going_away(self, last: int, code: int) -> None:
+        """The server has not processed calls above its last stream; it answers the others, unless it reports an error."""
+        reason = "the server is going away"
+        for stream, call in list(self._calls.items()):
+            if stream > last:
+                del self._calls[stream]
+                self._blocked.pop(call, None)
+                self._finish(call, CallError(UNAVAILABLE, reason, sent=False))
+        if code != NO_ERROR or not self.open:
+            self.abort(reason)
+        else:
+            self._retire(reason)
+
+    def _trailers(self, stream: int, headers: Mapping[bytes, bytes]) -> None:
+        code = headers[b"grpc-status"]
         if code == b"0":
             self._ended(stream, None)
         else:
-            message = unquote(found.get(b"grpc-message", b"").decode("latin-1"))
+            message = unquote(headers.get(b"grpc-message", b"").decode("latin-1"))
             self._ended(stream, CallError(int(code) if code.isdigit() else UNKNOWN, message))
 
     def _ended(self, stream: int, error: CallError | None) -> None:
@@ -336,16 +318,6 @@ class Connection(Protocol):
             self._open_more()
         elif not self.open and not self._calls and self.transport is not None:
             self.transport.loseConnection()
-
-    def _terminated(self, event: Any) -> None:
-        """GOAWAY: the server has not processed calls above its last stream id."""
-        self.open = False
-        last = event.last_stream_id or 0
-        for stream, call in list(self._calls.items()):
-            if stream > last:
-                del self._calls[stream]
-                self._finish(call, CallError(UNAVAILABLE, "the server is going away", sent=False))
-        self.abort("the server is going away")
 
 
 def _nobody(connection: Connection, reason: str) -> None:

@@ -1,14 +1,9 @@
-"""Messages in DATA frames: a five-byte prefix (compressed flag, length) before each ("gRPC over HTTP2").
-
-Flow control is that of the stream and the connection; what a window does not admit stays queued.
-"""
+"""Messages in DATA frames: a five-byte prefix (compressed flag, length) before each ("gRPC over HTTP2")."""
 
 from __future__ import annotations
 
-import sys
-from collections import deque
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from orchd.store.grpc.status import INTERNAL, RESOURCE_EXHAUSTED, UNIMPLEMENTED, StatusError
 
@@ -77,24 +72,3 @@ class Deframer:
         message = bytes(buffer[5:end])
         del buffer[:end]
         return message
-
-
-def send_admitted(http: Any, stream: int, out: deque[bytes], *, last: bool, most: int = sys.maxsize) -> int:
-    """Hand on as much of `out` as the windows of an h2 connection admit, up to about `most` bytes, and end the stream after it if it is
-    the `last`; returns the number of bytes."""
-    sent = 0
-    while out and sent < most:
-        room = http.local_flow_control_window(stream)
-        if room <= 0:
-            break
-        piece = out[0]
-        size = min(room, http.max_outbound_frame_size)
-        if len(piece) <= size:
-            out.popleft()
-            http.send_data(stream, piece, end_stream=last and not out)
-            sent += len(piece)
-        else:
-            http.send_data(stream, piece[:size])
-            out[0] = memoryview(piece)[size:]  # type: ignore[assignment]  # sliced without copying the rest
-            sent += size
-    return sent

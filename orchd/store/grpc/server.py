@@ -12,19 +12,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 
-from h2 import events
-from h2.config import H2Configuration
-from h2.connection import H2Connection
-from h2.errors import ErrorCodes
-from h2.exceptions import ProtocolError
-from h2.settings import SettingCodes, Settings
 from twisted.internet.interfaces import IAddress, IPushProducer, IReactorTime, ITCPTransport
 from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
 from orchd.store.grpc.call import Call, Method
-from orchd.store.grpc.framing import send_admitted
+from orchd.store.grpc.http2 import ENHANCE_YOUR_CALM, NO_ERROR, REFUSED_STREAM, Http2, Http2Error, header_block
 from orchd.store.grpc.status import DEADLINE_EXCEEDED, INTERNAL, OK, RESOURCE_EXHAUSTED, UNAVAILABLE, UNIMPLEMENTED
 from orchd.txkit.http2_frames import FramePacer
 from orchd.txkit.log import Logger
@@ -44,7 +38,10 @@ _GREETING: Final = 20.0
 _UNITS: Final = {b"H": 3600.0, b"M": 60.0, b"S": 1.0, b"m": 1e-3, b"u": 1e-6, b"n": 1e-9}
 _TIMEOUT: Final = re.compile(rb"(\d{1,8})([HMSmun])\Z")
 _HEADS: Final = ((b":status", b"200"), (b"content-type", b"application/grpc"))
-_TRAILERS_OK: Final = ((b"grpc-status", b"0"),)
+_HEADS_BLOCK: Final = header_block(_HEADS)
+_TRAILERS_OK: Final = header_block(((b"grpc-status", b"0"),))
+_NOT_GRPC: Final = header_block(((b":status", b"415"), (b"content-length", b"0")))
+_NO_POST: Final = header_block(((b":status", b"405"), (b"allow", b"POST")))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,25 +64,9 @@ class ServerConnection(Protocol):
         self.factory = factory
         self._clock = clock
         self._limits = limits
-        http: Any = H2Connection(
-            config=H2Configuration(
-                client_side=False,
-                header_encoding=None,
-                validate_outbound_headers=False,
-                normalize_outbound_headers=False,
-                # Only four headers are read, each with a check of its own, and nothing is passed on.
-                validate_inbound_headers=False,
-                normalize_inbound_headers=False,
-            )
+        self._http = Http2(
+            self, client=False, window=_STREAM_WINDOW, connection_window=_CONNECTION_WINDOW, most=limits.calls
         )
-        http.local_settings = Settings(
-            client=False,
-            initial_values={
-                SettingCodes.MAX_CONCURRENT_STREAMS: limits.calls, SettingCodes.INITIAL_WINDOW_SIZE: _STREAM_WINDOW,
-                SettingCodes.MAX_HEADER_LIST_SIZE: 16 * 1024,
-            },
-        )  # fmt: skip
-        self._http = http
         self._pacer = FramePacer(clock, requests=50, burst=_BURST, rate=_RATE)
         self._calls: dict[int, Call] = {}
         #: Calls with something to send that wait for a window or the transport, in order of their turns.
@@ -106,8 +87,7 @@ class ServerConnection(Protocol):
             self.transport.setTcpKeepAlive(True)
             self.transport.setTcpNoDelay(True)
         self.transport.registerProducer(self, True)  # type: ignore[union-attr]  # connected
-        self._http.initiate_connection()
-        self._http.increment_flow_control_window(_CONNECTION_WINDOW)
+        self._http.start()
         self._greeting = self._clock.callLater(_GREETING, self._abort, "nothing was asked")
         self._flush()
 
@@ -141,7 +121,7 @@ class ServerConnection(Protocol):
     def _close_if_idle(self) -> None:
         if self._closing and not self._calls and self.transport is not None:
             # Not before: clients end their calls at it.
-            self._http.close_connection()
+            self._http.go_away()
             self._flush()
             self.transport.loseConnection()
 
@@ -170,7 +150,7 @@ class ServerConnection(Protocol):
         size = self._pacer.take(self._arrived)
         taken, self._arrived = self._arrived[:size], self._arrived[size:]
         if self._pacer.exceeded:
-            self._http.close_connection(error_code=ErrorCodes.ENHANCE_YOUR_CALM)
+            self._http.go_away(ENHANCE_YOUR_CALM)
             self._flush()
             self._abort("too many frames without content")
             return
@@ -188,9 +168,8 @@ class ServerConnection(Protocol):
         """False after an error of the client, which ends the connection."""
         self._deferred_flush = True
         try:
-            for event in self._http.receive_data(data):
-                self._event(event)
-        except ProtocolError as error:
+            self._http.receive(data)
+        except Http2Error as error:
             self._deferred_flush = False
             self._flush()
             self._abort(f"the client broke HTTP/2: {error}")
@@ -200,37 +179,51 @@ class ServerConnection(Protocol):
         self._flush()
         return True
 
-    def _event(self, event: Any) -> None:
-        kind = type(event)
-        if kind is events.DataReceived:
-            self._data(event)
-        elif kind is events.RequestReceived:
-            self._request(event.stream_id, dict(event.headers))
-        elif kind is events.StreamEnded:
-            call = self._calls.get(event.stream_id)
-            if call is not None:
-                call.half_close()
-        elif kind is events.StreamReset:
-            call = self._calls.pop(event.stream_id, None)
-            if call is not None:
-                self._blocked.pop(call, None)
-                call.release()
-                self._close_if_idle()
-        elif kind is events.ConnectionTerminated:
-            self._closing = True
+    # Owner of streams.
+
+    def headers_received(self, stream: int, headers: Mapping[bytes, bytes], ended: bool) -> None:
+        call = self._calls.get(stream)
+        if call is None:
+            self._request(stream, headers)
+            call = self._calls.get(stream)
+        if ended and call is not None:
+            call.half_close()
+
+    def data_received(self, stream: int, data: bytes, ended: bool) -> None:
+        call = self._calls.get(stream)
+        if call is None:
+            return
+        call.take(data)
+        if call.received.size and sum(each.received.size for each in self._calls.values()) > self._limits.incomplete:
+            call.end(RESOURCE_EXHAUSTED, "etcdserver: too many requests")
+        if ended:
+            call.half_close()
+
+    def stream_reset(self, stream: int, code: int) -> None:
+        call = self._calls.pop(stream, None)
+        if call is not None:
+            self._blocked.pop(call, None)
+            call.release()
             self._close_if_idle()
+
+    def windows_opened(self) -> None:
+        """Does nothing: whatever waits is tried after each portion."""
+
+    def going_away(self, last: int, code: int) -> None:
+        self._closing = True
+        self._close_if_idle()
 
     def _request(self, stream: int, headers: Mapping[bytes, bytes]) -> None:
         if self._greeting is not None and self._greeting.active():
             self._greeting.cancel()
         if self._closing:
-            self._http.reset_stream(stream, ErrorCodes.REFUSED_STREAM)
+            self._http.reset(stream, REFUSED_STREAM)
             return
         if not headers.get(b"content-type", b"").startswith(b"application/grpc"):
-            self._http.send_headers(stream, [(b":status", b"415"), (b"content-length", b"0")], end_stream=True)
+            self._answer(stream, _NOT_GRPC)
             return
         if headers.get(b":method") != b"POST":
-            self._http.send_headers(stream, [(b":status", b"405"), (b"allow", b"POST")], end_stream=True)
+            self._answer(stream, _NO_POST)
             return
         path = headers.get(b":path", b"")
         method = self.factory.methods.get(path)
@@ -252,25 +245,12 @@ class ServerConnection(Protocol):
             )
 
     def _refuse(self, stream: int, code: int, message: str) -> None:
-        self._http.send_headers(stream, [*_HEADS, *_trailers(code, message)], end_stream=True)
+        self._answer(stream, header_block((*_HEADS, *_trailers(code, message))))
 
-    def _data(self, event: Any) -> None:
-        size = event.flow_controlled_length
-        http = self._http
-        self._taken += size
-        if self._taken > _CONNECTION_WINDOW // 2:
-            http.increment_flow_control_window(self._taken)
-            self._taken = 0
-        call = self._calls.get(event.stream_id)
-        if call is None:
-            return
-        call.taken += size
-        if call.taken > _STREAM_WINDOW // 2 and event.stream_ended is None:
-            http.increment_flow_control_window(call.taken, event.stream_id)
-            call.taken = 0
-        call.take(event.data)
-        if call.received.size and sum(each.received.size for each in self._calls.values()) > self._limits.incomplete:
-            call.end(RESOURCE_EXHAUSTED, "etcdserver: too many requests")
+    def _answer(self, stream: int, block: bytes) -> None:
+        """Answer a request that has no call, and take no more of it (RFC 9113, 8.1)."""
+        self._http.send_headers(stream, block, last=True)
+        self._http.reset(stream, NO_ERROR)
 
     # Sending.
 
@@ -310,9 +290,9 @@ class ServerConnection(Protocol):
         http, stream = self._http, call.stream
         if not call.heads_sent and call.out:
             call.heads_sent = True
-            http.send_headers(stream, _HEADS)
+            http.send_headers(stream, _HEADS_BLOCK)
         if call.out:
-            sent = send_admitted(http, stream, call.out, last=False, most=_PORTION)
+            sent = http.send_data(stream, call.out, last=False, most=_PORTION)
             call.backlog -= sent
             if call.out:
                 self._blocked[call] = None
@@ -325,22 +305,18 @@ class ServerConnection(Protocol):
             call.consumer.drained()
 
     def _end(self, call: Call, code: int, message: str) -> None:
-        http, stream = self._http, call.stream
-        trailers = _TRAILERS_OK if code == OK else _trailers(code, message)
-        http.send_headers(stream, trailers if call.heads_sent else (*_HEADS, *trailers), end_stream=True)
-        del self._calls[stream]
+        if call.heads_sent and code == OK:
+            block = _TRAILERS_OK
+        else:
+            trailers = _trailers(code, message) if code else ((b"grpc-status", b"0"),)
+            block = header_block(trailers if call.heads_sent else (*_HEADS, *trailers))
+        del self._calls[call.stream]
         call.release()
-        try:
-            # The client may still send, to nobody (RFC 9113, 8.1).
-            if not http.streams[stream].closed:
-                http.reset_stream(stream, ErrorCodes.NO_ERROR)
-        except (KeyError, ProtocolError):
-            # It has ended on both sides.
-            pass
+        self._answer(call.stream, block)
         self._close_if_idle()
 
     def _flush(self) -> None:
-        data = self._http.data_to_send()
+        data = self._http.take()
         if data and self.transport is not None:
             self.transport.write(data)
 

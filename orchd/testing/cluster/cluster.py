@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 
 from orchd.dialect import DIALECTS, KUBERNETES, Dialect
 from orchd.testing.cluster.channel import ClusterChannel, ClusterError
-from orchd.testing.cluster.flags import command_line, controller_names
+from orchd.testing.cluster.flags import command_line, controller_names, release_of
 from orchd.testing.forking.client import ForkClient, fork_client
 
 if TYPE_CHECKING:
@@ -101,7 +101,8 @@ def _format_answer(code: int, answer: Any) -> str:
 class Cluster:
     """One API server with a store of its own; runs between `start` and `stop`, or as a context manager (sync or async).
 
-    `dialect` is "kubernetes" for stock clients, or "orch". `nodes` is the number of simulated nodes, on which pods run.
+    `dialect` is "kubernetes" for stock clients, or "orch". `release` is the release of the API, "1.35" or "1.23"; None is the
+    default of the dialect. `nodes` is the number of simulated nodes, on which pods run.
     `controllers` is True for all, False for none, or names as for --controllers (an iterable, or one text with commas).
     `scheduler` None runs a scheduler if there are nodes. `gates` are feature gates, `flags` further flags of the server by name
     (without dashes), such as text, a number, True, False or a list. `folder` keeps the store on disk, for a later cluster to continue; without it,
@@ -113,6 +114,7 @@ class Cluster:
         self,
         *,
         dialect: str = KUBERNETES.name,
+        release: str | None = None,
         nodes: int = 0,
         controllers: bool | Iterable[str] = True,
         scheduler: bool | None = None,
@@ -128,7 +130,7 @@ class Cluster:
         self.dialect: Dialect = DIALECTS[dialect]
         self._port = port
         named = {} if gates is None else gates, {} if flags is None else flags
-        line = list(command_line(nodes, controllers, scheduler, *named))
+        line = list(command_line(release_of(self.dialect, release), nodes, controllers, scheduler, *named))
         written = [text.partition("=")[2] for text in line if text.startswith("--controllers=")]
         self._controllers = controller_names(written[0] if written else True)
         self._spec = {

@@ -1,4 +1,4 @@
-"""The flags of the server that the arguments of a `Cluster` mean. Standard library only."""
+"""The flags of the server that the arguments of a `Cluster` mean. Imports the standard library and tables only."""
 
 from __future__ import annotations
 
@@ -6,12 +6,29 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-#: Flags that a cluster sets itself.
-_OWN_FLAGS = ("data-dir", "dialect", "bind-address", "secure-port", "token-auth-file", "cert-dir")
+from orchd.dialect import Dialect
+from orchd.kinds.release import RELEASES, Release, default_release
 
-#: Gates that differ from the server's defaults: clients that ask for no field validation are warned of unknown fields, and the
-#: rules of definitions are evaluated.
-DEFAULT_GATES: Final = {"CustomResourceValidationExpressions": True, "ServerSideFieldValidation": True}
+#: Flags that a cluster sets itself.
+_OWN_FLAGS = ("data-dir", "dialect", "emulated-version", "bind-address", "secure-port", "token-auth-file", "cert-dir")
+
+#: Gates that differ from the server's defaults, and the release that made them its own: clients that ask for no field validation are
+#: warned of unknown fields, and the rules of definitions are evaluated.
+_GATES: Final = {"CustomResourceValidationExpressions": "1.24", "ServerSideFieldValidation": "1.24"}
+
+
+def default_gates(release: Release) -> dict[str, bool]:
+    """The gates of a server of this release that are on in test clusters alone."""
+    return {name: True for name, until in _GATES.items() if release.includes("", until)}
+
+
+def release_of(dialect: Dialect, name: str | None) -> Release:
+    """The release of an argument; None is the default of the dialect. Raises ValueError."""
+    if name is None:
+        return default_release(dialect)
+    if name not in RELEASES:
+        raise ValueError(f"release: {name!r} is not one of {', '.join(RELEASES)}")
+    return RELEASES[name]
 
 
 def controller_names(controllers: bool | Iterable[str]) -> bool | tuple[str, ...]:
@@ -25,6 +42,7 @@ def controller_names(controllers: bool | Iterable[str]) -> bool | tuple[str, ...
 
 
 def command_line(
+    release: Release,
     nodes: int,
     controllers: bool | Iterable[str],
     scheduler: bool | None,
@@ -52,7 +70,8 @@ def command_line(
     for flag, (argument, given) in both.items():
         if flag in named and given:
             raise ValueError(f"flags: {flag} is the argument {argument}, which is given as well")
-    return _lines(nodes, controller_names(controllers), scheduler, gates, named)
+    chosen = {**default_gates(release), **gates}
+    return [f"--emulated-version={release}", *_lines(nodes, controller_names(controllers), scheduler, chosen, named)]
 
 
 def _lines(
@@ -71,9 +90,8 @@ def _lines(
         yield f"--scheduler={_text(some if scheduler is None else scheduler)}"
     if nodes:
         yield f"--simulated-nodes={nodes}"
-    yield "--feature-gates=" + ",".join(
-        f"{name}={_text(on)}" for name, on in sorted({**DEFAULT_GATES, **gates}.items())
-    )
+    if gates:
+        yield "--feature-gates=" + ",".join(f"{name}={_text(on)}" for name, on in sorted(gates.items()))
     for name, value in named.items():
         yield f"--{name}={value}"
 

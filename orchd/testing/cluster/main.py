@@ -18,6 +18,7 @@ from twisted.logger import globalLogBeginner, textFileLogObserver
 import orchd.assembly.controllers  # noqa: F401
 from orchd.dialect import KUBERNETES
 from orchd.kinds.catalog import builtin_catalog
+from orchd.kinds.release import default_release
 from orchd.testing.cluster.control import Control
 from orchd.testing.cluster.server import ClusterServer, ServerSpec
 from orchd.testing.forking.lifetime import open_process
@@ -37,8 +38,8 @@ class NoReactor:
 
 
 def prepare() -> None:
-    """Build what all servers of the dialect that clusters have by default share, before any fork."""
-    builtin_catalog(KUBERNETES)
+    """Build what all servers of the dialect and release that clusters have by default share, before any fork."""
+    builtin_catalog(KUBERNETES, default_release(KUBERNETES))
 
 
 def run_template(channel: socket.socket, spec: Any, folder: Path, owner: int) -> None:

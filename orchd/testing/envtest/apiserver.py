@@ -24,8 +24,9 @@ from orchd.assembly.server import ApiServer
 from orchd.config.options import Options, from_options
 from orchd.config.settings import Settings
 from orchd.dialect import KUBERNETES
+from orchd.kinds.release import RELEASES, default_release
 from orchd.store.memory import MemoryStore
-from orchd.testing.cluster.flags import DEFAULT_GATES
+from orchd.testing.cluster.flags import default_gates
 from orchd.testing.envtest.etcd import MARK
 from orchd.testing.forking.run_folder import run_folder
 
@@ -82,7 +83,9 @@ def read_settings(arguments: list[str], folder: Path) -> Settings:
     """The server's settings. Raises usage.UsageError and ValueError that name the flag."""
     flags = list(map_flags(arguments))
     defaults = [f"--dialect={KUBERNETES.name}", "--scheduler=false", f"--data-dir={folder}"]
-    defaults += [f"--feature-gates={name}={str(on).lower()}" for name, on in DEFAULT_GATES.items()]
+    named = _value(flags, "emulated-version")
+    release = RELEASES.get(named) or default_release(KUBERNETES)
+    defaults += [f"--feature-gates={name}={str(on).lower()}" for name, on in default_gates(release).items()]
     if not any(flag.lstrip("-").partition("=")[0] == "controllers" for flag in flags):
         # A list, to which a flag of the caller would be added.
         defaults.append("--controllers=-*")
@@ -106,9 +109,8 @@ def main(arguments: list[str] | None = None) -> None:
         sys.stdout.write(f"Usage: {program} {Options(capabilities=capabilities(), dialect=KUBERNETES)}\n")
         return
     if "--version" in arguments:
-        from orchd.kinds.release import SPECIFICATION
-
-        sys.stdout.write(KUBERNETES("{Long} ") + SPECIFICATION.version + "\n")
+        release = RELEASES.get(_value(arguments, "emulated-version")) or default_release(KUBERNETES)
+        sys.stdout.write(KUBERNETES("{Long} ") + release.version + "\n")
         return
     globalLogBeginner.beginLoggingTo([textFileLogObserver(sys.stderr)], redirectStandardIO=False)
     from twisted.internet import reactor as installed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,9 +11,10 @@ from orchd.client.errors import NoAnswerError, UnreachableError
 from orchd.client.interfaces import Answer
 from orchd.client.requests import Call
 from orchd.ctl.cluster.discovery import Discovery
-from orchd.dialect import COMMAND_LINE
+from orchd.dialect import COMMAND_LINE, DIALECTS
 from orchd.errors import ApiError
-from orchd.testing.doubles.server import run
+from orchd.kinds.release import default_release
+from orchd.testing.doubles.server import make_server, run
 from tests.ctl.ctl_runner import Ctl
 
 
@@ -31,7 +33,7 @@ def test_api_resources_and_versions(ctl: Ctl) -> None:
     assert "nodes" in ctl("api-resources", "--namespaced=false", "-o", "name").lines
     assert "pods" not in ctl("api-resources", "--namespaced=false", "-o", "name").lines
     assert {"v1", "apps/v1", ctl.server.dialect("rbac.authorization.{abbr}.io/v1")} <= set(ctl("api-versions").lines)
-    assert "Server Version: v1.23" in ctl("version").out
+    assert f"Server Version: {default_release(ctl.server.dialect).version}" in ctl("version").out
 
 
 @pytest.mark.parametrize("word", ["deploy", "deployment", "Deployment", "deployments.apps", "deployments.v1.apps"])
@@ -41,13 +43,17 @@ def test_resource_names_that_are_accepted(ctl: Ctl, word: str) -> None:
     assert ctl("get", word, "web", "-o", "name").lines == ["deployment.apps/web"]
 
 
-def test_resources_that_the_preferred_version_does_not_have(ctl: Ctl) -> None:
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_resources_that_the_preferred_version_does_not_have(dialect: str, tmp_path: Path) -> None:
     """Such resources are listed in the version that has them, and found by name with and without their group."""
+    made = make_server(tmp_path, f"--dialect={dialect}", "--emulated-version=1.23")
+    ctl = Ctl(made)
     names = ctl("api-resources", "-o", "name").lines
     assert len(names) == len(set(names))
     [qualified] = [name for name in names if name.startswith("podsecuritypolicies.")]
     for word in ("podsecuritypolicies", "psp", qualified):
         assert ctl("get", word).error.endswith("No resources found\n")
+    made.stop()
 
 
 class Failing:

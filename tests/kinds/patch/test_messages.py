@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from orchd.kinds.gotext.values import kind_name, number, plain, quote, type_name
 from orchd.kinds.patch import syntax
 from orchd.kinds.patch.managers import manager_from_user_agent, validate_manager
+from orchd.kinds.release import SPECIFICATION
 
 
 @pytest.mark.parametrize(
@@ -41,7 +42,7 @@ def test_manager_from_user_agent(agent: str, manager: str) -> None:
 )
 def test_validate_manager(name: str, messages: list[str]) -> None:
     """Invalid length and invalid characters are each reported."""
-    causes = validate_manager(name)
+    causes = validate_manager(name, SPECIFICATION)
     assert [c.message for c in causes] == messages
     assert all(c.field == "fieldManager" for c in causes)
 

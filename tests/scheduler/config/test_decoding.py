@@ -85,7 +85,10 @@ def test_only_v1_configures_the_way_into_the_queue() -> None:
     (ungated,), (gated,) = (
         expand_all(each, implemented) for each in (config, default_configuration(ORCH, release=NEWEST))
     )
-    assert (ungated.points["preEnqueue"], gated.points["preEnqueue"]) == ((), ("SchedulingGates",))
+    assert (ungated.points["preEnqueue"], gated.points["preEnqueue"]) == (
+        ("DynamicResources",),
+        ("SchedulingGates", "DynamicResources"),
+    )
     with pytest.raises(ConfigError, match='unknown field "preEnqueue"'):
         read(document("v1beta3", ORCH, profiles=[given]), ORCH)
 

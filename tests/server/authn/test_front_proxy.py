@@ -170,3 +170,12 @@ def test_invalid_websocket_protocol_tokens(protocols: tuple[str, ...], why: str)
     with pytest.raises(AuthenticationError) as caught:
         upgrade(*protocols)
     assert str(caught.value) == why
+
+
+def test_user_id_comes_from_its_header() -> None:
+    """The first header of user IDs that has a value counts, and is removed from the request."""
+    proxy = method(ProxyHeaders(username=("x-remote-user",), uid=("x-remote-uid", "x-alt-uid")))
+    found = ask(by=proxy, x_remote_user=("alice",), x_alt_uid=("7",))
+    assert found is not None and found.user.uid == "7" and "x-alt-uid" in found.consumed
+    without = ask(x_remote_user=("alice",), x_remote_uid=("7",))
+    assert without is not None and without.user.uid == ""

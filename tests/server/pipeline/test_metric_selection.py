@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+import pytest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
+from orchd.dialect import ORCH
+from orchd.kinds.release import NEWEST, SPECIFICATION, Release
 from orchd.server.pipeline.endpoints.metric_selection import MetricSelection, metric_selection
+from orchd.server.pipeline.endpoints.simple import enabled_features
 
 
 def family() -> CounterMetricFamily:
@@ -43,3 +47,32 @@ def test_hidden_and_deprecated_metrics() -> None:
     assert exposed is not None and exposed.documentation == "(Deprecated since 1.22.0) Objects."
     deprecated = metric_selection([], {}).filter(GaugeMetricFamily("apiserver_registered_watchers", "Watches."))
     assert deprecated is not None and deprecated.documentation == "(Deprecated since 1.23.0) Watches."
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("apiserver_request_slo_duration_seconds", "apiserver_request_sli_duration_seconds"),
+        ("apiserver_flowcontrol_request_concurrency_limit", "apiserver_flowcontrol_nominal_limit_seats"),
+        ("apiserver_flowcontrol_read_vs_write_request_count_samples", None),
+        ("apiserver_request_duration_seconds", "apiserver_request_duration_seconds"),
+    ],
+)
+def test_names_follow_the_release(old: str, new: str | None) -> None:
+    """Metrics have the names of the emulated release, their samples too; what it no longer has is not served."""
+    found = metric_selection([], {}, release=NEWEST).filter(HistogramMetricFamily(old, "Text.", [("+Inf", 1.0)], 2.0))
+    names = found and (found.name, {sample.name for sample in found.samples})
+    assert names == (new and (new, {f"{new}_bucket", f"{new}_count", f"{new}_sum"}))
+    before = metric_selection([], {}).filter(HistogramMetricFamily(old, "Text.", [("+Inf", 1.0)], 2.0))
+    assert before is not None and before.name == old
+
+
+@pytest.mark.parametrize(("release", "shown"), [(SPECIFICATION, False), (NEWEST, True)])
+def test_gates_are_a_metric_of_later_releases(release: Release, *, shown: bool) -> None:
+    """One number for each gate of the release, with its stage."""
+    made = [each.family() for each in enabled_features(ORCH, release, lambda name: name != "APIResponseCompression")]
+    numbers = {
+        (sample.labels["name"], sample.labels["stage"]): sample.value for family in made for sample in family.samples
+    }
+    assert numbers.get(("APIResponseCompression", "BETA")) == (0.0 if shown else None)
+    assert numbers.get(("AnyVolumeDataSource", "")) == (1.0 if shown else None)

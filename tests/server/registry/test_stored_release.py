@@ -11,7 +11,7 @@ from twisted.internet.task import Clock
 from orchd.dialect import ORCH
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.release import NEWEST, SPECIFICATION, Release
-from orchd.server.registry.stored_release import ReleaseMismatchError, prepare_store
+from orchd.server.registry.stored_release import ReleaseMismatchError, Upgrade, prepare_store
 from orchd.store.memory import MemoryStore
 from orchd.testing.doubles.results import result_of
 
@@ -59,8 +59,9 @@ UPGRADED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 ]  # fmt: skip
 
 
-def prepare(store: MemoryStore, release: Release) -> None:
-    result_of(prepare_store(store, ObjectSettings(dialect=ORCH, release=release)))
+def prepare(store: MemoryStore, release: Release) -> Upgrade:
+    done: Upgrade = result_of(prepare_store(store, ObjectSettings(dialect=ORCH, release=release)))
+    return done
 
 
 def read(store: MemoryStore, key: str) -> dict[str, Any]:
@@ -110,6 +111,26 @@ def test_a_lower_release_is_refused() -> None:
     assert "the store is of release 1.35" in message
     assert "endpointslices.discovery.orch.io (1), horizontalpodautoscalers.autoscaling (1)" in message
     assert "podtemplates" not in message
+
+
+def test_what_an_upgrade_reports() -> None:
+    """An upgrade reports the former release, the number of rewritten objects, and the kinds with objects that are no longer served."""
+    store = old_store()
+    result_of(store.create("/podsecuritypolicy/a", b"{}"))
+    done = prepare(store, NEWEST)
+    assert done.raised_from == SPECIFICATION
+    assert done.rewritten == len(UPGRADED)
+    assert done.unserved == "podsecuritypolicies.policy (1)"
+    assert prepare(store, NEWEST) == Upgrade()
+
+
+def test_an_empty_store_is_raised_from_nothing() -> None:
+    """The first start of a server raises nothing, also beside the record of an encrypted store, and records the release."""
+    store = MemoryStore(Clock())
+    store.start()
+    result_of(store.create("/.sealed", b"{}"))
+    assert prepare(store, NEWEST).raised_from is None
+    assert read(store, "/.release") == {"release": "1.35"}
 
 
 def test_an_unreadable_object_is_kept() -> None:

@@ -236,7 +236,7 @@ async def test_exhausted_stream_numbers_open_a_new_connection(
     etcd: Etcd, opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """When a connection has used up its stream numbers another one replaces it, and no call fails."""
-    monkeypatch.setattr("orchd.store.etcd.connection._LAST_STREAM", 61)
+    monkeypatch.setattr("orchd.store.grpc.http2._LAST_STREAM", 61)
     async with opened(etcd.url) as store:
         seen = Seen()
         seen.watch(store, "/", store.revision)

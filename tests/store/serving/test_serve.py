@@ -16,8 +16,7 @@ from typing import Any
 import pytest
 import pytest_twisted
 from twisted.internet import reactor
-from twisted.internet.defer import ensureDeferred
-from twisted.internet.task import deferLater
+from twisted.internet.defer import DeferredLock
 
 from orchd import storecommands
 from orchd.store.etcd.servers import make_servers
@@ -102,11 +101,14 @@ def store_at(url: str) -> EtcdStore:
     return EtcdStore(reactor, make_servers(reactor, [url]), dialect_name="orch", options=options, random=Random(1))
 
 
-async def crash(served: ServedStore) -> None:
-    """Kill the store while it works, and start it again."""
-    await deferLater(reactor, 0.02)
-    served.kill()
-    served.start()
+async def create_and_crash(served: ServedStore, store: EtcdStore, key: str, crashing: DeferredLock) -> int:
+    """The revision of a created key; the first that is acknowledged while nobody crashes the store kills and restarts it."""
+    revision = await store.create(key, b"1")
+    if not crashing.locked:
+        await crashing.acquire()
+        served.kill()
+        served.start()
+    return revision
 
 
 @pytest_twisted.ensureDeferred
@@ -117,10 +119,8 @@ async def test_no_acknowledged_write_is_lost(served: ServedStore) -> None:
     acknowledged: dict[str, int] = {}
     for round_ in range(3):
         keys = [f"/{round_}/{number}" for number in range(200)]
-        writing = [store.create(key, b"1") for key in keys]
-        crashed = ensureDeferred(crash(served))
-        results = await outcomes(writing)
-        await crashed
+        crashing = DeferredLock()
+        results = await outcomes([create_and_crash(served, store, key, crashing) for key in keys])
         for key, result in zip(keys, results, strict=True):
             if isinstance(result, int):
                 acknowledged[key] = result

@@ -6,17 +6,19 @@ from typing import Any
 
 import pytest
 
+from orchd.dialect import KUBERNETES, ORCH
+from orchd.kinds.release import NEWEST, SPECIFICATION, Release
 from orchd.testing import Cluster
-from orchd.testing.cluster.flags import command_line, controller_names
+from orchd.testing.cluster.flags import command_line, controller_names, release_of
 
 WARN = "--feature-gates=CustomResourceValidationExpressions=true,ServerSideFieldValidation=true"
 
 
 def line(
-    nodes: Any = 0, controllers: Any = True, scheduler: Any = None, gates: Any = None, flags: Any = None
+    release: Release, *, nodes: Any = 0, controllers: Any = True, scheduler: Any = None, **named: Any
 ) -> list[str]:
-    given = {} if gates is None else gates, {} if flags is None else flags
-    return list(command_line(nodes, controllers, scheduler, *given))
+    given = named.get("gates", {}), named.get("flags", {})
+    return list(command_line(release, nodes, controllers, scheduler, *given))
 
 
 @pytest.mark.parametrize(
@@ -54,8 +56,21 @@ def line(
     ids=str,
 )
 def test_flags_of_arguments(arguments: dict[str, Any], expected: list[str]) -> None:
-    """Each argument becomes its flag. Beside the feature gates given, unknown fields give warnings."""
-    assert line(**arguments) == expected
+    """Each argument becomes its flag. Beside the feature gates given, unknown fields give warnings in release 1.23."""
+    assert line(SPECIFICATION, **arguments) == ["--emulated-version=1.23", *expected]
+
+
+def test_flags_of_a_later_release() -> None:
+    """A later release has no gates but those given: what they are for is its default."""
+    assert line(NEWEST) == ["--emulated-version=1.35", "--scheduler=false"]
+    assert line(NEWEST, gates={"A": False})[-1] == "--feature-gates=A=false"
+
+
+def test_releases_of_the_dialects() -> None:
+    """Without a release, the dialect decides."""
+    assert release_of(KUBERNETES, None) is NEWEST
+    assert release_of(ORCH, None) is SPECIFICATION
+    assert release_of(ORCH, "1.35") is NEWEST
 
 
 @pytest.mark.parametrize(
@@ -79,6 +94,8 @@ def test_flags_of_arguments(arguments: dict[str, Any], expected: list[str]) -> N
         ({"port": 65536}, "port"),
         ({"port": "80"}, "port"),
         ({"dialect": "latin"}, "dialect"),
+        ({"release": "1.30"}, "release: '1.30' is not one of 1.23, 1.35"),
+        ({"flags": {"emulated-version": "1.23"}}, "emulated-version"),
     ],
     ids=str,
 )

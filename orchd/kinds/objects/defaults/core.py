@@ -8,8 +8,10 @@ from typing import Any, Final
 
 from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.by_release import by_release
 from orchd.kinds.objects.defaults.images import pull_policy
-from orchd.kinds.objects.defaults.rules import Rule, by_release, fill_members, within
+from orchd.kinds.objects.defaults.rules import Rule, fill_members, within
+from orchd.kinds.objects.pod_amounts import aggregate
 from orchd.kinds.objects.scalars import Quantity
 from orchd.kinds.objects.settings import ObjectSettings
 
@@ -148,8 +150,31 @@ def _with_host_ports(value: Object) -> Object:
 
 
 def _pod_with_ports(value: Object, settings: ObjectSettings) -> Object:
-    """As `_pod`; on the host network, containers have their ports on the node."""
-    return within(_pod(value, settings), "spec", _with_host_ports)
+    """As `_pod`; the pod as a whole has requests if it has limits, and on the host network containers have their ports on the node."""
+    return within(_pod(value, settings), "spec", _with_pod_amounts_and_ports)
+
+
+def _with_pod_amounts_and_ports(spec: Object) -> Object:
+    resources = spec.get("resources")
+    if resources and (resources.get("limits") or resources.get("requests")):
+        spec = {**spec, "resources": _pod_amounts(spec, resources)}
+    return _with_host_ports(spec)
+
+
+def _pod_amounts(spec: Object, resources: Object) -> Object:
+    """The resources of a pod: huge pages are limited to those of its containers; requests are those of its containers, or limits."""
+    requests, limits = dict(resources.get("requests") or {}), dict(resources.get("limits") or {})
+    for name, amount in aggregate(spec, "limits").items():
+        if name.startswith("hugepages-") and name not in requests:
+            limits.setdefault(name, str(amount))
+    if limits:
+        for name, amount in aggregate(spec, "requests").items():
+            if name in ("cpu", "memory"):
+                requests.setdefault(name, str(amount))
+        for name, limit in limits.items():
+            if name in ("cpu", "memory") or name.startswith("hugepages-"):
+                requests.setdefault(name, limit)
+    return {**resources, **({"limits": limits} if limits else {}), **({"requests": requests} if requests else {})}
 
 
 def _host_ports(container: Object) -> Object:
@@ -160,7 +185,12 @@ def _host_ports(container: Object) -> Object:
 
 
 def _volume(value: Object, settings: ObjectSettings) -> Object:
-    return {**value, "emptyDir": {}} if len(value) <= 1 and value.keys() <= {"name"} else value
+    if len(value) <= 1 and value.keys() <= {"name"}:
+        return {**value, "emptyDir": {}}
+    image = value.get("image")
+    if image is not None and not image.get("pullPolicy"):
+        return {**value, "image": {**image, "pullPolicy": pull_policy(image.get("reference") or "")}}
+    return value
 
 
 def _pod_status(value: Object, settings: ObjectSettings) -> Object:
@@ -289,13 +319,13 @@ RULES: Final[dict[str, Rule]] = {
     "core/v1.NodeSpec": _node_spec,
     "core/v1.NodeStatus": _node_status,
     "core/v1.PersistentVolumeClaim": _claim,
-    "core/v1.Pod": by_release(("", _pod), ("1.28", _pod_with_ports)),
-    "core/v1.PodSpec": by_release(("", _pod_spec_with_ports), ("1.28", _pod_spec)),
+    "core/v1.Pod": by_release(_pod, ("1.28", _pod_with_ports)),
+    "core/v1.PodSpec": by_release(_pod_spec_with_ports, ("1.28", _pod_spec)),
     "core/v1.PodStatus": _pod_status,
     "core/v1.PodTemplateSpec": _without_old_init_containers,
     "core/v1.ReplicationController": _replication_controller,
     "core/v1.Secret": _secret,
     "core/v1.ServicePort": _service_port,
-    "core/v1.ServiceSpec": by_release(("", _service_spec), ("1.26", _service_spec_by_type)),
+    "core/v1.ServiceSpec": by_release(_service_spec, ("1.26", _service_spec_by_type)),
     "core/v1.Volume": _volume,
 }

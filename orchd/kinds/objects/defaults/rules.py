@@ -12,20 +12,6 @@ from orchd.kinds.objects.settings import ObjectSettings
 Rule = Callable[[Any, ObjectSettings], Any]
 
 
-def by_release(*rules: tuple[str, Rule]) -> Rule:
-    """The last of `rules` whose release, from which on it holds ("": all), the settings include."""
-    chosen: dict[int, Rule] = {}
-
-    def rule(value: Any, settings: ObjectSettings) -> Any:
-        release = settings.release
-        found = chosen.get(release.minor)
-        if found is None:
-            found = chosen[release.minor] = release.choose(rules)
-        return found(value, settings)
-
-    return rule
-
-
 def fill_members(value: Object, **members: Any) -> Object:
     """`value` with the `members` that are absent, None or "" in it."""
     missing = {name: item for name, item in members.items() if value.get(name) in (None, "")}

@@ -8,7 +8,8 @@ from typing import Any, Final
 from orchd.errors import quoted
 from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.defaults.rules import Rule, by_release, fill_members, within
+from orchd.kinds.objects.by_release import by_release
+from orchd.kinds.objects.defaults.rules import Rule, fill_members, within
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.shape import ShapeError
 
@@ -186,7 +187,7 @@ RULES: Final[dict[str, Rule]] = {
     "autoscaling/v2beta2.HorizontalPodAutoscalerSpec": _autoscaler_v2,
     "resource/v1.DeviceSubRequest": _device_request,
     "resource/v1.ExactDeviceRequest": _device_request,
-    "batch/v1.Job": by_release(("", _job), ("1.29", _job_with_policies)),
+    "batch/v1.Job": by_release(_job, ("1.29", _job_with_policies)),
 }
 
 

@@ -7,41 +7,114 @@ string, format, number, list, enum, object.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import orjson
 
-from orchd.dialect import Dialect
 from orchd.kinds.crd.schema import INT_OR_STRING
 from orchd.kinds.gotext.values import quote
-from orchd.kinds.objects.schema_check.findings import FORBIDDEN, INVALID, REQUIRED, UNSUPPORTED, Finding, list_supported
-from orchd.kinds.objects.schema_check.formats import FORMATS
+from orchd.kinds.objects.schema_check.correlation import Matched
+from orchd.kinds.objects.schema_check.findings import (
+    FORBIDDEN,
+    INVALID,
+    REQUIRED,
+    TOO_LONG,
+    TOO_MANY,
+    TYPE,
+    UNSUPPORTED,
+    Finding,
+    list_supported,
+)
+from orchd.kinds.objects.schema_check.formats import formats_of
 from orchd.kinds.objects.schema_check.patterns import PatternError, pattern
+from orchd.kinds.objects.settings import ObjectSettings
 
 Schema = Mapping[str, Any]
-#: Findings about a value, empty if it is valid. Paths are relative to the value.
-Check = Callable[[Any], Sequence[Finding]]
+
+
+class Check(Protocol):
+    """Findings about a value, empty if it is valid. Paths are relative to the value. Findings about members and items that are
+    as in the stored object are left out, if `match` is the value with its stored one."""
+
+    def __call__(self, value: Any, match: Matched | None = None, /) -> Sequence[Finding]: ...
+
 
 _VALID: Final[tuple[Finding, ...]] = ()
 
 
-def compile_schema(schema: Schema, dialect: Dialect) -> Check:
+def _of_list(found: Sequence[Finding], index: int) -> Sequence[Finding]:
+    """Paths end at the list; equal findings are merged."""
+    return found
+
+
+def _of_item(found: Sequence[Finding], index: int) -> Sequence[Finding]:
+    """Paths have the index of the item."""
+    return [each.at_item(index) for each in found]
+
+
+def _first_size(count: int, least: int | None, most: int | None) -> Sequence[Finding]:
+    """A wrong number of members, shown as its limit, is the only finding about an object."""
+    if least is not None and count < least:
+        return [Finding(INVALID, f"should have at least {least} properties", least)]
+    if most is not None and count > most:
+        return [Finding(TOO_MANY, f"should have at most {most} properties", most, limit=most)]
+    return _VALID
+
+
+def _sizes(count: int, least: int | None, most: int | None) -> Sequence[Finding]:
+    """A wrong number of members is shown as it is."""
+    out = []
+    if least is not None and count < least:
+        out.append(Finding(INVALID, f"should have at least {least} properties", count))
+    if most is not None and count > most:
+        out.append(Finding(TOO_MANY, f"should have at most {most} properties", count, limit=most))
+    return out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Form:
+    """What schemas look like in a dialect, and findings in a release. `ends`: nothing else is reported about an object of a wrong
+    size."""
+
+    int_or_string: str
+    formats: Mapping[str, Callable[[str], bool]]
+    of_item: Callable[[Sequence[Finding], int], Sequence[Finding]]
+    sizes: Callable[[int, int | None, int | None], Sequence[Finding]]
+    ends: bool
+
+
+def compile_schema(schema: Schema, settings: ObjectSettings) -> Check:
     """Compile a schema to a check. Nested schemas are compiled at their first use."""
-    return _node(schema, dialect(INT_OR_STRING))
+    sizes, ends = settings.release.choose((("", (_first_size, True)), ("1.28", (_sizes, False))))
+    form = _Form(
+        int_or_string=settings.dialect(INT_OR_STRING),
+        formats=formats_of(settings),
+        of_item=settings.release.choose((("", _of_list), ("1.28", _of_item))),
+        sizes=sizes,
+        ends=ends,
+    )
+    return _node(schema, form)
 
 
-def _node(schema: Schema, int_or_string: str) -> Check:
+def _changed(check: Check, value: Any, match: Matched | None) -> Sequence[Finding]:
+    """The findings about a member or an item, none if it is as in the stored object."""
+    found = check(value, match)
+    return _VALID if found and match is not None and match.unchanged() else found
+
+
+def _node(schema: Schema, form: _Form) -> Check:
     steps: list[Check] = []
-    type_step = _type(schema, int_or_string)
+    type_step = _type(schema, form)
     if type_step is not None:
         steps.append(type_step)
     if any(schema.get(word) for word in ("anyOf", "oneOf", "allOf")) or schema.get("not") is not None:
-        steps.append(_junctors(schema, int_or_string))
+        steps.append(_junctors(schema, form))
     enum_step = _enum(schema)
     for step in (
-        _string(schema), _format(schema), _number(schema), _list(schema, int_or_string), enum_step, _object(schema, int_or_string)
+        _string(schema), _format(schema, form), _number(schema), _list(schema, form), enum_step, _object(schema, form)
     ):  # fmt: skip
         if step is not None:
             steps.append(step)
@@ -50,23 +123,23 @@ def _node(schema: Schema, int_or_string: str) -> Check:
     whole = steps[0] if len(steps) == 1 else _all_of(tuple(steps))
     null_steps = [step for step in (type_step, enum_step) if step is not None]
 
-    def check(value: Any) -> Sequence[Finding]:
+    def check(value: Any, match: Matched | None = None) -> Sequence[Finding]:
         if value is None:
             return [found for step in null_steps for found in step(None)] if null_steps else _VALID
-        return whole(value)
+        return whole(value, match)
 
     return check
 
 
-def _anything(value: Any) -> Sequence[Finding]:
+def _anything(value: Any, match: Matched | None = None) -> Sequence[Finding]:
     return _VALID
 
 
 def _all_of(steps: tuple[Check, ...]) -> Check:
-    def check(value: Any) -> Sequence[Finding]:
+    def check(value: Any, match: Matched | None = None) -> Sequence[Finding]:
         out: list[Finding] | None = None
         for step in steps:
-            found = step(value)
+            found = step(value, match)
             if found:
                 if out is None:
                     out = list(found)
@@ -90,17 +163,17 @@ def type_name(value: Any) -> str:
 _NAMES: Final = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
 
 
-def _type(schema: Schema, int_or_string: str) -> Check | None:
+def _type(schema: Schema, form: _Form) -> Check | None:
     named = schema.get("type") or ""
-    wanted = (named,) if named else ("integer", "string") if schema.get(int_or_string) else ()
-    format_ = schema.get("format") if schema.get("format") in FORMATS else ""
+    wanted = (named,) if named else ("integer", "string") if schema.get(form.int_or_string) else ()
+    format_ = schema.get("format") if schema.get("format") in form.formats else ""
     if not wanted and not format_:
         return None
     nullable = bool(schema.get("nullable"))
     numeric = "number" in wanted or "integer" in wanted
     shown = ",".join(wanted)
 
-    def check(value: Any) -> Sequence[Finding]:
+    def check(value: Any, match: Matched | None = None) -> Sequence[Finding]:
         if value is None:
             return _VALID if nullable or not wanted else [_wrong_type(shown, "null")]
         actual = type_name(value)
@@ -118,7 +191,7 @@ def _type(schema: Schema, int_or_string: str) -> Check | None:
 
 
 def _wrong_type(wanted: str, actual: str) -> Finding:
-    return Finding(INVALID, f"must be of type {wanted}: {quote(actual)}", actual, blocks=True)
+    return Finding(TYPE, f"must be of type {wanted}: {quote(actual)}", actual)
 
 
 def _enum(schema: Schema) -> Check | None:
@@ -128,7 +201,7 @@ def _enum(schema: Schema) -> Check | None:
     text = list_supported([v if isinstance(v, str) else orjson.dumps(v).decode() for v in allowed])
     values = frozenset(map(_comparable, allowed))
 
-    def check(value: Any) -> Sequence[Finding]:
+    def check(value: Any, match: Matched | None = None) -> Sequence[Finding]:
         return _VALID if _comparable(value) in values else [Finding(UNSUPPORTED, text, value)]
 
     return check
@@ -152,11 +225,11 @@ def _string(schema: Schema) -> Check | None:
         return None
     matches = _search(regex) if regex else None
 
-    def check(value: Any) -> Sequence[Finding]:
+    def check(value: Any, match: Matched | None = None) -> Sequence[Finding]:
         if value.__class__ is not str:
             return _VALID
         if most is not None and len(value) > most:
-            return [Finding(INVALID, f"should be at most {most} chars long", value, blocks=True)]
+            return [Finding(TOO_LONG, f"should be at most {most} chars long", value, limit=most)]
         if least and len(value) < least:
             return [Finding(INVALID, f"should be at least {least} chars long", value)]
         if matches is not None and matches(value) is None:
@@ -187,16 +260,16 @@ def _nothing(value: str) -> None:
     return None
 
 
-def _format(schema: Schema) -> Check | None:
+def _format(schema: Schema, form: _Form) -> Check | None:
     name = schema.get("format")
-    good = FORMATS.get(name) if name else None
+    good = form.formats.get(name) if name else None
     if good is None:
         return None
 
-    def check(value: Any) -> Sequence[Finding]:
+    def check(value: Any, match: Matched | None = None) -> Sequence[Finding]:
         if value.__class__ is not str or good(value):
             return _VALID
-        return [Finding(INVALID, f"must be of type {name}: {quote(value)}", value, blocks=True)]
+        return [Finding(TYPE, f"must be of type {name}: {quote(value)}", value)]
 
     return check
 
@@ -220,7 +293,7 @@ def _number(schema: Schema) -> Check | None:
     factor = None if not step else Fraction(str(step))
     open_low, open_high = bool(schema.get("exclusiveMinimum")), bool(schema.get("exclusiveMaximum"))
 
-    def check(value: Any) -> Sequence[Finding]:
+    def check(value: Any, match: Matched | None = None) -> Sequence[Finding]:
         if value.__class__ is not int and not isinstance(value, float):
             return _VALID
         wrong: list[str] = []
@@ -238,27 +311,26 @@ def _number(schema: Schema) -> Check | None:
 # --- lists and objects --------------------------------------------------------------------------
 
 
-def _list(schema: Schema, int_or_string: str) -> Check | None:
+def _list(schema: Schema, form: _Form) -> Check | None:
     items, least, most = schema.get("items"), schema.get("minItems"), schema.get("maxItems")
     unique = bool(schema.get("uniqueItems"))
-    each = _node(items, int_or_string) if isinstance(items, dict) else _anything
+    each = _node(items, form) if isinstance(items, dict) else _anything
     if each is _anything and least is None and most is None and not unique:
         return None
 
-    def check(value: Any) -> Sequence[Finding]:
+    def check(value: Any, match: Matched | None = None) -> Sequence[Finding]:
         if value.__class__ is not list:
             return _VALID
-        # As in the reference, paths have no index, and equal findings are merged.
         out: list[Finding] = []
         if each is not _anything:
-            for item in value:
-                found = each(item)
+            for i, item in enumerate(value):
+                found = each(item) if match is None else _changed(each, item, match.below(i))
                 if found:
-                    out.extend(found)
+                    out.extend(form.of_item(found, i))
         if least is not None and len(value) < least:
             out.append(Finding(INVALID, f"should have at least {least} items", len(value)))
         if most is not None and len(value) > most:
-            out.append(Finding(INVALID, f"should have at most {most} items", len(value), blocks=True))
+            out.append(Finding(TOO_MANY, f"should have at most {most} items", len(value), limit=most))
         if unique and len(set(map(_comparable, value))) < len(value):
             out.append(Finding(INVALID, "shouldn't contain duplicates"))
         return out
@@ -266,31 +338,31 @@ def _list(schema: Schema, int_or_string: str) -> Check | None:
     return check
 
 
-def _object(schema: Schema, int_or_string: str) -> Check | None:
+def _object(schema: Schema, form: _Form) -> Check | None:
     properties: Mapping[str, Schema] = schema.get("properties") or {}
     rest = schema.get("additionalProperties")
     least, most = schema.get("minProperties"), schema.get("maxProperties")
     needed = tuple(name for name in schema.get("required") or () if (properties.get(name) or {}).get("default") is None)
     # Member schemas are compiled at their first use: most schemas describe more members than objects have.
     checks: dict[str, Check] = {}
-    others = _node(rest, int_or_string) if isinstance(rest, dict) else None
-    closed = rest is False
-    if not (properties or needed or others or closed or least is not None or most is not None):
+    others = _node(rest, form) if isinstance(rest, dict) else None
+    closed, sizes, bounded = rest is False, form.sizes, least is not None or most is not None
+    if not (properties or needed or others or closed or bounded):
         return None
 
-    def check(value: Any) -> Sequence[Finding]:
+    def check(value: Any, match: Matched | None = None) -> Sequence[Finding]:
         if value.__class__ is not dict:
             return _VALID
-        if least is not None and len(value) < least:
-            return [Finding(INVALID, f"should have at least {least} properties", least)]
-        if most is not None and len(value) > most:
-            return [Finding(INVALID, f"should have at most {most} properties", most, blocks=True)]
         out: list[Finding] | None = None
+        if bounded:
+            out = list(sizes(len(value), least, most))
+            if out and form.ends:
+                return out
         for name, item in value.items():
             inner = checks.get(name)
             if inner is None:
                 if name in properties:
-                    inner = checks[name] = _node(properties[name], int_or_string)
+                    inner = checks[name] = _node(properties[name], form)
                 elif others is not None:
                     inner = others
                 elif closed:
@@ -300,7 +372,7 @@ def _object(schema: Schema, int_or_string: str) -> Check | None:
                     continue
                 else:
                     continue
-            found = inner(item)
+            found = inner(item) if match is None else _changed(inner, item, match.member(name))
             if found:
                 if out is None:
                     out = []
@@ -318,21 +390,21 @@ def _object(schema: Schema, int_or_string: str) -> Check | None:
 # --- junctors -----------------------------------------------------------------------------------
 
 
-def _junctors(schema: Schema, int_or_string: str) -> Check:
+def _junctors(schema: Schema, form: _Form) -> Check:
     any_of, one_of, all_of = (
-        tuple(_node(inner, int_or_string) for inner in schema.get(word) or ()) for word in ("anyOf", "oneOf", "allOf")
+        tuple(_node(inner, form) for inner in schema.get(word) or ()) for word in ("anyOf", "oneOf", "allOf")
     )
-    never = _node(schema["not"], int_or_string) if schema.get("not") is not None else None
+    never = _node(schema["not"], form) if schema.get("not") is not None else None
 
-    def check(value: Any) -> Sequence[Finding]:
+    def check(value: Any, match: Matched | None = None) -> Sequence[Finding]:
         out: list[Finding] = []
         if any_of:
-            failed = _failures(any_of, value, stop=True)
+            failed = _failures(any_of, value, match, stop=True)
             if len(failed) == len(any_of):
                 out.append(Finding(INVALID, "must validate at least one schema (anyOf)", whole=True))
                 out.extend(_shortest(failed))
         if one_of:
-            failed = _failures(one_of, value)
+            failed = _failures(one_of, value, match)
             good = len(one_of) - len(failed)
             if good != 1:
                 how = f"Found {good} valid alternatives" if good else "Found none valid"
@@ -340,13 +412,13 @@ def _junctors(schema: Schema, int_or_string: str) -> Check:
                 if not good:
                     out.extend(_shortest(failed))
         if all_of:
-            failed = _failures(all_of, value)
+            failed = _failures(all_of, value, match)
             for found in failed:
                 out.extend(found)
             if failed:
                 none = ". None validated" if len(failed) == len(all_of) else ""
                 out.append(Finding(INVALID, f"must validate all the schemas (allOf){none}", whole=True))
-        if never is not None and not never(value):
+        if never is not None and not never(value, match):
             out.append(Finding(INVALID, "must not validate the schema (not)", whole=True))
         return out
 
@@ -362,11 +434,13 @@ def _shortest(failed: Sequence[Sequence[Finding]]) -> Sequence[Finding]:
     return best
 
 
-def _failures(checks: tuple[Check, ...], value: Any, *, stop: bool = False) -> list[Sequence[Finding]]:
+def _failures(
+    checks: tuple[Check, ...], value: Any, match: Matched | None, *, stop: bool = False
+) -> list[Sequence[Finding]]:
     """The findings of each failing check. With `stop`, ends at the first passing check."""
     out = []
     for check in checks:
-        found = check(value)
+        found = check(value, match)
         if found:
             out.append(found)
         elif stop:

@@ -57,9 +57,11 @@ def list_keys(schema: Schema, dialect: Dialect) -> ListKeys | None:
 class Matched:
     """A value that has a stored one, neither of them null. Compared at most once, when asked."""
 
-    __slots__ = ("_dialect", "_keys", "_old", "_schema", "_stored", "_unchanged", "_value")
+    __slots__ = ("_dialect", "_keys", "_old", "_schema", "_stored", "_unchanged", "_value", "_whole")
 
-    def __init__(self, value: Any, old: Any, schema: Schema, dialect: Dialect) -> None:
+    def __init__(self, value: Any, old: Any, schema: Schema, dialect: Dialect, *, whole: bool = False) -> None:
+        """`whole`: the values are whole objects."""
+        self._whole = whole
         self._value = value
         self._old = old
         self._schema = schema
@@ -84,6 +86,10 @@ class Matched:
             return None
         inner = (self._schema.get("properties") or {}).get(key) or self._schema.get("additionalProperties")
         return Matched(value[key], old[key], inner, self._dialect) if isinstance(inner, dict) else None
+
+    def member(self, name: str) -> Matched | None:
+        """The member of an object, None if changes of it are not seen: version and kind are those of the request."""
+        return None if self._whole and name in ("apiVersion", "kind") else self.below(name)
 
     def unchanged(self) -> bool:
         """True if both values are the same, whatever the order of items that have keys. What the schema does not know is changed."""

@@ -73,7 +73,7 @@ def _resource(value: dict[str, Any], at: str, report: Report) -> None:
         else:
             why = _type_error(name, value[name])
             if why:
-                report.causes.append(invalid(below(at, name), value[name], why))
+                report.causes.append(invalid(below(at, name), value[name], why, report.settings.release))
     metadata = value.get("metadata")
     if isinstance(metadata, dict):
         named = value if metadata.get("name") else {**value, "metadata": {**metadata, "name": "fakename"}}

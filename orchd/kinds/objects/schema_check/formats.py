@@ -5,12 +5,13 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
+from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.names import parse_cidr
 
 Check = Callable[[str], bool]
@@ -157,3 +158,39 @@ FORMATS: Final[dict[str, Check]] = {
     "uuid4": _matches(_UUID % ("4", "[89ab]")),
     "uuid5": _matches(_UUID % ("5", "[89ab]")),
 }
+_NAME: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_short_name: Final = _matches(_NAME)
+_long_name: Final = _matches(rf"{_NAME}(\.{_NAME})*")
+#: Formats of later releases, by templates of a dialect.
+_LATER: Final[dict[str, Check]] = {
+    "{abbr}-short-name": lambda text: len(text) <= 63 and _short_name(text),
+    "{abbr}-long-name": lambda text: len(text) <= 253 and _long_name(text),
+}
+_BY_RELEASE: Final[tuple[tuple[str, Mapping[str, Check]], ...]] = (("", {}), ("1.34", _LATER))
+
+
+def formats_of(settings: ObjectSettings) -> Mapping[str, Check]:
+    """The formats that a release checks, by name."""
+    later = settings.release.choose(_BY_RELEASE)
+    return {**FORMATS, **{settings.dialect(name): check for name, check in later.items()}} if later else FORMATS
+
+
+def unknown_formats(schema: Mapping[str, Any], settings: ObjectSettings) -> Iterator[str]:
+    """The formats of the strings of a schema that the release does not check. Dashes in names do not count."""
+    known = {name.replace("-", "") for name in formats_of(settings)}
+    pending: list[Any] = [schema]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, list):
+            pending += part
+        elif isinstance(part, dict):
+            name = part.get("format")
+            if isinstance(name, str) and part.get("type") == "string" and name.replace("-", "") not in known:
+                yield name
+            for word in _BELOW:
+                inner = part.get(word)
+                pending += inner.values() if word in _MAPS and isinstance(inner, dict) else [inner]
+
+
+_MAPS: Final = ("properties", "patternProperties", "definitions")
+_BELOW: Final = (*_MAPS, "items", "additionalItems", "additionalProperties", "allOf", "anyOf", "oneOf", "not")

@@ -14,7 +14,6 @@ from typing import Any, Final
 
 from orchd.cel.program import Outcome
 from orchd.cel.values import Value
-from orchd.dialect import Dialect
 from orchd.errors import MAX_CAUSES, Cause
 from orchd.kinds.crd.rules import VALIDATIONS, Rule, RuleSet, UntypedSchemaError, compile_rules
 from orchd.kinds.crd.schema import EMBEDDED
@@ -23,6 +22,7 @@ from orchd.kinds.objects.schema_check.correlation import ListKeys, Matched, list
 from orchd.kinds.objects.schema_check.embedded import below
 from orchd.kinds.objects.schema_check.field_paths import FieldPathError, resolve
 from orchd.kinds.objects.schema_check.findings import DUPLICATE, INVALID, NO_PLACE, REQUIRED, render_value
+from orchd.kinds.objects.settings import ObjectSettings
 
 Schema = Mapping[str, Any]
 
@@ -63,7 +63,7 @@ class Place:
     cannot be compiled. `keys` are those by which items are matched with stored ones, None if they are not."""
 
     schema: Schema
-    dialect: Dialect
+    settings: ObjectSettings
     resource: bool
     has_rules: bool
     items: Place | None
@@ -77,29 +77,29 @@ class Place:
         """The compiled rules of this place, None if its values have no type."""
         if self.own is None and not self.untyped:
             try:
-                self.own = compile_rules(self.schema, self.dialect, resource=self.resource)
+                self.own = compile_rules(self.schema, self.settings.dialect, resource=self.resource)
             except UntypedSchemaError as error:
                 self.untyped = str(error)
         return self.own
 
 
-def compile_places(schema: Schema, dialect: Dialect, *, root: bool = True) -> Place | None:
+def compile_places(schema: Schema, settings: ObjectSettings, *, root: bool = True) -> Place | None:
     """The tree of the places with rules, None if there are none. The rules themselves are compiled at their first use. `root`: values
     of the schema are whole objects."""
-    items, rest = schema.get("items"), schema.get("additionalProperties")
+    dialect, items, rest = settings.dialect, schema.get("items"), schema.get("additionalProperties")
     members = {
         name: made
         for name, inner in (schema.get("properties") or {}).items()
-        if (made := compile_places(inner, dialect, root=False)) is not None
+        if (made := compile_places(inner, settings, root=False)) is not None
     }
-    each = compile_places(items, dialect, root=False) if isinstance(items, dict) else None
-    values = compile_places(rest, dialect, root=False) if isinstance(rest, dict) else None
+    each = compile_places(items, settings, root=False) if isinstance(items, dict) else None
+    values = compile_places(rest, settings, root=False) if isinstance(rest, dict) else None
     has_rules = bool(schema.get(dialect(VALIDATIONS)))
     if not (members or each or values or has_rules):
         return None
     resource = root or bool(schema.get(dialect(EMBEDDED)))
     return Place(
-        schema, dialect, resource, has_rules, each, values, members, list_keys(schema, dialect)
+        schema, settings, resource, has_rules, each, values, members, list_keys(schema, dialect)
     )  # fmt: skip
 
 
@@ -119,7 +119,7 @@ def evaluate(
     are always judged. `budget` is that of this evaluation alone, unless it is given. Raises LongValidationError with `quick`, if the rules cost more than `QUICK_BUDGET`.
     """
     evaluation = _Evaluation(budget or Budget(), quick=quick)
-    match = None if old is None or warn is None else Matched(value, old, place.schema, place.dialect)
+    match = None if old is None or warn is None else Matched(value, old, place.schema, place.settings.dialect)
     with suppress(_Ended):
         evaluation.visit(place, at, value, old, (match, None))
     if warn is not None:
@@ -236,9 +236,9 @@ class _Evaluation:
             else:
                 detail = _message(outcome)
         if ended:
-            cause = Cause(INVALID, f"Invalid value: {render_value(kind)}: {detail}", here or NO_PLACE)
+            cause = Cause(INVALID, f"Invalid value: {quote(kind)}: {detail}", here or NO_PLACE)
         else:
-            shown = "" if kind in ("object", "array") else f": {render_value(value)}"
+            shown = "" if kind in ("object", "array") else f": {render_value(value, place.settings.release)}"
             cause = _cause(rule, here, shown, detail or _default_message(rule))
         if not rule.transition and _unchanged(match):
             self.warnings.append(f"{cause.field}: {cause.message}")
@@ -248,7 +248,7 @@ class _Evaluation:
             raise _Ended
 
     def _invalid(self, at: str, kind: str, why: str) -> None:
-        self._add(Cause(INVALID, f"Invalid value: {render_value(kind)}: {why}", at or NO_PLACE))
+        self._add(Cause(INVALID, f"Invalid value: {quote(kind)}: {why}", at or NO_PLACE))
 
     def _add(self, cause: Cause) -> None:
         self.causes.append(cause)

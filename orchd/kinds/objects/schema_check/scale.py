@@ -8,6 +8,7 @@ from orchd.errors import Cause
 from orchd.kinds.crd.scale import ScaleMapping
 from orchd.kinds.gotext.values import go_type
 from orchd.kinds.objects.schema_check.findings import invalid
+from orchd.kinds.release import Release
 
 _MOST: Final = 2**31 - 1
 
@@ -41,35 +42,35 @@ def _plain(value: Any) -> str:
     return str(value)
 
 
-def spec_causes(obj: Any, mapping: ScaleMapping) -> list[Cause]:
+def spec_causes(obj: Any, mapping: ScaleMapping, release: Release) -> list[Cause]:
     """Findings about the desired number of replicas."""
-    return _replicas(obj, mapping.spec_replicas)
+    return _replicas(obj, mapping.spec_replicas, release)
 
 
-def status_causes(obj: Any, mapping: ScaleMapping) -> list[Cause]:
+def status_causes(obj: Any, mapping: ScaleMapping, release: Release) -> list[Cause]:
     """Findings about the observed number of replicas and the selector."""
-    out = _replicas(obj, mapping.status_replicas)
+    out = _replicas(obj, mapping.status_replicas, release)
     if mapping.selector:
         value, why = find_nested(obj, mapping.selector)
         at = "." + ".".join(mapping.selector)
         if not why and value is not None and not isinstance(value, str):
             why = f"{at} accessor error: {_plain(value)} is of the type {go_type(value)}, expected string"
         if why:
-            out.append(invalid(at, "", why))
+            out.append(invalid(at, "", why, release))
     return out
 
 
-def _replicas(obj: Any, steps: tuple[str, ...]) -> list[Cause]:
+def _replicas(obj: Any, steps: tuple[str, ...], release: Release) -> list[Cause]:
     at = "." + ".".join(steps)
     value, why = find_nested(obj, steps)
     if not why and value is not None and (not isinstance(value, int) or isinstance(value, bool)):
         why = f"{at} accessor error: {_plain(value)} is of the type {go_type(value)}, expected int64"
     if why:
-        return [invalid(at, 0, why)]
+        return [invalid(at, 0, why, release)]
     if value is None:
         return []
     if value < 0:
-        return [invalid(at, value, "should be a non-negative integer")]
+        return [invalid(at, value, "should be a non-negative integer", release)]
     if value > _MOST:
-        return [invalid(at, value, f"should be less than or equal to {_MOST}")]
+        return [invalid(at, value, f"should be less than or equal to {_MOST}", release)]
     return []

@@ -13,6 +13,7 @@ from orchd.kinds.conditions import is_true
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.gotext.values import GoText
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.by_release import reworded
 from orchd.kinds.objects.schema_check.definitions.approval import check as check_approval
 from orchd.kinds.objects.schema_check.definitions.options import (
     Options,
@@ -24,7 +25,6 @@ from orchd.kinds.objects.schema_check.definitions.options import (
 from orchd.kinds.objects.schema_check.definitions.schema import check as schema_rules
 from orchd.kinds.objects.schema_check.definitions.schema import is_fine
 from orchd.kinds.objects.validate import admissionregistration, meta
-from orchd.kinds.objects.validate.by_release import reworded
 from orchd.kinds.objects.validate.names import label_1035, subdomain, subdomain_name
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path
 from orchd.kinds.objects.validate.report import Report

@@ -12,9 +12,9 @@ from orchd.kinds.gotext import differences
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.gotext.values import GoText
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.by_release import by_release, reworded, since, until
 from orchd.kinds.objects.validate import meta, workloads
-from orchd.kinds.objects.validate.by_release import by_release, reworded
-from orchd.kinds.objects.validate.core import podannotations, pods
+from orchd.kinds.objects.validate.core import claims, podannotations, pods
 from orchd.kinds.objects.validate.core.field_rules import is_label
 from orchd.kinds.objects.validate.names import subdomain_name
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path, root
@@ -151,8 +151,12 @@ def _replica_set(spec: Object, report: Report) -> None:
         report.invalid(SPEC / "selector", shown_selector(chosen), "invalid label selector")
 
 
+#: The reference once validated twice, and reported every error twice.
+_replica_set_as_new = until("1.28", create_replica_set)
+
+
 def update_replica_set(value: Object, old: Object, report: Report) -> None:
-    create_replica_set(value, report)
+    _replica_set_as_new(value, report)
     meta.update(value, old, report)
     _replica_set(fields.spec(value), report)
     _same_selector(value, old, report)
@@ -186,8 +190,11 @@ def _replication_controller(spec: Object, report: Report) -> None:
         workloads.template(body, wanted, "ReplicationController", _TEMPLATE, report, replicas=spec.get("replicas"))
 
 
+_controller_as_new = until("1.28", create_replication_controller)
+
+
 def update_replication_controller(value: Object, old: Object, report: Report) -> None:
-    create_replication_controller(value, report)
+    _controller_as_new(value, report)
     meta.update(value, old, report)
     _replication_controller(fields.spec(value), report)
 
@@ -241,11 +248,20 @@ def _daemon_strategy(strategy: Object, at: Path, report: Report) -> None:
         report.required(at / "maxUnavailable", "cannot be 0 when maxSurge is 0")
 
 
-def update_daemon_set(value: Object, old: Object, report: Report) -> None:
+def _update_daemon_set_twice(value: Object, old: Object, report: Report) -> None:
     create_daemon_set(value, report)
     meta.update(value, old, report)
     _daemon_set(fields.spec(value), report)
     _same_selector(value, old, report)
+
+
+def _update_daemon_set_once(value: Object, old: Object, report: Report) -> None:
+    meta.update(value, old, report)
+    _same_selector(value, old, report)
+    _daemon_set(fields.spec(value), report)
+
+
+update_daemon_set = by_release(_update_daemon_set_twice, ("1.28", _update_daemon_set_once))
 
 
 def update_daemon_set_status(value: Object, old: Object, report: Report) -> None:
@@ -274,6 +290,15 @@ def update_daemon_set_status(value: Object, old: Object, report: Report) -> None
 def create_stateful_set(value: Object, report: Report) -> None:
     _metadata(value, report)
     spec = fields.spec(value)
+    _stateful_set_head(spec, report)
+    _claim_templates(spec, report)
+    _stateful_set_counts(spec, report)
+    if spec.get("serviceName"):
+        _service_name(spec["serviceName"], SPEC / "serviceName", report)
+    _stateful_set_selector(spec, report)
+
+
+def _stateful_set_head(spec: Object, report: Report) -> None:
     policy = spec.get("podManagementPolicy") or ""
     if not policy:
         report.required(SPEC / "podManagementPolicy")
@@ -286,16 +311,30 @@ def create_stateful_set(value: Object, report: Report) -> None:
             if retention.get(member) not in _RETENTION:
                 at = SPEC / "persistentVolumeClaimRetentionPolicy" / member
                 report.unsupported(at, retention.get(member) or "", _RETENTION)
+
+
+def _claims_of_templates(spec: Object, report: Report) -> None:
+    for i, claim in enumerate(spec.get("volumeClaimTemplates") or ()):
+        claims.spec(fields.spec(claim), (SPEC / "volumeClaimTemplates")[i] / "spec", report)
+
+
+_claim_templates = since("1.34", _claims_of_templates)
+
+
+def _stateful_set_counts(spec: Object, report: Report) -> None:
     nonnegative(spec, _stateful_counts(report), SPEC, report)
     nonnegative(spec.get("ordinals") or {}, ("start",), SPEC / "ordinals", report)
-    if spec.get("serviceName"):
-        _service_name(spec["serviceName"], SPEC / "serviceName", report)
+
+
+def _stateful_set_selector(spec: Object, report: Report, *, with_pods: bool = True) -> None:
+    """Validate selector and template. `with_pods`: in releases that validate the pod spec before there are pods, do it."""
     chosen, body = spec.get("selector"), spec.get("template") or {}
     workloads.selector(chosen, "statefulset", SPEC / "selector", report)
     if usable(chosen):
         if chosen is None or not is_empty(chosen):
             workloads.agrees(chosen, body, _TEMPLATE, report)
-        # The pod spec is validated when pods are created: only then do claims become volumes.
+        if with_pods:
+            _pods_of_claims(spec, report)
         metadata = fields.metadata(body)
         labels(metadata.get("labels"), _TEMPLATE / "labels", report)
         meta.annotation_rules(metadata.get("annotations") or {}, _TEMPLATE / "annotations", report)
@@ -306,11 +345,20 @@ def create_stateful_set(value: Object, report: Report) -> None:
     workloads.restarts_always(body, "StatefulSet", _TEMPLATE, report)
 
 
-def _any_name(name: str, at: Path, report: Report) -> None:
-    """The name of the service has no rule."""
+def _pods_with_claims(spec: Object, report: Report) -> None:
+    """Validate the template as the pods will be: each claim is a volume, and names of hosts are set by the controller."""
+    body = spec.get("template") or {}
+    pod = {name: value for name, value in fields.spec(body).items() if name not in ("hostname", "subdomain")}
+    names = [fields.metadata(claim).get("name") or "" for claim in spec.get("volumeClaimTemplates") or ()]
+    if names:
+        volumes = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in dict.fromkeys(names)]
+        pod["volumes"] = [*volumes, *(v for v in pod.get("volumes") or () if (v.get("name") or "") not in names)]
+    pods.template({**body, "spec": pod}, _TEMPLATE, report)
 
 
-_service_name = by_release(_any_name, ("1.34", is_label))
+#: Other releases validate the pod spec when pods are created: only then do claims become volumes.
+_pods_of_claims = since("1.34", _pods_with_claims)
+_service_name = since("1.34", is_label)
 
 
 def _stateful_counts(report: Report) -> tuple[str, ...]:
@@ -343,16 +391,40 @@ def _ordinals_and_history(report: Report) -> tuple[str, ...]:
 _changeable_besides = by_release(_nothing_besides, ("1.34", _ordinals_and_history))
 
 
-def update_stateful_set(value: Object, old: Object, report: Report) -> None:
+def _stateful_set_as_new(value: Object, old: Object, report: Report) -> None:
     create_stateful_set(value, report)
     meta.update(value, old, report)
+
+
+def _stateful_set_changed(value: Object, old: Object, report: Report) -> None:
+    """The rules of a change. A template that was invalid before it may stay so, as may what cannot change."""
+    meta.update(value, old, report)
+    former = Report(report.settings)
+    for spec, into in ((fields.spec(old), former), (fields.spec(value), report)):
+        _stateful_set_head(spec, into)
+        _stateful_set_counts(spec, into)
+        _stateful_set_selector(spec, into, with_pods=not former.causes)
+
+
+_stateful_set_update = by_release(_stateful_set_as_new, ("1.34", _stateful_set_changed))
+
+
+def update_stateful_set(value: Object, old: Object, report: Report) -> None:
+    _stateful_set_update(value, old, report)
     new, before = fields.spec(value), fields.spec(old)
     waits = report.settings.feature("StatefulSetMinReadySeconds")
     changeable = (*_STATEFUL_CHANGEABLE, "minReadySeconds") if waits else _STATEFUL_CHANGEABLE
     kept = {*new, *before}.difference(changeable, _changeable_besides(report))
     if any(not differences.same(new.get(member), before.get(member)) for member in kept):
         report.forbidden(SPEC, _CHANGEABLE[waits])
-    nonnegative(new, _stateful_counts(report), SPEC, report)
+    _counts_again(new, report)
+
+
+def _stateful_counts_again(spec: Object, report: Report) -> None:
+    nonnegative(spec, _stateful_counts(report), SPEC, report)
+
+
+_counts_again = until("1.34", _stateful_counts_again)
 
 
 def update_stateful_set_status(value: Object, old: Object, report: Report) -> None:
@@ -370,30 +442,41 @@ def update_stateful_set_status(value: Object, old: Object, report: Report) -> No
 
 def create_controller_revision(value: Object, report: Report) -> None:
     _metadata(value, report)
-    if value.get("data") is None:
-        report.required(root("data"), "data is mandatory")
-    else:
-        _revision_data(value["data"], report)
-    report.nonnegative(root("revision"), value.get("revision"))
+    _revision(value, report)
 
 
 def update_controller_revision(value: Object, old: Object, report: Report) -> None:
     meta.update(value, old, report)
-    create_controller_revision(value, report)
+    _changed_revision(value, report)
     if text_of(value.get("data")) != text_of(old.get("data")):
         report.invalid(root("data"), _unknown(value.get("data")), "field is immutable")
 
 
-def _any_data(data: Any, report: Report) -> None:
-    """Data may be any JSON value."""
+def _revision_of_any_data(value: Object, report: Report) -> None:
+    """Data may be any JSON value but null."""
+    if value.get("data") is None:
+        report.required(root("data"), "data is mandatory")
+    report.nonnegative(root("revision"), value.get("revision"))
 
 
-def _object_data(data: Any, report: Report) -> None:
-    if not text_of(data).lstrip().startswith(b"{"):
+def _revision_of_object(value: Object, report: Report) -> None:
+    report.nonnegative(root("revision"), value.get("revision"))
+    if value.get("data") is None:
+        report.required(root("data"), "data is mandatory")
+    elif not text_of(value["data"]).lstrip().startswith(b"{"):
         report.required(root("data"), "data must be a valid JSON object")
 
 
-_revision_data = by_release(_any_data, ("1.34", _object_data))
+_revision = by_release(_revision_of_any_data, ("1.34", _revision_of_object))
+
+
+def _revision_number(value: Object, report: Report) -> None:
+    """Validate the changed revision without its data, which cannot change."""
+    _metadata(value, report)
+    report.nonnegative(root("revision"), value.get("revision"))
+
+
+_changed_revision = by_release(create_controller_revision, ("1.34", _revision_number))
 
 
 def _unknown(data: Any) -> GoText:

@@ -9,9 +9,9 @@ from orchd.kinds import fields
 from orchd.kinds.catalog import split_group_version
 from orchd.kinds.gotext.structs import quantity
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.by_release import by_release
 from orchd.kinds.objects.conversions.autoscalers import behavior_from_note, metric_from_old
 from orchd.kinds.objects.validate import meta
-from orchd.kinds.objects.validate.by_release import by_release
 from orchd.kinds.objects.validate.names import path_segment, subdomain_name
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path
 from orchd.kinds.objects.validate.report import Report

@@ -12,8 +12,8 @@ from orchd.kinds.gotext.structs import dump
 from orchd.kinds.gotext.values import interface
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import joblabels
+from orchd.kinds.objects.by_release import by_release
 from orchd.kinds.objects.validate import jobpolicies, jobstatus, meta
-from orchd.kinds.objects.validate.by_release import by_release
 from orchd.kinds.objects.validate.core import pods
 from orchd.kinds.objects.validate.names import label, subdomain_name
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, STATUS, Path
@@ -117,6 +117,7 @@ def update_job_once(job: Object, old: Object, report: Report) -> None:
 
 
 def update_job_now(job: Object, old: Object, report: Report) -> None:
+    create_job(job, report)
     meta.update(job, old, report)
     spec, before = fields.spec(job), fields.spec(old)
     _job(spec, SPEC, report)

@@ -9,10 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from orchd.kinds import fields
-from orchd.kinds.gotext.values import GoText, quote
+from orchd.kinds.gotext.structs import GoBytes
+from orchd.kinds.gotext.values import quote
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.by_release import reworded
 from orchd.kinds.objects.validate import meta
-from orchd.kinds.objects.validate.by_release import reworded
 from orchd.kinds.objects.validate.der import der_error
 from orchd.kinds.objects.validate.names import label, path_segment, subdomain
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path
@@ -94,8 +95,7 @@ def _request(encoded: str | None, report: Report) -> None:
     raw = _bytes(encoded)
     wrong = _request_error(raw)
     if wrong:
-        shown = "[]byte(nil)" if not raw else "[]byte{" + ", ".join(f"0x{b:x}" for b in raw) + "}"
-        report.invalid(SPEC / "request", GoText(shown), wrong)
+        report.invalid(SPEC / "request", GoBytes(raw), wrong)
 
 
 def _bytes(encoded: str | None) -> bytes:

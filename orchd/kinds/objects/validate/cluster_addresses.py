@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from ipaddress import IPv6Address
 
 from orchd.kinds import fields
 from orchd.kinds.gotext.structs import dump
@@ -70,7 +71,12 @@ def _ranges(value: Object, report: Report) -> None:
             continue
         address, network = parsed
         families.append(address.version)
-        if address != network.network_address:
+        host, _, bits = text.partition("/")
+        if bits != str(network.prefixlen) or (":" not in host and host != str(address)):
+            report.invalid(_RANGES[i], text, "must not have leading 0s in IP or prefix length")
+        elif isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+            report.invalid(_RANGES[i], text, "must not have an IPv4-mapped IPv6 address")
+        elif address != network.network_address:
             report.invalid(_RANGES[i], text, "must not have bits set beyond the prefix length")
         elif str(network) != text:
             report.invalid(_RANGES[i], text, f'must be in canonical form ("{network}")')

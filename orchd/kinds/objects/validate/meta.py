@@ -10,7 +10,7 @@ from orchd.kinds.fields import metadata
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.gotext.values import GoText, show
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.validate.by_release import reworded
+from orchd.kinds.objects.by_release import reworded
 from orchd.kinds.objects.validate.names import label, qualified_name, subdomain
 from orchd.kinds.objects.validate.paths import METADATA, Path
 from orchd.kinds.objects.validate.report import Report

@@ -11,7 +11,7 @@ from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Address, 
 from typing import Final
 
 from orchd.kinds.digits import integer, is_whole
-from orchd.kinds.objects.validate.by_release import reworded
+from orchd.kinds.objects.by_release import reworded
 from orchd.kinds.shorttexts import remember_short
 
 #: The result of a rule for a valid string.

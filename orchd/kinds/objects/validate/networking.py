@@ -8,8 +8,8 @@ from typing import Final
 from orchd.kinds import fields
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.by_release import by_release, reworded
 from orchd.kinds.objects.validate import meta
-from orchd.kinds.objects.validate.by_release import by_release, reworded
 from orchd.kinds.objects.validate.core.addresses import load_balancer_status
 from orchd.kinds.objects.validate.core.field_rules import is_label, is_subdomain
 from orchd.kinds.objects.validate.names import (

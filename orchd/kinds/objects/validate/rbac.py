@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.by_release import by_release
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.core.field_rules import is_subdomain
 from orchd.kinds.objects.validate.names import path_segment
 from orchd.kinds.objects.validate.paths import Path, root
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import label_selector, usable
+
+Update = Callable[[Object, Object, Report], None]
 
 GROUP: Final = "rbac.authorization.{abbr}.io"
 
@@ -58,19 +62,6 @@ def _rule(rule: Object, namespaced: bool, at: Path, report: Report) -> None:
         report.required(at / "resources", "resource rules must supply at least one resource")
 
 
-def update_role(value: Object, old: Object, report: Report) -> None:
-    # Here and below the reference validates twice and reports every error twice.
-    create_role(value, report)
-    create_role(value, report)
-    meta.update(value, old, report)
-
-
-def update_cluster_role(value: Object, old: Object, report: Report) -> None:
-    create_cluster_role(value, report)
-    create_cluster_role(value, report)
-    meta.update(value, old, report)
-
-
 def create_binding(value: Object, report: Report) -> None:
     _binding(value, ("Role", "ClusterRole"), report, namespaced=True)
 
@@ -114,19 +105,28 @@ def _subject(subject: Object, namespaced: bool, at: Path, report: Report) -> Non
         report.unsupported(at / "kind", kind, ("ServiceAccount", "User", "Group"))
 
 
-def update_binding(value: Object, old: Object, report: Report) -> None:
-    create_binding(value, report)
-    create_binding(value, report)
-    _binding_change(value, old, report)
-
-
-def update_cluster_binding(value: Object, old: Object, report: Report) -> None:
-    create_cluster_binding(value, report)
-    create_cluster_binding(value, report)
-    _binding_change(value, old, report)
-
-
 def _binding_change(value: Object, old: Object, report: Report) -> None:
     meta.update(value, old, report)
     if value.get("roleRef") != old.get("roleRef"):
         report.invalid(root("roleRef"), dump("rbac.RoleRef", value.get("roleRef")), "cannot change roleRef")
+
+
+def _change(create: Callable[[Object, Report], None], change: Update) -> Update:
+    """The rules for an update: those for a new object and `change`. In earlier releases the former are applied twice, and every error
+    is reported twice."""
+
+    def twice(value: Object, old: Object, report: Report) -> None:
+        create(value, report)
+        once(value, old, report)
+
+    def once(value: Object, old: Object, report: Report) -> None:
+        create(value, report)
+        change(value, old, report)
+
+    return by_release(twice, ("1.24", once))
+
+
+update_role: Final = _change(create_role, meta.update)
+update_cluster_role: Final = _change(create_cluster_role, meta.update)
+update_binding: Final = _change(create_binding, _binding_change)
+update_cluster_binding: Final = _change(create_cluster_binding, _binding_change)

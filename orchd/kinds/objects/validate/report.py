@@ -10,9 +10,10 @@ from orchd.errors import MAX_CAUSES, Cause
 from orchd.kinds.gotext import differences
 from orchd.kinds.gotext.values import quote, show, show_json
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.by_release import Reworded, in_release, reworded
 from orchd.kinds.objects.settings import ObjectSettings
-from orchd.kinds.objects.validate.by_release import Reworded, reworded
 from orchd.kinds.objects.validate.paths import Path
+from orchd.kinds.release import Release
 
 #: Maximum number of characters of a value in a message.
 _LONGEST: Final = 32 << 10
@@ -22,13 +23,15 @@ _LONGEST: Final = 32 << 10
 _PRINTERS: Final[tuple[tuple[str, Callable[[Any], str]], ...]] = (("", show), ("1.34", show_json))
 
 
-def _too_long(limit: int) -> str:
+def too_long(limit: int) -> Reworded:
+    """What is wrong with a text of more bytes."""
     return reworded(
         f"must have at most {limit} bytes", ("1.32", f"may not be more than {limit} byte{'s' if limit != 1 else ''}")
     )
 
 
-def _too_many(limit: int) -> str:
+def too_many(limit: int) -> Reworded:
+    """What is wrong with a list of more items."""
     return reworded(
         f"must have at most {limit} items", ("1.31", f"must have at most {limit} item{'s' if limit != 1 else ''}")
     )
@@ -44,12 +47,13 @@ _DIFFERS: Final[tuple[tuple[str, Callable[[str, Object, Object], str]], ...]] = 
 class Report:
     """Errors so far, in order and up to `MAX_CAUSES`, and the settings that rules depend on."""
 
-    __slots__ = ("causes", "dialect", "settings")
+    __slots__ = ("causes", "dialect", "release", "settings")
 
     def __init__(self, settings: ObjectSettings) -> None:
         self.causes: list[Cause] = []
         self.settings = settings
         self.dialect: Dialect = settings.dialect
+        self.release: Release = settings.release
 
     def summary(self) -> str:
         """All errors in one text, several in brackets and repeated ones once; "" without any."""
@@ -60,12 +64,16 @@ class Report:
 
     def show(self, value: Any) -> str:
         """A value as messages print it, cut after `_LONGEST` characters."""
-        text = self.settings.release.choose(_PRINTERS)(value)
+        text = self.release.choose(_PRINTERS)(value)
         return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
 
     def difference(self, type_name: str, old: Object, new: Object) -> str:
         """The text of a change of an immutable value of one of the reference's internal types."""
-        return self.settings.release.choose(_DIFFERS)(type_name, old, new)
+        return self.release.choose(_DIFFERS)(type_name, old, new)
+
+    def joined(self, whys: Iterable[str], separator: str) -> str:
+        """Reasons as one text."""
+        return in_release(whys, separator, self.release)
 
     def required(self, at: Path, why: str = "") -> None:
         self._add("FieldValueRequired", "Required value", at, why)
@@ -104,10 +112,10 @@ class Report:
         self._add("FieldValueForbidden", "Forbidden", at, why)
 
     def too_long(self, at: Path, limit: int) -> None:
-        self._add("FieldValueTooLong", "Too long", at, _too_long(limit))
+        self._add("FieldValueTooLong", "Too long", at, too_long(limit))
 
     def too_many(self, at: Path, count: int, limit: int) -> None:
-        self._add("FieldValueTooMany", f"Too many: {count}", at, _too_many(limit))
+        self._add("FieldValueTooMany", f"Too many: {count}", at, too_many(limit))
 
     def internal(self, at: Path, why: str) -> None:
         self._add("InternalError", "Internal error", at, why)
@@ -126,5 +134,5 @@ class Report:
         if len(self.causes) >= MAX_CAUSES:
             return
         if isinstance(why, Reworded):
-            why = why.in_release(self.settings.release)
+            why = why.in_release(self.release)
         self.causes.append(Cause(reason, f"{head}: {why}" if why else head, str(at)))

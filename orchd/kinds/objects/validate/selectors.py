@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.by_release import since
 from orchd.kinds.objects.validate.names import label_value, qualified_name
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
@@ -24,15 +25,24 @@ def labels(value: Mapping[str, str] | None, at: Path, report: Report) -> None:
 
 
 def label_selector(selector: Object | None, at: Path, report: Report, *, strict: bool = False) -> None:
-    """Validate a selector. `strict`: also the values in its requirements, which older kinds do not check."""
+    """Validate a selector. `strict`: also the values in its requirements, which older kinds do not check in older releases."""
     if not selector:
         return
     labels(selector.get("matchLabels"), at / "matchLabels", report)
     for i, requirement in enumerate(selector.get("matchExpressions") or ()):
         _requirement(requirement, (at / "matchExpressions")[i], report)
         if strict:
-            for j, value in enumerate(requirement.get("values") or ()):
-                report.invalids(((at / "matchExpressions")[i] / "values")[j], value, label_value(value))
+            _label_values(requirement, (at / "matchExpressions")[i], report)
+        else:
+            _requirement_values(requirement, (at / "matchExpressions")[i], report)
+
+
+def _label_values(requirement: Object, at: Path, report: Report) -> None:
+    for j, value in enumerate(requirement.get("values") or ()):
+        report.invalids((at / "values")[j], value, label_value(value))
+
+
+_requirement_values = since("1.27", _label_values)
 
 
 def _requirement(requirement: Object, at: Path, report: Report) -> None:

@@ -8,15 +8,16 @@ from typing import Final
 from orchd.kinds import fields
 from orchd.kinds.fields import metadata
 from orchd.kinds.gotext.structs import dump
+from orchd.kinds.gotext.values import quote
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.by_release import by_release, reworded
 from orchd.kinds.objects.validate import meta
-from orchd.kinds.objects.validate.by_release import by_release, reworded
 from orchd.kinds.objects.validate.core.addresses import not_special
 from orchd.kinds.objects.validate.core.field_rules import is_label, is_qualified, is_subdomain
 from orchd.kinds.objects.validate.core.placement import tolerations
 from orchd.kinds.objects.validate.core.pods import preemption_policy
 from orchd.kinds.objects.validate.core.resources import requirements
-from orchd.kinds.objects.validate.names import IP, label, label_value, parse_ip, subdomain, subdomain_name
+from orchd.kinds.objects.validate.names import IP, ip, label, label_value, parse_ip, subdomain, subdomain_name
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, Path, root
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import labels
@@ -169,20 +170,30 @@ def _address_of_kind(address: str, kind: str, at: Path, report: Report) -> None:
     not_special(address, at, report)
 
 
-def _plain_address(address: str, kind: str, at: Path, report: Report) -> None:
-    """An address in its usual form, so that no two programs read it differently."""
+def _address_or_list(address: str, kind: str, at: Path, report: Report) -> None:
+    """Validate an address. An IPv6 one has its canonical form; one of the other family is an error of the list."""
+    wrong = ip(address) if kind == "IPv4" else _canonical_ipv6(address)
+    if wrong:
+        report.invalids(at, address, wrong)
+        return
+    parsed = parse_ip(address)
+    if parsed is None or f"IPv{parsed.version}" != kind:
+        report.invalid(at.above or at, address, f"must be an {kind} address")
+    not_special(address, at, report)
+
+
+def _canonical_ipv6(address: str) -> Sequence[str]:
     parsed = parse_ip(address)
     if parsed is None:
-        report.invalid(at, address, IP)
-    elif ":" in address and parsed.version == 4:
-        report.invalid(at, address, "must not be an IPv4-mapped IPv6 address")
-    elif f"IPv{parsed.version}" != kind:
-        report.invalid(at.above or at, address, f"must be an {kind} address")
-    else:
-        not_special(address, at, report)
+        return [IP]
+    if ":" not in address:
+        return [] if address == str(parsed) else ["must not have leading 0s"]
+    if parsed.version == 4:
+        return ["must not be an IPv4-mapped IPv6 address"]
+    return [] if address == str(parsed) else [f"must be in canonical form ({quote(str(parsed))})"]
 
 
-_ip_address = by_release(_address_of_kind, ("1.33", _plain_address))
+_ip_address = by_release(_address_of_kind, ("1.33", _address_or_list))
 
 
 def _address(address: str, kind: str, at: Path, report: Report) -> None:

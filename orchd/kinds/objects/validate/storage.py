@@ -8,8 +8,8 @@ from orchd.kinds import fields
 from orchd.kinds.gotext import differences
 from orchd.kinds.gotext.structs import GoValue, dump
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.by_release import by_release, until
 from orchd.kinds.objects.validate import meta
-from orchd.kinds.objects.validate.by_release import by_release
 from orchd.kinds.objects.validate.core import persistentvolumes
 from orchd.kinds.objects.validate.core.field_rules import (
     MAX_INT32,
@@ -139,10 +139,12 @@ def _attachment(value: Object, report: Report) -> None:
             report.too_long(STATUS / member / "message", _MAX_ATTACHED)
 
 
+_attachment_again = until("1.24", _attachment)
+
+
 def update_attachment(value: Object, old: Object, report: Report) -> None:
-    # Reported twice, as by the reference.
     _attachment(value, report)
-    _attachment(value, report)
+    _attachment_again(value, report)
     if not differences.same(value.get("spec"), old.get("spec")):
         report.invalid(SPEC, dump("storage.VolumeAttachmentSpec", value.get("spec")), "field is immutable")
 
@@ -252,14 +254,13 @@ def update_csi_node(value: Object, old: Object, report: Report) -> None:
     before = {d.get("name"): d for d in fields.spec(old).get("drivers") or ()}
     for driver in fields.spec(value).get("drivers") or ():
         was = before.get(driver.get("name"))
-        if was is not None and not differences.same(driver, was):
+        if was is not None and not differences.same(_fixed(driver, report), _fixed(was, report)):
             _driver_changed(dump("storage.CSINodeDriver", driver), report)
 
 
 def create_capacity(value: Object, report: Report) -> None:
-    # The reference validates twice and reports every error twice.
     _capacity(value, report)
-    _capacity(value, report)
+    _capacity_again(value, report)
 
 
 def _capacity(value: Object, report: Report) -> None:
@@ -270,6 +271,9 @@ def _capacity(value: Object, report: Report) -> None:
     number = value.get("capacity")
     if number is not None and amount(number) < 0:
         report.invalid(root("capacity"), str(number), "must be greater than or equal to 0")
+
+
+_capacity_again = until("1.25", _capacity)
 
 
 def update_capacity(value: Object, old: Object, report: Report) -> None:
@@ -290,6 +294,18 @@ def _under_its_path(shown: GoValue, report: Report) -> None:
 
 
 _driver_changed = by_release(_under_its_type, ("1.34", _under_its_path))
+
+
+def _whole_driver(driver: Object, report: Report) -> Object:
+    return driver
+
+
+def _without_allocatable(driver: Object, report: Report) -> Object:
+    return {name: value for name, value in driver.items() if name != "allocatable"}
+
+
+#: What cannot change of the driver of a node.
+_fixed = by_release(_whole_driver, ("1.34", _without_allocatable))
 
 
 def create_attributes_class(value: Object, report: Report) -> None:

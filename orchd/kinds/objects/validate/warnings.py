@@ -1,4 +1,7 @@
-"""Warnings of release 1.23 about objects that it accepts (Warning headers)."""
+"""Warnings about pods, templates and schedules that are accepted (Warning headers), as release 1.23 has them.
+
+`pod_warnings` has those of later releases.
+"""
 
 from __future__ import annotations
 
@@ -33,27 +36,43 @@ _OLD_VOLUMES: Final = {
     "quobyte": "deprecated in v1.22, support removal is planned in v1.26",
 }
 #: Annotations without effect -> text of the warning.
-_OLD_ANNOTATIONS: Final = {
+OLD_ANNOTATIONS: Final = {
     "scheduler.alpha.{long}.io/critical-pod": 'non-functional in v1.16+; use the "priorityClassName" field instead',
     "security.alpha.{long}.io/sysctls": 'non-functional in v1.11+; use the "sysctls" field instead',
     "security.alpha.{long}.io/unsafe-sysctls": 'non-functional in v1.11+; use the "sysctls" field instead',
 }
-_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
-_PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
-_SECCOMP: Final = ("seccomp.security.alpha.{long}.io/pod", "container.seccomp.security.alpha.{long}.io/")
+REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+SECCOMP: Final = ("seccomp.security.alpha.{long}.io/pod", "container.seccomp.security.alpha.{long}.io/")
+
+
+def _collector(settings: ObjectSettings) -> Warnings:
+    from orchd.kinds.objects.validate.pod_warnings import LaterWarnings
+
+    rows: tuple[tuple[str, type[Warnings]], ...] = (("", Warnings), ("1.28", LaterWarnings))
+    return settings.release.choose(rows)(settings)
 
 
 def pod(obj: Object, old: Object | None, resource: Resource, settings: ObjectSettings) -> list[str]:
     """Warnings of a new pod, in the order of the reference."""
-    out = _Warnings(settings)
+    out = _collector(settings)
     if old is None:
+        out.name(obj, "the Pod's hostname")
         out.pod(obj, None)
     return out.texts
 
 
+def workload(obj: Object, old: Object | None, resource: Resource, settings: ObjectSettings) -> list[str]:
+    """Warnings of the name of a new object, which is part of its pods' names, and of its template."""
+    out = _collector(settings)
+    if old is None:
+        out.name(obj, "Pod names and hostnames")
+    return [*out.texts, *template(obj, old, resource, settings)]
+
+
 def template(obj: Object, old: Object | None, resource: Resource, settings: ObjectSettings) -> list[str]:
     """Warnings of the pod template of an object that is new or has a new generation."""
-    out = _Warnings(settings)
+    out = _collector(settings)
     path = resource.row.pod_template
     if path and (old is None or _generation(obj) != _generation(old)):
         at = root(path[0])
@@ -63,11 +82,18 @@ def template(obj: Object, old: Object | None, resource: Resource, settings: Obje
     return out.texts
 
 
+def stateful_set(obj: Object, old: Object | None, resource: Resource, settings: ObjectSettings) -> list[str]:
+    """Warnings of the template, and of what `Warnings.claims_and_history` finds."""
+    out = _collector(settings)
+    out.claims_and_history(obj, old)
+    return [*template(obj, old, resource, settings), *out.texts]
+
+
 def cron_job(obj: Object, old: Object | None, resource: Resource, settings: ObjectSettings) -> list[str]:
     """Warnings of the pod template and of the schedule."""
-    out = _Warnings(settings)
-    out.schedule(obj)
-    return [*template(obj, old, resource, settings), *out.texts]
+    out = _collector(settings)
+    out.schedule(obj, old)
+    return [*workload(obj, old, resource, settings), *out.texts]
 
 
 def _generation(obj: Object) -> int:
@@ -82,26 +108,27 @@ def _at(obj: Object, steps: tuple[str, ...]) -> Object:
 
 
 @cache
-def _replaced_labels(dialect: Dialect) -> Mapping[str, str]:
+def replaced_labels(dialect: Dialect) -> Mapping[str, str]:
     """Deprecated node labels, and what their warnings say."""
     return {dialect(k): _INSTEAD.format(since, dialect(new)) for k, (since, new) in _OLD_LABELS.items()}
 
 
-class _Warnings:
+class Warnings:
     """Collects the warnings of one object."""
 
     def __init__(self, settings: ObjectSettings) -> None:
         self.texts: list[str] = []
-        self._dialect = settings.dialect
-        self._labels = _replaced_labels(settings.dialect)
+        self.release = settings.release
+        self.dialect = settings.dialect
+        self._labels = replaced_labels(settings.dialect)
 
-    def _warn(self, at: Path, text: str) -> None:
+    def warn(self, at: Path, text: str) -> None:
         self.texts.append(f"{at}: {text}")
 
     def labels(self, selector: Object, at: Path) -> None:
         for key in selector:
             if key in self._labels:
-                self._warn(at[key], self._labels[key])
+                self.warn(at[key], self._labels[key])
 
     def node_terms(self, terms: list[Object], at: Path) -> None:
         for i, term in enumerate(terms):
@@ -109,9 +136,14 @@ class _Warnings:
 
     def _term(self, term: Object, at: Path) -> None:
         for i, requirement in enumerate(term.get("matchExpressions") or ()):
-            key = requirement.get("key")
-            if key in self._labels:
-                self._warn((at / "matchExpressions")[i] / "key", f"{key} is {self._labels[key]}")
+            self.requirement(requirement, (at / "matchExpressions")[i])
+
+    def requirement(self, requirement: Object, at: Path) -> None:
+        self.topology_key(requirement.get("key") or "", at / "key")
+
+    def topology_key(self, key: str, at: Path) -> None:
+        if key in self._labels:
+            self.warn(at, f"{key} is {self._labels[key]}")
 
     def pod(self, pod: Object, above: Path | None) -> None:
         """Warnings of a pod, or of the template at `above`."""
@@ -121,23 +153,21 @@ class _Warnings:
         self.labels(spec.get("nodeSelector") or {}, at / "nodeSelector")
         affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
         here = at / "affinity" / "nodeAffinity"
-        terms = (affinity.get(_REQUIRED) or {}).get("nodeSelectorTerms") or []
-        self.node_terms(terms, here / _REQUIRED / "nodeSelectorTerms")
-        for i, term in enumerate(affinity.get(_PREFERRED) or ()):
-            self._term(term.get("preference") or {}, (here / _PREFERRED)[i] / "preference")
+        terms = (affinity.get(REQUIRED) or {}).get("nodeSelectorTerms") or []
+        self.node_terms(terms, here / REQUIRED / "nodeSelectorTerms")
+        for i, term in enumerate(affinity.get(PREFERRED) or ()):
+            self._term(term.get("preference") or {}, (here / PREFERRED)[i] / "preference")
         for i, spread in enumerate(spec.get("topologySpreadConstraints") or ()):
-            key = spread.get("topologyKey")
-            if key in self._labels:
-                where = (at / "topologySpreadConstraints")[i] / "topologyKey"
-                self._warn(where, f"{key} is {self._labels[key]}")
+            self.topology_key(spread.get("topologyKey") or "", (at / "topologySpreadConstraints")[i] / "topologyKey")
         given = metadata.get("annotations") or {}
         if given:
-            for key, text in _OLD_ANNOTATIONS.items():
-                if self._dialect(key) in given:
-                    self._warn(annotations_at[self._dialect(key)], text)
-        self._volumes_and_names(spec, at)
-        self._fractions((spec.get("overhead"),), (at / "overhead",))
-        pod_key, prefix = map(self._dialect, _SECCOMP)
+            for key, text in OLD_ANNOTATIONS.items():
+                if self.dialect(key) in given:
+                    self.warn(annotations_at[self.dialect(key)], text)
+        self._volumes(spec, at)
+        self.repeated_names(spec, at)
+        self.fractions((spec.get("overhead"),), (at / "overhead",))
+        pod_key, prefix = map(self.dialect, SECCOMP)
         self._seccomp(spec, pod_key, given, annotations_at)
         for listed in ("initContainers", "containers", "ephemeralContainers"):
             for i, container in enumerate(spec.get(listed) or ()):
@@ -147,44 +177,46 @@ class _Warnings:
     def _seccomp(self, holder: Object, key: str, given: Object, at: Path) -> None:
         """Warn if `holder` (a pod spec, a container) has a seccomp profile in an annotation and none in the field."""
         if key in given and not (holder.get("securityContext") or {}).get("seccompProfile"):
-            self._warn(
+            self.warn(
                 at[key], 'deprecated since v1.19, non-functional in v1.25+; use the "seccompProfile" field instead'
             )
 
-    def _volumes_and_names(self, spec: Object, at: Path) -> None:
+    def _volumes(self, spec: Object, at: Path) -> None:
         for i, volume in enumerate(spec.get("volumes") or ()):
             for member, text in _OLD_VOLUMES.items():
                 if volume.get(member) is not None:
-                    self._warn((at / "volumes")[i] / ("storageOS" if member == "storageos" else member), text)
+                    self.warn((at / "volumes")[i] / ("storageOS" if member == "storageos" else member), text)
+
+    def repeated_names(self, spec: Object, at: Path) -> None:
         seen: set[str] = set()
         for i, alias in enumerate(spec.get("hostAliases") or ()):
             address = alias.get("ip") or ""
             if address in seen:
-                self._warn((at / "hostAliases")[i] / "ip", f"duplicate ip {quote(address)}")
+                self.warn((at / "hostAliases")[i] / "ip", f"duplicate ip {quote(address)}")
             seen.add(address)
         seen = set()
         names = [secret.get("name") or "" for secret in spec.get("imagePullSecrets") or ()]
         for i, name in enumerate(names):
             if name in seen:
-                self._warn((at / "imagePullSecrets")[i] / "name", f"duplicate name {quote(name)}")
+                self.warn((at / "imagePullSecrets")[i] / "name", f"duplicate name {quote(name)}")
             seen.add(name)
         for i, name in enumerate(names):
             if not name:
-                self._warn((at / "imagePullSecrets")[i] / "name", f"invalid empty name {quote(name)}")
+                self.warn((at / "imagePullSecrets")[i] / "name", f"invalid empty name {quote(name)}")
 
     def _container(self, container: Object, at: Path) -> None:
         resources = container.get("resources")
         if resources:
             paths = (at / "resources" / "limits", at / "resources" / "requests")
-            self._fractions((resources.get("limits"), resources.get("requests")), paths)
+            self.fractions((resources.get("limits"), resources.get("requests")), paths)
         seen: set[str] = set()
         for i, variable in enumerate(container.get("env") or ()):
             name = variable.get("name") or ""
             if name in seen:
-                self._warn((at / "env")[i] / "name", f"duplicate name {quote(name)}")
+                self.warn((at / "env")[i] / "name", f"duplicate name {quote(name)}")
             seen.add(name)
 
-    def _fractions(self, lists: tuple[Object | None, ...], paths: tuple[Path, ...]) -> None:
+    def fractions(self, lists: tuple[Object | None, ...], paths: tuple[Path, ...]) -> None:
         """Warn of fractional bytes, by resource and then by list."""
         if not any(lists):
             return
@@ -192,11 +224,17 @@ class _Warnings:
             for amounts, at in zip(lists, paths, strict=True):
                 value = (amounts or {}).get(name)
                 if value is not None and not is_integer(value):
-                    self._warn(at[name], f"fractional byte value {quote(str(value))} is invalid, must be an integer")
+                    self.warn(at[name], f"fractional byte value {quote(str(value))} is invalid, must be an integer")
 
-    def schedule(self, value: Object) -> None:
+    def name(self, obj: Object, used: str) -> None:
+        """Names are not warned of."""
+
+    def claims_and_history(self, value: Object, old: Object | None) -> None:
+        """Stateful sets have no further warnings."""
+
+    def schedule(self, value: Object, old: Object | None) -> None:
         if "TZ" in (fields.spec(value).get("schedule") or ""):
-            where = self._dialect("https://{long}.io/docs/concepts/workloads/controllers/cron-jobs/")
+            where = self.dialect("https://{long}.io/docs/concepts/workloads/controllers/cron-jobs/")
             self.texts.append(
                 f"CRON_TZ or TZ used in spec.spec.schedule is not officially supported, see {where} for more details"
             )

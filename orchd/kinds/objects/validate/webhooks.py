@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from orchd.kinds.gotext.urls import url_error
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.validate.by_release import reworded
+from orchd.kinds.objects.by_release import reworded
 from orchd.kinds.objects.validate.names import subdomain
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report

@@ -24,9 +24,9 @@ _TYPES = ("Server", "Namespace", "User", "SourceAndObject")
 class _Limit:
     """One configured limit; least recently used buckets are dropped."""
 
-    def __init__(self, row: Mapping[str, Any], wall: Callable[[], float]) -> None:
+    def __init__(self, row: Mapping[str, Any], share: float, wall: Callable[[], float]) -> None:
         self.kind: str = row["type"]
-        self._rate, self._burst = row["qps"], row["burst"]
+        self._rate, self._burst = row["qps"] * share, max(1, row["burst"] * share)
         self._wall = wall
         self._buckets: LruCache[str, TokenBucket] = LruCache(
             1 if self.kind == "Server" else row.get("cacheSize") or _CACHE
@@ -81,7 +81,7 @@ class EventRateLimit(Plugin):
         _check(limits, report)
         if report.causes:
             raise ValueError(report.summary())
-        self._limits = [_Limit(row, context.runtime.wall) for row in limits]
+        self._limits = [_Limit(row, context.settings.rate_share, context.runtime.wall) for row in limits]
         super().__init__(context)
 
     async def validate(self, review: Review) -> None:

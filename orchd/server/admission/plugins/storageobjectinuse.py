@@ -1,4 +1,4 @@
-"""StorageObjectInUseProtection: finalizers delay the removal of claims and volumes in use."""
+"""StorageObjectInUseProtection: finalizers delay the removal of claims, volumes and classes of their attributes in use."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from orchd.server.admission.plugin import Plugin
 @implementer(IMutatingPlugin)
 class StorageObjectInUseProtection(Plugin):
     name = "StorageObjectInUseProtection"
-    help = "Adds finalizers that delay deletion of persistent volumes and claims until they are unused."
+    help = "Adds finalizers that delay deletion of persistent volumes, claims and classes of volume attributes until they are unused."
     operations = (CREATE,)
-    resources = ("persistentvolumeclaims", "persistentvolumes")
+    resources = ("persistentvolumeclaims", "persistentvolumes", "volumeattributesclasses.storage.{abbr}.io")
 
     def setup(self) -> None:
         self._finalizers = {
             "persistentvolumeclaims": self.dialect("{long}.io/pvc-protection"),
             "persistentvolumes": self.dialect("{long}.io/pv-protection"),
+            "volumeattributesclasses": self.dialect("{long}.io/vac-protection"),
         }
 
     async def admit(self, review: Review) -> None:

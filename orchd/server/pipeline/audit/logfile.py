@@ -1,7 +1,9 @@
-"""Audit log file: one event per line, with rotation."""
+"""Audit log file: one event per line, with rotation. Several processes may write to one file: each line is whole, and the file is
+rotated once."""
 
 from __future__ import annotations
 
+import fcntl
 import glob
 import gzip
 import os
@@ -57,32 +59,59 @@ class LogFile:
         self._untidy = False
         if self._path is None:
             # Use the file descriptor: the daemon replaces the stream by its own log.
-            self._file: Any = os.fdopen(os.dup(1), "ab")
+            self._file = os.dup(1)
         else:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._file = self._open()
 
-    def _open(self) -> Any:
+    def _open(self) -> int:
         assert self._path is not None
-        return os.fdopen(os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab")
+        return os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     async def send(self, events: Sequence[Event]) -> None:
         """Write all of `events`. Raises OSError."""
         data = b"".join(map(self._line, events))
+        if self._path is None:
+            _write(self._file, data)
+            return
         limit = self._rotation.megabytes * _MEGABYTE
-        full = self._path is not None and limit and self._file.tell() and self._file.tell() + len(data) > limit
-        if full:
-            self._put_aside()
-        self._file.write(data)
-        self._file.flush()
+        self._lock(fcntl.LOCK_SH)
+        try:
+            full = self._is_full(len(data), limit)
+            if full:
+                # Others that found it full wait here, and find a new file.
+                self._lock(fcntl.LOCK_EX)
+                if self._is_full(len(data), limit):
+                    self._put_aside()
+            _write(self._file, data)
+        finally:
+            fcntl.flock(self._file, fcntl.LOCK_UN)
         if full:
             self._untidy = True
             if not self._background:
                 self._background.add(self._tidied(), "clearing up audit logs")
 
+    def _is_full(self, more: int, limit: int) -> bool:
+        size = os.fstat(self._file).st_size
+        return bool(limit and size) and size + more > limit
+
+    def _lock(self, kind: int) -> None:
+        """Lock the file that has the name now: not one that another process has put aside. Locks last for microseconds."""
+        assert self._path is not None
+        while True:
+            fcntl.flock(self._file, kind)
+            try:
+                if os.path.samestat(os.fstat(self._file), os.stat(self._path)):
+                    return
+            except FileNotFoundError:
+                # Between the two steps of `_put_aside` of a process that has ended, or removed by an operator.
+                pass
+            former, self._file = self._file, self._open()
+            os.close(former)
+
     async def close(self) -> None:
         await self._background.stop(cancel=False)
-        self._file.close()
+        os.close(self._file)
 
     def _put_aside(self) -> None:
         path = self._path
@@ -91,7 +120,7 @@ class LogFile:
         path.rename(path.with_name(f"{path.stem}-{moment:{_MOMENT}}.{moment.microsecond // 1000:03}{path.suffix}"))
         # Last, so that there is an open file if one of the two fails.
         full, self._file = self._file, self._open()
-        full.close()
+        os.close(full)
 
     async def _tidied(self) -> None:
         """One at a time: two would compress the same file."""
@@ -103,7 +132,16 @@ class LogFile:
                 _log.error("failed to clean up rotated audit logs: {error}", error=error)
 
     def _clear_up(self) -> None:
-        """Compress and delete old files; runs in another thread."""
+        """Compress and delete old files; runs in another thread, and in one process at a time."""
+        assert self._path is not None
+        folder = os.open(self._path.parent, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            self._clear_up_alone()
+        finally:
+            os.close(folder)
+
+    def _clear_up_alone(self) -> None:
         now = datetime.fromtimestamp(self._wall(), UTC)
         for number, (moment, path) in enumerate(self._backups()):
             old = self._rotation.days and now - moment > timedelta(days=self._rotation.days)
@@ -127,6 +165,12 @@ class LogFile:
             except ValueError:
                 continue
         return sorted(found, reverse=True)
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    """Append at once, so that lines of other processes are before or after; the rest, if the system takes less. Raises OSError."""
+    while data:
+        data = data[os.write(descriptor, data) :]
 
 
 def json_line(event: Event) -> bytes:

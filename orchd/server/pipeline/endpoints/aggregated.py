@@ -45,7 +45,9 @@ class AggregatedDocuments:
         """The document of the core group or of the named groups; None if the request does not accept an aggregated form.
         Raises ApiError 406."""
         accept = ",".join(request.headers.get("accept", ()))
-        chosen = mediatype.negotiate_aggregated(accept, dialect=self._catalog().dialect)
+        chosen = mediatype.negotiate_aggregated(
+            accept, dialect=self._catalog().dialect, release=self._catalog().release
+        )
         if chosen is None:
             return None
         items, tag = self._current(core)

@@ -58,7 +58,11 @@ class Documents:
             if answered is not None:
                 return answered
         chosen = mediatype.negotiate(
-            ",".join(request.headers.get("accept", ())), dialect=self._catalog().dialect, table=False, partial=False
+            ",".join(request.headers.get("accept", ())),
+            dialect=self._catalog().dialect,
+            table=False,
+            partial=False,
+            release=self._catalog().release,
         )
         pretty = chosen.form is Form.JSON and (
             chosen.pretty or mediatype.wants_pretty(request.param("pretty"), request.header("user-agent"))

@@ -22,6 +22,21 @@ DEPRECATED: Final[Mapping[str, str]] = {
     "etcd_object_counts": "1.22",
     "scheduler_e2e_scheduling_duration_seconds": "1.23",
 }
+#: The first release without a metric.
+GONE: Final[Mapping[str, str]] = {
+    "apiserver_flowcontrol_priority_level_request_count_samples": "1.26",
+    "apiserver_flowcontrol_priority_level_request_count_watermarks": "1.26",
+    "apiserver_flowcontrol_priority_level_seat_count_samples": "1.26",
+    "apiserver_flowcontrol_priority_level_seat_count_watermarks": "1.26",
+    "apiserver_flowcontrol_read_vs_write_request_count_samples": "1.26",
+    "apiserver_flowcontrol_read_vs_write_request_count_watermarks": "1.26",
+}
+#: The release that gave a metric another name, and this name.
+RENAMED: Final[Mapping[str, tuple[str, str]]] = {
+    "apiserver_flowcontrol_request_concurrency_in_use": ("1.31", "apiserver_flowcontrol_current_executing_seats"),
+    "apiserver_flowcontrol_request_concurrency_limit": ("1.31", "apiserver_flowcontrol_nominal_limit_seats"),
+    "apiserver_request_slo_duration_seconds": ("1.27", "apiserver_request_sli_duration_seconds"),
+}
 #: Replacement for label values that are not allowed.
 UNEXPECTED = "unexpected"
 
@@ -39,6 +54,11 @@ class MetricSelection:
 
     def filter(self, family: Metric) -> Metric | None:
         """The filtered family, None when it is disabled or hidden."""
+        if not self.release.includes("", GONE.get(family.name, "")):
+            return None
+        since, name = RENAMED.get(family.name, ("", family.name))
+        if name != family.name and self.release.includes(since):
+            _rename(family, name)
         deprecated = DEPRECATED.get(family.name, self.release.name)
         if deprecated not in (self.release.name, self.exposed_release):
             return None
@@ -51,6 +71,13 @@ class MetricSelection:
             return None
         limited = {label: values for (name, label), values in self.labels.items() if name in names}
         return _limit_values(family, limited) if limited else family
+
+
+def _rename(family: Metric, name: str) -> None:
+    """Give a family and its samples another name."""
+    before = len(family.name)
+    family.samples = [sample._replace(name=name + sample.name[before:]) for sample in family.samples]
+    family.name = name
 
 
 def _limit_values(family: Metric, limited: Mapping[str, frozenset[str]]) -> Metric:

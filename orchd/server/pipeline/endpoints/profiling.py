@@ -18,6 +18,7 @@ from types import FrameType
 from typing import Any
 
 from orchd import errors
+from orchd.kinds.release import SPECIFICATION, Release
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import NO_STORE
 
@@ -25,6 +26,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 #: Runs a function in another thread.
 InThread = Callable[..., Awaitable[Any]]
 
+_INDEX_PATH = "/debug/pprof/"
 _SECONDS, _MOST_SECONDS = 30, 300
 #: Samples per second; not a divisor of common timer periods, to avoid aliasing.
 _RATE = 97
@@ -37,7 +39,14 @@ heap       objects by type
 """
 
 
-def profiling_endpoints(in_thread: InThread) -> dict[str, Endpoint]:
+async def _to_index(request: Request) -> Response:
+    """302 to the index."""
+    body = f'<a href="{_INDEX_PATH}">Found</a>.\n\n'.encode()
+    headers = [NO_STORE, ("Location", _INDEX_PATH)]
+    return Response(code=302, content_type="text/html; charset=utf-8", headers=headers, body=body)
+
+
+def profiling_endpoints(in_thread: InThread, release: Release = SPECIFICATION) -> dict[str, Endpoint]:
     """The endpoints by path. One profile runs at a time; concurrent requests get 429."""
     busy = threading.Lock()
 
@@ -61,7 +70,8 @@ def profiling_endpoints(in_thread: InThread) -> dict[str, Endpoint]:
         return _text("\n".join(lines).encode())
 
     return {
-        "/debug/pprof": index,
+        "/debug/pprof": release.choose((("", index), ("1.24", _to_index))),
+        "/debug/pprof/": index,
         "/debug/pprof/profile": profile,
         "/debug/pprof/goroutine": stacks,
         "/debug/pprof/heap": heap,

@@ -19,6 +19,7 @@ from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.codec import mediatype
 from orchd.kinds.openapi import v3, v3_protobuf
 from orchd.kinds.openapi.aggregated import ForeignVersion
+from orchd.kinds.release import SPECIFICATION, Release
 from orchd.server.pipeline.endpoints.catalog_builds import CatalogBuild
 from orchd.server.pipeline.endpoints.packed import unpack
 from orchd.server.pipeline.interfaces import Request, Response
@@ -31,6 +32,7 @@ _MOST_KEPT = 128
 _YEAR = 365 * 24 * 3600
 
 JSON: Final = "application/json"
+_PLAIN: Final = "text/plain; charset=utf-8"
 _NONE: Final[tuple[ForeignVersion, ...]] = ()
 #: Subtypes of Accept clauses and the media types that answer them, in order of preference.
 _SUBTYPES: Final = (
@@ -61,12 +63,14 @@ class Schemas:
         clock: IReactorTime,
         wall: Callable[[], float],
         always: bool = True,
+        release: Release = SPECIFICATION,
         foreign: Callable[[], Sequence[ForeignVersion]] = lambda: _NONE,
     ) -> None:
         """`foreign` returns the group versions that other servers document, as the same value until it changes."""
         self._in_thread = in_thread
         self._wall = wall
-        self._always = always
+        self._always = release.choose((("", always), ("1.24", True)))
+        self._index_type, self._none = release.choose((("", (JSON, text_not_found)), ("1.24", (_PLAIN, _nothing))))
         self._foreign = foreign
         self._indexed: tuple[_Listing, Sequence[ForeignVersion], tuple[bytes, str]] | None = None
         #: Path -> the resources and the hash of the document that was built from them.
@@ -84,10 +88,10 @@ class Schemas:
             return text_not_found()
         listing = await self.build.current()
         if not wanted:
-            return _response(request, *self._index(listing), JSON, [NO_STORE])
+            return _response(request, *self._index(listing), self._index_type, [NO_STORE])
         digest = listing.hashes.get(wanted)
         if digest is None:
-            return text_not_found()
+            return self._none()
         media_type = _negotiate(request)
         if not media_type:
             return Response(code=406, content_type="", headers=[NO_STORE, ("Vary", "Accept")])
@@ -129,6 +133,11 @@ class Schemas:
             index = orjson.dumps(v3.index(listing.hashes, foreign_paths))
             self._indexed = listing, foreign, (gzip.compress(index, 5), f'"{_hash(index)}"')
         return self._indexed[2]
+
+
+def _nothing() -> Response:
+    """404 without a text."""
+    return Response(code=404, content_type="", headers=[NO_STORE])
 
 
 def _hash(data: bytes) -> str:

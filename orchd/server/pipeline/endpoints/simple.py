@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from orchd import errors
 from orchd.dialect import Dialect
 from orchd.kinds.catalog import Catalog
+from orchd.kinds.gates import GATES
 from orchd.kinds.openapi import discovery
 from orchd.kinds.release import Release
 from orchd.server.pipeline.endpoints.health import Health
 from orchd.server.pipeline.endpoints.routes import json_response
 from orchd.server.pipeline.interfaces import Request, Response
-from orchd.txkit.metrics.instruments import Info
+from orchd.txkit.metrics.instruments import Info, Instrument, ObservedGauge
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -33,6 +34,20 @@ def build_info(dialect: Dialect, version: Mapping[str, str]) -> Info:
     """The metric of the release. `version` is the document of ``/version``, whose members become labels."""
     labels = {re.sub("[A-Z]", lambda capital: f"_{capital[0].lower()}", name): value for name, value in version.items()}
     return Info(dialect("{long}_build_info"), "1, with the version as labels.", labels)
+
+
+def enabled_features(dialect: Dialect, release: Release, is_on: Callable[[str], bool]) -> Iterator[Instrument]:
+    """The metric of the feature gates of a release, from the first release on that has it."""
+    if not release.includes("1.26"):
+        return
+    stages = [(gate.name, gate.stage(release)) for gate in GATES]
+    numbers: dict[tuple[str, ...], float] = {
+        (dialect(name), "" if stage.name == "GA" else stage.name.upper()): float(is_on(name))
+        for name, stage in stages
+        if stage is not None
+    }
+    text = "Whether a feature gate is on, by its name and its stage."
+    yield ObservedGauge(dialect("{long}_feature_enabled"), text, lambda: numbers, ("name", "stage"))
 
 
 def version_endpoint(release: Release) -> Endpoint:

@@ -6,7 +6,7 @@ import hashlib
 import zlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from twisted.internet.interfaces import IReactorTime
 
@@ -14,6 +14,7 @@ from orchd.kinds.catalog import Catalog
 from orchd.kinds.codec import mediatype
 from orchd.kinds.openapi.v2_merge import ForeignSpecification
 from orchd.kinds.openapi.v2_pieces import JSON, PROTOBUF, DocumentPieces
+from orchd.kinds.release import SPECIFICATION, Release
 from orchd.server.pipeline.endpoints.catalog_builds import CatalogBuild
 from orchd.server.pipeline.endpoints.packed import unpack
 from orchd.server.pipeline.interfaces import Request, Response
@@ -28,6 +29,11 @@ _TYPES = {
     "application/com.github.proto-openapi.spec.v2@v1.0+protobuf": PROTOBUF,
     "application/com.github.proto-openapi.spec.v2.v1.0+protobuf": PROTOBUF,
 }
+#: Content-Type of the forms, from a release on.
+_CONTENT_TYPES: Final = (
+    ("", {JSON: "text/plain; charset=utf-8", PROTOBUF: "application/octet-stream"}),
+    ("1.24", {JSON: "application/json", PROTOBUF: "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"}),
+)
 #: zlib's word for the format of gzip (RFC 1952).
 _GZIP = 31
 _LEVEL = 5
@@ -58,9 +64,11 @@ class Specification:
         in_thread: Callable[..., Awaitable[Any]],
         clock: IReactorTime,
         foreign: Callable[[], Sequence[ForeignSpecification]] = tuple,
+        release: Release = SPECIFICATION,
     ) -> None:
         """`foreign` returns what other servers document, as the same value until it changes; call `build.changed` then."""
         self._catalog, self._foreign = catalog, foreign
+        self._types = release.choose(_CONTENT_TYPES)
         self._source: _Source | None = None
         self._pieces: DocumentPieces | None = None
         self.build = CatalogBuild(
@@ -102,7 +110,7 @@ class Specification:
         if tag in request.header("if-none-match"):
             return Response(code=304, content_type="", headers=headers)
         # The reference lets its HTTP library guess these from the first bytes.
-        kind = "text/plain; charset=utf-8" if form == JSON else "application/octet-stream"
+        kind = self._types[form]
         if "gzip" in request.header("accept-encoding"):
             headers.append(("Content-Encoding", "gzip"))
             return Response(content_type=kind, headers=headers, body=packed)

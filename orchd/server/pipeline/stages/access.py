@@ -79,6 +79,7 @@ class Authentication:
                 kept = {n: v for n, v in request.headers.items() if n not in known.consumed}
                 kept.update(known.instead or {})
                 request.headers = kept
+            request.warnings.extend(known.warnings)
             if known.annotations:
                 request.trace.annotations.update(known.annotations)
         # Requests of local clients run inside of other work, which is not theirs.

@@ -164,7 +164,7 @@ class VerbContext:
         if request.body.value is not None and form is Form.JSON and not resource.row.verbatim:
             return await self._recognize_value(request, request.body.value, resource, options_kind)
         data = await self.body(request)
-        options = write_options(self.dialect, request, options_kind)
+        options = write_options(self.settings, request, options_kind)
         handling = self.strictness(request, options)
         # Schemas of custom kinds may make much of a small body.
         work = _GROWS * len(data) if resource.custom else len(data)
@@ -179,7 +179,7 @@ class VerbContext:
     ) -> tuple[Object, WriteOptions]:
         """As `decode_object`, for an object that a client in this process hands over: like one from YAML, it is complete
         without its text. It is encoded only to bound its size and number of values like those of an object."""
-        options = write_options(self.dialect, request, options_kind)
+        options = write_options(self.settings, request, options_kind)
         text = orjson.dumps(value, default=dict)
         if len(text) > BODY_LIMIT:
             raise too_large(BODY_LIMIT)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
+from orchd import errors
 from orchd.cache.entries import Entry
 from orchd.errors import ApiError
 from orchd.kinds.codec import decode, mediatype
@@ -19,8 +20,16 @@ from orchd.server.registry.operations import Delete
 from orchd.txkit.for_each import for_each
 
 
+def _internal(why: str) -> ApiError:
+    return ApiError(500, "", why)
+
+
+#: How invalid options are answered, from a release on.
+_UNDECODABLE: Final[tuple[tuple[str, Callable[[str], ApiError]], ...]] = (("", _internal), ("1.25", errors.bad_request))
+
+
 async def _options(context: VerbContext, request: Request, scheme: str) -> dict[str, Any]:
-    """DeleteOptions from body or query. An invalid body is answered with 500, as in the reference."""
+    """DeleteOptions from body or query. An invalid body is answered as in the reference: with 500 in earlier releases."""
     data = await context.body(request)
     body: Mapping[str, Any] | None = None
     if data:
@@ -39,10 +48,10 @@ async def _options(context: VerbContext, request: Request, scheme: str) -> dict[
                 # Options without a version have that group, and the reference cannot encode them in it.
                 request.trace.body = {"kind": "DeleteOptions", "apiVersion": sent["apiVersion"], **body}
         except decode.UndecodableError as error:
-            raise ApiError(500, "", error.why) from None
+            raise context.settings.release.choose(_UNDECODABLE)(error.why) from None
         except shape.ShapeError as error:
-            raise ApiError(500, "", str(error)) from None
-    return delete_options(context.dialect, request, body)
+            raise context.settings.release.choose(_UNDECODABLE)(str(error)) from None
+    return delete_options(context.settings, request, body)
 
 
 def _context(context: VerbContext, request: Request, target: ResourceTarget, options: Mapping[str, Any]) -> Context:

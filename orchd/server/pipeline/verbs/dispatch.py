@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
 
 from orchd import errors
 from orchd.kinds.catalog import Catalog, Resource
@@ -94,6 +95,8 @@ class Dispatch:
             verb = self._of_custom(resource, info)
         elif info.subresource:
             verb = self._of_subresource(resource, info, request.method)
+            if "dryRun" in request.query and resource.subresources[info.subresource].served_by in _CONNECTIONS:
+                raise errors.bad_request("dryRun is not supported")
         else:
             verb = self._of_resource(resource, info, request.method, named)
         if resource.deprecation is not None:
@@ -171,5 +174,7 @@ class Dispatch:
         return found
 
 
+#: Endpoints that connect to a node or to a proxied target.
+_CONNECTIONS: Final = frozenset(("attach", "exec", "node proxy", "pod proxy", "port forward", "service proxy"))
 #: Verbs of the status endpoint and of others that return the object itself.
 OF_OBJECT: Mapping[str, Verb] = {"get": get, "update": update, "patch": patch}

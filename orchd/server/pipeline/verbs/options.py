@@ -12,7 +12,10 @@ from orchd.errors import Cause
 from orchd.kinds.catalog import Resource
 from orchd.kinds.objects.list_options import OptionRules
 from orchd.kinds.objects.list_query import ListQuery
+from orchd.kinds.objects.schema_check.findings import render_value
+from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.patch import managers
+from orchd.kinds.release import Release
 from orchd.server.pipeline.interfaces import Request
 
 _VALIDATIONS = ("", "Ignore", "Strict", "Warn")
@@ -42,20 +45,16 @@ def boolean(request: Request, name: str) -> bool | None:
     return request.query.flag(name)
 
 
-def _quote(values: Sequence[str]) -> str:
-    return "[]string{" + ", ".join(f'"{v}"' for v in values) + "}"
-
-
-def _dry_run(values: Sequence[str] | None, causes: list[Cause]) -> bool:
+def _dry_run(values: Sequence[str] | None, causes: list[Cause], release: Release) -> bool:
     if not values:
         return False
     if any(v != "All" for v in values):
-        message = f'Unsupported value: {_quote(values)}: supported values: "All"'
+        message = f'Unsupported value: {render_value(list(values), release)}: supported values: "All"'
         causes.append(Cause("FieldValueNotSupported", message, "dryRun"))
     return True
 
 
-def write_options(dialect: Dialect, request: Request, kind: str, *, apply: bool = False) -> WriteOptions:
+def write_options(settings: ObjectSettings, request: Request, kind: str, *, apply: bool = False) -> WriteOptions:
     """Options of a write; `kind` is CreateOptions, UpdateOptions or PatchOptions. Raises ApiError 422."""
     query = request.query
     if not apply and _PARAMETERS.isdisjoint(query):
@@ -70,14 +69,14 @@ def write_options(dialect: Dialect, request: Request, kind: str, *, apply: bool 
         elif not apply and force is not None:
             message = "Forbidden: may not be specified for non-apply patch"
             causes.append(Cause("FieldValueForbidden", message, "force"))
-    causes.extend(managers.validate_manager(manager))
-    dry_run = _dry_run(query.get("dryRun"), causes)
+    causes.extend(managers.validate_manager(manager, settings.release))
+    dry_run = _dry_run(query.get("dryRun"), causes, settings.release)
     if validation not in _VALIDATIONS:
         listed = ", ".join(f'"{v}"' for v in _VALIDATIONS)
         message = f'Unsupported value: "{validation}": supported values: {listed}'
         causes.append(Cause("FieldValueNotSupported", message, "fieldValidation"))
     if causes:
-        raise errors.invalid(dialect.meta_group, kind, "", causes)
+        raise errors.invalid(settings.dialect.meta_group, kind, "", causes)
     given: dict[str, Any] = {}
     if dry_run:
         given["dryRun"] = ["All"]
@@ -100,7 +99,7 @@ def list_query(dialect: Dialect, request: Request, resource: Resource, namespace
     return ListQuery.of(dialect, resource, namespace, asked, rules=rules, name=request.info.name)
 
 
-def delete_options(dialect: Dialect, request: Request, body: Mapping[str, Any] | None) -> dict[str, Any]:
+def delete_options(settings: ObjectSettings, request: Request, body: Mapping[str, Any] | None) -> dict[str, Any]:
     """A DeleteOptions object from the body or, without one, from the query. Raises ApiError 400 or 422."""
     options: dict[str, Any]
     if body is None:
@@ -128,7 +127,7 @@ def delete_options(dialect: Dialect, request: Request, body: Mapping[str, Any] |
         listed = ", ".join(f'"{p}"' for p in (*_POLICIES, "nil"))
         message = f'Unsupported value: "{policy}": supported values: {listed}'
         causes.append(Cause("FieldValueNotSupported", message, "propagationPolicy"))
-    _dry_run(options.get("dryRun"), causes)
+    _dry_run(options.get("dryRun"), causes, settings.release)
     if causes:
-        raise errors.invalid(dialect.meta_group, "DeleteOptions", "", causes)
+        raise errors.invalid(settings.dialect.meta_group, "DeleteOptions", "", causes)
     return options

@@ -13,7 +13,7 @@ async def update(context: VerbContext, request: Request, target: ResourceTarget)
     """200 with the stored object, 201 when it was created."""
     view = context.view(request, target)
     obj, options = await context.decode_object(request, target.resource, "UpdateOptions")
-    check_name(target.name, target.namespace, obj)
+    check_name(target.name, target.namespace, obj, context.settings.release)
     operation = Replace(name=target.name, obj=obj, authorize_create=partial(context.authorize, request, "create"))
     written = await context.registry.write(context.write_context(request, target, options), operation)
     return await context.written_response(request, view, written)

@@ -15,7 +15,7 @@ from orchd.kinds.objects import feature_gates, shape
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate import dispatch as validation
 from orchd.kinds.patch.fieldset import FieldSet, of_paths
-from orchd.server.registry.interfaces import Context, IStrategy
+from orchd.server.registry.interfaces import Context, IAddressRecords, IStrategy
 
 _NO_CLAIMS: frozenset[str] = frozenset()
 
@@ -44,6 +44,7 @@ class Strategy:
     two_phase_deletion = False
     waits_for_content = False
     dependents_finalizer = ""
+    records: IAddressRecords | None = None
 
     def __init__(self, resource: Resource, catalog: Catalog, settings: ObjectSettings) -> None:
         """`resource` is any served version; objects are in its storage version."""
@@ -148,6 +149,9 @@ class Strategy:
         return obj, nothing_taken
 
     def unique_values(self, obj: Object) -> frozenset[str]:
+        return _NO_CLAIMS
+
+    def recorded_values(self, obj: Object) -> frozenset[str]:
         return _NO_CLAIMS
 
     def observe_update(self, obj: Object, old: Object) -> None:

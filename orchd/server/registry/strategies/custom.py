@@ -3,19 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from orchd import errors
 from orchd.errors import Cause
 from orchd.kinds import fields
 from orchd.kinds.catalog import Catalog, Resource
+from orchd.kinds.gotext.values import quote
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import convert
 from orchd.kinds.objects.schema_check import objects as check
 from orchd.kinds.objects.settings import ObjectSettings
+from orchd.kinds.objects.validate.names import qualified_name
 from orchd.kinds.patch.fieldset import of_paths
 from orchd.server.registry.interfaces import Context
 from orchd.server.registry.strategies.base import Strategy
 from orchd.txkit.aside import LARGE
+
+
+def _no_warnings(settings: ObjectSettings, obj: Object, old: Object | None) -> Sequence[str]:
+    return ()
+
+
+def _warn_of_finalizers(settings: ObjectSettings, obj: Object, old: Object | None) -> Sequence[str]:
+    """New finalizers whose names others may use too."""
+    before = fields.metadata(old or {}).get("finalizers") or ()
+    out: list[str] = []
+    for name in sorted(set(fields.metadata(obj).get("finalizers") or ()).difference(before)):
+        texts = [str(text) for text in qualified_name(name)]
+        if "/" not in name and name not in ("orphan", "foregroundDeletion", settings.dialect("{long}")):
+            path = " including a path (/)" if "." in name else ""
+            texts.append(
+                f"prefer a domain-qualified finalizer name{path} to avoid accidental conflicts with other finalizer writers"
+            )
+        out += (f"metadata.finalizers: {quote(name)}: {text}" for text in texts)
+    return out
+
+
+#: Warnings about objects of custom kinds, from a release on.
+_WARNINGS: Final = (("", _no_warnings), ("1.29", _warn_of_finalizers))
 
 
 class CustomStrategy(Strategy):
@@ -93,7 +119,7 @@ class CustomStrategy(Strategy):
         )  # fmt: skip
 
     def warnings(self, context: Context, obj: Object, old: Object | None) -> Sequence[str]:
-        return ()
+        return () if context.subresource else self.settings.release.choose(_WARNINGS)(self.settings, obj, old)
 
 
 def _without_status(obj: Object) -> Object:

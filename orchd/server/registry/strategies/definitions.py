@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from orchd.errors import Cause
 from orchd.kinds import fields
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.crd.conditions import FINALIZER, TERMINATING, with_condition
+from orchd.kinds.gotext.values import quote
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.schema_check.definitions import dropped_rules
+from orchd.kinds.objects.schema_check.formats import unknown_formats
 from orchd.kinds.objects.schema_check.rules import GATE, LongValidationError
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate import apiextensions
@@ -28,6 +31,29 @@ def _with_storage_version(obj: Object) -> Object:
     if name is None or name in known:
         return obj
     return {**obj, "status": {**status, "storedVersions": [*known, name]}}
+
+
+def _no_warnings(settings: ObjectSettings, obj: Object, old: Object | None) -> Sequence[str]:
+    return ()
+
+
+def _formats(settings: ObjectSettings, definition: Object | None) -> list[str]:
+    """The unknown formats of all schemas of a definition."""
+    spec = fields.spec(definition or {})
+    schemas = [spec.get("validation"), *(version.get("schema") for version in spec.get("versions") or ())]
+    return [
+        name for schema in schemas for name in unknown_formats((schema or {}).get("openAPIV3Schema") or {}, settings)
+    ]
+
+
+def _warn_of_formats(settings: ObjectSettings, obj: Object, old: Object | None) -> Sequence[str]:
+    """Formats that are not checked, except those that the stored definition has."""
+    known = set(_formats(settings, old))
+    return [f"unrecognized format {quote(name)}" for name in _formats(settings, obj) if name not in known]
+
+
+#: Warnings about definitions, from a release on.
+_WARNINGS: Final = (("", _no_warnings), ("1.34", _warn_of_formats))
 
 
 class DefinitionStrategy(Strategy):
@@ -90,6 +116,9 @@ class DefinitionStrategy(Strategy):
         report = Report(self.settings)
         apiextensions.update(obj, old, report, old_form=True)
         return report.causes
+
+    def warnings(self, context: Context, obj: Object, old: Object | None) -> Sequence[str]:
+        return () if context.subresource else self.settings.release.choose(_WARNINGS)(self.settings, obj, old)
 
     def blocks_deletion(self, obj: Object) -> bool:
         return not obj["metadata"].get("deletionTimestamp")

@@ -5,14 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.label_keys import merge_affinity_keys, merge_spread_keys
 from orchd.kinds.objects.quality_of_service import qos_class
+from orchd.kinds.objects.settings import ObjectSettings
 from orchd.server.registry.interfaces import Context
 from orchd.server.registry.strategies import seccomp
 from orchd.server.registry.strategies.base import Strategy
 
 #: Members of metadata that a write through the subresource resize sets.
 _OWN_METADATA: Final = ("managedFields", "resourceVersion")
+#: The condition of a pod that is created with scheduling gates.
+_GATED: Final = {
+    "type": "PodScheduled",
+    "status": "False",
+    "lastProbeTime": None,
+    "reason": "SchedulingGated",
+    "message": "Scheduling is blocked due to non-empty scheduling gates",
+}
+#: What adds label keys to selectors, by the feature gates that turn it on.
+_MERGES: Final = (
+    (("MatchLabelKeysInPodAffinity",), merge_affinity_keys),
+    (("MatchLabelKeysInPodTopologySpread", "MatchLabelKeysInPodTopologySpreadSelectorMerge"), merge_spread_keys),
+)
 _RESIZED: Final = ("resources", "resizePolicy")
 
 
@@ -33,10 +49,21 @@ class PodStrategy(Strategy):
 
     graceful_deletion = True
 
+    def __init__(self, resource: Resource, catalog: Catalog, settings: ObjectSettings) -> None:
+        super().__init__(resource, catalog, settings)
+        self._with_profiles = settings.release.choose((("", seccomp.sync_profiles), ("1.27", seccomp.as_given)))
+        #: What adds label keys to selectors.
+        self._merges = tuple(merge for gates, merge in _MERGES if all(map(settings.feature, gates)))
+
     def prepare_create(self, context: Context, obj: Object) -> Object:
-        obj = seccomp.sync_profiles(super().prepare_create(context, obj), self.settings.dialect)
-        status = {"phase": "Pending", "qosClass": qos_class(obj.get("spec") or {})}
-        return {**obj, "status": status}
+        obj = self._with_profiles(super().prepare_create(context, obj), self.settings.dialect)
+        spec, labels = obj.get("spec") or {}, obj["metadata"].get("labels") or {}
+        status: Object = {"phase": "Pending", "qosClass": qos_class(spec)}
+        if spec.get("schedulingGates"):
+            status["conditions"] = [{**_GATED, "lastTransitionTime": obj["metadata"].get("creationTimestamp")}]
+        for merge in self._merges if labels else ():
+            spec = merge(spec, labels)
+        return {**obj, "spec": spec, "status": status}
 
     def prepare_update(self, context: Context, obj: Object, old: Object) -> Object:
         if context.subresource == "binding":
@@ -45,7 +72,10 @@ class PodStrategy(Strategy):
             spec = {**old["spec"], "ephemeralContainers": obj["spec"].get("ephemeralContainers") or []}
             if not spec["ephemeralContainers"]:
                 del spec["ephemeralContainers"]
-            return self.raise_generation({**old, "spec": spec}, old)
+            kept = {name: value for name, value in old["metadata"].items() if name != "managedFields"}
+            if "managedFields" in obj["metadata"]:
+                kept["managedFields"] = obj["metadata"]["managedFields"]
+            return self.raise_generation({**old, "metadata": kept, "spec": spec}, old)
         if context.subresource == "resize":
             return self.raise_generation(self._resized(obj, old), old)
         return super().prepare_update(context, obj, old)

@@ -1,4 +1,4 @@
-"""Linked fields of services that the server defaults, carries over or clears on writes (release 1.23).
+"""Linked fields of services that the server defaults, carries over or clears on writes.
 
 All functions work on specs in stored form and build new ones. Field names follow the API; `before` is the stored spec,
 empty on creation.
@@ -6,11 +6,10 @@ empty on creation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 from orchd.errors import Cause
-from orchd.kinds.gotext.structs import dump
 from orchd.kinds.gotext.values import show
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.core.services import needs_health_check
@@ -127,10 +126,12 @@ def with_policy(spec: Spec, before: Mapping[str, Any]) -> Spec:
     return {**spec, "ipFamilyPolicy": policy}
 
 
-def with_families(spec: Spec, before: Mapping[str, Any], configured: Sequence[str]) -> tuple[Spec, list[Cause]]:
+def with_families(
+    spec: Spec, before: Mapping[str, Any], configured: Sequence[str], printed: Callable[[Any], str] = show
+) -> tuple[Spec, list[Cause]]:
     """`spec` (with valid address fields) with its IP families, or the errors that prevent it.
 
-    `configured` are the cluster's families, the default one first.
+    `configured` are the cluster's families, the default one first; `printed` makes the texts of values in errors.
     """
     out, causes = dict(spec), []
     policy = out["ipFamilyPolicy"]
@@ -151,7 +152,7 @@ def with_families(spec: Spec, before: Mapping[str, Any], configured: Sequence[st
             if family in configured:
                 families.append(family)
             else:
-                why = f"Invalid value: {show(addresses)}: {family} is not configured on this cluster"
+                why = f"Invalid value: {printed(addresses)}: {family} is not configured on this cluster"
                 causes.append(Cause("FieldValueInvalid", why, f"spec.clusterIPs[{i}]"))
     if causes:
         return spec, causes
@@ -195,11 +196,6 @@ def _policy(policy: str, why: str) -> Cause:
     return Cause("FieldValueInvalid", f"Invalid value: {show(policy)}: {why}", "spec.ipFamilyPolicy")
 
 
-def shown_addresses(addresses: Sequence[str]) -> str:
-    """Addresses as shown in messages; those to be allocated are empty."""
-    return str(dump("[]string", list(addresses)))
-
-
 # --- after the type has changed -----------------------------------------------------------------
 
 
@@ -221,6 +217,21 @@ def without_foreign(spec: Spec, before: Mapping[str, Any]) -> Spec:
     if foreign:
         _drop_same(out, before, "externalTrafficPolicy")
     return out
+
+
+def _as_is(spec: Spec) -> Spec:
+    return spec
+
+
+def _without_unused_policy(spec: Spec) -> Spec:
+    """`spec` without the internal traffic policy that a type without cluster IPs has no use for."""
+    if spec.get("type") != "ExternalName":
+        return spec
+    return {name: value for name, value in spec.items() if name != "internalTrafficPolicy"}
+
+
+#: What of a spec is shown to clients, by release.
+READABLE: Final[tuple[tuple[str, Callable[[Spec], Spec]], ...]] = (("", _as_is), ("1.26", _without_unused_policy))
 
 
 def _drop_same(spec: Spec, before: Mapping[str, Any], *members: str) -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from random import Random
-from typing import Any
+from typing import Any, Final
 
 from orchd import errors
-from orchd.cache.interfaces import ICache
 from orchd.errors import ApiError, Cause
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.jsonvalues import Object
@@ -16,7 +14,7 @@ from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.core.services import address_fields, needs_health_check
 from orchd.kinds.objects.validate.names import parse_ip
 from orchd.kinds.objects.validate.report import Report
-from orchd.server.registry.interfaces import Context
+from orchd.server.registry.interfaces import Context, IAddressRecords
 from orchd.server.registry.ranges import (
     AddressRange,
     AllocatedError,
@@ -24,19 +22,23 @@ from orchd.server.registry.ranges import (
     ExhaustedError,
     NumberRange,
     OutOfRangeError,
-    PretendedAddresses,
+    StaticPart,
 )
 from orchd.server.registry.strategies import servicefields as fields
 from orchd.server.registry.strategies.base import Strategy, nothing_taken
+from orchd.server.registry.strategies.cluster_ips import IClusterIps
 from orchd.server.registry.strategies.service_allocations import ServiceAllocations, addresses_of, ports_of
 from orchd.txkit.metrics.instruments import Counter, Gauge, Instrument
 
 Numbers = NumberRange | DryRunNumbers
-Addresses = AddressRange | PretendedAddresses
+#: Labels of the metrics of allocations, and the node ports that are left to requests, by release.
+_LABELS: Final = (("", ("cidr",)), ("1.25", ("cidr", "scope")))
+_STATIC_PORTS: Final = (("", StaticPart()), ("1.28", StaticPart(share=32, most=128)))
 
 
 class ServiceStrategy(Strategy):
-    """Uses the address and port ranges of one server."""
+    """Uses the address and port ranges of one server. With `records` addresses are recorded as objects, otherwise by claims in the
+    store."""
 
     def __init__(
         self,
@@ -44,30 +46,34 @@ class ServiceStrategy(Strategy):
         catalog: Catalog,
         settings: ObjectSettings,
         *,
-        cache: Callable[[], ICache],
+        services: ServiceAllocations,
+        ips: IClusterIps,
         random: Random,
+        records: IAddressRecords | None = None,
     ) -> None:
         super().__init__(resource, catalog, settings)
-        self._cache = cache
-        taken = ServiceAllocations(cache)
-        self.addresses = tuple(
-            AddressRange(network, partial(taken.addresses, network.version), random)
-            for network in settings.service_cidrs
-        )
+        self._services = services
+        self._ips = ips
+        self.records = records
+        self._families = [f"IPv{network.version}" for network in settings.service_cidrs]
         prefix = settings.dialect("{short}_apiserver_clusterip_allocator_")
-        self._allocations = Counter(prefix + "allocation_total", "Cluster IPs allocated, by range.", ("cidr",))
+        labels: tuple[str, ...] = settings.release.choose(_LABELS)
+        self._labels = len(labels)
+        self._readable = settings.release.choose(fields.READABLE)
+        self._allocations = Counter(prefix + "allocation_total", "Cluster IPs allocated, by range.", labels)
         self._failures = Counter(
-            prefix + "allocation_errors_total", "Failed allocations of cluster IPs, by range.", ("cidr",)
+            prefix + "allocation_errors_total", "Failed allocations of cluster IPs, by range.", labels
         )
         self._used = Gauge(prefix + "allocated_ips", "Cluster IPs that services have, by range.", ("cidr",))
         self._free = Gauge(prefix + "available_ips", "Cluster IPs that are free, by range.", ("cidr",))
         low, high = settings.node_ports
-        self.ports = NumberRange(low, high, taken.ports, random)
+        static = settings.release.choose(_STATIC_PORTS).of(high - low + 1)
+        self.ports = NumberRange(low, high, services.ports, random, static)
 
     @property
     def instruments(self) -> Sequence[Instrument]:
         """Metrics."""
-        for space in self.addresses:
+        for space in (space for family in self._families for space in self._ips.spaces(family)):
             used = space.count()
             self._used.set(used, str(space.network))
             self._free.set(max(0, space.size - used), str(space.network))
@@ -76,7 +82,8 @@ class ServiceStrategy(Strategy):
     async def allocate(self, context: Context, obj: Object, old: Object | None) -> tuple[Object, Callable[[], None]]:
         if context.subresource:
             return obj, nothing_taken
-        await self._cache().fresh()
+        await self._services.fresh()
+        await self._ips.fresh()
         name = (obj.get("metadata") or {}).get("name", "")
         spec = dict(obj.get("spec") or {})
         before: Mapping[str, Any] = (old or {}).get("spec") or {}
@@ -91,7 +98,7 @@ class ServiceStrategy(Strategy):
 
         try:
             if spec.get("type") != "ExternalName" and not (old is not None and fields.stays_preferred(spec, before)):
-                spec = self._families(name, spec, before)
+                spec = self._with_families(name, spec, before)
                 self._addresses(name, spec, before, releases, pretend=context.dry_run)
             ports = DryRunNumbers(self.ports) if context.dry_run else self.ports
             self._node_ports(name, spec, before, releases, ports)
@@ -102,11 +109,15 @@ class ServiceStrategy(Strategy):
             raise
         return {**obj, "spec": spec}, release
 
+    def prepare_create(self, context: Context, obj: Object) -> Object:
+        obj = super().prepare_create(context, obj)
+        return {**obj, "spec": self._readable(obj.get("spec") or {})}
+
     def prepare_update(self, context: Context, obj: Object, old: Object) -> Object:
         obj = super().prepare_update(context, obj, old)
         if context.subresource:
             return obj
-        spec = fields.without_foreign(obj.get("spec") or {}, old.get("spec") or {})
+        spec = self._readable(fields.without_foreign(obj.get("spec") or {}, old.get("spec") or {}))
         status = obj.get("status") or {}
         if spec.get("type") != "LoadBalancer" and status.get("loadBalancer"):
             # The load balancer may still exist, but clients must not see it any longer.
@@ -114,20 +125,21 @@ class ServiceStrategy(Strategy):
         return {**obj, "spec": spec}
 
     def unique_values(self, obj: Object) -> frozenset[str]:
-        spec = obj.get("spec") or {}
-        return frozenset(
-            (*(f"addresses/{address}" for address in addresses_of(spec)), *(f"node-ports/{n}" for n in ports_of(spec)))
-        )
+        addresses = () if self.records is not None else self.recorded_values(obj)
+        ports = ports_of(obj.get("spec") or {})
+        return frozenset((*(f"addresses/{address}" for address in addresses), *(f"node-ports/{n}" for n in ports)))
 
-    def _families(self, name: str, spec: dict[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+    def recorded_values(self, obj: Object) -> frozenset[str]:
+        return frozenset(str(address) for address in addresses_of(obj.get("spec") or {}))
+
+    def _with_families(self, name: str, spec: dict[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
         """Raises ApiError 422 when addresses, families and policy are inconsistent or unsupported by the cluster."""
         spec = fields.with_policy(spec, before)
         report = Report(self.settings)
         address_fields(spec, report)
         causes = report.causes
         if not causes:
-            configured = [f"IPv{space.network.version}" for space in self.addresses]
-            spec, causes = fields.with_families(spec, before, configured)
+            spec, causes = fields.with_families(spec, before, self._families, report.show)
         if causes:
             raise errors.invalid("", "Service", name, causes)
         return spec
@@ -157,39 +169,50 @@ class ServiceStrategy(Strategy):
         addresses = [*(spec.get("clusterIPs") or ())]
         addresses += [""] * (len(families) - len(addresses))
         for i, family in enumerate(families[first:], first):
-            space = next((a for a in self.addresses if f"IPv{a.network.version}" == family), None)
-            if space is not None:
-                given = PretendedAddresses(space) if pretend else space
-                addresses[i] = self._one_address(name, given, addresses[i], addresses, releases)
+            if family in self._families:
+                try:
+                    addresses[i] = self._one_address(family, addresses[i], releases, pretend=pretend)
+                except ExhaustedError:
+                    raise errors.internal("failed to allocate a serviceIP: range is full") from None
+                except (AllocatedError, OutOfRangeError) as error:
+                    why = "provided IP is already allocated" if isinstance(error, AllocatedError) else str(error)
+                    what = f"failed to allocate IP {addresses[i]}".rstrip()
+                    why = f"Invalid value: {Report(self.settings).show(addresses)}: {what}: {why}"
+                    raise self._invalid(name, "spec.clusterIPs", why) from None
         spec["clusterIP"], spec["clusterIPs"] = addresses[0], addresses
 
-    def _one_address(
-        self, name: str, space: Addresses, wanted: str, listed: list[str], releases: list[Callable[[], None]]
-    ) -> str:
-        head = f"Invalid value: {fields.shown_addresses(listed)}: failed to allocate IP {wanted}: "
-        try:
-            if wanted:
-                # Leading zeros are not part of the number.
-                address = str(parse_ip(wanted))
-                space.take(address)
-            else:
-                address = wanted = space.take_any()
-        except (AllocatedError, OutOfRangeError, ExhaustedError) as error:
-            if isinstance(space, AddressRange):
-                self._failures.add(str(space.network))
-            raise self._address_error(name, space, wanted, head, error) from None
-        if isinstance(space, AddressRange):
-            self._allocations.add(str(space.network))
-        releases.append(lambda: space.release(address))
-        return wanted
+    def _one_address(self, family: str, wanted: str, releases: list[Callable[[], None]], *, pretend: bool) -> str:
+        """Raises AllocatedError, OutOfRangeError, ExhaustedError."""
+        # Leading zeros are not part of the number.
+        address = str(parse_ip(wanted)) if wanted else ""
+        if pretend:
+            pretended = self._ips.pretended(family)
+            if not address:
+                return str(pretended.take_any())
+            pretended.take(address)
+            return wanted
+        for space in (self._ips.holding(family, address),) if address else self._ips.spaces(family):
+            labels = (str(space.network), "static" if address else "dynamic")[: self._labels]
+            try:
+                found = self._take_address(space, address, releases)
+            except ExhaustedError:
+                self._failures.add(*labels)
+                continue
+            except (AllocatedError, OutOfRangeError):
+                self._failures.add(*labels)
+                raise
+            self._allocations.add(*labels)
+            return wanted or found
+        raise ExhaustedError
 
-    def _address_error(self, name: str, space: Addresses, wanted: str, head: str, error: Exception) -> ApiError:
-        if isinstance(error, AllocatedError):
-            return self._invalid(name, "spec.clusterIPs", head + "provided IP is already allocated")
-        if isinstance(error, OutOfRangeError):
-            why = f"the provided IP ({parse_ip(wanted)}) is not in the valid range. The range of valid IPs is {space.network}"
-            return self._invalid(name, "spec.clusterIPs", head + why)
-        return errors.internal("failed to allocate a serviceIP: range is full")
+    @staticmethod
+    def _take_address(space: AddressRange, address: str, releases: list[Callable[[], None]]) -> str:
+        if address:
+            space.take(address)
+        else:
+            address = space.take_any()
+        releases.append(lambda: space.release(address))
+        return address
 
     def _node_ports(
         self,

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from random import Random
-from typing import Final
+from typing import Final, TypeVar
 
-from orchd.kinds.catalog import Resource
-from orchd.server.registry.interfaces import IStrategy
+from orchd.cache.interfaces import ICache
+from orchd.kinds.catalog import Catalog, Resource
+from orchd.kinds.objects.settings import ObjectSettings
+from orchd.server.registry.interfaces import IAddressRecords, IStrategy
 from orchd.server.registry.object_store import ObjectStore
 from orchd.server.registry.strategies.api_services import APIServiceStrategy
 from orchd.server.registry.strategies.autoscalers import AutoscalerStrategy
 from orchd.server.registry.strategies.base import Strategy
+from orchd.server.registry.strategies.cluster_ips import FlagRanges, IClusterIps, ObjectRanges
 from orchd.server.registry.strategies.core_kinds import (
     ClaimStrategy,
     EventStrategy,
@@ -23,6 +28,12 @@ from orchd.server.registry.strategies.namespaces import NamespaceStrategy
 from orchd.server.registry.strategies.pods import PodStrategy
 from orchd.server.registry.strategies.policies import PolicyStrategy
 from orchd.server.registry.strategies.priority_classes import PriorityClassStrategy
+from orchd.server.registry.strategies.service_allocations import (
+    CacheIndex,
+    RecordedAddresses,
+    ServiceAllocations,
+    ServiceRanges,
+)
 from orchd.server.registry.strategies.services import ServiceStrategy
 from orchd.server.registry.strategies.signing_requests import SigningRequestStrategy
 from orchd.server.registry.strategies.slices import SliceStrategy
@@ -33,6 +44,11 @@ from orchd.server.registry.strategies.workloads import (
     RevisionStrategy,
     StatefulSetStrategy,
 )
+
+Index = TypeVar("Index", bound=CacheIndex)
+#: Group (a template) and plurals of the objects that ranges and addresses are.
+NETWORK_GROUP: Final = "networking.{abbr}.io"
+RANGES, ADDRESSES = "servicecidrs", "ipaddresses"
 
 #: Strategies by class name, which the row of a kind states (`orchd.kinds.rows.KindRow.strategy`).
 STRATEGIES: Final[dict[str, type[Strategy]]] = {
@@ -48,10 +64,14 @@ STRATEGIES: Final[dict[str, type[Strategy]]] = {
 class Strategies:
     """Makes a strategy on first use of a resource and caches it while the resource is served."""
 
-    def __init__(self, access: ObjectStore, *, random: Random, event_ttl: int = 3600) -> None:
+    def __init__(
+        self, access: ObjectStore, *, random: Random, event_ttl: int = 3600, records: IAddressRecords | None = None
+    ) -> None:
+        """With `records`, cluster IPs come from the ranges of ServiceCIDR objects and are recorded."""
         self._access = access
         self._random = random
         self._event_ttl = event_ttl
+        self._records = records
         #: By group, version and plural: a resource that replaced another has its own strategy.
         self._made: dict[tuple[str, str, str], tuple[Resource, IStrategy]] = {}
 
@@ -76,10 +96,24 @@ class Strategies:
             else Strategy
         )
         if cls is ServiceStrategy:
-            return ServiceStrategy(
-                resource, catalog, settings, cache=lambda: self._access.cache(resource), random=self._random
-            )
+            return self._services(resource, catalog, settings)
         strategy = cls(resource, catalog, settings)
         if isinstance(strategy, EventStrategy):
             strategy.lifetime = self._event_ttl
         return strategy
+
+    def _services(self, resource: Resource, catalog: Catalog, settings: ObjectSettings) -> ServiceStrategy:
+        services = ServiceAllocations(partial(self._access.cache, resource))
+        records, random = self._records, self._random
+        if records is None:
+            ips: IClusterIps = FlagRanges(settings.service_cidrs, services, random)
+        else:
+            ips = ObjectRanges(self._index(ServiceRanges, RANGES), self._index(RecordedAddresses, ADDRESSES), random)
+        return ServiceStrategy(resource, catalog, settings, services=services, ips=ips, random=random, records=records)
+
+    def _index(self, made: Callable[[Callable[[], ICache]], Index], plural: str) -> Index:
+        """An index of the objects of a built-in resource of the network group."""
+        access = self._access
+        resource = access.catalog().resource(access.dialect(NETWORK_GROUP), "v1", plural)
+        assert resource is not None, plural
+        return made(partial(access.cache, resource))

@@ -7,11 +7,13 @@ from typing import Any
 
 from orchd.errors import Cause
 from orchd.kinds import fields, verbatim
+from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.digits import integer, is_whole
 from orchd.kinds.fields import annotations_of, with_metadata
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import joblabels
 from orchd.kinds.objects.defaults.workloads import TEMPLATE_GENERATION
+from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.batch import TRACKING
 from orchd.server.registry.interfaces import Context
 from orchd.server.registry.strategies.base import Strategy
@@ -56,6 +58,10 @@ class DaemonSetStrategy(Strategy):
         # The server's own annotation must not count as a change.
         return super().raise_generation(self._with_template_generation(obj, number + 1 if changed else number), old)
 
+    def status_update(self, obj: Object, old: Object) -> Object:
+        text = annotations_of(old).get(TEMPLATE_GENERATION, "0")
+        return super().status_update(self._with_template_generation(obj, integer(text) if is_whole(text) else 0), old)
+
     def _with_template_generation(self, obj: Object, number: int) -> Object:
         metadata = obj["metadata"]
         annotations = {**(metadata.get("annotations") or {}), TEMPLATE_GENERATION: str(number)}
@@ -84,9 +90,14 @@ class StatefulSetStrategy(Strategy):
 class JobStrategy(Strategy):
     """A job without a manual selector gets one from its uid. Existing values are preserved, for validation to reject."""
 
+    def __init__(self, resource: Resource, catalog: Catalog, settings: ObjectSettings) -> None:
+        super().__init__(resource, catalog, settings)
+        # All jobs are tracked, without a mark, since 1.27.
+        self._marks = settings.release.includes(until="1.27") and settings.feature("JobTrackingWithFinalizers")
+
     def prepare_create(self, context: Context, obj: Object) -> Object:
         obj = super().prepare_create(context, obj)
-        if self.settings.feature("JobTrackingWithFinalizers"):
+        if self._marks:
             # How a job is tracked is decided when it is created.
             annotations = {**annotations_of(obj), self.settings.dialect(TRACKING): ""}
             obj = with_metadata(obj, annotations=annotations)

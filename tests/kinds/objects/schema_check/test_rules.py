@@ -9,6 +9,7 @@ import pytest
 from orchd.dialect import KUBERNETES, ORCH
 from orchd.kinds.objects.schema_check import rules
 from orchd.kinds.objects.schema_check.rules import LongValidationError, compile_places, evaluate
+from orchd.kinds.objects.settings import ObjectSettings
 
 RULES = ORCH("x-{long}-validations")
 LIST_TYPE, LIST_KEYS = ORCH("x-{long}-list-type"), ORCH("x-{long}-list-map-keys")
@@ -29,7 +30,7 @@ def whole(**properties: Any) -> dict[str, Any]:
 
 
 def judged(schema: dict[str, Any], value: Any, old: Any = None) -> list[str]:
-    place = compile_places(schema, ORCH)
+    place = compile_places(schema, ObjectSettings(dialect=ORCH))
     assert place is not None
     return [f"{cause.field}: {cause.message}" for cause in evaluate(place, value, old, warn=lambda text: None)]
 
@@ -124,7 +125,7 @@ OBJECTS = {"type": "object", "properties": {**ITEM, "v": POSITIVE}}
 )  # fmt: skip
 def test_unchanged_values_are_accepted(schema: dict[str, Any], old: Any, new: Any, warnings: list[str]) -> None:
     """What does not hold for an unchanged value is a warning; for a changed one, and for rules about the old value, it is an error."""
-    place = compile_places(schema, ORCH)
+    place = compile_places(schema, ObjectSettings(dialect=ORCH))
     assert place is not None
     found: list[str] = []
     causes = evaluate(place, {"spec": new}, {"spec": old}, warn=found.append)
@@ -133,8 +134,8 @@ def test_unchanged_values_are_accepted(schema: dict[str, Any], old: Any, new: An
 
 def test_keywords_follow_the_dialect() -> None:
     """Rules under the keyword of another dialect are none."""
-    assert compile_places(whole(n=POSITIVE), KUBERNETES) is None
-    assert compile_places(whole(n=NUMBER), ORCH) is None
+    assert compile_places(whole(n=POSITIVE), ObjectSettings(dialect=KUBERNETES)) is None
+    assert compile_places(whole(n=NUMBER), ObjectSettings(dialect=ORCH)) is None
 
 
 def nested(depth: int) -> dict[str, Any]:
@@ -163,14 +164,14 @@ def test_objects_have_one_budget() -> None:
 
 def test_long_evaluations_leave_the_reactor() -> None:
     """A quick evaluation ends with an exception when it costs more than a few milliseconds."""
-    place = compile_places(nested(2), ORCH)
+    place = compile_places(nested(2), ObjectSettings(dialect=ORCH))
     assert place is not None
     assert evaluate(place, {"spec": {"l": [1]}}, quick=True) == []
     with pytest.raises(LongValidationError):
         evaluate(place, {"spec": {"l": list(range(100))}}, quick=True)
     assert evaluate(place, {"spec": {"l": list(range(100))}}) == []
     sums = ruled("array", "self.all(x, (self + self).size() > 0)", items=NUMBER, **{LIST_TYPE: "set"})
-    place = compile_places(whole(l=sums), ORCH)
+    place = compile_places(whole(l=sums), ObjectSettings(dialect=ORCH))
     assert place is not None
     # Comparing the elements of sets is work that no cost shows.
     with pytest.raises(LongValidationError):

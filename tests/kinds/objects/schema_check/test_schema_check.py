@@ -25,7 +25,10 @@ SETTINGS = ObjectSettings(dialect=ORCH)
 
 def errors_of(schema: dict[str, Any], value: Any) -> list[str]:
     """The errors of a value named ``v``."""
-    return [f"{c.field}: {c.message}" for c in objects.causes(compile_schema(schema, ORCH)(value), "v")]
+    return [
+        f"{c.field}: {c.message}"
+        for c in objects.causes(compile_schema(schema, SETTINGS)(value), SETTINGS.release, "v")
+    ]
 
 
 TABLE: list[tuple[dict[str, Any], Any, list[str]]] = [

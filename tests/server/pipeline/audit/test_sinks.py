@@ -189,6 +189,10 @@ def log_file(
     return LogFile(str(path), rotation, legacy=legacy, wall=wall, aside=aside)
 
 
+def ids(path: Path) -> list[str]:
+    return [json.loads(line)["auditID"].removeprefix("id-") for line in path.read_bytes().splitlines()]
+
+
 class TestLogFile:
     def test_log_file_has_a_json_line_per_event(self, tmp_path: Path) -> None:
         """A line of JSON per event is appended to the file, which only the owner can read."""
@@ -282,13 +286,39 @@ class TestLogFile:
     def test_failed_rotation_drops_the_event(self, tmp_path: Path) -> None:
         """The event that would begin a new file is lost; events that fit the old one are still written."""
         path = tmp_path / "[a].log"
-        file = log_file(path, megabytes=1)
+        file = log_file(path, megabytes=1, wall=lambda: 1_000_000_000.0)
         run(file.send([event(1, responseObject={"a": "x" * 700_000})]))
-        path.unlink()
+        (tmp_path / "[a]-2001-09-09T01-46-40.000.log").mkdir()
         with pytest.raises(OSError):
             run(file.send([event(2, responseObject={"a": "x" * 700_000})]))
         run(file.send([event(3)]))
         run(file.close())
+        assert ids(path) == ["1", "3"]
+
+    def test_writers_of_one_file_rotate_it_once(self, tmp_path: Path) -> None:
+        """What several processes write to one file is there once, in whole lines; a writer follows the rotation of another."""
+        path = tmp_path / "a.log"
+        moments = iter(range(1_000_000_000, 1_000_000_100))
+        files = [log_file(path, megabytes=1, wall=lambda: float(next(moments))) for _ in range(3)]
+        for number in range(12):
+            run(files[number % 3].send([event(number, responseObject={"a": "x" * 300_000})]))
+        for file in files:
+            run(file.close())
+        found = [ids(each) for each in tmp_path.iterdir()]
+        assert sorted(map(len, found)) == [3, 3, 3, 3]
+        assert sorted(name for each in found for name in each) == sorted(map(str, range(12)))
+
+    def test_removed_file_is_made_again(self, tmp_path: Path) -> None:
+        """Events after the file was renamed or removed are in a new file of its name."""
+        path = tmp_path / "a.log"
+        file = log_file(path, megabytes=0)
+        run(file.send([event(1)]))
+        path.rename(tmp_path / "b.log")
+        run(file.send([event(2)]))
+        path.unlink()
+        run(file.send([event(3)]))
+        run(file.close())
+        assert ids(path) == ["3"]
 
 
 class TestRemote:

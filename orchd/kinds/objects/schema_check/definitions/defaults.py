@@ -128,10 +128,10 @@ class _Defaults:
 
     def _unfit(self, given: Any, schema: Schema, at: Path) -> list[Cause]:
         """Findings of a schema and its rules about its own default."""
-        found = compiled.compile_schema(schema, self._report.dialect)(given)
+        found = compiled.compile_schema(schema, self._report.settings)(given)
         if found or not self._report.settings.feature(rules.GATE):
-            return list(dict.fromkeys(each.cause(field=str(at)) for each in found))
-        place = rules.compile_places(schema, self._report.dialect, root=False)
+            return list(dict.fromkeys(each.cause(self._report.settings.release, field=str(at)) for each in found))
+        place = rules.compile_places(schema, self._report.settings, root=False)
         if place is None:
             return []
         # As a value that is left alone, and as a new one.

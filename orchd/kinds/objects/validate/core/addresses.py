@@ -5,12 +5,11 @@ from __future__ import annotations
 from ipaddress import IPv4Address, IPv4Network
 from typing import Any, Final
 
-from orchd.kinds.objects.validate.by_release import reworded
-from orchd.kinds.objects.validate.names import IP, parse_ip, subdomain
+from orchd.kinds.objects.validate.names import parse_ip, subdomain
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
 
-_INVALID: Final = reworded("must be a valid IP address", ("1.28", IP))
+_INVALID: Final = "must be a valid IP address"
 _LOCAL_MULTICAST: Final = IPv4Network("224.0.0.0/24")
 
 

@@ -8,10 +8,11 @@ from orchd.kinds import fields
 from orchd.kinds.gotext import differences
 from orchd.kinds.gotext.values import GoText
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.by_release import by_release, reworded, since, until
 from orchd.kinds.objects.validate import meta
-from orchd.kinds.objects.validate.by_release import by_release, reworded
 from orchd.kinds.objects.validate.core.field_rules import is_subdomain, require_text
-from orchd.kinds.objects.validate.names import subdomain_name
+from orchd.kinds.objects.validate.core.resources import is_native
+from orchd.kinds.objects.validate.names import qualified_name, subdomain_name
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, STATUS, Path, root
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import label_selector
@@ -34,6 +35,14 @@ _RESIZE: Final = (
     "NodeExpansionFailed",
     "NodeExpansionInProgress",
     "NodeExpansionPending",
+)
+#: Values of status.allocatedResourceStatuses.
+_RESIZES: Final = (
+    "ControllerResizeInProgress",
+    "ControllerResizeInfeasible",
+    "NodeResizeInProgress",
+    "NodeResizeInfeasible",
+    "NodeResizePending",
 )
 CLASS_ANNOTATION: Final = "volume.beta.{long}.io/storage-class"
 
@@ -66,8 +75,6 @@ def spec(value: Object, at: Path, report: Report) -> None:
         report.invalid((at / "resources")["storage"], str(storage), "must be greater than zero")
     if value.get("storageClassName"):
         is_subdomain(value["storageClassName"], at / "storageClassName", report)
-    if value.get("volumeAttributesClassName"):
-        is_subdomain(value["volumeAttributesClassName"], at / "volumeAttributesClassName", report)
     mode = value.get("volumeMode")
     if mode is not None and mode not in VOLUME_MODES:
         report.unsupported(at / "volumeMode", mode, VOLUME_MODES)
@@ -76,22 +83,44 @@ def spec(value: Object, at: Path, report: Report) -> None:
             _data_source(value[member], at / member, report)
     source, reference = value.get("dataSource"), value.get("dataSourceRef")
     if source is not None and reference is not None and not differences.same(source, reference):
-        report.invalid(at, str(at / "dataSource"), "must match dataSourceRef")
+        _sources_differ(at, report)
+    if value.get("volumeAttributesClassName"):
+        is_subdomain(value["volumeAttributesClassName"], at / "volumeAttributesClassName", report)
 
 
 def _data_source(source: Object, at: Path, report: Report) -> None:
     require_text(source, "name", at, report)
     kind = require_text(source, "kind", at, report)
-    if not source.get("apiGroup") and kind != "PersistentVolumeClaim":
-        report.invalid(at, kind, "")
+    if not source.get("apiGroup"):
+        if kind != "PersistentVolumeClaim":
+            words = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
+            report.invalid(at, kind, reworded("", ("1.24", words)))
+    else:
+        _source_group(source["apiGroup"], at / "apiGroup", report)
+
+
+def _differ_at_member(at: Path, report: Report) -> None:
+    report.invalid(at, str(at / "dataSource"), "must match dataSourceRef")
+
+
+def _differ(at: Path, report: Report) -> None:
+    # The value is a path, which has no members that are printed.
+    report.invalid(at, {}, "must match dataSourceRef")
+
+
+_sources_differ = by_release(_differ_at_member, ("1.34", _differ))
+_source_group = since("1.31", is_subdomain)
+
+
+#: The reference once validated twice, and reported the errors of a claim twice.
+_as_new = until("1.27", create)
 
 
 def update(claim: Object, old: Object, report: Report) -> None:
     """Validate a change: the size of a bound claim may grow, and the volume name may be set once."""
-    # The reference validates twice, and reports the errors of a claim twice.
     create(claim, report)
     meta.update(claim, old, report)
-    create(claim, report)
+    _as_new(claim, report)
     new, before = dict(fields.spec(claim)), dict(fields.spec(old))
     if not before.get("volumeName"):
         before["volumeName"] = new.get("volumeName")
@@ -145,12 +174,35 @@ def _expansion_status(status: Object, report: Report) -> None:
     state = status.get("resizeStatus")
     if state is not None and state not in _RESIZE:
         report.unsupported(STATUS / "resizeStatus", state, _RESIZE)
+    for name, state in (status.get("allocatedResourceStatuses") or {}).items():
+        at = STATUS / "allocatedResourceStatuses"
+        _allocated_name(name, at, report)
+        if state not in _RESIZES:
+            report.unsupported(at, name, _RESIZES)
     for name, quantity in (status.get("allocatedResources") or {}).items():
         at = STATUS / "allocatedResources"
-        if name != "storage":
-            report.unsupported(at, GoText(name), ("storage",))
-        else:
+        if _allocated_name(name, at, report):
             basic_resource(quantity, at[name], report)
+
+
+def _storage_alone(name: str, at: Path, report: Report) -> bool:
+    if name != "storage":
+        report.unsupported(at, GoText(name), ("storage",))
+    return name == "storage"
+
+
+def _storage_or_extended(name: str, at: Path, report: Report) -> bool:
+    wrong = qualified_name(name)
+    if wrong:
+        report.invalids(at, name, wrong)
+    elif is_native(name, report) and name != "storage":
+        report.unsupported(at, name, ("storage",))
+    else:
+        return True
+    return False
+
+
+_allocated_name = by_release(_storage_alone, ("1.28", _storage_or_extended))
 
 
 def basic_resource(quantity: Any, at: Path, report: Report) -> None:

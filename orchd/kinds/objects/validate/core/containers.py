@@ -1,13 +1,11 @@
-"""Validation of the containers of a pod: ordinary, init and ephemeral ones."""
+"""Validation of the containers of a pod: ordinary, init and ephemeral ones. `podcontainers` has the order of later releases."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from orchd.kinds.gotext.structs import dump
-from orchd.kinds.gotext.values import GoText
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.validate.by_release import by_release
 from orchd.kinds.objects.validate.core import environment, mounts, probes, resources, security
 from orchd.kinds.objects.validate.names import label, port, port_name
 from orchd.kinds.objects.validate.paths import Path
@@ -34,7 +32,7 @@ def containers(
         return
     seen: set[str] = set()
     taken: set[str] = set()
-    host_ports = False
+    on_host = False
     for i, container in enumerate(listed):
         here = at[i]
         name = container.get("name") or ""
@@ -48,10 +46,10 @@ def containers(
             report.duplicate(here / "name", name)
         seen.add(name)
         container_body(container, volumes, here, report)
-        host_ports = host_ports or bool(container.get("ports"))
-    if host_ports:
+        on_host = on_host or bool(container.get("ports"))
+    if on_host:
         for i, container in enumerate(listed):
-            _host_ports(container, set() if init else taken, at[i], report)
+            host_ports(container, set() if init else taken, at[i], report)
 
 
 def container_body(container: Object, volumes: dict[str, Object], at: Path, report: Report) -> None:
@@ -61,7 +59,7 @@ def container_body(container: Object, volumes: dict[str, Object], at: Path, repo
         report.required(at / "image")
     _probes(container, at, report)
     if get("ports"):
-        _ports(container["ports"], at / "ports", report)
+        ports(container["ports"], at / "ports", report)
     if get("env"):
         environment.variables(container["env"], at / "env", report)
     if get("envFrom"):
@@ -70,16 +68,19 @@ def container_body(container: Object, volumes: dict[str, Object], at: Path, repo
         mounts.mounts(container, volumes, at / "volumeMounts", report)
     if get("volumeDevices"):
         mounts.devices(container, volumes, at / "volumeDevices", report)
-    pull = get("imagePullPolicy") or ""
-    if pull not in _PULL:
-        if pull:
-            report.unsupported(at / "imagePullPolicy", pull, _PULL)
-        else:
-            report.required(at / "imagePullPolicy")
+    pull_policy(container, at / "imagePullPolicy", report)
     if get("resources"):
         resources.requirements(container["resources"], at / "resources", report)
     if get("securityContext"):
         security.container_context(container["securityContext"], at / "securityContext", report)
+
+
+def pull_policy(container: Object, at: Path, report: Report) -> None:
+    policy = container.get("imagePullPolicy") or ""
+    if not policy:
+        report.required(at)
+    elif policy not in _PULL:
+        report.unsupported(at, policy, _PULL)
 
 
 def _probes(container: Object, at: Path, report: Report) -> None:
@@ -102,25 +103,14 @@ def _probes(container: Object, at: Path, report: Report) -> None:
     policy = get("terminationMessagePolicy") or ""
     if policy not in ("File", "FallbackToLogsOnError"):
         if policy:
-            _bad_message_policy(policy, at / "terminationMessagePolicy", report)
+            report.invalid(at / "terminationMessagePolicy", policy, _MESSAGE_POLICY)
         else:
             report.required(at / "terminationMessagePolicy", _MESSAGE_POLICY)
     if readiness is not None:
         probes.probe(readiness, at / "readinessProbe", report)
 
 
-def _bad_message_policy_once(policy: str, at: Path, report: Report) -> None:
-    report.invalid(at, policy, _MESSAGE_POLICY)
-
-
-def _bad_message_policy_now(policy: str, at: Path, report: Report) -> None:
-    report.unsupported(at, policy, ("File", "FallbackToLogsOnError"))
-
-
-_bad_message_policy = by_release(_bad_message_policy_once, ("1.28", _bad_message_policy_now))
-
-
-def _ports(listed: list[Object], at: Path, report: Report) -> None:
+def ports(listed: list[Object], at: Path, report: Report) -> None:
     names: set[str] = set()
     for i, entry in enumerate(listed):
         name = entry.get("name") or ""
@@ -147,7 +137,7 @@ def _ports(listed: list[Object], at: Path, report: Report) -> None:
                 report.required(at[i] / "protocol")
 
 
-def _host_ports(container: Object, taken: set[str], at: Path, report: Report) -> None:
+def host_ports(container: Object, taken: set[str], at: Path, report: Report) -> None:
     for i, entry in enumerate(container.get("ports") or ()):
         if entry.get("hostPort"):
             key = f"{entry.get('protocol') or ''}/{entry.get('hostIP') or ''}/{entry['hostPort']}"
@@ -176,25 +166,12 @@ def init_containers(
             ("startupProbe", "core.Probe"),
         ):
             if container.get(member) is not None:
-                _not_in_init(container, member, dump(shown, container[member]), at[i], report)
-
-
-def _never_in_init(container: Object, member: str, shown: GoText, at: Path, report: Report) -> None:
-    report.invalid(at / member, shown, "must not be set for init containers")
-
-
-def _only_in_sidecars(container: Object, member: str, shown: GoText, at: Path, report: Report) -> None:
-    if container.get("restartPolicy") != "Always":
-        report.forbidden(at / member, "may not be set for init containers without restartPolicy=Always")
-
-
-_not_in_init = by_release(_never_in_init, ("1.28", _only_in_sidecars))
+                report.invalid(at[i] / member, dump(shown, container[member]), "must not be set for init containers")
 
 
 def ephemeral_containers(spec: Object, volumes: dict[str, Object], at: Path, report: Report) -> None:
     others = {c.get("name") for listed in ("containers", "initContainers") for c in spec.get(listed) or ()}
     names = set(others)
-    words = "cannot be set for an Ephemeral Container"
     for i, container in enumerate(spec["ephemeralContainers"]):
         here = at[i]
         target, name = container.get("targetContainerName") or "", container.get("name") or ""
@@ -208,13 +185,19 @@ def ephemeral_containers(spec: Object, volumes: dict[str, Object], at: Path, rep
         if name in names:
             report.duplicate(here / "name", name)
         names.add(name)
-        for member in _NOT_EPHEMERAL:
-            if container.get(member) if member in _COLLECTED else container.get(member) is not None:
-                report.forbidden(here / member, words)
-        for j, mount in enumerate(container.get("volumeMounts") or ()):
-            for member in ("subPath", "subPathExpr"):
-                if mount.get(member):
-                    report.forbidden((here / "volumeMounts")[j] / member, words)
+        ephemeral_members(container, here, report)
+
+
+def ephemeral_members(container: Object, at: Path, report: Report) -> None:
+    """Reject what an ephemeral container must not have."""
+    words = "cannot be set for an Ephemeral Container"
+    for member in _NOT_EPHEMERAL:
+        if container.get(member) if member in _COLLECTED else container.get(member) is not None:
+            report.forbidden(at / member, words)
+    for j, mount in enumerate(container.get("volumeMounts") or ()):
+        for member in ("subPath", "subPathExpr"):
+            if mount.get(member):
+                report.forbidden((at / "volumeMounts")[j] / member, words)
 
 
 def trimmed_image(listed: list[Object], at: Path, report: Report) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.validate.by_release import by_release, reworded
-from orchd.kinds.objects.validate.core.field_rules import is_subdomain, no_backsteps, require_text
+from orchd.kinds.objects.by_release import by_release, reworded
+from orchd.kinds.objects.validate.core.field_rules import is_label, is_subdomain, no_backsteps, require_text
 from orchd.kinds.objects.validate.core.fieldrefs import resource_field, variable_field
 from orchd.kinds.objects.validate.names import config_key, env_name, relaxed_env_name, subdomain_name
 from orchd.kinds.objects.validate.paths import Path
@@ -65,7 +65,9 @@ def _file_key(reference: Object, at: Path, report: Report) -> None:
     key = require_text(reference, "key", at, report)
     if key:
         report.invalids(at / "key", key, relaxed_env_name(key))
-    require_text(reference, "volumeName", at, report)
+    name = require_text(reference, "volumeName", at, report)
+    if name:
+        is_label(name, at / "volumeName", report)
     path = require_text(reference, "path", at, report)
     no_backsteps(path, at / "path", report)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.by_release import reworded, since
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.core.field_rules import is_qualified
 from orchd.kinds.objects.validate.names import subdomain, subdomain_name
@@ -33,12 +35,20 @@ def _of(event: Object, member: str) -> Any:
 
 
 def create(event: Object, report: Report) -> None:
-    _common(event, report)
+    _common(event, _reporter(report), report)
+
+
+#: The member that names the reporting controller, in the core form.
+_REPORTER: Final = reworded("reportingController", ("1.31", "reportingComponent"))
+
+
+def _reporter(report: Report) -> str:
+    return _REPORTER.in_release(report.release)
 
 
 def create_strict(event: Object, report: Report) -> None:
     """Validate a new event of events/v1."""
-    _common(event, report)
+    _common(event, "reportingController", report)
     meta.create(event, report, namespaced=True, name_rule=subdomain_name)
     _series(event, report)
     if not event.get("eventTime"):
@@ -59,7 +69,7 @@ def _series(event: Object, report: Report) -> None:
             report.required(root("series") / "lastObservedTime")
 
 
-def _common(event: Object, report: Report) -> None:
+def _common(event: Object, reporter: str, report: Report) -> None:
     namespace = (event.get("metadata") or {}).get("namespace") or ""
     involved = (_of(event, "involvedObject") or {}).get("namespace") or ""
     mismatch = "does not match event.namespace"
@@ -71,8 +81,8 @@ def _common(event: Object, report: Report) -> None:
             report.invalid(_INVOLVED, involved, mismatch)
         controller = _of(event, "reportingComponent") or ""
         if not controller:
-            report.required(root("reportingController"))
-        is_qualified(controller, root("reportingController"), report)
+            report.required(root(reporter))
+        is_qualified(controller, root(reporter), report)
         for member in ("reportingInstance", "action", "reason"):
             _text(event.get(member) or "", root(member), report)
         if len((_of(event, "message") or "").encode()) > _NOTE_LIMIT:
@@ -88,4 +98,61 @@ def _text(value: str, at: Path, report: Report) -> None:
 
 
 def update(event: Object, old: Object, report: Report) -> None:
-    _common(event, report)
+    _common(event, _reporter(report), report)
+
+
+def update_strict(event: Object, old: Object, report: Report) -> None:
+    """Validate a changed event of events/v1."""
+    _common(event, "reportingController", report)
+    _strict_change(event, old, report)
+
+
+def _fixed(event: Object, old: Object, report: Report) -> None:
+    """Nothing but the series and metadata may change."""
+    meta.update(event, old, report)
+    if event.get("series") != old.get("series"):
+        _series(event, report)
+    for member in _FIXED:
+        new, before = _of(event, member), _of(old, member)
+        if (new or None) != (before or None):
+            report.invalid(root(_CALLED.get(member, member)), _shown(member, new), "field is immutable")
+
+
+def _shown(member: str, value: Any) -> Any:
+    """A value as messages print it: dumps of structs and times are those of the reference's own types."""
+    if isinstance(value, dict):
+        return dump(_STRUCTS[member], value)
+    return _EMPTY.get(member, "") if value is None else value
+
+
+_STRUCTS: Final = {
+    "involvedObject": "core.ObjectReference",
+    "related": "core.ObjectReference",
+    "source": "core.EventSource",
+}
+_EMPTY: Final[dict[str, Any]] = {
+    "count": 0,
+    "firstTimestamp": None,
+    "lastTimestamp": None,
+    "eventTime": None,
+    "related": None,
+}
+_CALLED: Final = {"reportingComponent": "reportingController"}
+#: Members that cannot change, by their core names, in the order of the reference.
+_FIXED: Final = (
+    "involvedObject",
+    "reason",
+    "message",
+    "source",
+    "firstTimestamp",
+    "lastTimestamp",
+    "count",
+    "reason",
+    "type",
+    "eventTime",
+    "action",
+    "related",
+    "reportingComponent",
+    "reportingInstance",
+)
+_strict_change = since("1.24", _fixed)

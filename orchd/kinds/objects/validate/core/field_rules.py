@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.validate.by_release import by_release
+from orchd.kinds.objects.by_release import by_release
 from orchd.kinds.objects.validate.names import label, port, port_name, qualified_name, subdomain
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report

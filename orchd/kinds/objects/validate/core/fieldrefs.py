@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.validate.by_release import by_release
+from orchd.kinds.objects.by_release import by_release
 from orchd.kinds.objects.validate.core.field_rules import is_qualified
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report

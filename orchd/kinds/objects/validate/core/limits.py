@@ -7,8 +7,8 @@ from typing import Any, Final
 from orchd.kinds import fields
 from orchd.kinds.gotext.structs import dump, go_quantity, quantity
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.by_release import by_release, reworded
 from orchd.kinds.objects.validate import meta
-from orchd.kinds.objects.validate.by_release import reworded
 from orchd.kinds.objects.validate.core.resources import (
     container_resource_name,
     is_standard_quota,
@@ -25,6 +25,9 @@ _LIMIT_TYPES: Final = ("Pod", "Container", "PersistentVolumeClaim")
 CROSS_NAMESPACE: Final = "CrossNamespacePodAffinity"
 _SCOPES: Final = ("Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass", CROSS_NAMESPACE)
 _COMPUTE: Final = ("pods", "cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory")
+_ATTRIBUTES_CLASS: Final = "VolumeAttributesClass"
+#: What scopes may limit, if it is not `_COMPUTE`.
+_COUNTED: Final = {"BestEffort": ("pods",), _ATTRIBUTES_CLASS: ("persistentvolumeclaims", "requests.storage")}
 _PAIRS: Final = (("BestEffort", "NotBestEffort"), ("Terminating", "NotTerminating"))
 
 
@@ -169,18 +172,31 @@ def _quota_spec(spec: Object, report: Report) -> None:
 
 
 def _is_scope(scope: str, report: Report) -> bool:
+    if scope == _ATTRIBUTES_CLASS:
+        return report.settings.feature("VolumeAttributesClass")
     if scope == CROSS_NAMESPACE and not report.settings.feature("PodAffinityNamespaceSelector"):
         return False
     return scope in _SCOPES
 
 
 def _applies(scope: str, hard: Object, at: Path, shown: Any, report: Report) -> None:
-    if scope not in _SCOPES:
+    if scope not in _SCOPES and scope != _ATTRIBUTES_CLASS:
         return
-    counted = ("pods",) if scope == "BestEffort" else _COMPUTE
-    for name in hard:
+    counted = _COUNTED.get(scope, _COMPUTE)
+    for name in _listed(hard, report):
         if is_standard_quota(name) and name not in counted:
             report.invalid(at, shown, "unsupported scope applied to resource")
+
+
+def _as_given(names: Object, report: Report) -> list[str]:
+    return list(names)
+
+
+def _sorted(names: Object, report: Report) -> list[str]:
+    return sorted(names)
+
+
+_listed = by_release(_as_given, ("1.28", _sorted))
 
 
 def _scope_selector(selector: Object, hard: Object, scopes: Any, report: Report) -> None:

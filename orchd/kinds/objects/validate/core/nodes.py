@@ -8,8 +8,8 @@ from orchd.kinds import fields
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.gotext.values import quote
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.by_release import by_release
 from orchd.kinds.objects.validate import meta
-from orchd.kinds.objects.validate.by_release import by_release
 from orchd.kinds.objects.validate.core.annotation_structs import TAINT, avoided_controllers, structs
 from orchd.kinds.objects.validate.core.field_rules import is_qualified
 from orchd.kinds.objects.validate.core.placement import EFFECTS

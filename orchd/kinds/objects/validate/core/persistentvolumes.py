@@ -9,8 +9,8 @@ from orchd.kinds import fields
 from orchd.kinds.gotext import differences
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.by_release import by_release, reworded
 from orchd.kinds.objects.validate import meta
-from orchd.kinds.objects.validate.by_release import reworded
 from orchd.kinds.objects.validate.core import sources
 from orchd.kinds.objects.validate.core.claims import VOLUME_MODES, access_modes, basic_resource
 from orchd.kinds.objects.validate.core.field_rules import (
@@ -184,11 +184,26 @@ def _csi(source: Object, at: Path, report: Report) -> None:
     for member, shown in _CSI_SECRETS.items():
         reference = source.get(member)
         if reference is not None:
-            # The path of a missing member is complete, that of an invalid one is not.
-            for part in ("name", "namespace"):
-                text = require_text(reference, part, at / shown, report)
-                if text:
-                    is_label(text, at / part, report)
+            _csi_secret(reference, shown, at, report)
+
+
+def _csi_secret_once(reference: Object, shown: str, at: Path, report: Report) -> None:
+    # The path of a missing member is complete, that of an invalid one is not.
+    for part in ("name", "namespace"):
+        text = require_text(reference, part, at / shown, report)
+        if text:
+            is_label(text, at / part, report)
+
+
+def _csi_secret_now(reference: Object, shown: str, at: Path, report: Report) -> None:
+    at = at / shown.strip()
+    for part, rule in (("name", is_subdomain), ("namespace", is_label)):
+        text = require_text(reference, part, at, report)
+        if text:
+            rule(text, at / part, report)
+
+
+_csi_secret = by_release(_csi_secret_once, ("1.27", _csi_secret_now))
 
 
 def _secret(reference: Object, at: Path, report: Report) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.validate.by_release import by_release
+from orchd.kinds.objects.by_release import by_release, since
 from orchd.kinds.objects.validate.core.field_rules import is_qualified
 from orchd.kinds.objects.validate.names import label, label_value, qualified_name, subdomain
 from orchd.kinds.objects.validate.paths import Path
@@ -27,7 +28,9 @@ def affinity(value: Object, at: Path, report: Report) -> None:
             node_selector(node[_REQUIRED], here / _REQUIRED, report)
         for i, term in enumerate(node.get(_PREFERRED) or ()):
             _weight(term, (here / _PREFERRED)[i], report)
-            node_selector_term(term.get("preference") or {}, (here / _PREFERRED)[i] / "preference", report)
+            preferred = (here / _PREFERRED)[i] / "preference"
+            # Values may be any text, which is warned of.
+            node_selector_term(term.get("preference") or {}, preferred, report, any_values=True)
     for member in ("podAffinity", "podAntiAffinity"):
         pods = value.get(member)
         if pods is None:
@@ -49,15 +52,10 @@ def _weight(term: Object, at: Path, report: Report) -> None:
 def _pod_term(term: Object, at: Path, report: Report) -> None:
     label_selector(term.get("labelSelector"), at / "labelSelector", report)
     label_selector(term.get("namespaceSelector"), at / "namespaceSelector", report)
-    if term.get("matchLabelKeys") or term.get("mismatchLabelKeys"):
-        for member in ("matchLabelKeys", "mismatchLabelKeys"):
-            _label_keys(term, member, at, report)
-        for i, key in enumerate(term.get("matchLabelKeys") or ()):
-            if key in (term.get("mismatchLabelKeys") or ()):
-                why = "exists in both matchLabelKeys and mismatchLabelKeys"
-                report.invalid((at / "matchLabelKeys")[i], key, why)
     for name in term.get("namespaces") or ():
         report.invalids(at / "namespace", name, label(name))
+    if term.get("matchLabelKeys") or term.get("mismatchLabelKeys"):
+        _label_keys(term, at, report)
     key = term.get("topologyKey") or ""
     if not key:
         report.required(at / "topologyKey", "can not be empty")
@@ -72,9 +70,11 @@ def node_selector(selector: Object, at: Path, report: Report) -> None:
         node_selector_term(term, (at / "nodeSelectorTerms")[i], report)
 
 
-def node_selector_term(term: Object, at: Path, report: Report) -> None:
+def node_selector_term(term: Object, at: Path, report: Report, *, any_values: bool = False) -> None:
     for i, requirement in enumerate(term.get("matchExpressions") or ()):
         _expression(requirement, (at / "matchExpressions")[i], report)
+        if not any_values:
+            _values(requirement.get("values") or (), (at / "matchExpressions")[i] / "values", report)
     for i, requirement in enumerate(term.get("matchFields") or ()):
         _field(requirement, (at / "matchFields")[i], report)
 
@@ -93,6 +93,14 @@ def _expression(requirement: Object, at: Path, report: Report) -> None:
     else:
         report.invalid(at / "operator", operator, "not a valid selector operator")
     is_qualified(requirement.get("key") or "", at / "key", report)
+
+
+def _label_values(values: Sequence[str], at: Path, report: Report) -> None:
+    for i, value in enumerate(values):
+        report.invalids(at[i], value, label_value(value))
+
+
+_values = since("1.32", _label_values)
 
 
 def _field(requirement: Object, at: Path, report: Report) -> None:
@@ -126,7 +134,7 @@ def tolerations(listed: list[Object], at: Path, report: Report) -> None:
         if operator in ("Equal", ""):
             wrong = label_value(value)
             if wrong:
-                report.invalid(at[i] / "operator", value, ";".join(wrong))
+                report.invalid(at[i] / "operator", value, report.joined(wrong, ";"))
         elif operator == "Exists":
             if value:
                 _unused_value(toleration, at[i] / "operator", report)
@@ -157,39 +165,51 @@ def spread(listed: list[Object], at: Path, report: Report) -> None:
             report.required(at[i] / "topologyKey", "can not be empty")
         if action not in ("DoNotSchedule", "ScheduleAnyway"):
             report.unsupported(at[i] / "whenUnsatisfiable", action, ("DoNotSchedule", "ScheduleAnyway"))
-        _newer_spread(constraint, at[i], report)
         for other in listed[i + 1 :]:
             if other.get("topologyKey") == key and other.get("whenUnsatisfiable") == action:
                 report.duplicate(at[i] / "{topologyKey, whenUnsatisfiable}", f"{{{key}, {action}}}")
                 break
+        _newer_spread(constraint, at[i], report)
 
 
-def _newer_spread(constraint: Object, at: Path, report: Report) -> None:
-    """Validate fields that constraints have since later releases; others remove them."""
+def _spread_policies(constraint: Object, at: Path, report: Report) -> None:
     action, domains = constraint.get("whenUnsatisfiable") or "", constraint.get("minDomains")
     if domains is not None:
         if domains <= 0:
             report.invalid(at / "minDomains", domains, "must be greater than zero")
-        if action == "ScheduleAnyway":
+        if action != "DoNotSchedule":
             why = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
             report.invalid(at / "minDomains", domains, why)
     for member in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
         if constraint.get(member) not in (None, "Honor", "Ignore"):
             report.unsupported(at / member, constraint[member], ("Honor", "Ignore"))
-    _label_keys(constraint, "matchLabelKeys", at, report)
+    _label_keys(constraint, at, report)
+    label_selector(constraint.get("labelSelector"), at / "labelSelector", report)
 
 
-def _label_keys(owner: Object, member: str, at: Path, report: Report) -> None:
-    """Validate keys whose values are those of the pod: they need a selector, which must not use them otherwise."""
-    keys = owner.get(member) or ()
-    if not keys:
-        return
+_newer_spread = since("1.26", _spread_policies)
+
+
+def _label_keys(owner: Object, at: Path, report: Report) -> None:
+    """Validate keys whose values are those of the pod: they need a selector, which must not use them otherwise.
+
+    The selector has got a requirement for each matched key already (`orchd.kinds.objects.label_keys`).
+    """
+    matched, mismatched = owner.get("matchLabelKeys") or (), owner.get("mismatchLabelKeys") or ()
     selector = owner.get("labelSelector")
-    if selector is None:
-        report.forbidden(at / member, "must not be specified when labelSelector is not set")
+    for member, keys in (("matchLabelKeys", matched), ("mismatchLabelKeys", mismatched)):
+        if keys and selector is None:
+            report.forbidden(at / member, "must not be specified when labelSelector is not set")
+        elif keys:
+            for i, key in enumerate(keys):
+                report.invalids((at / member)[i], key, qualified_name(key))
+    indexes = {key: i for i, key in enumerate(matched)}
     used = set((selector or {}).get("matchLabels") or ())
-    used.update(each.get("key") or "" for each in (selector or {}).get("matchExpressions") or ())
-    for i, key in enumerate(keys):
-        report.invalids((at / member)[i], key, qualified_name(key))
-        if key in used:
-            report.invalid(at[i], key, f"exists in both {member} and labelSelector")
+    for requirement in (selector or {}).get("matchExpressions") or ():
+        key = requirement.get("key") or ""
+        if key in indexes and key in used:
+            report.invalid(at[indexes[key]], key, "exists in both matchLabelKeys and labelSelector")
+        used.add(key)
+    for i, key in enumerate(matched):
+        if key in mismatched:
+            report.invalid((at / "matchLabelKeys")[i], key, "exists in both matchLabelKeys and mismatchLabelKeys")

@@ -1,21 +1,21 @@
 """Validation of fields that pods have since releases after that of the specification.
 
-Releases that lack a field remove it before validation, so these rules do not ask for the release.
+Releases that lack a field remove it before validation, so these rules do not ask for the release. `podspec` applies them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Collection, Iterator
+from typing import Final
 
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.quota.amounts import Usage, add, amounts
-from orchd.kinds.objects.validate.core.resources import requirements
+from orchd.kinds.objects.pod_amounts import aggregate
+from orchd.kinds.objects.quota.amounts import amounts
+from orchd.kinds.objects.validate.core.resources import pod_requirements
 from orchd.kinds.objects.validate.names import label, qualified_name, subdomain
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
-from orchd.kinds.quantities import amount
 
 _RESTART: Final = ("Always", "Never", "OnFailure")
 _RESIZED: Final = ("cpu", "memory")
@@ -25,45 +25,18 @@ _MAX_PATH: Final = 4095
 _MAX_RULES: Final = 20
 _MAX_EXIT_CODES: Final = 255
 _MAX_HOSTNAME: Final = 64
-_POD_RESOURCES: Final = ("cpu", "hugepages-", "memory")
 _USER_NAMESPACE: Final = "when `hostUsers` is false"
 
 
-def spec(value: Object, at: Path, report: Report) -> None:
-    get = value.get
-    if get("resourceClaims"):
-        _claims(value["resourceClaims"], at / "resourceClaims", report)
-    claims = {claim.get("name") or "": claim for claim in get("resourceClaims") or ()}
-    for member, container, here in _containers(value, at):
-        _container(container, value, claims, here, report)
-        if member != "ephemeralContainers":
-            _restart_policy(container, here, report, sidecar=member == "initContainers")
-    if get("resources") is not None:
-        _pod_resources(value, at, report)
-    context = get("securityContext") or {}
-    _pod_context(context, at / "securityContext", report)
-    for i, gate in enumerate(get("schedulingGates") or ()):
-        _gate(gate, i, value["schedulingGates"], (at / "schedulingGates")[i], report)
-    if get("hostUsers") is False:
-        _own_users(value, at, report)
-    if get("hostnameOverride") is not None:
-        _hostname(value, at, report)
+def scheduling_gates(listed: list[Object], at: Path, report: Report) -> None:
+    names = [gate.get("name") or "" for gate in listed]
+    for i, name in enumerate(names):
+        report.invalids(at[i], name, qualified_name(name))
+        if name in names[:i]:
+            report.duplicate(at[i], name)
 
 
-def _containers(value: Object, at: Path) -> Iterator[tuple[str, Object, Path]]:
-    for member in ("containers", "initContainers", "ephemeralContainers"):
-        for i, container in enumerate(value.get(member) or ()):
-            yield member, container, (at / member)[i]
-
-
-def _gate(gate: Object, i: int, listed: list[Object], at: Path, report: Report) -> None:
-    name = gate.get("name") or ""
-    report.invalids(at, name, qualified_name(name))
-    if any((other.get("name") or "") == name for other in listed[:i]):
-        report.duplicate(at, name)
-
-
-def _claims(listed: list[Object], at: Path, report: Report) -> None:
+def resource_claims(listed: list[Object], at: Path, report: Report) -> None:
     seen: set[str] = set()
     for i, claim in enumerate(listed):
         name, here = claim.get("name") or "", at[i]
@@ -87,49 +60,35 @@ def _claims(listed: list[Object], at: Path, report: Report) -> None:
                 report.invalids(here / member, text, subdomain(text))
 
 
-def _container(container: Object, pod: Object, claims: dict[str, Object], at: Path, report: Report) -> None:
-    get = container.get
-    if (get("resources") or {}).get("claims"):
-        _container_claims(container["resources"]["claims"], claims, at / "resources" / "claims", report)
-    if get("resizePolicy"):
-        _resize_policy(container["resizePolicy"], pod.get("restartPolicy") or "", at / "resizePolicy", report)
-    context = get("securityContext") or {}
-    if context.get("procMount") == "Unmasked" and pod.get("hostUsers") is not False:
-        why = "`hostUsers` must be false to use `Unmasked`"
-        report.invalid(at / "securityContext" / "procMount", "Unmasked", why)
-    if context.get("appArmorProfile") is not None:
-        apparmor(context["appArmorProfile"], at / "securityContext" / "appArmorProfile", report)
-    for member in ("postStart", "preStop"):
-        sleep = ((get("lifecycle") or {}).get(member) or {}).get("sleep")
-        if sleep is not None:
-            _sleep(sleep, pod.get("terminationGracePeriodSeconds"), at / "lifecycle" / member / "sleep", report)
-    for i, variable in enumerate(get("env") or ()):
-        reference = (variable.get("valueFrom") or {}).get("fileKeyRef")
-        if reference is not None:
-            where = (at / "env")[i] / "valueFrom" / "fileKeyRef" / "volumeName"
-            _file_volume(reference.get("volumeName") or "", pod, where, report)
-
-
-def _container_claims(listed: list[Object], claims: dict[str, Object], at: Path, report: Report) -> None:
-    seen: set[tuple[str, str]] = set()
-    named: dict[str, str] = {}
+def container_claims(listed: list[Object], known: Collection[str], at: Path, report: Report) -> None:
+    """Validate the claims that a container uses, each whole or some of its requests. `known` are the names of the pod's claims."""
+    seen: set[str] = set()
+    words = "must be one of the names in pod.spec.resourceClaims"
+    words += f": {', '.join(sorted(known))}" if known else " which is empty"
     for i, claim in enumerate(listed):
         name, request, here = claim.get("name") or "", claim.get("request") or "", at[i]
         if not name:
             report.required(here)
             continue
-        key = f"{name}/{request}" if request else name
-        if (name, request) in seen or (name in named and "" in (request, named[name])):
-            report.duplicate(here, key)
-        seen.add((name, request))
-        named.setdefault(name, request)
-        if name not in claims:
-            known = ", ".join(sorted(claims))
-            words = "which is empty" if not claims else f"{{{known}}}"
-            report.not_found_because(here, name, f"must be one of the names in pod.spec.resourceClaims {words}")
+        if name in seen:
+            report.duplicate(here, name)
+        else:
+            key = name
+            if request:
+                report.invalids(here / "request", request, label(request))
+                key = f"{name}/{request}"
+            if key in seen:
+                report.duplicate(here, key)
+            elif not request:
+                for other in seen:
+                    if other.startswith(f"{name}/"):
+                        report.duplicate(here, name)
+            seen.add(key)
+        if name not in known:
+            report.not_found_because(here, name, words)
 
 
-def _resize_policy(listed: list[Object], restart: str, at: Path, report: Report) -> None:
+def resize_policy(listed: list[Object], restart: str, at: Path, report: Report) -> None:
     seen: set[str] = set()
     for i, policy in enumerate(listed):
         resource, action = policy.get("resourceName") or "", policy.get("restartPolicy") or ""
@@ -145,7 +104,7 @@ def _resize_policy(listed: list[Object], restart: str, at: Path, report: Report)
             report.invalid(at, action, "must be 'NotRequired' when `restartPolicy` is 'Never'")
 
 
-def _restart_policy(container: Object, at: Path, report: Report, *, sidecar: bool) -> None:
+def restart_policy(container: Object, at: Path, report: Report, *, init: bool = False) -> None:
     policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules") or ()
     if policy is None:
         if not rules:
@@ -153,7 +112,7 @@ def _restart_policy(container: Object, at: Path, report: Report, *, sidecar: boo
         report.required(at / "restartPolicy", "must specify restartPolicy when restart rules are used")
     elif policy not in _RESTART:
         report.unsupported(at / "restartPolicy", policy, _RESTART)
-    elif rules and policy == "Always" and sidecar:
+    elif rules and policy == "Always" and init:
         why = "restartPolicyRules are not allowed for init containers with restart policy Always"
         report.forbidden(at / "restartPolicyRules", why)
         return
@@ -172,19 +131,37 @@ def _restart_policy(container: Object, at: Path, report: Report, *, sidecar: boo
             report.too_long(here / "exitCodes" / "values", _MAX_EXIT_CODES)
 
 
-def _sleep(sleep: Object, grace: int | None, at: Path, report: Report) -> None:
-    seconds = sleep.get("seconds") or 0
+def sleep_action(value: Object, grace: int | None, at: Path, report: Report) -> None:
+    """Validate how long a hook sleeps: at most the grace period of the pod."""
+    seconds = value.get("seconds") or 0
     if grace is not None and not 0 <= seconds <= grace:
         why = f"must be non-negative and less than terminationGracePeriodSeconds ({grace})"
         report.invalid(at, seconds, why)
 
 
-def _file_volume(name: str, pod: Object, at: Path, report: Report) -> None:
-    volume = next((each for each in pod.get("volumes") or () if each.get("name") == name), None)
-    if volume is None:
-        report.not_found(at, name)
-    elif volume.get("emptyDir") is None:
-        report.invalid(at, name, "referenced volume must be of type emptyDir")
+def file_volumes(value: Object, at: Path, report: Report) -> None:
+    """Validate that variables from files name volumes of type emptyDir."""
+    volumes = {each.get("name") or "": each for each in value.get("volumes") or ()}
+    for container, here in each_container(value, at):
+        for i, variable in enumerate(container.get("env") or ()):
+            reference = (variable.get("valueFrom") or {}).get("fileKeyRef")
+            if reference is None:
+                continue
+            name, where = (
+                reference.get("volumeName") or "",
+                (here / "env")[i] / "valueFrom" / "fileKeyRef" / "volumeName",
+            )
+            if name not in volumes:
+                report.not_found(where, name)
+            elif volumes[name].get("emptyDir") is None:
+                report.invalid(where, name, "referenced volume must be of type emptyDir")
+
+
+def each_container(value: Object, at: Path) -> Iterator[tuple[Object, Path]]:
+    """All containers of a pod and their paths, in the order in which the reference visits them."""
+    for member in ("initContainers", "containers", "ephemeralContainers"):
+        for i, container in enumerate(value.get(member) or ()):
+            yield container, (at / member)[i]
 
 
 def apparmor(profile: Object, at: Path, report: Report) -> None:
@@ -208,7 +185,15 @@ def apparmor(profile: Object, at: Path, report: Report) -> None:
             report.too_long(here, _MAX_PATH)
 
 
-def _pod_context(context: Object, at: Path, report: Report) -> None:
+def container_context(context: Object, pod: Object, at: Path, report: Report) -> None:
+    """Validate members of a container's security context that depend on the pod or are new."""
+    if context.get("procMount") == "Unmasked" and pod.get("hostUsers") is not False:
+        report.invalid(at / "procMount", "Unmasked", "`hostUsers` must be false to use `Unmasked`")
+    if context.get("appArmorProfile") is not None:
+        apparmor(context["appArmorProfile"], at / "appArmorProfile", report)
+
+
+def pod_context(context: Object, at: Path, report: Report) -> None:
     if context.get("appArmorProfile") is not None:
         apparmor(context["appArmorProfile"], at / "appArmorProfile", report)
     for member, supported in (
@@ -220,26 +205,26 @@ def _pod_context(context: Object, at: Path, report: Report) -> None:
             report.unsupported(at / member, policy, supported)
 
 
-def _own_users(value: Object, at: Path, report: Report) -> None:
+def own_users(value: Object, at: Path, report: Report) -> None:
     for member, shown in (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")):
         if value.get(member):
             report.forbidden(at / shown, _USER_NAMESPACE)
-    for _, container, here in _containers(value, at):
+    for container, here in each_container(value, at):
         if container.get("volumeDevices"):
             report.forbidden(here / "volumeDevices", _USER_NAMESPACE)
 
 
-def _hostname(value: Object, at: Path, report: Report) -> None:
+def hostname_override(value: Object, at: Path, report: Report) -> None:
     name, here = value["hostnameOverride"], at / "hostnameOverride"
-    if len(name.encode()) > _MAX_HOSTNAME:
-        report.too_long(here, _MAX_HOSTNAME)
-    report.invalids(here, name, subdomain(name))
     for member in ("setHostnameAsFQDN", "hostNetwork"):
         if value.get(member):
             report.forbidden(here, f"may not be specified when {member} is true")
+    if len(name.encode()) > _MAX_HOSTNAME:
+        report.too_long(here, _MAX_HOSTNAME)
+    report.invalids(here, name, subdomain(name))
 
 
-def _pod_resources(value: Object, at: Path, report: Report) -> None:
+def pod_resources(value: Object, claims: Collection[str], at: Path, report: Report) -> None:
     """Validate resources of the whole pod: their names, and that containers need no more than them."""
     at, resources = at / "resources", value["resources"]
     if (value.get("os") or {}).get("name") == "windows":
@@ -247,38 +232,18 @@ def _pod_resources(value: Object, at: Path, report: Report) -> None:
         return
     if resources.get("claims") is not None:
         report.forbidden(at / "claims", "claims may not be set for Resources at pod-level")
-    known: dict[str, Any] = {}
-    for member in ("limits", "requests"):
-        amounts = resources.get(member) or {}
-        for name in amounts:
-            if name not in ("cpu", "memory") and not name.startswith("hugepages-"):
-                report.unsupported((at / member)[name], name, _POD_RESOURCES)
-        known[member] = {n: a for n, a in amounts.items() if n in _RESIZED or n.startswith("hugepages-")}
-    requirements(known, at, report)
-    needed = _needed(value)
-    for name, given in known["requests"].items():
-        if name in needed and amount(needed[name]) > amount(given):
-            why = f"must be greater than or equal to aggregate container requests of {needed[name]}"
-            report.invalid((at / "requests")[name], str(given), why)
+    pod_requirements(resources, at, report)
+    container_claims(resources.get("claims") or [], claims, at / "claims", report)
+    given = {member: amounts(resources.get(member)) for member in ("requests", "limits")}
+    for member in ("requests", "limits"):
+        for name, needed in aggregate(value, member).items():
+            known = given[member].get(name)
+            if known is not None and needed > known and (member == "requests" or name.startswith("hugepages-")):
+                why = f"must be greater than or equal to aggregate container {member} of {needed}"
+                report.invalid((at / member)[name], str(known), why)
     for i, container in enumerate(value.get("containers") or ()):
-        for name, limit in ((container.get("resources") or {}).get("limits") or {}).items():
-            most = known["limits"].get(name)
-            if most is not None and amount(limit) > amount(most):
+        for name, limit in amounts((container.get("resources") or {}).get("limits")).items():
+            most = given["limits"].get(name)
+            if most is not None and limit > most:
                 why = f"must be less than or equal to pod limits of {most}"
                 report.invalid((at / "containers")[i][name] / "limits", str(limit), why)
-
-
-def _needed(value: Object) -> dict[str, str]:
-    """What the containers of a pod request together: ordinary and restarted init ones add up, the others take turns."""
-    sums: Usage = {}
-    others: list[Usage] = []
-    for member in ("containers", "initContainers"):
-        for container in value.get(member) or ():
-            requests = amounts((container.get("resources") or {}).get("requests"))
-            if member == "containers" or container.get("restartPolicy") == "Always":
-                sums = add(sums, requests)
-            else:
-                others.append(requests)
-    for requests in others:
-        sums.update({name: each for name, each in requests.items() if name not in sums or each > sums[name]})
-    return {name: str(each) for name, each in sums.items()}

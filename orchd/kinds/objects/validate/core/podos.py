@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.by_release import reworded
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
 
@@ -51,7 +52,7 @@ def operating_system(spec: Object, at: Path, report: Report) -> None:
     if not report.settings.feature("IdentifyPodOS"):
         report.forbidden(at / "os", "cannot be set when IdentifyPodOS feature is not enabled")
     elif not name:
-        report.required(at / "os" / "name", "cannot be empty")
+        report.required(at / "os" / "name", reworded("cannot be empty", ("1.35", "")))
     elif name not in _SYSTEMS:
         report.unsupported(at / "os", name, _SYSTEMS)
     elif name == "linux":

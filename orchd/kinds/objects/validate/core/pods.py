@@ -6,9 +6,9 @@ from typing import Final
 
 from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.by_release import by_release, reworded
 from orchd.kinds.objects.validate import meta
-from orchd.kinds.objects.validate.by_release import by_release, reworded
-from orchd.kinds.objects.validate.core import placement, podfields, resources, security
+from orchd.kinds.objects.validate.core import placement, podcontainers, podfields, resources, security
 from orchd.kinds.objects.validate.core.containers import (
     containers,
     ephemeral_containers,
@@ -49,7 +49,7 @@ def metadata_and_spec(pod: Object, report: Report) -> None:
     meta.create(pod, report, namespaced=True, name_rule=subdomain_name)
     if metadata.get("annotations"):
         annotation_rules(metadata["annotations"], body, METADATA / "annotations", report)
-    spec(body, SPEC, report, name=metadata.get("name") or "")
+    _spec(body, metadata.get("name") or "", SPEC, report)
     if body.get("volumes"):
         _image_references(body["volumes"], report)
     if body.get("volumes") and not body.get("serviceAccountName"):
@@ -85,14 +85,13 @@ def template(value: Object | None, at: Path, report: Report) -> None:
     if metadata.get("annotations"):
         meta.annotation_rules(metadata["annotations"], at / "annotations", report)
         annotation_rules(metadata["annotations"], body, at / "annotations", report)
-    spec(body, at / "spec", report)
+    _spec(body, "", at / "spec", report)
     seccomp_agrees(metadata, body, at / "spec", report)
     if body.get("ephemeralContainers"):
         report.forbidden(at / "spec" / "ephemeralContainers", "ephemeral containers not allowed in pod template")
 
 
-def spec(value: Object, at: Path, report: Report, *, name: str = "") -> None:
-    """Validate the spec of a pod; `name` is that of the pod, "" if it is unknown."""
+def _spec_once(value: Object, name: str, at: Path, report: Report) -> None:
     get = value.get
     known = volumes(value["volumes"], name, at / "volumes", report) if get("volumes") else {}
     listed = get("containers") or []
@@ -105,15 +104,64 @@ def spec(value: Object, at: Path, report: Report, *, name: str = "") -> None:
     _one_of(get("dnsPolicy") or "", _DNS, at / "dnsPolicy", report)
     if get("nodeSelector"):
         labels(value["nodeSelector"], at / "nodeSelector", report)
+    security.host_network(value, at, report, in_pod=True)
     security.pod_context(get("securityContext") or {}, value, at, report)
     if get("affinity"):
         placement.affinity(value["affinity"], at / "affinity", report)
     _dns(get("dnsConfig"), get("dnsPolicy"), at / "dnsConfig", report)
-    for i, gate in enumerate(get("readinessGates") or ()):
-        is_qualified(gate.get("conditionType") or "", (at / "readinessGates")[i] / "conditionType", report)
+    _readiness_gates(value, at, report)
     if get("topologySpreadConstraints"):
         placement.spread(value["topologySpreadConstraints"], at / "topologySpreadConstraints", report)
     security.host_process(value, at, report)
+    _names_and_classes(value, at, report)
+
+
+def _spec_now(value: Object, name: str, at: Path, report: Report) -> None:
+    get = value.get
+    known = volumes(value["volumes"], name, at / "volumes", report) if get("volumes") else {}
+    claims = frozenset(claim["name"] for claim in get("resourceClaims") or () if claim.get("name"))
+    if get("resourceClaims"):
+        podfields.resource_claims(value["resourceClaims"], at / "resourceClaims", report)
+    podcontainers.validate(podcontainers.Holder(spec=value, volumes=known, claims=claims), at, report)
+    if get("resources") is not None:
+        podfields.pod_resources(value, claims, at, report)
+    security.host_network(value, at, report, in_pod=bool(name))
+    _one_of(get("restartPolicy") or "", _RESTART, at / "restartPolicy", report)
+    _one_of(get("dnsPolicy") or "", _DNS, at / "dnsPolicy", report)
+    if get("nodeSelector"):
+        labels(value["nodeSelector"], at / "nodeSelector", report)
+    context = get("securityContext") or {}
+    security.pod_context(context, value, at, report)
+    podfields.pod_context(context, at / "securityContext", report)
+    if get("affinity"):
+        placement.affinity(value["affinity"], at / "affinity", report)
+    _dns(get("dnsConfig"), get("dnsPolicy"), at / "dnsConfig", report)
+    _readiness_gates(value, at, report)
+    if get("schedulingGates"):
+        podfields.scheduling_gates(value["schedulingGates"], at / "schedulingGates", report)
+    if get("topologySpreadConstraints"):
+        placement.spread(value["topologySpreadConstraints"], at / "topologySpreadConstraints", report)
+    security.host_process(value, at, report)
+    if get("hostUsers") is False:
+        podfields.own_users(value, at, report)
+    if get("hostnameOverride") is not None:
+        podfields.hostname_override(value, at, report)
+    _names_and_classes(value, at, report)
+    podfields.file_volumes(value, at, report)
+
+
+#: Validates the spec of a pod, ``(spec, name, path, report)``. The name is that of the pod, "" in a template.
+_spec = by_release(_spec_once, ("1.28", _spec_now))
+
+
+def _readiness_gates(value: Object, at: Path, report: Report) -> None:
+    for i, gate in enumerate(value.get("readinessGates") or ()):
+        is_qualified(gate.get("conditionType") or "", (at / "readinessGates")[i] / "conditionType", report)
+
+
+def _names_and_classes(value: Object, at: Path, report: Report) -> None:
+    """Validate the simpler members of a spec, which come last."""
+    get = value.get
     _names(value, at, report)
     if get("tolerations"):
         placement.tolerations(value["tolerations"], at / "tolerations", report)
@@ -129,14 +177,6 @@ def spec(value: Object, at: Path, report: Report, *, name: str = "") -> None:
         resources.requirements({"limits": value["overhead"]}, at / "overhead", report)
     if get("os") is not None:
         operating_system(value, at, report)
-    _newer_fields(value, at, report)
-
-
-def _no_newer_fields(value: Object, at: Path, report: Report) -> None:
-    """The release of the specification removes fields of later ones before validation."""
-
-
-_newer_fields = by_release(_no_newer_fields, ("1.24", podfields.spec))
 
 
 def _one_of(value: str, allowed: tuple[str, ...], at: Path, report: Report) -> None:

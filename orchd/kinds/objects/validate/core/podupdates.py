@@ -9,8 +9,8 @@ from orchd.kinds import fields
 from orchd.kinds.gotext import differences
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.by_release import by_release, reworded
 from orchd.kinds.objects.validate import meta
-from orchd.kinds.objects.validate.by_release import by_release, reworded
 from orchd.kinds.objects.validate.core import placement
 from orchd.kinds.objects.validate.core.addresses import both_families
 from orchd.kinds.objects.validate.core.containers import trimmed_image

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate.core.field_rules import port_or_name
+from orchd.kinds.objects.validate.core.podfields import sleep_action
 from orchd.kinds.objects.validate.names import header_name, port
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
@@ -24,6 +25,16 @@ def lifecycle(value: Object, at: Path, report: Report) -> None:
     for member in ("postStart", "preStop"):
         if value.get(member) is not None:
             handler(value[member], at / member, report)
+
+
+def hooks(value: Object, grace: int | None, at: Path, report: Report) -> None:
+    """As `lifecycle`; sleeping takes no longer than the grace period of the pod."""
+    for member in ("postStart", "preStop"):
+        hook = value.get(member)
+        if hook is not None:
+            handler(hook, at / member, report)
+            if hook.get("sleep") is not None and not any(hook.get(name) is not None for name, _ in _HANDLERS[:-1]):
+                sleep_action(hook["sleep"], grace, at / member / "sleep", report)
 
 
 def handler(value: Object, at: Path, report: Report) -> None:
@@ -66,7 +77,7 @@ def _grpc(action: Object, at: Path, report: Report) -> None:
 
 
 def _sleep(action: Object, at: Path, report: Report) -> None:
-    """How long it may be depends on the pod: `podfields`."""
+    """How long it may be depends on the pod: `hooks`."""
 
 
 _HANDLERS = (("exec", _exec), ("httpGet", _http_get), ("tcpSocket", _tcp_socket), ("grpc", _grpc), ("sleep", _sleep))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from orchd.kinds.gotext.structs import quantity as go_quantity
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.validate.by_release import reworded
+from orchd.kinds.objects.by_release import reworded
 from orchd.kinds.objects.validate.names import qualified_name
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
@@ -26,6 +27,7 @@ COUNTED: Final = frozenset(
     )
 )
 _CONTAINER: Final = frozenset(("cpu", "memory", "ephemeral-storage"))
+_POD: Final = frozenset(("cpu", "memory"))
 QUOTA: Final = frozenset(
     (
         "cpu",
@@ -104,24 +106,44 @@ def quantity_value(name: str, value: Any, at: Path, report: Report) -> None:
         report.invalid(at, go_quantity(str(value)), "must be an integer")
 
 
+def pod_resource_name(name: str, at: Path, report: Report) -> None:
+    """Resources of a pod as a whole: processor time, memory and huge pages."""
+    before = len(report.causes)
+    resource_name(name, at, report)
+    if len(report.causes) == before and name not in ("cpu", "memory") and not name.startswith("hugepages-"):
+        report.unsupported(at, name, ("cpu", "hugepages-", "memory"))
+
+
 def requirements(value: Object, at: Path, report: Report) -> None:
     """Validate limits and requests of a container."""
+    _requirements(value, at, report, _CONTAINER, container_resource_name)
+
+
+def pod_requirements(value: Object, at: Path, report: Report) -> None:
+    """Validate limits and requests of a pod."""
+    _requirements(value, at, report, _POD, pod_resource_name)
+
+
+def _requirements(
+    value: Object, at: Path, report: Report, plain: frozenset[str], name_rule: Callable[[str, Path, Report], None]
+) -> None:
+    """`plain` are names that need no validation."""
     limits: Object = value.get("limits") or {}
     requests: Object = value.get("requests") or {}
     if not limits and not requests:
         return
     huge = False
     for name, quantity in limits.items():
-        if name in _CONTAINER and amount(quantity) >= 0:
+        if name in plain and amount(quantity) >= 0:
             continue
         here = (at / "limits")[name]
-        container_resource_name(name, here, report)
+        name_rule(name, here, report)
         quantity_value(name, quantity, here, report)
         huge = _huge_pages(name, quantity, here, report) or huge
     for name, quantity in requests.items():
-        if name not in _CONTAINER or amount(quantity) < 0:
+        if name not in plain or amount(quantity) < 0:
             here = (at / "requests")[name]
-            container_resource_name(name, here, report)
+            name_rule(name, here, report)
             quantity_value(name, quantity, here, report)
         _within_limit(name, quantity, limits.get(name), at, report)
         if name.startswith("hugepages-"):
@@ -151,6 +173,6 @@ def _huge_pages(name: str, quantity: Any, at: Path, report: Report) -> bool:
     if not name.startswith("hugepages-"):
         return False
     size, number = amount(name.removeprefix("hugepages-")), amount(quantity)
-    if number <= 0 or size <= 0 or (number / size).denominator != 1:
+    if size <= 0 or (number / size).denominator != 1:
         report.invalid(at, str(quantity), f"{quantity} is not positive integer multiple of {name}")
     return True

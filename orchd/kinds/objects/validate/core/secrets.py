@@ -10,8 +10,8 @@ from typing import Final
 from orchd.kinds import fields
 from orchd.kinds.gotext.json_errors import json_error
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.by_release import by_release
 from orchd.kinds.objects.validate import meta
-from orchd.kinds.objects.validate.by_release import by_release
 from orchd.kinds.objects.validate.names import config_key, subdomain_name
 from orchd.kinds.objects.validate.paths import METADATA, Path, root
 from orchd.kinds.objects.validate.report import Report
@@ -54,14 +54,14 @@ def _json_key(key: str) -> Callable[[Object, Object, Report], None]:
         if key not in data:
             report.required(_DATA[key])
             return
-        wrong = json_error(_decode(data[key]))
+        wrong = json_error(decoded(data[key]))
         if wrong:
             report.invalid(_DATA[key], _REDACTED, wrong)
 
     return rule
 
 
-def _decode(encoded: str | None) -> bytes:
+def decoded(encoded: str | None) -> bytes:
     try:
         return base64.b64decode(encoded or "")
     except binascii.Error:

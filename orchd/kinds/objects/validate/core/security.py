@@ -7,7 +7,7 @@ from typing import Final
 
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.validate.by_release import by_release, reworded
+from orchd.kinds.objects.by_release import by_release, reworded
 from orchd.kinds.objects.validate.core.field_rules import MAX_INT32, descending_path
 from orchd.kinds.objects.validate.names import between, subdomain
 from orchd.kinds.objects.validate.paths import Path
@@ -56,8 +56,6 @@ def _ids(context: Object, members: tuple[str, ...], at: Path, report: Report) ->
 
 def pod_context(context: Object, spec: Object, spec_at: Path, report: Report) -> None:
     at = spec_at / "securityContext"
-    if spec.get("hostNetwork"):
-        _host_network(spec, spec_at, report)
     if spec.get("shareProcessNamespace") and spec.get("hostPID"):
         shared = True
     else:
@@ -80,10 +78,13 @@ def pod_context(context: Object, spec: Object, spec_at: Path, report: Report) ->
         windows(context["windowsOptions"], at / "windowsOptions", report)
 
 
-def _host_network(spec: Object, at: Path, report: Report) -> None:
+def host_network(spec: Object, at: Path, report: Report, *, in_pod: bool) -> None:
+    """Validate ports on the host network, which are those of the node. `in_pod`: all are set, unlike in a template."""
+    if not spec.get("hostNetwork"):
+        return
     for i, container in enumerate(spec.get("containers") or ()):
         for j, port in enumerate(container.get("ports") or ()):
-            if port.get("hostPort") != port.get("containerPort"):
+            if (in_pod or port.get("hostPort")) and port.get("hostPort") != port.get("containerPort"):
                 _port_mismatch(port, ((at / "containers")[i] / "ports")[j], report)
 
 

@@ -7,8 +7,8 @@ from typing import Any, Final
 from orchd.kinds import fields
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object, ObjectView
+from orchd.kinds.objects.by_release import by_release, reworded
 from orchd.kinds.objects.validate import meta
-from orchd.kinds.objects.validate.by_release import by_release, reworded
 from orchd.kinds.objects.validate.core.addresses import load_balancer_status, not_special
 from orchd.kinds.objects.validate.core.field_rules import is_label, is_qualified, is_subdomain, port_or_name
 from orchd.kinds.objects.validate.names import CIDR, ip, label_1035_name, parse_cidr, parse_ip, port

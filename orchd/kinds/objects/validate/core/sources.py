@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.by_release import by_release
 from orchd.kinds.objects.validate.core.field_rules import (
     csi_driver_name,
     descending_path,
@@ -296,12 +297,25 @@ def claim(source: Object, at: Path, report: Report) -> None:
 
 def csi(source: Object, at: Path, report: Report) -> None:
     csi_driver_name(source.get("driver") or "", at / "driver", report)
-    reference = source.get("nodePublishSecretRef")
-    if reference is not None:
-        # The reference has a space in this path, and omits the member in the other.
-        name = require_text(reference, "name", at / "nodePublishSecretRef ", report)
-        if name:
-            is_subdomain(name, at / "name", report)
+    if source.get("nodePublishSecretRef") is not None:
+        _csi_secret(source["nodePublishSecretRef"], at, report)
+
+
+def _csi_secret_once(reference: Object, at: Path, report: Report) -> None:
+    # The reference has a space in this path, and omits the member in the other.
+    name = require_text(reference, "name", at / "nodePublishSecretRef ", report)
+    if name:
+        is_subdomain(name, at / "name", report)
+
+
+def _csi_secret_now(reference: Object, at: Path, report: Report) -> None:
+    at = at / "nodePublishSecretRef"
+    name = require_text(reference, "name", at, report)
+    if name:
+        is_subdomain(name, at / "name", report)
+
+
+_csi_secret = by_release(_csi_secret_once, ("1.27", _csi_secret_now))
 
 
 def image(source: Object, at: Path, report: Report) -> None:

@@ -6,6 +6,7 @@ from typing import Final
 
 from orchd.kinds.gotext.values import quote
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.by_release import since
 from orchd.kinds.objects.validate import meta as metadata_rules
 from orchd.kinds.objects.validate.core import claims, sources
 from orchd.kinds.objects.validate.core.field_rules import MODE, is_label, mode, plain_path, require_text, token_seconds
@@ -114,10 +115,15 @@ def _projected(source: Object, at: Path, report: Report) -> None:
             token_seconds(
                 part.get("expirationSeconds") or 0, here / "serviceAccountToken" / "expirationSeconds", report
             )
-            # Only the presence of a path is validated, not its form.
-            require_text(part, "path", at, report)
+            path = require_text(part, "path", at, report)
+            if path:
+                _token_path(path, at / "path", report)
         if count > 1:
             report.forbidden(here, _TWO_SOURCES)
+
+
+#: Older releases validate the presence of a path, not its form.
+_token_path = since("1.31", plain_path)
 
 
 def _projected_keys(part: Object, seen: set[str], volume: Path, at: Path, report: Report) -> None:

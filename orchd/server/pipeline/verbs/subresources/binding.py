@@ -72,8 +72,8 @@ class Bindings:
 
 
 def bound_pod(context: Context, pod: Object, binding: Object, *, copied: Sequence[str] = ("annotations",)) -> Object:
-    """The pod assigned to the node, with the `copied` maps of the Binding's metadata added to its own. Raises ApiError 409 when its uid or version differs, or it is being deleted or
-    already assigned."""
+    """The pod assigned to the node, with the `copied` maps of the Binding's metadata added to its own. Raises ApiError 409 when its uid or version differs, it is being deleted or
+    already assigned, or it has scheduling gates."""
     metadata, given = pod["metadata"], fields.metadata(binding)
     name = metadata["name"]
     if given.get("uid") and given["uid"] != metadata["uid"]:
@@ -88,6 +88,8 @@ def bound_pod(context: Context, pod: Object, binding: Object, *, copied: Sequenc
         raise errors.conflict("", "pods/binding", name, f"pod {name} is being deleted, cannot be assigned to a host")
     if node:
         raise errors.conflict("", "pods/binding", name, f'pod {name} is already assigned to node "{node}"')
+    if fields.spec(pod).get("schedulingGates"):
+        raise errors.conflict("", "pods/binding", name, f"pod {name} has non-empty .spec.schedulingGates")
     # The write checks the resourceVersion of the Binding.
     changed = {**metadata, "resourceVersion": given.get("resourceVersion") or ""}
     for name in copied:

@@ -138,7 +138,7 @@ class Evictions:
         given = dict(eviction.get("deleteOptions") or {})
         if options.dry_run:
             given["dryRun"] = given.get("dryRun") or ["All"]
-        given = delete_options(context.dialect, request, given)
+        given = delete_options(context.settings, request, given)
         dry_run = bool(given.get("dryRun"))
         await review.validate(eviction)
         inner = replace(write_context, subresource="", dry_run=dry_run, options=given)
@@ -148,7 +148,7 @@ class Evictions:
     async def _decode(self, context: VerbContext, request: Request) -> tuple[Object, WriteOptions]:
         form = mediatype.body_form(request.header("content-type"), dialect=context.dialect)
         data = await context.body(request)
-        options = write_options(context.dialect, request, "CreateOptions")
+        options = write_options(context.settings, request, "CreateOptions")
 
         def decode_as(any_version: bool) -> Object:
             expected = ExpectedKind(

@@ -23,6 +23,7 @@ from orchd.server.pipeline.interfaces import Response
 from orchd.server.pipeline.representation import Representation
 from orchd.server.pipeline.verbs.context import VerbContext
 from orchd.server.registry.interfaces import Context, IAdmission, IRegistry, IReview
+from orchd.server.registry.operations import OTHER_NAMESPACE
 
 
 @implementer(IAdmission, IReview)
@@ -57,9 +58,7 @@ def in_namespace(obj: Object, namespace: str, keeps: bool) -> Object:
     metadata = fields.metadata(obj)
     given = metadata.get("namespace") or ""
     if given and namespace and given != namespace:
-        raise errors.bad_request(
-            "the namespace of the provided object does not match the namespace sent on the request"
-        )
+        raise errors.bad_request(OTHER_NAMESPACE)
     dropped = ("namespace", *(() if keeps else _SYSTEM_METADATA))
     kept = {name: value for name, value in metadata.items() if name not in dropped}
     if namespace:

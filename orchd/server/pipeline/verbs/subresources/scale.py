@@ -19,6 +19,7 @@ from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
 from orchd.kinds.objects.validate import dispatch as validation
 from orchd.kinds.patch.scale import Replicas, to_parent, to_scale
+from orchd.kinds.rows import Scale
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.dispatch import Verb
@@ -122,15 +123,25 @@ def _by_labels(obj: Object) -> str:
     return str(LabelSelector.from_map((obj.get("spec") or {}).get("selector") or {}))
 
 
-def _builtin_mapping(resource: Resource) -> ScaleMapping:
-    """The mapping in the row of a built-in kind."""
+def _missing_scale(described: Scale, resource: Resource) -> tuple[str, str]:
+    """What is not found: the scale of an object."""
+    return described.not_found
+
+
+def _missing_object(described: Scale, resource: Resource) -> tuple[str, str]:
+    """What is not found: the object."""
+    return resource.group, resource.plural
+
+
+def _builtin_mapping(resource: Resource, missing: Callable[[Scale, Resource], tuple[str, str]]) -> ScaleMapping:
+    """The mapping in the row of a built-in kind; `missing` says what is not found without an object."""
     described = resource.subresources["scale"].scale
     assert described is not None, resource
     return ScaleMapping(
         spec=("spec", "replicas"),
         status=("status", "replicas"),
         selector=_by_labels if described.selector == "map" else _by_selector,
-        missing=described.not_found,
+        missing=missing(described, resource),
     )
 
 
@@ -173,11 +184,14 @@ class Scales:
     def __init__(self, catalog: Catalog, foreign: ForeignBodyContext) -> None:
         self._kind = catalog.body_kind("autoscaling/v1", "Scale")
         self._foreign = foreign
+        self._builtin_mapping = partial(
+            _builtin_mapping, missing=catalog.release.choose((("", _missing_scale), ("1.24", _missing_object)))
+        )
         self._custom_mapping = catalog.release.choose((("", custom_mapping), ("1.24", tracked_mapping)))
         self.verbs: Mapping[str, Verb] = {"get": self.get, "update": self.update, "patch": self.patch}
 
     def _mapping(self, resource: Resource) -> ScaleMapping:
-        found = self._custom_mapping(resource) if resource.custom else _builtin_mapping(resource)
+        found = self._custom_mapping(resource) if resource.custom else self._builtin_mapping(resource)
         if found is None:
             raise errors.page_not_found()
         return found
@@ -207,7 +221,7 @@ class Scales:
         """200 with the updated Scale."""
         mapping = self._mapping(target.resource)
         sent, options = await context.decode_object(request, self._kind, "UpdateOptions")
-        check_name(target.name, target.namespace, sent)
+        check_name(target.name, target.namespace, sent, context.settings.release)
         write_context = context.write_context(request, target, options)
         operation = Replace(name=target.name, obj=sent, authorize_create=partial(context.authorize, request, "create"))
         uid = sent["metadata"].get("uid") or ""
@@ -218,7 +232,7 @@ class Scales:
         mapping = self._mapping(target.resource)
         sent = patch_type(request.header("content-type"), custom=target.resource.custom)
         data = await context.body(request)
-        options = write_options(context.dialect, request, "PatchOptions", apply=sent == APPLY_PATCH)
+        options = write_options(context.settings, request, "PatchOptions", apply=sent == APPLY_PATCH)
         write_context = context.write_context(request, target, options)
         operation = patch_operation(context, request, target.name, sent, data, options)
         return await self._change(context, request, target, write_context, mapping, operation)

@@ -1,16 +1,18 @@
-"""The condition DisruptionTarget, which says why a controller is about to delete a pod, from release 1.26 on."""
+"""The condition DisruptionTarget, which says why a controller or the scheduler is about to delete a pod, from release 1.26 on."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from orchd.client.interfaces import IClient
-from orchd.controllers.objects import PODS, STRATEGIC_MERGE, condition
+from orchd.client.interfaces import IClient, ResourceRef
 from orchd.errors import ApiError
+from orchd.kinds.conditions import find_condition
 from orchd.kinds.fields import name, namespace, status, uid
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.times import timestamp
 
+_PODS = ResourceRef("", "v1", "pods")
+_MERGE = "application/strategic-merge-patch+json"
 #: The first release whose controllers mark pods.
 MARKED_SINCE = "1.26"
 
@@ -36,8 +38,8 @@ class DisruptedPods:
 
     def _disruption(self, pod: Object, reason: str, message: str) -> Object:
         """The members of the status to change; none if the pod has the condition."""
-        before = condition(status(pod), "DisruptionTarget") or {}
-        fresh = {"type": "DisruptionTarget", "status": "True", "reason": reason, "message": message}
+        before = find_condition(status(pod), "DisruptionTarget") or {}
+        fresh: Object = {"type": "DisruptionTarget", "status": "True", "reason": reason, "message": message}
         if all(before.get(key) == value for key, value in fresh.items()):
             return {}
         generation = pod["metadata"].get("generation")
@@ -53,9 +55,7 @@ class DisruptedPods:
             return
         patch = {"metadata": {"uid": uid(pod)}, "status": change}
         try:
-            await self._client.patch(
-                PODS, namespace(pod), name(pod), patch, content_type=STRATEGIC_MERGE, subresource="status"
-            )
+            await self._client.patch(_PODS, namespace(pod), name(pod), patch, content_type=_MERGE, subresource="status")
         except ApiError as error:
             if error.code not in (404, 409):
                 raise

@@ -1,0 +1,67 @@
+"""The settings of each process: whatever N processes do together is divided among them, or done by the owner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from orchd.assembly.store_ports import socket_file
+from orchd.config.sections.storage import EtcdSettings
+from orchd.config.settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What a serving process is told first: its name and its settings, and the address family of its port."""
+
+    name: str
+    settings: Settings
+    family: int
+
+
+def of_owner(settings: Settings, port: int) -> Settings:
+    """The settings of the owner: it has the store, and its limits are for its own controllers and scheduler alone."""
+    return replace(
+        settings,
+        serving=replace(settings.serving, port=port, processes=1),
+        storage=replace(settings.storage, served=settings.storage.etcd is None),
+    )
+
+
+def of_serving_process(settings: Settings, port: int) -> Settings:
+    """The settings of each serving process: a replica on the owner's socket, or on the configured etcd, with its part of the limits."""
+    count, serving = settings.serving.processes, settings.serving
+    return replace(
+        settings,
+        serving=replace(
+            serving,
+            port=port,
+            processes=1,
+            max_requests_inflight=_part(serving.max_requests_inflight, count),
+            max_mutating_requests_inflight=_part(serving.max_mutating_requests_inflight, count),
+        ),
+        admission=replace(settings.admission, rate_share=1 / count),
+        storage=settings.storage
+        if settings.storage.etcd is not None
+        else replace(settings.storage, etcd=_on_socket(settings)),
+        # Logged once, by the owner.
+        warnings=(),
+    )
+
+
+def _part(limit: int, count: int) -> int:
+    """A limit divided among `count`, rounded up; 0, no limit, stays."""
+    return -(-limit // count)
+
+
+def _on_socket(settings: Settings) -> EtcdSettings:
+    flags = settings.flags
+    return EtcdSettings(
+        servers=(f"unix://{socket_file(settings)}",),
+        prefix="/",
+        ca_file="",
+        cert_file="",
+        key_file="",
+        health_timeout=flags["etcd-healthcheck-timeout"],
+        lease_reuse=flags["lease-reuse-duration-seconds"],
+        size_interval=0,
+    )

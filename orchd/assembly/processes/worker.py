@@ -1,0 +1,183 @@
+"""The program of a serving process: an API server on the store of its owner, which starts it and tells it what to do."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, Final
+
+import orjson
+from twisted.internet.interfaces import IReactorTime
+from twisted.internet.protocol import Protocol
+from twisted.internet.stdio import StandardIO
+from twisted.internet.task import LoopingCall
+from twisted.logger import globalLogBeginner
+from twisted.python.failure import Failure
+
+from orchd.assembly.processes.calls import Calls, NoAnswerError, read_first
+from orchd.assembly.processes.logs import write_events
+from orchd.assembly.processes.metrics import labelled, merged
+from orchd.assembly.processes.port import InheritedPort
+from orchd.assembly.processes.serving_process import ANSWERS, LOG, PORT
+from orchd.assembly.processes.shares import Order
+from orchd.assembly.runtime import EXPLAIN
+from orchd.assembly.server import ApiServer
+from orchd.client.requests import Call
+from orchd.daemon import ProcessEnd, YoungCollector, collect_seldom, exit_cleanly_on_sigterm, settle_memory
+from orchd.errors import bad_request, unavailable
+from orchd.server.pipeline.endpoints.routes import Endpoint
+from orchd.server.pipeline.interfaces import Request, Response, whole
+from orchd.server.pipeline.representation import NO_STORE
+from orchd.txkit.coroutines import start
+from orchd.txkit.log import Logger, set_verbosity
+from orchd.txkit.turns import shared_budget
+
+_log = Logger(namespace="orchd.processes")
+#: The metrics of the process that answers alone.
+_ALONE: Final = "/metrics/process"
+#: Seconds between questions about the components of the owner, for componentstatuses.
+_ASK: Final = 2.0
+#: Largest body of a request that the owner answers, in bytes.
+_BODY: Final = 1024 * 1024
+
+
+class _Pipes(Protocol):
+    """The pipes to and from the owner. Without an owner there is no store and nobody who would start this process again: it ends."""
+
+    def __init__(self) -> None:
+        self.calls: Calls
+        #: True when this process ends by itself.
+        self.stopped = False
+
+    def dataReceived(self, data: bytes) -> None:
+        self.calls.received(data)
+
+    def connectionLost(self, reason: Failure | None = None) -> None:
+        if not self.stopped:
+            os._exit(1)
+
+
+class Worker:
+    """One serving process. Raises OSError and ValueError for missing and invalid files."""
+
+    def __init__(self, order: Order, reactor: Any) -> None:
+        self._name = order.name
+        self._reactor: IReactorTime = reactor
+        self._pipes = pipes = _Pipes()
+        out = StandardIO(pipes, stdin=0, stdout=ANSWERS, reactor=reactor)  # type: ignore[call-arg]  # mypy reads that of another system
+        self._calls = pipes.calls = Calls(out.write, {"metrics": self._metrics}, reactor)
+        self._turns = shared_budget(reactor)
+        self._server = server = ApiServer(
+            order.settings,
+            reactor,
+            endpoint=InheritedPort(reactor, PORT, order.family),
+            failed=ProcessEnd(reactor),
+            opened=self._opened,
+            housekeeping=False,
+        )
+        endpoints = server.api.endpoints
+        endpoints[_ALONE] = alone = self._labelled(endpoints["/metrics"])
+        endpoints["/metrics"] = self._all_metrics(alone)
+        if order.settings.scheduler.enabled:
+            endpoints[EXPLAIN] = self._of_owner
+        self._asking = LoopingCall(lambda: start(self._ask()))
+        self._asking.clock = reactor
+
+    def start(self) -> None:
+        self._server.service.startService()
+
+    async def stop(self) -> None:
+        """End the requests, then everything else."""
+        if self._asking.running:
+            self._asking.stop()
+        await self._server.service.stopService()
+        self._pipes.stopped = True
+
+    def _opened(self, server: ApiServer) -> None:
+        settle_memory()
+        YoungCollector(self._reactor).start()
+        self._asking.start(_ASK).addErrback(lambda failure: _log.failure("cannot ask the owner", failure))
+        start(self._calls.call("ready")).addErrback(lambda failure: _log.failure("cannot tell the owner", failure))
+        _log.info("serves at {url}", url=server.url)
+
+    async def _ask(self) -> None:
+        """Learn of the components that run in the owner."""
+        try:
+            found = await self._calls.call("components")
+        except NoAnswerError as error:
+            found = dict.fromkeys(self._server.api.components, str(error))
+        for name, why in found.items():
+            self._server.api.components[name] = partial(str, why)
+
+    async def _metrics(self) -> bytes:
+        return (await self._server.client.exchange(Call(method="GET", path=_ALONE))).body
+
+    def _labelled(self, metrics: Endpoint) -> Endpoint:
+        """The endpoint `metrics` with the label of this process."""
+
+        async def answer(request: Request) -> Response:
+            own = await metrics(request)
+            own.body = await self._whole(labelled(whole(own.body), self._name))
+            return own
+
+        return answer
+
+    async def _whole(self, pieces: Iterator[bytes]) -> bytes:
+        made = []
+        for piece in pieces:
+            made.append(piece)
+            await self._turns.wait()
+        return b"".join(made)
+
+    def _all_metrics(self, alone: Endpoint) -> Endpoint:
+        """The endpoint of the metrics of all processes; `alone` is that of this one."""
+
+        async def answer(request: Request) -> Response:
+            own = await alone(request)
+            try:
+                others = await self._calls.call("others")
+            except NoAnswerError as error:
+                raise unavailable(f"the other processes do not answer: {error}") from error
+            own.body = await self._whole(merged([*others, whole(own.body)]))
+            return own
+
+        return answer
+
+    async def _of_owner(self, request: Request) -> Response:
+        """The owner's answer."""
+        query = {name: values[0] for name, values in request.query.items()}
+        body = await request.body.read(_BODY)
+        try:
+            data = orjson.loads(body) if body else None
+        except orjson.JSONDecodeError as error:
+            raise bad_request(f"the body is not JSON: {error}") from None
+        try:
+            kind, found = await self._calls.call(
+                "exchange", Call(method=request.method, path=request.path, query=query, body=data)
+            )
+        except NoAnswerError as error:
+            raise unavailable(f"the process of the scheduler does not answer: {error}") from error
+        return Response(content_type=kind, headers=[NO_STORE], body=found)
+
+
+def main() -> None:
+    """Run until the owner, or a signal, ends this process."""
+    order: Order = read_first(lambda size: os.read(0, size))
+    out = os.fdopen(LOG, "w", encoding="utf-8")
+    globalLogBeginner.beginLoggingTo([write_events(out)], redirectStandardIO=False, discardBuffer=True)
+    from twisted.internet import reactor as installed
+
+    reactor: Any = installed
+    collect_seldom()
+    set_verbosity(order.settings.verbosity.of)
+    try:
+        worker = Worker(order, reactor)
+    except (OSError, ValueError) as error:
+        _log.critical("cannot start: {why}", why=str(error))
+        raise SystemExit(1) from None
+    reactor.callWhenRunning(worker.start)
+    # Later than "running": the reactor installs its own handlers last.
+    reactor.callWhenRunning(reactor.callLater, 0, exit_cleanly_on_sigterm, reactor)
+    reactor.addSystemEventTrigger("before", "shutdown", lambda: start(worker.stop()))
+    reactor.run()

@@ -1,0 +1,105 @@
+"""Expressions that select devices: the variable `device` with its driver, its attributes and its capacity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, Final
+
+from orchd.cel.environment import Environment, Struct, Variable
+from orchd.cel.libraries import bindings
+from orchd.cel.libraries.quantities import QUANTITY_TYPE, parse_quantity
+from orchd.cel.libraries.versions import parse_version
+from orchd.cel.operators import MISSING, MapView, find_key
+from orchd.cel.releases import environment_of_release
+from orchd.cel.types import ANY, BOOL, STRING, VENDOR, Type, map_of, struct
+from orchd.cel.values import EvaluationError, Value
+from orchd.dialect import Dialect
+from orchd.kinds.expressions.compiled import RELEASE, Expression, compile_expression
+
+#: The cost after which the evaluation of a selector fails.
+MAX_COST: Final = 1_000_000
+_DEVICE: Final = struct(f"{VENDOR}.DRADevice")
+_FIELDS: Final[Mapping[str, Type]] = {
+    "driver": STRING,
+    "attributes": map_of(STRING, map_of(STRING, ANY)),
+    "capacity": map_of(STRING, map_of(STRING, QUANTITY_TYPE)),
+}
+
+
+class DeviceSelectorError(Exception):
+    """A selector cannot be evaluated for a device."""
+
+
+@lru_cache(maxsize=4)
+def _environment(vendor: str) -> Environment:
+    structs = {_DEVICE.name: Struct(fields=_FIELDS)}
+    environment = environment_of_release(RELEASE, vendor)
+    environment = replace(environment, libraries=(*environment.libraries, bindings.LIBRARY))
+    return environment.with_variables({"device": Variable(type=_DEVICE)}, structs)
+
+
+@lru_cache(maxsize=256)
+def compile_device_selector(text: str, dialect: Dialect) -> Expression:
+    """A selector of devices. Its result is a truth value, or unknown before it is evaluated."""
+    return compile_expression(text, _environment(dialect("{long}")), (BOOL, ANY))
+
+
+class _Domains(MapView):
+    """Values by domain and name. An index finds an empty map for a domain without values, so that selectors may ask for a name in it."""
+
+    __slots__ = ("values",)
+
+    def __init__(self, values: dict[str, dict[str, Any]]) -> None:
+        self.values = values
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.values)
+
+    def find(self, key: Value) -> Value:
+        return find_key(self.values, key)
+
+    def at(self, key: Value) -> Value:
+        found = self.find(key)
+        return {} if found is MISSING else found
+
+
+def device_value(driver: str, device: Mapping[str, Any]) -> dict[str, Any]:
+    """The variable for a device of a resource slice. Raises DeviceSelectorError for a version or a quantity that is none."""
+    try:
+        attributes = {name: _attribute(value) for name, value in (device.get("attributes") or {}).items()}
+        capacity = {name: parse_quantity(str(each["value"])) for name, each in (device.get("capacity") or {}).items()}
+    except EvaluationError as error:
+        raise DeviceSelectorError(f"CEL runtime error: {error}") from None
+    return {"driver": driver, "attributes": _by_domain(driver, attributes), "capacity": _by_domain(driver, capacity)}
+
+
+def _attribute(value: Mapping[str, Any]) -> Any:
+    if "version" in value:
+        return parse_version(value["version"])
+    return next((value[member] for member in ("string", "int", "bool") if member in value), None)
+
+
+def _by_domain(driver: str, values: Mapping[str, Any]) -> _Domains:
+    """Values by domain and name; names without a domain are in that of the driver."""
+    found: dict[str, dict[str, Any]] = {}
+    for qualified, value in values.items():
+        domain, slash, name = qualified.rpartition("/")
+        found.setdefault(domain if slash else driver, {})[name] = value
+    return _Domains(found)
+
+
+def selects(expression: Expression, variable: Mapping[str, Any]) -> bool:
+    """The result of a selector for the variable of a device. Raises DeviceSelectorError."""
+    if expression.program is None:
+        raise DeviceSelectorError(f"CEL compile error: {expression.error}")
+    outcome = expression.program.evaluate({"device": variable}, budget=MAX_COST)
+    if outcome.error is not None:
+        raise DeviceSelectorError(f"CEL runtime error: {outcome.error}")
+    if not isinstance(outcome.value, bool):
+        raise DeviceSelectorError("CEL runtime error: the result is no truth value")
+    return outcome.value

@@ -1,0 +1,37 @@
+"""Amounts of resources that the containers of a pod need together. Pure."""
+
+from __future__ import annotations
+
+from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.quota.amounts import Usage, add, amounts
+
+
+def aggregate(spec: Object, member: str) -> Usage:
+    """The amounts that the containers of a pod have together in `member`, ``requests`` or ``limits``, of their resources.
+
+    Ordinary containers and init containers that keep running add up; the other init containers take turns, each beside those
+    that keep running before it.
+    """
+    total: Usage = {}
+    for container in spec.get("containers") or ():
+        total = add(total, _of(container, member))
+    beside: Usage = {}
+    most: Usage = {}
+    for container in spec.get("initContainers") or ():
+        own = _of(container, member)
+        if container.get("restartPolicy") == "Always":
+            total, beside = add(total, own), add(beside, own)
+            own = beside
+        else:
+            own = add(own, beside)
+        most = _greater(most, own)
+    return _greater(total, most)
+
+
+def _of(container: Object, member: str) -> Usage:
+    return amounts((container.get("resources") or {}).get(member))
+
+
+def _greater(left: Usage, right: Usage) -> Usage:
+    more = {name: value for name, value in right.items() if name not in left or value > left[name]}
+    return {**left, **more} if more else left

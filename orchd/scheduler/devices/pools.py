@@ -1,0 +1,100 @@
+"""Pools of devices that a node can use, from resource slices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from orchd.kinds.fields import spec
+from orchd.kinds.jsonvalues import ObjectView
+from orchd.kinds.objects.node_selectors import matches_terms
+
+#: Driver, pool and name of a device.
+DeviceId = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Device:
+    """A device as its slice describes it. `nodes` is the part of the slice's spec that says which nodes can use it."""
+
+    id: DeviceId
+    data: Mapping[str, Any]
+    nodes: Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class Pool:
+    """The devices of a pool that a node can use. `incomplete`: not all slices of its generation are there."""
+
+    driver: str
+    name: str
+    generation: int
+    slices: int
+    wanted: int
+    devices: list[Device] = field(default_factory=list)
+    incomplete: bool = False
+
+    @property
+    def invalid(self) -> bool:
+        """True if two devices have one name."""
+        return len({each.id for each in self.devices}) < len(self.devices)
+
+
+def _reaches(given: Mapping[str, Any], node: str, labels: Mapping[str, str]) -> bool:
+    """True if the devices of a slice are for the node."""
+    if given.get("nodeName"):
+        return bool(given["nodeName"] == node)
+    if given.get("allNodes"):
+        return True
+    selector = given.get("nodeSelector")
+    return selector is not None and matches_terms(tuple(selector.get("nodeSelectorTerms") or ()), labels, node)
+
+
+def pools_of(slices: Sequence[ObjectView], node: str, labels: Mapping[str, str]) -> list[Pool]:
+    """The pools with devices for a node, in the order of their first slices. Slices of older generations do not count; a pool whose
+    newest generation has nothing for the node is left out."""
+    found: dict[tuple[str, str], Pool] = {}
+    for each in slices:
+        given = spec(each)
+        # Devices that are selected for nodes one by one need a feature that is off.
+        if given.get("perDeviceNodeSelection") is not None or not _reaches(given, node, labels):
+            continue
+        pool = given["pool"]
+        key, generation = (given["driver"], pool["name"]), int(pool.get("generation") or 0)
+        known = found.get(key)
+        if known is not None and generation < known.generation:
+            continue
+        if known is None or generation > known.generation:
+            known = found[key] = Pool(*key, generation, 0, int(pool.get("resourceSliceCount") or 0))
+        known.slices += 1
+        known.devices += [Device((*key, device["name"]), device, given) for device in given.get("devices") or ()]
+    return [pool for pool in found.values() if _is_current(pool, slices)]
+
+
+def _is_current(pool: Pool, slices: Iterable[ObjectView]) -> bool:
+    """Note whether a pool is incomplete. False if another node has slices of a newer generation of it."""
+    if pool.slices == pool.wanted:
+        return True
+    generations = [
+        int(spec(each)["pool"].get("generation") or 0)
+        for each in slices
+        if (spec(each)["driver"], spec(each)["pool"]["name"]) == (pool.driver, pool.name)
+    ]
+    pool.incomplete = generations.count(pool.generation) != pool.wanted
+    return max(generations) <= pool.generation
+
+
+def node_selector(devices: Iterable[Device]) -> dict[str, Any] | None:
+    """The nodes that can use all of the devices; None for all nodes."""
+    fields: list[Mapping[str, Any]] = []
+    expressions: list[Mapping[str, Any]] = []
+    for device in devices:
+        if device.nodes.get("nodeName"):
+            name = {"key": "metadata.name", "operator": "In", "values": [device.nodes["nodeName"]]}
+            return {"nodeSelectorTerms": [{"matchFields": [name]}]}
+        for term in (device.nodes.get("nodeSelector") or {}).get("nodeSelectorTerms") or ():
+            fields += [each for each in term.get("matchFields") or () if each not in fields]
+            expressions += [each for each in term.get("matchExpressions") or () if each not in expressions]
+    term = {name: found for name, found in (("matchFields", fields), ("matchExpressions", expressions)) if found}
+    return {"nodeSelectorTerms": [term]} if term else None

@@ -1,0 +1,101 @@
+"""What a pod requests of a node, as the filter and the scores count it. Pure; one rule per release that changed it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from orchd.scheduler.resources import CPU, MEMORY, amount, amounts, maximum, total
+
+#: Requests that scores assume for a container without any: 100 milli CPU, 200 MiB.
+DEFAULT_CPU, DEFAULT_MEMORY = 100, 200 * 1024 * 1024
+_DEFAULTS: Final = {CPU: DEFAULT_CPU, MEMORY: DEFAULT_MEMORY}
+#: Resources that a pod may request as a whole, besides huge pages.
+_POD_LEVEL: Final = (CPU, MEMORY)
+_HUGE_PAGES: Final = "hugepages-"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodAmounts:
+    """Whole numbers by resource (milli CPU, bytes, counts); pairs are (milli CPU, bytes of memory).
+
+    `requests` is what the node must have, `nonzero` what a pod on a node counts in scores, with defaults for containers that
+    request nothing. Scores count the pod that is placed as `scored`, `scored_nonzero` and, for the balance, `balanced`."""
+
+    requests: Mapping[str, int]
+    nonzero: tuple[int, int]
+    scored: Mapping[str, int]
+    scored_nonzero: tuple[int, int]
+    balanced: Mapping[str, int]
+
+
+#: Reads the containers, the init containers, the overhead and the pod's own resources in the facts of a template.
+AmountRule = Callable[[Mapping[str, Any]], PodAmounts]
+
+
+def count_containers(facts: Mapping[str, Any]) -> PodAmounts:
+    """The sum of the containers, or the largest init container if that requests more. Scores count the pod that is placed
+    without overhead, and the balance counts whole units of it (a part of a core is one thousandth): the reference does so, and
+    its figures are compared."""
+    containers, inits, overhead = facts["containers"], facts["inits"], amounts(facts["overhead"])
+    sums = total(amounts(each["requests"]) for each in containers)
+    bare = maximum((sums, *(amounts(each["requests"]) for each in inits)))
+    nonzero = _nonzero(containers, inits)
+    return PodAmounts(
+        requests=total((bare, overhead)),
+        nonzero=(nonzero[0] + overhead.get(CPU, 0), nonzero[1] + overhead.get(MEMORY, 0)),
+        scored=bare,
+        scored_nonzero=nonzero,
+        balanced=total((bare, {name: amount("", each) for name, each in facts["overhead"].items()})),
+    )
+
+
+def _nonzero(containers: Iterable[Mapping[str, Any]], inits: Iterable[Mapping[str, Any]]) -> tuple[int, int]:
+    def counted(container: Mapping[str, Any]) -> tuple[int, int]:
+        found = amounts(container["requests"])
+        return found.get(CPU, DEFAULT_CPU), found.get(MEMORY, DEFAULT_MEMORY)
+
+    cpu = memory = 0
+    for container in containers:
+        more_cpu, more_memory = counted(container)
+        cpu, memory = cpu + more_cpu, memory + more_memory
+    for container in inits:
+        most_cpu, most_memory = counted(container)
+        cpu, memory = max(cpu, most_cpu), max(memory, most_memory)
+    return cpu, memory
+
+
+def count_sidecars(facts: Mapping[str, Any]) -> PodAmounts:
+    """Init containers that are restarted always run beside the containers and the init containers after them; what the pod
+    requests as a whole replaces the sum of its containers. Scores count the same as the filter."""
+    requests = _together(facts, {})
+    found = _together(facts, _DEFAULTS)
+    nonzero = (found.get(CPU, 0), found.get(MEMORY, 0))
+    return PodAmounts(
+        requests=requests, nonzero=nonzero, scored=requests, scored_nonzero=nonzero, balanced=requests
+    )  # fmt: skip
+
+
+def _together(facts: Mapping[str, Any], assumed: Mapping[str, int]) -> dict[str, int]:
+    """Amounts of a pod; `assumed` are those of containers that do not state them."""
+    sums = total({**assumed, **amounts(each["requests"])} for each in facts["containers"])
+    beside: dict[str, int] = {}
+    largest: dict[str, int] = {}
+    for container in facts["inits"]:
+        own = {**assumed, **amounts(container["requests"])}
+        running = total((beside, own))
+        if container["sidecar"]:
+            sums, beside = total((sums, own)), running
+        largest = maximum((largest, running))
+    found = maximum((sums, largest))
+    found.update(
+        (name, each)
+        for name, each in amounts(facts["resources"]).items()
+        if name in _POD_LEVEL or name.startswith(_HUGE_PAGES)
+    )
+    return total((found, amounts(facts["overhead"])))
+
+
+#: By the release that begins a rule.
+AMOUNTS: Final[tuple[tuple[str, AmountRule], ...]] = (("", count_containers), ("1.28", count_sidecars))

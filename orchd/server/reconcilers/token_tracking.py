@@ -1,0 +1,82 @@
+"""The ConfigMap that says since when the use of token secrets of service accounts is tracked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from typing import Final
+
+from twisted.internet.defer import CancelledError, Deferred
+from twisted.internet.interfaces import IReactorTime
+from twisted.internet.task import LoopingCall
+
+from orchd.client.interfaces import IClient, ResourceRef
+from orchd.dialect import Dialect
+from orchd.errors import ApiError
+from orchd.txkit.coroutines import start
+from orchd.txkit.log import Logger
+
+_CONFIG_MAPS: Final = ResourceRef("", "v1", "configmaps")
+_NAME: Final = "{short}-apiserver-legacy-service-account-token-tracking"
+#: The first release that tracks it.
+SINCE: Final = "1.26"
+#: The reference makes a deleted object again at most as often, in seconds.
+_INTERVAL: Final = 1800.0
+
+
+class TokenTracking:
+    """Makes the ConfigMap, and corrects a date that is none."""
+
+    _log = Logger()
+
+    def __init__(self, client: IClient, dialect: Dialect, clock: IReactorTime, wall: Callable[[], float]) -> None:
+        self._client = client
+        self._namespace, self._name = dialect.system_namespace, dialect(_NAME)
+        self._wall = wall
+        self._loop = LoopingCall(self._turn)
+        self._loop.clock = clock
+        self._running: Deferred[None] | None = None
+
+    async def start(self) -> None:
+        self._loop.start(_INTERVAL, now=True)
+
+    async def stop(self) -> None:
+        if self._loop.running:
+            self._loop.stop()
+        if self._running is not None:
+            self._running.cancel()
+
+    def _turn(self) -> Deferred[None]:
+        self._running = start(self._repeat())
+        return self._running
+
+    async def _repeat(self) -> None:
+        try:
+            await self._ensure()
+        except CancelledError:
+            return
+        except ApiError as error:
+            # 409: another server was faster.
+            if error.code != 409:
+                self._log.warn("failed to write the date of token tracking: {why}; retrying", why=error.message)
+
+    async def _ensure(self) -> None:
+        today = {"since": datetime.fromtimestamp(self._wall(), UTC).date().isoformat()}
+        try:
+            found = await self._client.get(_CONFIG_MAPS, self._namespace, self._name)
+        except ApiError as error:
+            if error.code != 404:
+                raise
+            made = {"metadata": {"namespace": self._namespace, "name": self._name}, "data": today}
+            await self._client.create(_CONFIG_MAPS, self._namespace, made)
+            return
+        if not _is_date((found.get("data") or {}).get("since", "")):
+            changed = {**found, "data": {**(found.get("data") or {}), **today}}
+            await self._client.update(_CONFIG_MAPS, self._namespace, self._name, changed)
+
+
+def _is_date(text: str) -> bool:
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False

@@ -1,0 +1,224 @@
+"""Allocation of devices to the claims of pods. Facts compared with the reference."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchd.client.interfaces import ResourceRef
+from orchd.dialect import ORCH
+from orchd.kinds.release import NEWEST
+from orchd.scheduler.devices import allocation as searching
+from orchd.scheduler.devices.pools import pools_of
+from tests.scheduler.scheduler_support import PODS, SchedulerHarness, node, pod
+
+_GROUP = ORCH("resource.{abbr}.io")
+CLAIMS, CLASSES, SLICES = (
+    ResourceRef(_GROUP, "v1", each) for each in ("resourceclaims", "deviceclasses", "resourceslices")
+)
+DRIVER = "gpu.example.com"
+
+
+def device(name: str, model: str = "a", memory: str = "10Gi") -> dict[str, Any]:
+    return {"name": name, "attributes": {"model": {"string": model}}, "capacity": {"memory": {"value": memory}}}
+
+
+def devices_of(node_name: str, *devices: Any, generation: int = 1, slices: int = 1, name: str = "") -> dict[str, Any]:
+    pool = {"name": node_name, "generation": generation, "resourceSliceCount": slices}
+    spec = {"driver": DRIVER, "nodeName": node_name, "pool": pool, "devices": list(devices)}
+    return {"metadata": {"name": name or f"slice-{node_name}", "uid": name or node_name}, "spec": spec}
+
+
+def request(name: str = "r", **exactly: Any) -> dict[str, Any]:
+    return {"name": name, "exactly": {"deviceClassName": "gpu", **exactly}}
+
+
+def selecting(text: str) -> dict[str, Any]:
+    return {"selectors": [{"cel": {"expression": text}}]}
+
+
+def claim(name: str, *requests: Any, allocated: str = "", **devices: Any) -> dict[str, Any]:
+    """A claim; `allocated` is a device of node n1 that it has."""
+    status: dict[str, Any] = {}
+    if allocated:
+        result = {"request": "r", "driver": DRIVER, "pool": "n1", "device": allocated}
+        terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}]
+        status["allocation"] = {"devices": {"results": [result]}, "nodeSelector": {"nodeSelectorTerms": terms}}
+    metadata = {"name": name, "namespace": "ns", "uid": f"claim-{name}"}
+    return {"metadata": metadata, "spec": {"devices": {"requests": list(requests), **devices}}, "status": status}
+
+
+class Harness(SchedulerHarness):
+    """A scheduler with a device class, whose writes of claims reach the informers."""
+
+    def __init__(self, *objects: Any, claims: Any = (), slices: Any = ()) -> None:
+        super().__init__(release=NEWEST)
+        self.api.update = self._update  # type: ignore[attr-defined]
+        text = f'device.driver == "{DRIVER}"'
+        self.informers.put(CLASSES, {"metadata": {"name": "gpu", "uid": "gpu"}, "spec": selecting(text)})
+        for each in slices:
+            self.informers.put(SLICES, each)
+        for each in claims:
+            self.informers.put(CLAIMS, each)
+        self.put(*objects)
+        self.settle(1)
+
+    async def _update(self, ref: Any, namespace: str, name: str, obj: Any, *, subresource: str = "") -> Any:
+        self.informers.put(CLAIMS, obj)
+        return obj
+
+    def allocation(self, name: str) -> list[str]:
+        """The devices that a claim has, as POOL/DEVICE."""
+        found = self.informers.informer(CLAIMS).get("ns", name)
+        assert found is not None
+        devices = (found["status"].get("allocation") or {}).get("devices") or {}
+        return [f"{each['pool']}/{each['device']}" for each in devices.get("results") or ()]
+
+
+def using(name: str, *claims: str, **others: Any) -> dict[str, Any]:
+    """A pod with claims."""
+    entries = [{"name": each, "resourceClaimName": each} for each in claims]
+    return pod(name, resourceClaims=entries, preemptionPolicy="Never", priority=1, **others)
+
+
+_SLICES = (
+    devices_of("n1", device("d0"), device("d1", "b", "20Gi")),
+    devices_of("n2", device("d0", "c", "40Gi"), device("d1", "c", "40Gi")),
+)
+_MODEL = {"matchAttribute": f"{DRIVER}/model"}
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (claim("c", request(**selecting(f'device.attributes["{DRIVER}"].model == "b"'))), ["n1/d1"]),
+        (claim("c", request(**selecting(f'device.capacity["{DRIVER}"].memory.isGreaterThan(quantity("30Gi"))'))), ["n2/d0"]),
+        (claim("c", request(count=2), constraints=[_MODEL]), ["n2/d0", "n2/d1"]),
+        (claim("c", request(count=3)), []),
+        (claim("c", request("x"), request("y", **selecting(f'device.attributes["{DRIVER}"].model == "c"'))), ["n2/d0", "n2/d1"]),
+        (claim("c", request(allocationMode="All"), constraints=[_MODEL]), ["n2/d0", "n2/d1"]),
+        (
+            claim("c", {"name": "r", "firstAvailable": [
+                {"name": "many", "deviceClassName": "gpu", "count": 3},
+                {"name": "one", "deviceClassName": "gpu", **selecting(f'device.attributes["{DRIVER}"].model == "b"')},
+            ]}),
+            ["n1/d1"],
+        ),
+        (claim("c", request(**selecting('has(device.attributes["other.example.com"].model)'))), []),
+    ],
+)  # fmt: skip
+def test_a_pod_runs_where_its_claim_can_be_served(given: dict[str, Any], expected: list[str]) -> None:
+    """Requests select devices by class and expression, count them, and constraints make them agree."""
+    harness = Harness(node("n1"), node("n2"), using("p", "c"), claims=[given], slices=_SLICES)
+    assert harness.allocation("c") == expected
+    assert harness.where("p") == (expected[0].partition("/")[0] if expected else "")
+    if not expected:
+        assert harness.message("p").startswith(
+            "0/2 nodes are available: 2 cannot allocate all claims. still not schedulable,"
+        )
+
+
+def test_an_allocated_claim_is_protected_and_reserved() -> None:
+    """It says for which pod, and on which nodes its devices are."""
+    harness = Harness(node("n1"), using("p", "c"), claims=[claim("c", request())], slices=_SLICES[:1])
+    found = harness.informers.informer(CLAIMS).get("ns", "c")
+    assert found is not None
+    assert found["metadata"]["finalizers"] == [ORCH("resource.{long}.io/delete-protection")]
+    assert found["status"]["reservedFor"] == [{"resource": "pods", "name": "p", "uid": "uid-p"}]
+    (term,) = found["status"]["allocation"]["nodeSelector"]["nodeSelectorTerms"]
+    assert term == {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}
+
+
+def test_a_device_is_given_to_one_claim() -> None:
+    """Also while the first allocation is not written yet."""
+    slices = [devices_of("n1", device("d0"))]
+    claims = [claim("c", request()), claim("d", request())]
+    harness = Harness(node("n1"), using("p", "c"), using("q", "d"), claims=claims, slices=slices)
+    assert [bool(harness.where(each)) for each in "pq"] == [True, False]
+
+
+def test_pods_that_share_a_claim_run_beside_each_other() -> None:
+    """The second pod goes where the devices are, and both are named in the claim."""
+    harness = Harness(node("n1"), node("n2"), using("p", "c"), claims=[claim("c", request(), allocated="d0")])
+    harness.put(using("q", "c"))
+    harness.settle(1)
+    found = harness.informers.informer(CLAIMS).get("ns", "c")
+    assert found is not None and [harness.where(each) for each in "pq"] == ["n1", "n1"]
+    assert [each["name"] for each in found["status"]["reservedFor"]] == ["p", "q"]
+
+
+def test_a_pod_waits_for_its_claim_outside_of_the_queue() -> None:
+    """Nothing is reported while the claim is missing; the pod is scheduled when it is there."""
+    harness = Harness(node("n1"), using("p", "c"), slices=_SLICES[:1])
+    assert (harness.message("p"), harness.place("p")) == ("", "")
+    harness.informers.put(CLAIMS, claim("c", request()))
+    harness.settle(1)
+    assert harness.where("p") == "n1"
+
+
+def test_a_pod_waits_until_its_generated_claim_is_named() -> None:
+    """The status of a pod says which claim was made for it, and the pod must own that."""
+    waiting = using("p")
+    waiting["spec"]["resourceClaims"] = [{"name": "e", "resourceClaimTemplateName": "t"}]
+    made = claim("made", request())
+    made["metadata"]["ownerReferences"] = [{"uid": "uid-p", "controller": True}]
+    harness = Harness(node("n1"), waiting, claims=[made], slices=_SLICES[:1])
+    assert harness.where("p") == ""
+    named = {"resourceClaimStatuses": [{"name": "e", "resourceClaimName": "made"}]}
+    harness.informers.put(PODS, {**waiting, "status": named})
+    harness.settle(1)
+    assert harness.where("p") == "n1"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (claim("c", {"name": "r", "exactly": {"deviceClassName": "no"}}), "request r: device class no does not exist"),
+        (claim("c", request(tolerations=[{"operator": "Exists"}])),
+         "request r: asks for devices with taints, which this scheduler does not allocate"),
+        (claim("c", request(), constraints=[{"distinctAttribute": f"{DRIVER}/model"}]),
+         "claim ns/c: asks for devices that differ, which this scheduler does not allocate"),
+        (claim("c", request(**selecting('device.attributes["x.example.com"].y'))), "selector #0: CEL runtime error: no such key: y"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_decided_is_said(given: dict[str, Any], message: str) -> None:
+    """The message of the pod names the request."""
+    harness = Harness(node("n1"), using("p", "c"), claims=[given], slices=_SLICES[:1])
+    assert message in harness.message("p")
+
+
+def test_a_claim_that_the_node_cannot_use_is_deallocated() -> None:
+    """If only this pod uses it; it is then allocated elsewhere."""
+    harness = Harness(
+        node("n1", unschedulable=True), node("n2"), claims=[claim("c", request(), allocated="d0")], slices=_SLICES
+    )
+    harness.put(using("p", "c"))
+    harness.settle(1)
+    assert harness.message("p").startswith("0/2 nodes are available: ")
+    assert "deallocation of ResourceClaim completed" in harness.message("p")
+    harness.settle(5)
+    assert (harness.where("p"), harness.allocation("c")) == ("n2", ["n2/d0"])
+
+
+def test_slices_of_old_generations_do_not_count() -> None:
+    """A pool is incomplete while a slice of its generation is missing."""
+    slices = [
+        devices_of("n1", device("old"), generation=1, name="a"),
+        devices_of("n1", device("new"), generation=2, slices=2, name="b"),
+    ]
+    (pool,) = pools_of(slices, "n1", {})
+    assert ([each.id[2] for each in pool.devices], pool.incomplete) == (["new"], True)
+    slices.append(devices_of("n1", device("more"), generation=2, slices=2, name="c"))
+    (pool,) = pools_of(slices, "n1", {})
+    assert ([each.id[2] for each in pool.devices], pool.incomplete) == (["new", "more"], False)
+    assert pools_of(slices, "n2", {}) == []
+
+
+def test_a_search_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The number of devices that are tried for a node is bounded."""
+    monkeypatch.setattr(searching, "MAX_TRIES", 50)
+    many = [device(f"d{number}", str(number)) for number in range(20)]
+    given = claim("c", request(count=10), constraints=[_MODEL])
+    harness = Harness(node("n1"), using("p", "c"), claims=[given], slices=[devices_of("n1", *many)])
+    assert "1 timed out trying to allocate devices." in harness.message("p")

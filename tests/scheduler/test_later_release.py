@@ -1,0 +1,175 @@
+"""What schedulers of release 1.35 decide and say otherwise than those of 1.23. Facts compared with the reference."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from orchd.kinds.release import NEWEST, SPECIFICATION
+from orchd.scheduler.pods import Templates
+from tests.scheduler.scheduler_support import HOST, ZONE, SchedulerHarness, node, pod
+
+_NEVER: dict[str, Any] = {"preemptionPolicy": "Never", "priority": 5}
+_ENDING = " no new claims to deallocate, preemption: not eligible due to preemptionPolicy=Never."
+
+
+def _newest(*objects: Any) -> SchedulerHarness:
+    harness = SchedulerHarness(release=NEWEST)
+    harness.put(*objects)
+    harness.settle(1)
+    return harness
+
+
+def _container(cpu: str = "", **others: Any) -> dict[str, Any]:
+    return {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu} if cpu else {}}, **others}
+
+
+_SIDECAR = {"restartPolicy": "Always"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "earlier", "later"),
+    [
+        ({"containers": [_container("1")], "initContainers": [_container("3")]}, 3000, 3000),
+        ({"containers": [_container("1")], "initContainers": [_container("1", **_SIDECAR)]}, 1000, 2000),
+        (
+            {"containers": [_container("1")], "initContainers": [_container("1", **_SIDECAR), _container("2")]},
+            2000,
+            3000,
+        ),
+        (
+            {"containers": [_container("1")], "initContainers": [_container("2"), _container("1", **_SIDECAR)]},
+            2000,
+            2000,
+        ),
+        ({"containers": [_container("1")], "resources": {"requests": {"cpu": "3"}}}, 1000, 3000),
+        ({"containers": [_container()], "overhead": {"cpu": "250m"}}, 250, 250),
+    ],
+)
+def test_sidecars_and_whole_pods_request_resources(spec: dict[str, Any], earlier: int, later: int) -> None:
+    """Containers that run beside all others add to them, and what a pod requests as a whole replaces their sum."""
+    obj = {"metadata": {"name": "p", "namespace": "n"}, "spec": spec}
+    found = [Templates(release=release).pod(obj).template.requests.get("cpu") for release in (SPECIFICATION, NEWEST)]
+    assert found == [earlier, later]
+
+
+@pytest.mark.parametrize(("pending", "expected"), [(None, 3000), ("Deferred", 3000), ("Infeasible", 2000)])
+def test_a_resized_container_counts_with_the_most_that_it_may_have(pending: str | None, expected: int) -> None:
+    """What a node has granted counts while a smaller request is carried out, and a request that cannot succeed does not count."""
+    conditions = [] if pending is None else [{"type": "PodResizePending", "reason": pending}]
+    status = {"name": "c", "resources": {"requests": {"cpu": "2"}}, "allocatedResources": {"cpu": "1"}}
+    obj = {
+        "metadata": {"name": "p", "namespace": "n"},
+        "spec": {"containers": [_container("3")]},
+        "status": {"containerStatuses": [status], "conditions": conditions},
+    }
+    assert Templates(release=NEWEST).pod(obj).template.requests["cpu"] == expected
+
+
+_NAMED = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}
+_NAMELESS = {"matchFields": [{**_NAMED["matchFields"][0]}, {**_NAMED["matchFields"][0], "values": ["n2"]}]}
+
+
+def _affinity(*terms: Any) -> dict[str, Any]:
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": list(terms)}}
+    return {"affinity": {"nodeAffinity": required}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ({"cpu": 9}, "0/2 nodes are available: 2 Insufficient cpu."),
+        ({"nodeSelector": {"a": "b"}}, "0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector."),
+        (
+            {"cpu": 9, **_affinity(_NAMED)},
+            "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't satisfy plugin(s) [NodeAffinity].",
+        ),
+        (_affinity(_NAMELESS), "0/2 nodes are available: pod affinity terms conflict."),
+    ],
+)
+def test_a_message_tells_why_nothing_could_be_done(spec: dict[str, Any], message: str) -> None:
+    """The reasons of the nodes are followed by those of the plugins that could help."""
+    harness = _newest(node("n1"), node("n2"), pod("p", **spec, **_NEVER))
+    assert harness.message("p") == message + _ENDING
+
+
+def test_taints_are_counted_together() -> None:
+    """Nodes with different taints have one reason."""
+    taints = [[{"key": key, "effect": "NoSchedule"}] for key in "ab"]
+    harness = _newest(node("n1", taints=taints[0]), node("n2", taints=taints[1]), pod("p", **_NEVER))
+    assert harness.message("p") == "0/2 nodes are available: 2 node(s) had untolerated taint(s)." + _ENDING
+
+
+def test_preemption_says_why_it_does_not_help() -> None:
+    """Nodes without pods of lower priority, and those that are too small for the pod, are counted apart."""
+    harness = _newest(
+        node("n1"), node("n2", cpu=1), pod("old", cpu=4, on="n1", priority=9), pod("p", cpu=2, priority=5)
+    )
+    assert harness.message("p") == (
+        "0/2 nodes are available: 2 Insufficient cpu. no new claims to deallocate, preemption: 0/2 nodes are available:"
+        " 1 No preemption victims found for incoming pod, 1 Preemption is not helpful for scheduling."
+    )
+
+
+def test_a_victim_is_marked_before_it_is_deleted() -> None:
+    """Its condition and the Event name the preemption, and nothing is said of what could not be done."""
+    harness = _newest(node("n1"), pod("old", cpu=4, on="n1"), pod("p", cpu=2, priority=5))
+    (condition,) = next(patch for name, patch in harness.api.patches if name == "old")["status"]["conditions"]
+    assert (condition["type"], condition["reason"]) == ("DisruptionTarget", "PreemptionByScheduler")
+    assert condition["message"] == "default-scheduler: preempting to accommodate a higher priority pod"
+    assert harness.api.deleted == ["old"]
+    assert ("old", "Preempted", "Preempted by pod uid-p on node n1") in harness.events.seen
+    assert harness.message("p") == "0/1 nodes are available: 1 Insufficient cpu."
+
+
+def _spread(**others: Any) -> list[dict[str, Any]]:
+    selector = {"matchLabels": {"app": "a"}}
+    constraint = {"topologyKey": ZONE, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": selector}
+    return [{**constraint, **others}]
+
+
+@pytest.mark.parametrize(
+    ("policies", "bound"),
+    [
+        ({}, False),
+        ({"nodeTaintsPolicy": "Honor"}, True),
+        ({"nodeTaintsPolicy": "Honor", "minDomains": 2}, False),
+        ({"nodeTaintsPolicy": "Honor", "minDomains": 1}, True),
+        ({"matchLabelKeys": ["version"]}, True),
+    ],
+)
+def test_policies_say_which_nodes_are_domains(policies: dict[str, Any], bound: bool) -> None:
+    """An empty zone whose taint is not tolerated holds pods back, unless it is no domain; too few domains hold them back too."""
+    labels = {"app": "a", "version": "1"}
+    harness = _newest(
+        node("n1", zone="z1"),
+        node("n2", zone="z2", taints=[{"key": "k", "effect": "NoSchedule"}]),
+        pod("old", on="n1", labels=labels),
+        pod("p", labels={**labels, "version": "2"}, topologySpreadConstraints=_spread(**policies), **_NEVER),
+    )
+    assert bool(harness.where("p")) == bound
+
+
+def test_an_idle_pod_is_not_scored_by_balance() -> None:
+    """A pod without requests scores 0 on every node."""
+    harness = _newest(node("n1"), node("n2", memory="1Gi"))
+    found = []
+    for each in (pod("idle"), pod("busy", cpu=1)):
+        harness.put(each)
+        harness.settle(1)
+        record = harness.scheduler.history.get(each["metadata"]["uid"])
+        assert record is not None
+        found.append({score.plugin: score.weighted for score in record.scores}["NodeResourcesBalancedAllocation"])
+    assert found[0] == 0 and not isinstance(found[1], int)
+
+
+def test_a_selector_of_all_pods_counts_none() -> None:
+    """A selector of all pods counts none in later releases."""
+    constraint = _spread(topologyKey=HOST, labelSelector={})
+    for release, message in ((SPECIFICATION, True), (NEWEST, False)):
+        harness = SchedulerHarness(release=release)
+        harness.put(node("n1"), node("n2", unschedulable=True), pod("a", on="n1"), pod("b", on="n1"))
+        harness.put(pod("p", topologySpreadConstraints=constraint, **_NEVER))
+        harness.settle(1)
+        assert bool(harness.message("p")) == message

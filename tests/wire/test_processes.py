@@ -1,0 +1,230 @@
+"""A real server with `--processes=2`: one process that owns the store, two that serve."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import re
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchd.testing.processes.daemon import DaemonProcess, exchange
+from tests.waiting import until
+
+MAPS = "/api/v1/namespaces/default/configmaps"
+DEFINITIONS = "/apis/apiextensions.orch.io/v1/customresourcedefinitions"
+
+
+def config_map(name: str, **data: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+
+
+def children(pid: int) -> dict[str, int]:
+    """The serving processes of an owner by name."""
+    found = {}
+    for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        words = Path(f"/proc/{each}/cmdline").read_bytes().split(b"\0")
+        found[words[-3].decode()] = int(each)
+    return found
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def process_of(connection: http.client.HTTPSConnection) -> str:
+    """The name of the process at the other end."""
+    code, text = exchange(connection, "GET", "/metrics/process")
+    assert code == 200
+    (name,) = set(re.findall(r'process="(\w+)"', text))
+    return str(name)
+
+
+def connections(server: DaemonProcess) -> dict[str, http.client.HTTPSConnection]:
+    """A connection to each process."""
+    found: dict[str, http.client.HTTPSConnection] = {}
+
+    def both() -> bool:
+        if len(found) < 2:
+            connection = server.connect()
+            found.setdefault(process_of(connection), connection)
+        return len(found) == 2
+
+    until(both, "connections to both processes")
+    return found
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
+    folder = tmp_path_factory.mktemp("processes")
+    with DaemonProcess(folder, "--processes=2", "--simulated-nodes=1") as running:
+        yield running
+
+
+def test_write_is_read_at_the_other_process_at_once(server: DaemonProcess) -> None:
+    """A write that one process has acknowledged is in the next read at the other."""
+    one, two = connections(server).values()
+    for number in range(20):
+        code, made = exchange(one, "POST", MAPS, config_map(f"a-{number}"))
+        assert code == 201
+        assert exchange(two, "GET", f"{MAPS}/a-{number}") == (200, made)
+        one, two = two, one
+
+
+def test_namespace_is_usable_at_the_other_process_at_once(server: DaemonProcess) -> None:
+    """Objects can be created at one process in a namespace that the other has just made."""
+    one, two = connections(server).values()
+    for number in range(10):
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": f"n-{number}"}}
+        assert exchange(one, "POST", "/api/v1/namespaces", namespace)[0] == 201
+        code, answer = exchange(two, "POST", f"/api/v1/namespaces/n-{number}/configmaps", config_map("a"))
+        assert code == 201, answer
+        one, two = two, one
+
+
+def test_addresses_and_ports_are_given_once(server: DaemonProcess) -> None:
+    """A node port and a cluster IP that one process has given the other refuses, and all are different."""
+    one, two = connections(server).values()
+
+    def service(name: str, **spec: Any) -> dict[str, Any]:
+        ports = [{"port": 80, **spec}]
+        return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name},
+                "spec": {"type": "NodePort", "ports": ports}}  # fmt: skip
+
+    addresses = set()
+    for number in range(10):
+        code, made = exchange(one, "POST", "/api/v1/namespaces/default/services", service(f"s-{number}"))
+        assert code == 201
+        port = made["spec"]["ports"][0]["nodePort"]
+        code, refused = exchange(two, "POST", "/api/v1/namespaces/default/services", service("other", nodePort=port))
+        assert code == 422
+        assert "provided port is already allocated" in refused["message"]
+        addresses.add(made["spec"]["clusterIP"])
+        one, two = two, one
+    assert len(addresses) == 10
+
+
+def test_controllers_and_scheduler_run_once(server: DaemonProcess) -> None:
+    """A Deployment becomes available, whichever process got it; componentstatuses and explain know where its pod was placed."""
+    for name, connection in connections(server).items():
+        template = {"metadata": {"labels": {"a": name}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+        body = {
+            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": f"d-{name}"},
+            "spec": {"replicas": 2, "selector": {"matchLabels": {"a": name}}, "template": template},
+        }  # fmt: skip
+        path = "/apis/apps/v1/namespaces/default/deployments"
+        assert exchange(connection, "POST", path, body)[0] == 201
+
+        def available(at: str = f"{path}/d-{name}") -> bool:
+            return bool(server.request("GET", at)[1]["status"].get("availableReplicas") == 2)
+
+        until(available)
+        code, pods = exchange(connection, "GET", f"/api/v1/namespaces/default/pods?labelSelector=a={name}")
+        assert (code, len(pods["items"])) == (200, 2)
+        pod = pods["items"][0]
+        query = f"namespace=default&pod={pod['metadata']['name']}"
+        code, placed = exchange(connection, "GET", f"/debug/scheduler/explain?{query}")
+        assert (code, placed["node"]) == (200, pod["spec"]["nodeName"])
+        assert exchange(connection, "GET", "/debug/scheduler/explain")[0] == 400
+
+        def healthy(at: http.client.HTTPSConnection = connection) -> bool:
+            found = exchange(at, "GET", "/api/v1/componentstatuses")[1]["items"]
+            return all(each["conditions"][0]["status"] == "True" for each in found)
+
+        until(healthy)
+
+
+def test_metrics_are_those_of_all_processes(server: DaemonProcess) -> None:
+    """/metrics has the samples of the owner and of both processes, each family once."""
+    code, text = server.request("GET", "/metrics")
+    assert code == 200
+    named = re.findall(r'^process_resident_memory_bytes\{process="(\w+)"\}', text, re.MULTILINE)
+    assert sorted(named) == ["1", "2", "owner"]
+    heads = re.findall(r"^# HELP (\S+)", text, re.MULTILINE)
+    assert len(set(heads)) == len(heads)
+    assert len(re.findall(r"^orchd_process_ready\{.*\} 1\.0$", text, re.MULTILINE)) == 2
+
+
+def test_custom_kind_is_served_by_both(server: DaemonProcess) -> None:
+    """When one process says that a custom kind is established, the other serves it."""
+    one, two = connections(server).values()
+    for number in range(5):
+        group = f"g{number}.example.com"
+        schema = {"openAPIV3Schema": {"type": "object"}}
+        definition = {
+            "apiVersion": "apiextensions.orch.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": f"things.{group}"},
+            "spec": {
+                "group": group, "scope": "Cluster", "names": {"plural": "things", "kind": "Thing"},
+                "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema}],
+            },
+        }  # fmt: skip
+        assert exchange(one, "POST", DEFINITIONS, definition)[0] == 201
+
+        def established(at: http.client.HTTPSConnection = one, name: str = f"things.{group}") -> bool:
+            conditions = exchange(at, "GET", f"{DEFINITIONS}/{name}")[1].get("status", {}).get("conditions") or ()
+            return any(each["type"] == "Established" and each["status"] == "True" for each in conditions)
+
+        until(established)
+        thing = {"apiVersion": f"{group}/v1", "kind": "Thing", "metadata": {"name": "a"}}
+        code, answer = exchange(two, "POST", f"/apis/{group}/v1/things", thing)
+        assert code == 201, answer
+        one, two = two, one
+
+
+def test_log_says_which_process(server: DaemonProcess) -> None:
+    """Lines of serving processes are in the log of the server, with their names."""
+    for name in ("1", "2"):
+        assert re.search(rf"\[orchd\.processes#info process={name}\] serves at {server.url}", server.log)
+
+
+def test_killed_process_is_started_again(server: DaemonProcess) -> None:
+    """After kill -9 of one process the other goes on serving its connections; the killed one returns, and a watch at it resumes elsewhere
+    without a gap."""
+    open_connections = connections(server)
+    made = server.request("POST", MAPS, config_map("before"))[1]["metadata"]["resourceVersion"]
+    before = children(server.pid)
+    os.kill(before["1"], signal.SIGKILL)
+    until(lambda: not is_running(before["1"]))
+    code, _ = exchange(open_connections["2"], "POST", MAPS, config_map("meanwhile"))
+    assert code == 201
+    code, text = server.request("GET", f"{MAPS}?watch=true&resourceVersion={made}&timeoutSeconds=1")
+    assert code == 200
+    assert "meanwhile" in str(text)
+    until(lambda: children(server.pid).get("1", before["1"]) != before["1"])
+    until(lambda: 'orchd_process_ready{process="owner",name="1"} 1.0' in str(server.request("GET", "/metrics")[1]))
+    assert children(server.pid)["2"] == before["2"]
+    assert exchange(connections(server)["1"], "GET", f"{MAPS}/meanwhile")[0] == 200
+
+
+@pytest.mark.parametrize("end", ["kill", "stop"])
+def test_nothing_is_left_behind(tmp_path: Path, end: str) -> None:
+    """However the owner ends, its processes end too, and the next server serves the same objects with another number of them."""
+    server = DaemonProcess(tmp_path, "--processes=2", "--controllers=-*", "--scheduler=false").start()
+    before = children(server.pid)
+    assert len(before) == 2
+    assert server.request("POST", MAPS, config_map("kept", a="1"))[0] == 201
+    if end == "kill":
+        server.kill()
+    else:
+        assert server.terminate() == 0
+    until(lambda: not any(map(is_running, before.values())))
+    for flags in ((), ("--processes=3",)):
+        with DaemonProcess(tmp_path, *flags, "--controllers=-*", "--scheduler=false", port=server.port) as again:
+            assert again.request("GET", f"{MAPS}/kept")[1]["data"] == {"a": "1"}
+            assert len(children(again.pid)) == (3 if flags else 0)
+
+
+def test_start_fails_if_a_process_cannot_start(tmp_path: Path) -> None:
+    """A process that ends before it is ready ends the server, whose log has the reason."""
+    server = DaemonProcess(tmp_path, "--processes=2", "--admission-control-config-file=/no/such/file")
+    server.launch()
+    assert server.wait() == 1
+    assert "/no/such/file" in server.log
