@@ -53,6 +53,11 @@ def test_keys_of_selectors_do_not_accumulate() -> None:
         assert labels.match_labels({f"k{n}": "v", "k0": "v"}).tolist() == [True, n == 0]
     assert len(labels._columns) == 1000
     assert labels.match_labels({"k1999": "w"}).tolist() == [False, False]
+    # Labels of nodes are compared instead of columns of many keys.
+    calls = 0
+    assert labels.match_labels({f"k{n}": "v" for n in range(2000)}).tolist() == [True, False]
+    assert labels.match_labels({f"k{n}": "v" if n else "w" for n in range(2000)}).tolist() == [False, False]
+    assert calls == 2
 
 
 def test_columns_grow_with_the_cluster() -> None:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _KEPT = 512
 #: Number of columns up to which one is kept for a key that only selectors name: whoever creates pods chooses these keys.
 _MOST_COLUMNS = 1000
+#: Number of labels in a selector up to which their columns are compared; with more, the labels of each node are.
+_MOST_COMPARED = 64
 
 
 class LabelColumn:
@@ -107,13 +109,23 @@ class Labels:
         signature = b"=" + orjson.dumps(wanted, option=orjson.OPT_SORT_KEYS)
         found = self._masks.get(signature)
         if found is None:
-            found = np.ones(self.size, dtype=np.bool_)
-            for key, value in wanted.items():
-                column = self._selected(key)
-                found &= column.rows == column.numbers.get(value, -2)
-                if not found.any():
-                    break
+            found = self._match_each(wanted) if len(wanted) > _MOST_COMPARED else self._match_columns(wanted)
             self._keep(signature, found)
+        return found
+
+    def _match_columns(self, wanted: Mapping[str, str]) -> Mask:
+        found: Mask = np.ones(self.size, dtype=np.bool_)
+        for key, value in wanted.items():
+            column = self._selected(key)
+            found &= column.rows == column.numbers.get(value, -2)
+            if not found.any():
+                break
+        return found
+
+    def _match_each(self, wanted: Mapping[str, str]) -> Mask:
+        found: Mask = np.zeros(self.size, dtype=np.bool_)
+        for row, labels, _ in self._nodes():
+            found[row] = wanted.items() <= labels.items()
         return found
 
     def match_terms(self, terms: Sequence[Mapping[str, Any]]) -> Mask:
