@@ -40,9 +40,9 @@ def workload(kind: str, name: str, replicas: int, image: str) -> dict[str, Any]:
 class _Cluster:
     """A server with enough simulated nodes for this many pods, and a connection to it."""
 
-    def __init__(self, bench: Bench, name: str, pods: int) -> None:
+    def __init__(self, bench: Bench, name: str, pods: int, *flags: str) -> None:
         nodes = max(2, pods // 80)
-        more = ("--controllers=*", "--scheduler=true", f"--simulated-nodes={nodes}")
+        more = ("--controllers=*", "--scheduler=true", f"--simulated-nodes={nodes}", *flags)
         self.server = Server(bench.folder / name, *more)
         self.server.start()
         self.connection = Connection(self.server.target)
@@ -96,18 +96,22 @@ def _measure(
     bench: Bench, cluster: _Cluster, label: str, changes: int, act: Callable[[], None], done: Callable[[], bool]
 ) -> None:
     """A row: `act` and wait until `done`, while another client reads."""
-    pid = cluster.server.pid
+    pids = cluster.server.pids
+
+    def used() -> float:
+        return sum(map(cpu, pids))
+
     getter = Getter(cluster.target, "/api/v1/nodes/simulated-0")
-    before, began = cpu(pid), time.monotonic()
+    before, began = used(), time.monotonic()
     getter.start()
     act()
     cluster.wait(done)
-    took, spent = time.monotonic() - began, (cpu(pid) - before) / changes
+    took, spent = time.monotonic() - began, (used() - before) / changes
     getter.ended.set()
     bench.show(
         label, spent,
         f"{took:.1f} s, {changes / took:.0f} changes/s; GET of others p50 {getter.percentile(0.5) * 1e3:.0f},"
-        f" p99 {getter.percentile() * 1e3:.0f}, max {getter.percentile(1.0) * 1e3:.0f} ms; {resident(pid):.0f} MB",
+        f" p99 {getter.percentile() * 1e3:.0f}, max {getter.percentile(1.0) * 1e3:.0f} ms; {sum(map(resident, pids)):.0f} MB",
     )  # fmt: skip
 
 
@@ -120,12 +124,14 @@ def _guard(cluster: _Cluster, name: str) -> None:
     cluster.ask(f"/apis/policy/v1/{namespace}/poddisruptionbudgets", budget)
 
 
-def rollout(bench: Bench, *, guarded: bool = False) -> None:
-    """All deployments get a new image at once. `guarded`: each has a service and a budget, all share a quota."""
+def rollout(bench: Bench, *flags: str, guarded: bool = False) -> None:
+    """All deployments get a new image at once. `guarded`: each has a service and a budget, all share a quota. `flags` are further ones
+    of the server."""
     pods = max(_DEPLOYMENTS, bench.times(_PODS))
     each = pods // _DEPLOYMENTS
-    cluster = _Cluster(bench, "guarded" if guarded else "rollout", pods)
+    cluster = _Cluster(bench, "-".join(("guarded" if guarded else "rollout", *flags)), pods, *flags)
     more = " with services, budgets, quota" if guarded else ""
+    more += "".join(f", {flag}" for flag in flags)
 
     def finished() -> bool:
         return all(_rolled_out(found) for found in cluster.items(_path("deployments")))

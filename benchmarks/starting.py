@@ -75,6 +75,12 @@ class Server:
         assert self.process is not None
         return self.process.pid
 
+    @property
+    def pids(self) -> list[int]:
+        """The process, and those that it has started (--processes)."""
+        children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+        return [self.pid, *map(int, children)]
+
     def stop(self) -> None:
         if self.process is not None:
             self.process.terminate()

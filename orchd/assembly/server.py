@@ -154,9 +154,16 @@ class ApiServer:
             self.custom_kinds.reconciling(),
             *self.aggregation.members(),
             *self.frontend.members(),
-            *(self.cluster_ips.members() if self.cluster_ips is not None else ()),
-            *([] if self.background is None else (*self.bootstrap.reconcilers(), *self.background.members())),
+            *([] if self.background is None else self._housekeeping(self.background)),
             as_member("reactor metrics", self.reactor_metrics.start, self.reactor_metrics.stop),
+        ]
+
+    def _housekeeping(self, background: BackgroundComponents) -> list[Member]:
+        """What one of several servers of a machine does for all."""
+        return [
+            *self.bootstrap.reconcilers(),
+            *(self.cluster_ips.members() if self.cluster_ips is not None else ()),
+            *background.members(),
         ]
 
     @property

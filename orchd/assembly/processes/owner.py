@@ -82,6 +82,11 @@ class ServingProcesses:
             if outcome:
                 raise OSError(f"process {each.name} {outcome} before it was ready")
 
+    def retire(self) -> None:
+        """This process begins to stop: processes that end from now on, on a signal to all of them, are not started again."""
+        for each in self._processes:
+            each.retire()
+
     async def stop(self) -> None:
         """End the processes, each when its requests have ended."""
         self._bound.close()
@@ -131,4 +136,5 @@ def owner_server(settings: Settings, reactor: Any, descriptor: int | None, **key
     server = ApiServer(of_owner(settings, port.address[1]), reactor, port=port, **keywords)
     port.server = server
     server.api.measured.append(port)
+    reactor.addSystemEventTrigger("before", "shutdown", port.retire)
     return server

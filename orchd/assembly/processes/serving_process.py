@@ -109,12 +109,16 @@ class ServingProcess(ProcessProtocol):
         self._again = self._reactor.callLater(self._pause, self._spawn)
         self._pause = min(_MOST, self._pause * 2)
 
-    async def stop(self, patience: float) -> None:
-        """End it: an orderly stop within `patience` seconds, or a kill."""
+    def retire(self) -> None:
+        """Do not start it again."""
         self._stopping = True
         if self._again is not None:
             self._again.cancel()
             self._again = None
+
+    async def stop(self, patience: float) -> None:
+        """End it: an orderly stop within `patience` seconds, or a kill."""
+        self.retire()
         if self._process is None:
             return
         self._end = Deferred()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from functools import partial
 from typing import Any, Final
@@ -169,6 +170,8 @@ def main() -> None:
     from twisted.internet import reactor as installed
 
     reactor: Any = installed
+    # Of a terminal, for all processes: the owner ends this one in its turn.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     collect_seldom()
     set_verbosity(order.settings.verbosity.of)
     try:
