@@ -78,9 +78,9 @@ class JobController(PodViewController):
     #: The member of the metadata in which containers find their index.
     index_place: ClassVar[str] = "annotations"
 
-    def __init__(self, env: Environment) -> None:
+    def __init__(self, env: Environment, *, workers: int = 5) -> None:
         self._index_key = env.dialect("batch.{long}.io/job-completion-index")
-        super().__init__(env, see=self._view())
+        super().__init__(env, see=self._view(), workers=workers)
         self._tracking = FinalizerTracking(self.client, env.dialect("batch.{long}.io/job-tracking"))
         self._failures: dict[Key, int] = {}
         self._syncs = Counter("job_controller_job_sync_total", "Syncs of jobs, by action.", _SYNC)

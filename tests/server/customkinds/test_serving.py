@@ -338,7 +338,7 @@ def test_a_created_object_has_the_default_of_its_status(server: InProcessServer)
     status = {"type": "object", "default": {"phase": "Pending"}, "properties": {"phase": {"type": "string"}}}
     made = definition(subresources={"status": {}})
     made["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"] = status
-    run(server.client("admin").create(DEFINITIONS, None, made))
+    run(server.client("admin").create(DEFINITIONS, "", made))
     server.clock.advance(5)
     for name, members in (("one", {}), ("two", {"status": {"phase": "Running"}})):
         created = run(server.client("admin").create(THINGS, "default", thing(name, **members)))
