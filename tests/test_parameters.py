@@ -15,6 +15,7 @@ REASONS = {
     "client/requests.py:list_": "as IClient.list",
     "client/interfaces.py:IClient.patch": "the query parameters of the API's patch",
     "client/requests.py:patch": "as IClient.patch",
+    "kinds/codec/mediatype.py:negotiate": "keywords with defaults: what an endpoint offers",
     "kinds/ir.py:Field.__init__": "data: the attributes of a member",
     "kinds/ir.py:Type.__init__": "data: the attributes of a schema",
     "kinds/openapi/paths.py:Paths.operation": "the members of an OpenAPI operation",

@@ -125,13 +125,13 @@ class ApiServer:
             runtime, self.state, client, self.definitions.base, self.access, self.storage, self.cluster_ips
         )
         self.frontend = Frontend(runtime, self.state, self.api, self.files, endpoint, self._open, port)
-        self.background = (
+        self._background = (
             BackgroundComponents(runtime, access, subsystems, self.api, self._renew_files) if housekeeping else None
         )
         self.reactor_metrics = ReactorMetrics(reactor)
         self.api.measured += [
             self.storage, self.api, self.traces, self.egress, self.access, admission, self.aggregation.availability,
-            self.objects.conversion, registries, self.frontend, self.background, self.reactor_metrics,
+            self.objects.conversion, registries, self.frontend, self._background, self.reactor_metrics,
         ]  # fmt: skip
         patience = _PATIENCE + settings.serving.shutdown_delay_duration
         self.service = ServiceGroup(
@@ -154,7 +154,7 @@ class ApiServer:
             self.custom_kinds.reconciling(),
             *self.aggregation.members(),
             *self.frontend.members(),
-            *([] if self.background is None else self._housekeeping(self.background)),
+            *([] if self._background is None else self._housekeeping(self._background)),
             as_member("reactor metrics", self.reactor_metrics.start, self.reactor_metrics.stop),
         ]
 
@@ -165,6 +165,13 @@ class ApiServer:
             *(self.cluster_ips.members() if self.cluster_ips is not None else ()),
             *background.members(),
         ]
+
+    @property
+    def background(self) -> BackgroundComponents:
+        """The controllers, the scheduler and the certificates' renewal. Raises RuntimeError without `housekeeping`."""
+        if self._background is None:
+            raise RuntimeError("another process does the housekeeping of this server")
+        return self._background
 
     @property
     def catalog(self) -> Catalog:

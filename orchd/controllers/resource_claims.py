@@ -90,7 +90,7 @@ class ResourceClaimController(Controller):
     # -- pods
 
     async def _reconcile_pod(self, pod: Object | None) -> None:
-        if pod is None or deleting(pod):
+        if pod is None or deleting(pod) or _is_done(pod):
             return
         made: dict[str, str] = {}
         for entry in spec(pod).get("resourceClaims") or ():
@@ -199,7 +199,9 @@ class ResourceClaimController(Controller):
             claim = await self._unprotect(claim)
         reference = None if valid else _owning_pod(claim)
         pod = None if reference is None else self._pods.get(namespace(claim), reference["name"])
-        if pod is not None and reference is not None and (uid(pod) != reference["uid"] or _is_done(pod)):
+        if deleting(claim) or pod is None or reference is None:
+            return
+        if uid(pod) != reference["uid"] or _is_done(pod):
             await self._delete(claim)
 
     async def _uses(self, claim_namespace: str, user: Mapping[str, Any]) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -70,6 +70,20 @@ def _without_kind(item: bytes) -> bytes:
     return orjson.dumps({name: value for name, value in obj.items() if name not in ("kind", "apiVersion")})
 
 
+class _Asked(NamedTuple):
+    """What decides about the representation of a response: header values, parameters of the query, and the endpoint. `watch`: it
+    streams events; `streams`: or its path can."""
+
+    accept: tuple[str, ...]
+    pretty: str
+    agent: str
+    include_object: str
+    resource: Resource
+    watch: bool
+    table: bool
+    streams: bool
+
+
 class Presenter:
     """Encodes response bodies. `wall` returns epoch seconds (ages in tables)."""
 
@@ -87,7 +101,7 @@ class Presenter:
 
     def view(self, request: Request, resource: Resource, *, watch: bool = False, table: bool = True) -> Representation:
         """Negotiate the representation. Raises ApiError 406."""
-        asked = (
+        asked = _Asked(
             request.headers.get("accept", ()),
             request.param("pretty"),
             request.header("user-agent"),
@@ -99,36 +113,27 @@ class Presenter:
         )
         view = self._views.get(asked)
         if view is None:
-            view = self._view(*asked)
+            view = self._view(asked)
             if len(self._views) >= _MOST_VIEWS:
                 self._views.clear()
             self._views[asked] = view
         return view
 
-    def _view(
-        self,
-        accept: tuple[str, ...],
-        pretty_asked: str,
-        agent: str,
-        include_asked: str,
-        resource: Resource,
-        watch: bool,
-        table: bool,
-        streams: bool,
-    ) -> Representation:
+    def _view(self, asked: _Asked) -> Representation:
+        resource = asked.resource
         chosen = mediatype.negotiate(
-            ",".join(accept),
+            ",".join(asked.accept),
             dialect=self._dialect,
-            watch=watch,
-            streams=streams,
+            watch=asked.watch,
+            streams=asked.streams,
             protobuf=not resource.custom,
-            table=table,
+            table=asked.table,
             release=self._release,
         )
         include = ""
         if chosen.as_ == "Table":
-            include = include_asked
-        pretty = chosen.form is Form.JSON and (chosen.pretty or mediatype.wants_pretty(pretty_asked, agent))
+            include = asked.include_object
+        pretty = chosen.form is Form.JSON and (chosen.pretty or mediatype.wants_pretty(asked.pretty, asked.agent))
         plain = (
             chosen.form is Form.JSON
             and not chosen.as_
