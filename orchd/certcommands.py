@@ -37,31 +37,31 @@ def _show(settings: Settings, file: str, report: Report) -> Result:
 
 
 def _renew(settings: Settings, file: str, report: Report) -> Result:
-    made, now = _bootstrap_files(settings), time.time()
+    files, now = _bootstrap_files(settings), time.time()
     # Flags that leave out the port are no reason to lead the administrator elsewhere.
-    url = clientconfig.load(made.admin_config).server if made.admin_config.exists() else ""
+    url = clientconfig.load(files.admin_config).server if files.admin_config.exists() else ""
     prepare(settings, port=settings.serving.port, now=now, renew=True, url=url)
-    return _certificate_table(settings, made, now)
+    return _certificate_table(settings, files, now)
 
 
 def _bootstrap_files(settings: Settings) -> Files:
     """Raises ValueError where a server has made none."""
-    made = Files.below(settings.storage.data_dir, settings.dialect, settings.serving.cert_dir)
-    if not made.ca_certificate.exists():
-        raise ValueError(f"{made.folder} has no certificates: a server makes them at its first start")
-    return made
+    files = Files.below(settings.storage.data_dir, settings.dialect, settings.serving.cert_dir)
+    if not files.ca_certificate.exists():
+        raise ValueError(f"{files.folder} has no certificates: a server makes them at its first start")
+    return files
 
 
-def _certificate_table(settings: Settings, made: Files, now: float) -> Result:
+def _certificate_table(settings: Settings, files: Files, now: float) -> Result:
     """The table; status 1 where a certificate has ended."""
-    found = [read_expiry(*row[:2], renewed=row[2]) for row in certificate_files(settings, made)]
+    rows = [read_expiry(*row[:2], renewed=row[2]) for row in certificate_files(settings, files)]
     moment = datetime.fromtimestamp(now, UTC)
-    return Result(_table(found, moment), 1 if any(moment >= each.ends for each in found) else 0)
+    return Result(_table(rows, moment), 1 if any(moment >= each.ends for each in rows) else 0)
 
 
-def _table(found: Sequence[Expiry], now: datetime) -> str:
+def _table(expiries: Sequence[Expiry], now: datetime) -> str:
     rows = [("NAME", "ENDS", "DAYS LEFT", "RENEWED BY THE SERVER", "FILE")]
-    for each in found:
+    for each in expiries:
         days = str(max(0, (each.ends - now).days))
         renewal = f"{each.renewal:%Y-%m-%d}" if each.renewed else "no"
         rows.append((each.name, f"{each.ends:%Y-%m-%dT%H:%M:%SZ}", days, renewal, str(each.path)))

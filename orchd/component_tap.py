@@ -55,9 +55,9 @@ def options(name: str, dialect: Dialect) -> ComponentOptions:
     return ComponentOptions(name, dialect, capabilities=capabilities())
 
 
-def make_service(name: str, given: ComponentOptions, reactor: Any = None) -> IService:
+def make_service(name: str, options: ComponentOptions, reactor: Any = None) -> IService:
     """The service of a component; see `orchd.tap.makeService` for `reactor`."""
-    settings = given.component_settings()
+    settings = options.component_settings()
     for text in settings.warnings:
         _log.warn("{text}", text=text)
     if reactor is not None:

@@ -255,13 +255,13 @@ def timeout(message: str, *, retry_after: int = 0) -> ApiError:
     return ApiError(504, "Timeout", message, details=details)
 
 
-def resource_version_too_large(wanted: int, current: int, *, retry_after: int = 1) -> ApiError:
+def resource_version_too_large(requested: int, current: int, *, retry_after: int = 1) -> ApiError:
     """504 for a read at a minimum resource version that the server has not reached."""
     cause = Cause("ResourceVersionTooLarge", "Too large resource version")
     return ApiError(
         504,
         "Timeout",
-        f"Timeout: Too large resource version: {wanted}, current: {current}",
+        f"Timeout: Too large resource version: {requested}, current: {current}",
         details={"causes": [cause.as_json()], **({"retryAfterSeconds": retry_after} if retry_after else {})},
         headers={"Retry-After": str(retry_after)} if retry_after else {},
     )

@@ -81,9 +81,9 @@ def manual_pages() -> dict[str, str]:
             *manpage.section("EXIT STATUS", usage[-1].removeprefix("Exit status: ").strip()),
             *manpage.section("SEE ALSO", ", ".join(f"{other}(8)" for other in (*known, *TOOLS) if other != name)),
         ]
-    found = {f"{name}.8": lines for name, lines in pages.items()}
-    found[f"{COMMAND_LINE}.1"] = _command_line(release)
-    return {name: "\n".join(lines) + "\n" for name, lines in found.items()}
+    pages_by_file = {f"{name}.8": lines for name, lines in pages.items()}
+    pages_by_file[f"{COMMAND_LINE}.1"] = _command_line(release)
+    return {name: "\n".join(lines) + "\n" for name, lines in pages_by_file.items()}
 
 
 def _command_line(release: str) -> list[str]:

@@ -65,10 +65,10 @@ def _restore(settings: Settings, file: str, report: Report) -> Result:
 
 def _check(settings: Settings, file: str, report: Report) -> Result:
     path = file or store_file(settings)
-    found = check_copy(path, dialect_name=settings.dialect_given, plausible=lambda name: _plausibility(path, name))
-    refuse_bad_values(path, found)
-    refuse_bad_history(path, found)
-    return Result(f"{path}: {_words(found)}")
+    summary = check_copy(path, dialect_name=settings.dialect_given, plausible=lambda name: _plausibility(path, name))
+    refuse_bad_values(path, summary)
+    refuse_bad_history(path, summary)
+    return Result(f"{path}: {_words(summary)}")
 
 
 def _plausibility(path: str, dialect_name: str) -> Callable[[bytes], bool]:
@@ -165,17 +165,17 @@ COMMANDS: Final[Mapping[str, tuple[Command, str]]] = {
 }
 
 
-def _words(found: Summary) -> str:
+def _words(summary: Summary) -> str:
     bad = (
-        f"; {len(found.bad_values)} of the values are damaged: {', '.join(found.bad_values[:20])}"
-        if found.bad_values
+        f"; {len(summary.bad_values)} of the values are damaged: {', '.join(summary.bad_values[:20])}"
+        if summary.bad_values
         else ""
     )
-    if found.bad_history:
-        bad += f"; {len(found.bad_history)} values that later writes replaced are damaged"
+    if summary.bad_history:
+        bad += f"; {len(summary.bad_history)} values that later writes replaced are damaged"
     return (
-        f"{found.keys} keys with {found.size} bytes at revision {found.revision}, --dialect={found.dialect_name}, "
-        f"schema version {found.schema_version}{bad}"
+        f"{summary.keys} keys with {summary.size} bytes at revision {summary.revision}, --dialect={summary.dialect_name}, "
+        f"schema version {summary.schema_version}{bad}"
     )
 
 

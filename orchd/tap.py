@@ -123,9 +123,9 @@ def inherited_socket(reactor: Any, port: int) -> int | None:
 
 def announcement(server: ApiServer) -> str:
     """The message of a ready server: how clients reach it."""
-    made = server.files.made
+    files = server.files.made
     folder, pki, client = (
-        Path(p).absolute() for p in (server.settings.storage.data_dir, made.folder, made.admin_config)
+        Path(p).absolute() for p in (server.settings.storage.data_dir, files.folder, files.admin_config)
     )
     dialect = server.settings.dialect
     # The client command of the dialect: the stock one speaks its own alone.

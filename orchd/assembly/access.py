@@ -169,18 +169,18 @@ def _anonymous(settings: Settings, jwt: JwtConfiguration | None, open_to_all: bo
     configured = None if jwt is None else jwt.initial.anonymous
     paths: tuple[str, ...] = ()
     if configured is None:
-        wanted = chosen.anonymous
+        anonymous = chosen.anonymous
     elif chosen.anonymous_given:
         raise ValueError(
             f"{jwt_configuration.FLAG}: --anonymous-auth flag cannot be set when anonymous field is configured in "
             "authentication configuration file"
         )
     else:
-        wanted, paths = configured.enabled, configured.paths
-    if wanted and open_to_all:
+        anonymous, paths = configured.enabled, configured.paths
+    if anonymous and open_to_all:
         _log.warn("the authorizer AlwaysAllow disables anonymous requests")
         return None
-    return Anonymous(paths) if wanted else None
+    return Anonymous(paths) if anonymous else None
 
 
 def _verifier(flag: str, bundle: bytes) -> ClientVerifier:
@@ -242,14 +242,19 @@ def _remote_tokens(
 ) -> list[ITokenAuthenticator]:
     """Token authenticators that call external services: tried last, and cached."""
 
-    def remembered(method: ITokenAuthenticator, *, found: float, unknown: float) -> CachedTokens:
+    def remembered(method: ITokenAuthenticator, *, found_ttl: float, unknown: float) -> CachedTokens:
         return CachedTokens(
-            method, outbound.reactor, found=found, unknown=unknown, secret=token_bytes(32), metrics=outbound.token_cache
+            method,
+            outbound.reactor,
+            found_ttl=found_ttl,
+            unknown=unknown,
+            secret=token_bytes(32),
+            metrics=outbound.token_cache,
         )
 
     tokens: list[ITokenAuthenticator] = []
     if open_id is not None:
-        tokens.append(remembered(open_id, found=jwt_configuration.REMEMBERED, unknown=0))
+        tokens.append(remembered(open_id, found_ttl=jwt_configuration.REMEMBERED, unknown=0))
     webhook = settings.authentication.webhook
     if webhook is not None:
         try:
@@ -259,7 +264,7 @@ def _remote_tokens(
         method = TokenWebhook(
             settings.dialect, reviews, version=webhook.version, audiences=audiences, release=settings.release
         )
-        tokens.append(remembered(method, found=webhook.ttl, unknown=webhook.ttl))
+        tokens.append(remembered(method, found_ttl=webhook.ttl, unknown=webhook.ttl))
     return tokens
 
 

@@ -81,19 +81,19 @@ def admission_chain(
         outbound=PluginOutbound(reviewer=reviewer, webhooks=services),
         observe_conditions=conditions.observe,
     )
-    found = sections(chosen.config_file, runtime.dialect)
+    by_plugin = sections(chosen.config_file, runtime.dialect)
     try:
         return builtin.make_chain(
             context,
             chosen.plugins,
-            configurations={name: section.values for name, section in found.items()},
+            configurations={name: section.values for name, section in by_plugin.items()},
             more=builtin.drop_ins(),
             measured=(metrics, conditions),
         )
     except builtin.PluginError as error:
-        if error.plugin not in found:
+        if error.plugin not in by_plugin:
             raise
-        raise ValueError(f"{_FLAG}: {chosen.config_file}: {found[error.plugin].source}: {error}") from error
+        raise ValueError(f"{_FLAG}: {chosen.config_file}: {by_plugin[error.plugin].source}: {error}") from error
 
 
 def sections(name: str, dialect: Dialect) -> dict[str, Section]:

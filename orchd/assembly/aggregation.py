@@ -56,8 +56,8 @@ class Aggregation:
 
     def forwarder(self, group: str, version: str) -> Callable[[Request], Awaitable[Response]] | None:
         """The handler for a group and version that another server serves; None when this server serves it."""
-        found = self.availability.registry.find(group, version)
-        return None if found is None else partial(self.forwarding.forward, found)
+        server = self.availability.registry.find(group, version)
+        return None if server is None else partial(self.forwarding.forward, server)
 
     def members(self) -> list[Member]:
         return [

@@ -300,7 +300,7 @@ class Api:
                 shared_budget(runtime.reactor),
                 flag_selection(runtime.settings.flags),
             ),
-            "/openapi/v2": self.documents.specification.answer,
+            "/openapi/v2": self.documents.specification.respond,
             **issuer_endpoints(runtime.settings, parts.files, self._address()),
             **(profiling_endpoints(runtime.in_thread, runtime.objects.release) if profiling else {}),
             **self.page.endpoints(),

@@ -28,7 +28,7 @@ from orchd.server.pipeline.audit.webhook_backend import AgainError, Remote
 from orchd.txkit.config_file_watcher import read_limited
 
 #: Timeout of one webhook call in seconds, and maximum size of its response in bytes.
-_SECONDS, _MOST_ANSWER = 30.0, 1024 * 1024
+_SECONDS, _MOST_RESPONSE = 30.0, 1024 * 1024
 
 
 def make_trail(runtime: Runtime, calls: WebhookClient, tail: AuditTail | None) -> AuditTrail | None:
@@ -100,15 +100,15 @@ def _to_service(
     async def post(document: Mapping[str, Any]) -> None:
         where = configuration()
         try:
-            answer = await calls.call(
+            response = await calls.call(
                 "POST", where.server, _SECONDS,
-                authority=where.authority, user=where, body=orjson.dumps(document), limit=_MOST_ANSWER,
+                authority=where.authority, user=where, body=orjson.dumps(document), limit=_MOST_RESPONSE,
             )  # fmt: skip
         except WebhookError as error:
             raise AgainError(str(error)) from error
-        if not 200 <= answer.code <= 206:
-            failure = failed_response(answer)
-            raise AgainError(str(failure)) if answer.code == 429 or answer.code >= 500 else failure
+        if not 200 <= response.code <= 206:
+            failure = failed_response(response)
+            raise AgainError(str(failure)) if response.code == 429 or response.code >= 500 else failure
 
     return Remote(
         settings.dialect, post, backoff=webhook.backoff, clock=clock, random=random, version=webhook.version

@@ -92,15 +92,15 @@ class Authorization:
                 raise ValueError("an authorizer of type ABAC needs --authorization-policy-file")
             if policies and "ABAC" not in types:
                 raise ValueError("--authorization-policy-file needs an authorizer of type ABAC")
-            made = _AuthorizerLists(self._settings, outbound, self._make_static(types, drop_ins))
-            authorizers, labels = made.authorizers(configured)
+            lists = _AuthorizerLists(self._settings, outbound, self._make_static(types, drop_ins))
+            authorizers, labels = lists.authorizers(configured)
         except (OSError, ValueError) as error:
             raise ValueError(f"{FLAG}: {path}: {error}") from error
         self.open_to_all = _ALWAYS_ALLOW in types
         self.union = AuthorizerUnion(authorizers, labels)
 
         async def apply(changed: bytes) -> None:
-            self.union.use(*made.authorizers(parse_authorization(changed, dialect, known=known), needed=types))
+            self.union.use(*lists.authorizers(parse_authorization(changed, dialect, known=known), needed=types))
 
         self.file = ConfigFileWatcher(
             path, data, apply, what="authorization configuration", clock=outbound.reactor, wall=outbound.wall

@@ -112,14 +112,16 @@ class ClusterBootstrap:
         state.done("roles")
         if self._ips is not None:
             await self._ips.make_range()
-        for step, wanted in (
+        for step, kinds_of_step in (
             ("own service", self._own_service()),
             ("priority classes", objects.priority_classes(dialect)),
             ("flow control", objects.flow_control(dialect, self._catalog.release)),
             ("api services", objects.api_services(dialect, self._catalog)),
         ):
             served = [
-                each for each in wanted if self._catalog.resource(each.ref.group, each.ref.version, each.ref.plural)
+                each
+                for each in kinds_of_step
+                if self._catalog.resource(each.ref.group, each.ref.version, each.ref.plural)
             ]
             await ensure_objects.ensure(client, served, now=now)
             state.done(step)

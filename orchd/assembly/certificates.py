@@ -14,14 +14,14 @@ from orchd.txkit.metrics.instruments import ObservedGauge
 from orchd.txkit.services import Member, as_member
 
 
-def certificate_files(settings: Settings, made: Files) -> list[tuple[str, Path, bool]]:
+def certificate_files(settings: Settings, files: Files) -> list[tuple[str, Path, bool]]:
     """(name, file, whether the server renews it) of every certificate that it uses."""
     serving = settings.serving
     own = not serving.cert_file
     rows = [
-        ("serving", str(made.serving_certificate) if own else serving.cert_file, own),
-        ("admin", str(made.admin_certificate), True),
-        ("authority", str(made.ca_certificate), False),
+        ("serving", str(files.serving_certificate) if own else serving.cert_file, own),
+        ("admin", str(files.admin_certificate), True),
+        ("authority", str(files.ca_certificate), False),
         ("node-client", settings.nodes.cert_file, False),
         ("proxy-client", settings.aggregation.cert_file, False),
         *((f"serving-{number}", pair.cert_file, False) for number, pair in enumerate(serving.sni, 1)),
@@ -33,10 +33,10 @@ class Certificates:
     """`renew` renews the certificates that are due."""
 
     def __init__(
-        self, runtime: Runtime, made: Files, recorder: IEventRecorder, renew: Callable[[], Awaitable[object]]
+        self, runtime: Runtime, files: Files, recorder: IEventRecorder, renew: Callable[[], Awaitable[object]]
     ) -> None:
         self.renewal = CertificateRenewal(
-            certificate_files(runtime.settings, made), renew, recorder, runtime.dialect, runtime.reactor, runtime.wall
+            certificate_files(runtime.settings, files), renew, recorder, runtime.dialect, runtime.reactor, runtime.wall
         )
         self.instruments = (
             ObservedGauge(

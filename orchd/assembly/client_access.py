@@ -26,5 +26,5 @@ class ClientAccess:
     def client(self, user: User, agent: str) -> IRawClient:
         """A client that acts as `user`."""
         clock = self._runtime.reactor.seconds
-        made: IRawClient = LocalClient(self.entrance, user, agent=agent, clock=clock, turns=self._turns)
-        return made
+        client: IRawClient = LocalClient(self.entrance, user, agent=agent, clock=clock, turns=self._turns)
+        return client

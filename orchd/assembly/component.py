@@ -76,7 +76,7 @@ class Connections:
         protobuf = settings.dialect.protobuf
         self._codec: BodyCodec = JSON
         if protobuf in (settings.client.content_type, settings.client.answers):
-            self._codec = ProtobufBodies(settings.dialect, answers=settings.client.answers == protobuf)
+            self._codec = ProtobufBodies(settings.dialect, responses=settings.client.answers == protobuf)
         self.config = self._own_config()
 
     def _own_config(self) -> ClientConfig:
@@ -125,11 +125,11 @@ class Connections:
 
     def _make(self, config: ClientConfig, options: ClientOptions) -> RemoteClient:
         runtime = self._runtime
-        made = RemoteClient(
+        client = RemoteClient(
             config, runtime.reactor, options, random=runtime.random, wall=runtime.wall, environment=self._environment
         )
-        self._clients.append(made)
-        return made
+        self._clients.append(client)
+        return client
 
     async def close(self) -> None:
         """Close all connections."""
@@ -220,7 +220,7 @@ class SecurePort:
         if endpoint is not None:
             return await endpoint(request)
         if self._health.handles(request.path):
-            return self._health.answer(request)
+            return self._health.respond(request)
         return text_not_found()
 
     # -- lifecycle
@@ -275,17 +275,17 @@ class SecurePort:
         if not (certificate.exists() and key.exists()):
             address = self._settings.port.bind_address
             names = ["localhost", "127.0.0.1", "::1", *([] if address.is_unspecified else [str(address)])]
-            made = self_signed(gethostname(), names=names, now=datetime.fromtimestamp(self._runtime.wall(), UTC))
-            write_private(key, private_pem(made.key))
-            write_private(certificate, chain_pem(made.certificate))
+            pair = self_signed(gethostname(), names=names, now=datetime.fromtimestamp(self._runtime.wall(), UTC))
+            write_private(key, private_pem(pair.key))
+            write_private(certificate, chain_pem(pair.certificate))
         return str(certificate), str(key)
 
 
 def _configuration_endpoint(configuration: Callable[[], Any]) -> Callable[[Request], Awaitable[Response]]:
-    async def answer(request: Request) -> Response:
+    async def respond(request: Request) -> Response:
         return json_response(configuration(), pretty=False)
 
-    return answer
+    return respond
 
 
 def health_checks(election: Callable[[], str]) -> list[Check]:

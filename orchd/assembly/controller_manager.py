@@ -61,13 +61,13 @@ class ManagerTerm:
     def _is_served(self, ref: ResourceRef) -> bool:
         """False for a built-in resource that discovery does not list. Custom resources may be defined later; a group version
         whose document could not be read is taken as served."""
-        found = self._catalog()
-        if found.resource(ref.group, ref.version, ref.plural) is not None:
+        catalog = self._catalog()
+        if catalog.resource(ref.group, ref.version, ref.plural) is not None:
             return True
         if self._builtin.resource(ref.group, ref.version, ref.plural) is None:
             return True
-        group = found.group(ref.group)
-        return group is not None and ref.version in group.versions and not found.in_version(ref.group, ref.version)
+        group = catalog.group(ref.group)
+        return group is not None and ref.version in group.versions and not catalog.in_version(ref.group, ref.version)
 
     def _shaping(self) -> list[ResourceRef]:
         """The resources whose objects determine the served API."""
@@ -176,16 +176,16 @@ class ControllerManager:
         """A client as a service account, or as the controller manager itself."""
         if not account or not self.settings.flags["use-service-account-credentials"]:
             return self._root
-        found = self._accounts.get(account)
-        if found is None:
+        client = self._accounts.get(account)
+        if client is None:
             dialect = self.settings.dialect
             token = AccountToken(
                 self._root, dialect, namespace=dialect.system_namespace, account=account, wall=self._runtime.wall
             )
-            found = self._accounts[account] = self._connections.throttled(
+            client = self._accounts[account] = self._connections.throttled(
                 bearer=token, config=without_credentials(self._connections.config)
             )
-        return found
+        return client
 
     def _runnable(self) -> tuple[str, ...]:
         """The controllers of --controllers whose prerequisites are configured."""

@@ -180,15 +180,15 @@ def recycler_template(flag: str, path: str) -> Any:
     if not path:
         return None
     try:
-        found = yaml_.decode(Path(path).read_bytes())
+        template = yaml_.decode(Path(path).read_bytes())
     except OSError as error:
         raise ValueError(f"--{flag}: {path}: {error.strerror}") from error
     except (ApiError, ValueError) as error:
         raise ValueError(f"--{flag}: {path}: {error}") from error
-    problem = recycler.check_template(found)
+    problem = recycler.check_template(template)
     if problem:
         raise ValueError(f"--{flag}: {path}: {problem}")
-    return found
+    return template
 
 
 def controller_settings(flags: Mapping[str, Any]) -> ControllerSettings:

@@ -53,12 +53,12 @@ class ClientReviews:
         """Post a review; returns the response. Raises WebhookError."""
         group, _, version = document["apiVersion"].partition("/")
         try:
-            answer: dict[str, Any] = await self._client.create(
+            response: dict[str, Any] = await self._client.create(
                 ResourceRef(group, version, _PLURALS[document["kind"]]), "", dict(document)
             )
         except ApiError as error:
             raise WebhookError(error.message, error.code) from None
-        return answer
+        return response
 
 
 class DelegatedChain:
@@ -91,7 +91,7 @@ class DelegatedChain:
         if client is not None:
             reviews = TokenWebhook(dialect, ClientReviews(client), version="v1", audiences=())
             cached = CachedTokens(
-                reviews, reactor, found=settings.token_ttl, unknown=settings.token_ttl, secret=token_bytes(32)
+                reviews, reactor, found_ttl=settings.token_ttl, unknown=settings.token_ttl, secret=token_bytes(32)
             )
             self._tokens = [BearerTokens([cached], audiences=())]
         self._chain = self._make()
@@ -107,11 +107,11 @@ class DelegatedChain:
         """Read the authentication settings. Raises ApiError if that fails and the failure is not tolerated."""
         settings = self._settings
         if self._client is None and not settings.skip_lookup:
-            for what, given in (
+            for what, value in (
                 ("client certificates are not", settings.client_ca_file),
                 ("headers of front proxies are not", settings.front_proxy.ca_file),
             ):
-                if not given:
+                if not value:
                     flag = self._dialect("--authentication-{short}config")
                     self._log.warn(
                         "{what} rejected: {flag}, which is needed to look up their CA, is not set", what=what, flag=flag
@@ -152,8 +152,8 @@ class DelegatedChain:
         self._files.check()
         clients, proxies = self._files.value
         if self._client is not None and not settings.skip_lookup and not (clients and proxies):
-            found = await self._client.get(_CONFIG_MAPS, self._dialect.system_namespace, _MAP)
-            data: Mapping[str, str] = found.get("data") or {}
+            config_map = await self._client.get(_CONFIG_MAPS, self._dialect.system_namespace, _MAP)
+            data: Mapping[str, str] = config_map.get("data") or {}
             clients = clients or data.get("client-ca-file", "").encode()
             if not proxies and data.get("requestheader-client-ca-file"):
                 proxies = data["requestheader-client-ca-file"].encode()

@@ -25,30 +25,30 @@ def egress_selector(runtime: Runtime) -> EgressSelector:
     if not path:
         return EgressSelector(runtime.reactor, {})
     try:
-        found = parse_egress(read_limited(path), runtime.dialect)
-        proxies = {Egress(name): _proxy(given, runtime.reactor) for name, given in found.items()}
+        configuration = parse_egress(read_limited(path), runtime.dialect)
+        proxies = {Egress(name): _proxy(connection, runtime.reactor) for name, connection in configuration.items()}
     except (OSError, ValueError) as error:
         raise ValueError(f"{_FLAG}: {path}: {error}") from error
     return EgressSelector(runtime.reactor, proxies)
 
 
-def _proxy(given: ProxyConnection | None, reactor: Any) -> HttpConnectProxy | None:
+def _proxy(connection: ProxyConnection | None, reactor: Any) -> HttpConnectProxy | None:
     """Raises ValueError naming the field and the file."""
-    if given is None:
+    if connection is None:
         return None
-    if not given.certificate_file:
-        return HttpConnectProxy(url=given.url, socket=given.socket)
-    return HttpConnectProxy(url=given.url, options=_ProxyTls(given, reactor).options)
+    if not connection.certificate_file:
+        return HttpConnectProxy(url=connection.url, socket=connection.socket)
+    return HttpConnectProxy(url=connection.url, options=_ProxyTls(connection, reactor).options)
 
 
 class _ProxyTls:
     """TLS with a proxy; its files are read again when they have changed."""
 
-    def __init__(self, given: ProxyConnection, reactor: Any) -> None:
-        self._given = given
-        names = [name for name in (given.authority_file, given.certificate_file, given.key_file) if name]
+    def __init__(self, connection: ProxyConnection, reactor: Any) -> None:
+        self._given = connection
+        names = [name for name in (connection.authority_file, connection.certificate_file, connection.key_file) if name]
         self._files = FileReloader(
-            f"certificates for the egress proxy {given.url}",
+            f"certificates for the egress proxy {connection.url}",
             self._read,
             lambda: names,
             clock=reactor.seconds,

@@ -76,7 +76,7 @@ def prepare(
     names = [str(serving.bind_address), advertised_address(settings), api_service_address(settings)]
     if serving.external_hostname:
         names.append(serving.external_hostname)
-    made = pki.ensure(
+    own_files = pki.ensure(
         Path(settings.storage.data_dir),
         dialect=settings.dialect,
         server_url=url or local_url(settings, port),
@@ -86,8 +86,8 @@ def prepare(
         renew=renew,
         durable=durable,
     )
-    own = made.ca_certificate.read_bytes()
-    given = _read("client-ca-file", settings.authentication.client_ca_file)
+    own = own_files.ca_certificate.read_bytes()
+    client_authority = _read("client-ca-file", settings.authentication.client_ca_file)
     accounts = settings.authentication.service_accounts
     for flag, name in (
         ("client-ca-file", settings.authentication.client_ca_file),
@@ -98,7 +98,7 @@ def prepare(
     if accounts.signing_key_file:
         signing = _parse("service-account-signing-key-file", accounts.signing_key_file, load_private)
     else:
-        signing = load_private(made.signing_key.read_bytes())
+        signing = load_private(own_files.signing_key.read_bytes())
     keys: list[PublicKey] = []
     for name in accounts.key_files:
         keys.extend(_parse("service-account-key-file", name, load_public_keys))
@@ -107,20 +107,20 @@ def prepare(
         if not accounts.signing_key_file:
             keys.extend(_serving_keys(serving.key_file))
     client_files = (
-        str(made.ca_certificate),
+        str(own_files.ca_certificate),
         settings.authentication.client_ca_file,
         settings.authentication.front_proxy.ca_file,
     )
     return ServerFiles(
-        made=made,
+        made=own_files,
         tls=tls_settings(
             settings.serving,
-            lambda: (str(made.serving_certificate), str(made.serving_key)),
+            lambda: (str(own_files.serving_certificate), str(own_files.serving_key)),
             client_authorities=filter(None, client_files),
         ),
         # The administrator's generated certificate must work with any configured client CA.
-        client_authorities=given + b"\n" + own,
-        client_authorities_given=given or own,
+        client_authorities=client_authority + b"\n" + own,
+        client_authorities_given=client_authority or own,
         proxy_authorities=_read("requestheader-client-ca-file", settings.authentication.front_proxy.ca_file),
         signing_key=signing,
         verification_keys=tuple(keys),

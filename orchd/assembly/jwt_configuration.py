@@ -91,14 +91,14 @@ class JwtConfiguration:
             self._log.warn(
                 "changes of anonymous requests in the authentication configuration take effect after a restart"
             )
-        wanted = {each.url: each for each in configuration.jwt}
-        dropped = [self._issuers.pop(url) for url in list(self._issuers) if url not in wanted]
+        by_url = {each.url: each for each in configuration.jwt}
+        dropped = [self._issuers.pop(url) for url in list(self._issuers) if url not in by_url]
         self._publish()
         for issuer in dropped:
             await issuer.background.stop()
         used = self._issuers
         waiting = {
-            url: self._make(each) for url, each in wanted.items() if url not in used or used[url].configuration != each
+            url: self._make(each) for url, each in by_url.items() if url not in used or used[url].configuration != each
         }
         for issuer in waiting.values():
             issuer.tokens.begin()
@@ -141,7 +141,7 @@ class JwtConfiguration:
         cached = CachedTokens(
             tokens,
             self._services.reactor,
-            found=REMEMBERED,
+            found_ttl=REMEMBERED,
             unknown=0,
             secret=token_bytes(32),
             metrics=self._services.token_cache,

@@ -240,11 +240,11 @@ def read_configuration(
 
 
 def scheduler_election(
-    configuration: SchedulerConfiguration, flags: Mapping[str, Any], given: Collection[str]
+    configuration: SchedulerConfiguration, flags: Mapping[str, Any], mentioned: Collection[str]
 ) -> ElectionSettings:
     """Leader election settings of the configuration, overridden by the flags that were given."""
     fields = {
-        field: flags[flag] if flag in given else getattr(configuration.leader_election, field)
+        field: flags[flag] if flag in mentioned else getattr(configuration.leader_election, field)
         for flag, field in _ELECTION_FLAGS.items()
     }
     return ElectionSettings(
@@ -260,13 +260,13 @@ def scheduler_election(
 
 async def _posted_pod(request: Request) -> dict[str, Any]:
     try:
-        found = orjson.loads(await request.body.read(_BODY_LIMIT))
+        pod = orjson.loads(await request.body.read(_BODY_LIMIT))
     except orjson.JSONDecodeError as error:
         raise errors.bad_request(f"the body is not JSON: {error}") from None
-    if not isinstance(found, dict) or not isinstance(found.get("spec"), dict):
+    if not isinstance(pod, dict) or not isinstance(pod.get("spec"), dict):
         raise errors.bad_request("the body is not a pod: it has no spec")
-    metadata = found.get("metadata") if isinstance(found.get("metadata"), dict) else {}
-    return {**found, "metadata": {"namespace": "default", "name": "", **(metadata or {})}}
+    metadata = pod.get("metadata") if isinstance(pod.get("metadata"), dict) else {}
+    return {**pod, "metadata": {"namespace": "default", "name": "", **(metadata or {})}}
 
 
 def _json(value: Any) -> Response:

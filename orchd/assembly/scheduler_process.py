@@ -36,11 +36,11 @@ _LOCK_FLAGS = {"lock-object-name": "resource_name", "lock-object-namespace": "re
 def effective_configuration(settings: ComponentSettings) -> SchedulerConfiguration:
     """The configuration of --config, or the defaults with the deprecated flags; leader election flags apply in both
     cases. Raises ConfigError."""
-    flags, given = settings.flags, settings.given
+    flags, mentioned = settings.flags, settings.given
     chosen = read_configuration(settings.dialect, flags["config"], settings.features, settings.release)
     if not flags["config"]:
         connection = {field: flags[flag] for flag, field in _CONNECTION_FLAGS.items()}
-        lock = {field: flags[flag] for flag, field in _LOCK_FLAGS.items() if flag in given}
+        lock = {field: flags[flag] for flag, field in _LOCK_FLAGS.items() if flag in mentioned}
         chosen = replace(
             chosen,
             client_connection=replace(chosen.client_connection, **connection),
@@ -48,7 +48,7 @@ def effective_configuration(settings: ComponentSettings) -> SchedulerConfigurati
             enable_profiling=flags["profiling"],
             enable_contention_profiling=flags["contention-profiling"],
         )
-    election = scheduler_election(chosen, flags, given)
+    election = scheduler_election(chosen, flags, mentioned)
     return replace(
         chosen,
         leader_election=replace(
@@ -73,7 +73,7 @@ def write_configuration(settings: ComponentSettings) -> str:
     return path
 
 
-def choose_answers(accepted: str, dialect: Dialect) -> str:
+def choose_responses(accepted: str, dialect: Dialect) -> str:
     """The media type of responses for the acceptContentTypes of a configuration: the first one that can be read, JSON for none.
     Raises ConfigError."""
     for each in accepted.split(","):
@@ -108,7 +108,7 @@ def _by_configuration(settings: ComponentSettings, configuration: SchedulerConfi
             settings.client,
             config_file=connection.config_file,
             content_type=connection.content_type or settings.client.content_type,
-            answers=choose_answers(connection.accept_content_types, dialect),
+            answers=choose_responses(connection.accept_content_types, dialect),
             qps=connection.qps,
             burst=connection.burst,
         ),

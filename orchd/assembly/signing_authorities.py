@@ -33,12 +33,12 @@ def authority_files(flag: str, certificate: str, key: str, clock: IReactorTime) 
     def read() -> Signed:
         try:
             first, *others = load_chain(Path(certificate).read_bytes())
-            made = Signed(certificate=first, key=load_private(Path(key).read_bytes()), chain=tuple(others))
+            authority = Signed(certificate=first, key=load_private(Path(key).read_bytes()), chain=tuple(others))
         except (OSError, ValueError) as error:
             raise ValueError(f"{flag}: {certificate}, {key}: {error}") from error
-        if made.key.public_key() != made.certificate.public_key():
+        if authority.key.public_key() != authority.certificate.public_key():
             raise ValueError(f"{flag}: {certificate} and {key} are not a certificate and its key")
-        return made
+        return authority
 
     files = certificate, key
     return FileReloader(f"the files of {flag}", read, lambda: files, clock=clock.seconds, interval=_INTERVAL)
@@ -69,7 +69,7 @@ def signing_authorities(
         common = authority_files("the server's own authority", str(own[0]), str(own[1]), clock)
 
     def authority(signer: str) -> Signed | None:
-        found = single.get(signer) or common
-        return None if found is None else found()
+        read = single.get(signer) or common
+        return None if read is None else read()
 
     return authority

@@ -66,14 +66,14 @@ def _certificates(flag: str, name: str) -> list[Any]:
     begin, end = b"-----BEGIN CERTIFICATE-----", b"-----END CERTIFICATE-----"
     try:
         data = Path(name).read_bytes()
-        found = [
+        certificates = [
             ssl.Certificate.loadPEM(begin + part.partition(end)[0] + end + b"\n") for part in data.split(begin)[1:]
         ]
     except (OSError, ValueError, TlsError) as error:
         raise ValueError(f"{flag}: {name}: {error}") from error
-    if not found:
+    if not certificates:
         raise ValueError(f"{flag}: {name} has no certificate")
-    return found
+    return certificates
 
 
 class StoreServer:

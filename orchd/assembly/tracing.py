@@ -67,8 +67,8 @@ class Traces:
 
     def members(self) -> list[Member]:
         """The connection to the collector; stops after all that is traced."""
-        found = self.telemetry
-        return [] if found is None else [as_member("traces", found.start, found.stop)]
+        telemetry = self.telemetry
+        return [] if telemetry is None else [as_member("traces", telemetry.start, telemetry.stop)]
 
     @property
     def instruments(self) -> Iterator[Instrument]:

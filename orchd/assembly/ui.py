@@ -40,10 +40,10 @@ class Page:
 
     def endpoints(self) -> Mapping[str, Endpoint]:
         """Endpoints behind authorization."""
-        found: dict[str, Endpoint] = {}
+        endpoints: dict[str, Endpoint] = {}
         if self.tail is not None:
-            found[PATH] = self.tail.answer
-        return {**found, **page_endpoints(self._files)} if self._everywhere else found
+            endpoints[PATH] = self.tail.respond
+        return {**endpoints, **page_endpoints(self._files)} if self._everywhere else endpoints
 
     def end(self) -> None:
         """End the streams of the page: the server stops."""

@@ -49,12 +49,12 @@ class ClientBudgets:
 
     async def list(self, namespace: str) -> list[Object]:
         listed = await self._client.list(self._BUDGETS, namespace)
-        found: list[Object] = listed["items"]
-        return found
+        budgets: list[Object] = listed["items"]
+        return budgets
 
     async def get(self, namespace: str, name: str) -> Object:
-        found: Object = await self._client.get(self._BUDGETS, namespace, name)
-        return found
+        budget: Object = await self._client.get(self._BUDGETS, namespace, name)
+        return budget
 
     async def update_status(self, budget: Object) -> Object:
         metadata = budget["metadata"]

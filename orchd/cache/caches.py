@@ -121,15 +121,15 @@ class Caches:
         return succeed(None)
 
     def cache(self, key: str, index: Index) -> ResourceCache:
-        found = self.caches.get(key)
-        if found is None:
+        cache = self.caches.get(key)
+        if cache is None:
             for other in self.caches:
                 if key.startswith(other + "/") or other.startswith(key + "/"):
                     raise ValueError(f"the keys /{key}/ and /{other}/ overlap")
-            found = self.caches[key] = ResourceCache(key, index, self._environment)
+            cache = self.caches[key] = ResourceCache(key, index, self._environment)
             if self._watch is not None:
-                self._load([found])
-        return found
+                self._load([cache])
+        return cache
 
     def drop(self, key: str) -> None:
         if key in self.caches:
@@ -231,10 +231,10 @@ class Caches:
     async def _load_once(self, caches: list[ResourceCache], *, past: bool) -> None:
         """Load the oldest useful state and the events since, or (not `past`) the current state. Raises StoreError."""
         prefix = caches[0].prefix if len(caches) == 1 else "/"
-        found = await (self._oldest(prefix) if past else self._store.range(prefix))
+        page = await (self._oldest(prefix) if past else self._store.range(prefix))
         for cache in caches:
-            cache.begin_load(found.revision)
-        items = found.items
+            cache.begin_load(page.revision)
+        items = page.items
         for first in range(0, len(items), _PORTION):
             if first:
                 # Yield to the reactor between portions.
@@ -263,7 +263,7 @@ class Caches:
                 done.errback(error)
 
         watch = self._store.watch(
-            prefix, after=found.revision, on_events=events.extend, on_end=on_end, on_progress=on_progress
+            prefix, after=page.revision, on_events=events.extend, on_end=on_end, on_progress=on_progress
         )
         try:
             await done

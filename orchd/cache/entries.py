@@ -50,9 +50,9 @@ class Entry(DerivedHolder):
 
     def detached(self) -> DetachedEntry:
         """A copy to compute representations from in another thread."""
-        made = DetachedEntry(self.path, self.revision, self.created, self.json, self.labels, self.fields)
-        made.derived = self.derived
-        return made
+        entry = DetachedEntry(self.path, self.revision, self.created, self.json, self.labels, self.fields)
+        entry.derived = self.derived
+        return entry
 
     def at_revision(self, revision: int) -> Entry:
         """The same object with another revision, for the DELETED event of an object that stopped matching a selector."""

@@ -38,11 +38,11 @@ class _Index:
             if not paths:
                 del self._paths[before]
         if after is not None:
-            found = self._paths.get(after)
-            if found is None:
+            paths_after = self._paths.get(after)
+            if paths_after is None:
                 self._paths[after] = {path}
             else:
-                found.add(path)
+                paths_after.add(path)
 
     def paths(self, value: str) -> set[str] | frozenset[str]:
         return self._paths.get(value, _NONE)
@@ -72,9 +72,9 @@ class Indexes:
         best: set[str] | frozenset[str] | None = None
         for label, requirements in ((True, labels), (False, fields)):
             for name, value in requirements.items():
-                found = self._index(entries, name, label).paths(value)
-                if best is None or len(found) < len(best):
-                    best = found
+                candidates = self._index(entries, name, label).paths(value)
+                if best is None or len(candidates) < len(best):
+                    best = candidates
         return _NONE if best is None else best
 
     def _index(self, entries: Iterable[Entry], name: str, label: bool) -> _Index:

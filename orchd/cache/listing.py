@@ -148,9 +148,9 @@ def list_page(
     low, high = prefix, _end(prefix)
     view = RevisionView(snapshot, max(low, start), high)
     if not requirements:
-        found = list(islice(view, limit)) if limit else list(view)
-        remaining = len(view) - len(found) if limit else 0
-        return Page(found, revision, view.after(found[-1].path) if remaining else "", remaining, len(found))
+        entries = list(islice(view, limit)) if limit else list(view)
+        remaining = len(view) - len(entries) if limit else 0
+        return Page(entries, revision, view.after(entries[-1].path) if remaining else "", remaining, len(entries))
     considered: Iterable[Entry] = view if candidates is None else view.select(candidates)
     looked_at = count()
     if limit:

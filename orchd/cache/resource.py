@@ -474,10 +474,10 @@ class _Shared:
         if not strings:
             return _EMPTY
         key = tuple(strings.items())
-        found = self._known.get(key)
-        if found is None:
+        shared = self._known.get(key)
+        if shared is None:
             if len(self._known) >= _SHARED:
                 # Existing entries keep their sets; later ones share new copies.
                 self._known.clear()
-            found = self._known[key] = {intern(k): intern(v) for k, v in key}
-        return found
+            shared = self._known[key] = {intern(k): intern(v) for k, v in key}
+        return shared

@@ -28,5 +28,5 @@ class Announced:
 
     def find(self, key: str, value: bytes) -> dict[str, Any] | None:
         """The object that `value` encodes, if it was announced under `key`; None for all other bytes."""
-        found = self._writes.get(key)
-        return found[1] if found is not None and found[0] == value else None
+        write = self._writes.get(key)
+        return write[1] if write is not None and write[0] == value else None

@@ -51,27 +51,27 @@ def qualify(value: Value, key: Value) -> Value:
     """Return what is at a key or index. Raises `EvaluationError`."""
     kind = value.__class__
     if kind is ObjectView:
-        found = value.find(key)
+        member = value.find(key)
     elif kind is dict and key.__class__ is str:
-        found = value.get(key, MISSING)
+        member = value.get(key, MISSING)
     elif isinstance(value, MapView):
-        found = value.at(key)
+        member = value.at(key)
     elif is_map(value):
-        found = find_key(value, key)
+        member = find_key(value, key)
     elif is_list(value):
         index = index_of(key)
         if not 0 <= index < len(value):
             raise EvaluationError(f"index out of bounds: {text_of(key)}")
         return get_item(value, _view_index(value, key, index))
     elif hasattr(value, "field"):
-        found = value.field(key)
+        member = value.field(key)
     else:
-        found = MISSING
-    if found is MISSING:
+        member = MISSING
+    if member is MISSING:
         raise EvaluationError(f"no such key: {text_of(key)}")
-    if found.__class__ is EvaluationError:
-        raise found
-    return found
+    if member.__class__ is EvaluationError:
+        raise member
+    return member
 
 
 def _view_index(value: Value, key: Value, index: int) -> int:
@@ -83,19 +83,19 @@ def _view_index(value: Value, key: Value, index: int) -> int:
 def qualify_if_present(value: Value, key: Value) -> Value:
     """Return what is at a key or index, `MISSING` if nothing is there. Raises `EvaluationError`."""
     if isinstance(value, MapView):
-        found = value.at(key)
+        member = value.at(key)
     elif is_map(value):
-        found = find_key(value, key)
+        member = find_key(value, key)
     elif is_list(value):
         index = index_of(key)
-        found = get_item(value, index) if 0 <= index < len(value) else MISSING
+        member = get_item(value, index) if 0 <= index < len(value) else MISSING
     elif hasattr(value, "field"):
-        found = value.field(key)
+        member = value.field(key)
     else:
-        found = MISSING
-    if found.__class__ is EvaluationError:
-        raise found
-    return found
+        member = MISSING
+    if member.__class__ is EvaluationError:
+        raise member
+    return member
 
 
 class Qualifier:
@@ -172,8 +172,8 @@ def select_all(frame: Meter, value: Value, qualifiers: list[Qualifier], spend: C
         optional = optional or qualifier.optional
         try:
             if qualifier.test:
-                found = qualify_if_present(value, key)
-                value = found is not MISSING
+                member = qualify_if_present(value, key)
+                value = member is not MISSING
                 optional = optional and not qualifier.exact
             elif optional:
                 if qualifier.exact and not (is_map(value) or is_list(value) or hasattr(value, "field")):

@@ -86,8 +86,8 @@ class CaseEnvironments:
     def __init__(self, described: Mapping[str, Any], declared: Mapping[str, Any]) -> None:
         self._described = described
         # The vendor is the word in the keywords of schemas.
-        found = re.search(r'"x-([a-z]+)-(?:list-type|int-or-string|preserve-unknown-fields)"', json.dumps(described))
-        self.vendor = found.group(1) if found is not None else "cel"
+        prefix = re.search(r'"x-([a-z]+)-(?:list-type|int-or-string|preserve-unknown-fields)"', json.dumps(described))
+        self.vendor = prefix.group(1) if prefix is not None else "cel"
         self._declared = declared
         self._environments: dict[str, Environment] = {}
         self._bindings: dict[tuple[str, str], dict[str, Value]] = {}

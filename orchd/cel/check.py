@@ -127,9 +127,9 @@ class _Checker:
     def local(self, name: str) -> Ident | None:
         for scope in reversed(self.scopes):
             if name in scope:
-                found = self._found(name, scope[name])
-                found.local = True
-                return found
+                identifier = self._found(name, scope[name])
+                identifier.local = True
+                return identifier
         return None
 
     def declared(self, name: str) -> Ident | None:
@@ -146,38 +146,38 @@ class _Checker:
         return None
 
     def _found(self, name: str, type_: Type, constant: Value = None) -> Ident:
-        found = Ident(0, name)
-        found.type = type_
-        found.constant = constant
-        return found
+        identifier = Ident(0, name)
+        identifier.type = type_
+        identifier.constant = constant
+        return identifier
 
     def function(self, name: str) -> Function | None:
         for candidate in candidates(self.declarations.container, name):
-            found = self.declarations.find_function(candidate)
-            if found is not None:
-                return found
+            declaration = self.declarations.find_function(candidate)
+            if declaration is not None:
+                return declaration
         return None
 
     def undeclared(self, offset: int, name: str) -> Type:
         return self.report(offset, f"undeclared reference to '{name}' (in container '{self.declarations.container}')")
 
     def ident(self, node: Ident) -> Type:
-        found = self.lookup(node.name)
-        if found is None:
+        declaration = self.lookup(node.name)
+        if declaration is None:
             return self.undeclared(node.offset, node.name)
-        node.name = found.name
-        node.local = found.local
-        node.constant = found.constant
-        return found.type
+        node.name = declaration.name
+        node.local = declaration.local
+        node.constant = declaration.constant
+        return declaration.type
 
     def select(self, node: Select) -> Type:
         name = qualified_name(node)
         if name is not None and self.local(name.partition(".")[0]) is None:
-            found = self.declared(name)
-            if found is not None:
-                found.offset = node.offset
-                node.variable = found
-                return found.type
+            declaration = self.declared(name)
+            if declaration is not None:
+                declaration.offset = node.offset
+                node.variable = declaration
+                return declaration.type
         result = self.field(node.offset, node.operand, node.field)
         return BOOL if node.test else self.bindings.resolve(result)
 
@@ -205,10 +205,10 @@ class _Checker:
     def struct_field(self, offset: int, struct: str, name: str) -> Type:
         if not self.declarations.find_struct(struct):
             return self.report(offset, f"unexpected failed resolution of '{struct}'")
-        found = self.declarations.find_field(struct, name)
-        if found is None:
+        field = self.declarations.find_field(struct, name)
+        if field is None:
             return self.report(offset, f"undefined field '{name}'")
-        return found
+        return field
 
     # Calls.
 
@@ -269,10 +269,10 @@ class _Checker:
             if not self.bindings.assignable(arguments, parameters):
                 continue
             chosen.append(overload.id)
-            found = self.bindings.resolve(declared)
+            bound = self.bindings.resolve(declared)
             if result is None:
-                result = found
-            elif not result.is_dyn and found != result:
+                result = bound
+            elif not result.is_dyn and bound != result:
                 result = DYN
         if result is None:
             resolved = [self.bindings.resolve(argument, to_dyn=True) for argument in arguments]
@@ -351,15 +351,15 @@ class _Checker:
         return self.report(node.offset, f"expected type '{before.text}' but found '{type_.text}'")
 
     def struct_literal(self, node: StructLiteral) -> Type:
-        found = self.lookup(node.name)
-        if found is None:
+        declaration = self.lookup(node.name)
+        if declaration is None:
             return self.undeclared(node.offset, node.name)
-        node.name = found.name
+        node.name = declaration.name
         result = ERROR
-        if found.type.kind != "type":
-            self.report(node.offset, f"'{found.type.name}' is not a type")
+        if declaration.type.kind != "type":
+            self.report(node.offset, f"'{declaration.type.name}' is not a type")
         else:
-            result = found.type.parameters[0]
+            result = declaration.type.parameters[0]
             if result.kind != "struct" and not self.declarations.find_struct(node.name):
                 result = self.report(node.offset, f"'{result.name}' is not a message type")
         for field in node.fields:

@@ -154,17 +154,17 @@ class Environment:
     # What the checker asks (`check.Declarations`).
 
     def find_variable(self, name: str) -> Type | None:
-        found = self.variables.get(name)
-        return found.type if found is not None else None
+        variable = self.variables.get(name)
+        return variable.type if variable is not None else None
 
     def find_constant(self, name: str) -> Value:
         return self.constants.get(name)
 
     def find_type(self, name: str) -> Type | None:
-        found = self.types.get(name) or self.named.get(name)
-        if found is None and self.struct(name) is not None:
+        type_ = self.types.get(name) or self.named.get(name)
+        if type_ is None and self.struct(name) is not None:
             return types.struct(name)
-        return found
+        return type_
 
     def find_function(self, name: str) -> Function | None:
         return self.functions.get(name)
@@ -176,17 +176,17 @@ class Environment:
         declared = self.struct(struct)
         if declared is None:
             return None
-        found = declared.fields.get(field, declared.other_fields)
-        if found is None and self.keyword_fields and field in RESERVED:
+        type_ = declared.fields.get(field, declared.other_fields)
+        if type_ is None and self.keyword_fields and field in RESERVED:
             return declared.fields.get(f"__{field}__")
-        return found
+        return type_
 
     def struct(self, name: str) -> Struct | None:
         """Return a type with fields."""
-        found = self.structs.get(name)
-        if found is None and self.open_structs is not None:
+        struct = self.structs.get(name)
+        if struct is None and self.open_structs is not None:
             return self.open_structs(name)
-        return found
+        return struct
 
     # What estimate and program ask.
 

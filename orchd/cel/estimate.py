@@ -137,8 +137,8 @@ class _Estimator:
         cost = Range(UNBOUNDED, 0)
         size: Range | None = None
         for identifier in node.overloads:
-            found, result = self.overload(node, identifier, target, arguments, costs)
-            cost = cost.union(found)
+            call_cost, result = self.overload(node, identifier, target, arguments, costs)
+            cost = cost.union(call_cost)
             if result is not None:
                 size = result if size is None else size.union(result)
             if identifier in ("index_list", "index_map") and node.args:
@@ -167,10 +167,10 @@ class _Estimator:
             self.added_entries(node)
         declared = self.overloads.get(identifier)
         rule: Cost | None = declared.cost if declared is not None else None
-        found = rule.estimate(target, arguments) if rule is not None and rule.estimate is not None else None
-        if found is None:
+        estimate = rule.estimate(target, arguments) if rule is not None and rule.estimate is not None else None
+        if estimate is None:
             return UNIT.plus(before), None
-        return found.cost.plus(before), found.size
+        return estimate.cost.plus(before), estimate.size
 
     def conditional(self, node: Call, costs: list[Range]) -> tuple[Range, Range | None]:
         first, second = node.args[1], node.args[2]
@@ -280,17 +280,17 @@ class _Estimator:
             self.entries[to] = entries
 
     def entry_sizes(self, node: Node) -> Entries | None:
-        found = self.entries.get(node)
-        if found is not None:
-            return found
+        sizes = self.entries.get(node)
+        if sizes is not None:
+            return sizes
         local = self.local(node)
         return local.entries if local is not None else None
 
     def size(self, node: Node) -> Range | None:
         """Return the size of the value of a node, None if nothing is known about it."""
-        found = self.sizes.get(node)
-        if found is not None:
-            return found
+        size = self.sizes.get(node)
+        if size is not None:
+            return size
         match node:
             case Literal():
                 return fixed(len(node.value)) if isinstance(node.value, str | bytes) else UNIT
@@ -299,10 +299,10 @@ class _Estimator:
             case MapLiteral():
                 return fixed(len(node.entries))
         path = self.path(node)
-        found = self.path_size(path) if path else None
-        if found is not None:
-            self.sizes[node] = found
-            return found
+        size = self.path_size(path) if path else None
+        if size is not None:
+            self.sizes[node] = size
+            return size
         if node.type.is_scalar:
             return UNIT
         local = self.local(node)

@@ -63,24 +63,24 @@ def scan(text: str) -> tuple[list[Token], list[Issue]]:
     at, end, gap = 0, len(text), ""
     match = _TOKEN.match
     while at < end:
-        found = match(text, at)
-        if found is None:
+        token = match(text, at)
+        if token is None:
             after = _after_failure(text, at)
             issues.append(Issue(offset=at, message=f"Syntax error: token recognition error at: '{text[at:after]}'"))
             at = after
             continue
-        kind = found.lastgroup or ""
+        kind = token.lastgroup or ""
         if kind == "skip":
-            gap += found.group()
+            gap += token.group()
         else:
-            word = found.group()
+            word = token.group()
             if kind == "sign":
                 kind = f"'{word}'"
             elif kind == "IDENTIFIER":
                 kind = _WORDS.get(word, kind)
             tokens.append(Token(kind, word, at, gap))
             gap = ""
-        at = found.end()
+        at = token.end()
     tokens.append(Token(END, END, end, gap))
     return tokens, issues
 
@@ -89,14 +89,14 @@ def _after_failure(text: str, at: int) -> int:
     """Return the offset behind the first character that keeps ``text[at:]`` from beginning with a token."""
     first = text[at]
     if first in _BODIES:
-        found = _BODIES[first].match(text, at)
-        stop = found.end() if found else at + 1
+        body = _BODIES[first].match(text, at)
+        stop = body.end() if body else at + 1
         partial = _PARTIAL_ESCAPE.match(text, stop)
         if partial:
             stop = partial.end()
     elif first == "`":
-        found = _ESCAPED_BODY.match(text, at)
-        stop = found.end() if found else at + 1
+        body = _ESCAPED_BODY.match(text, at)
+        stop = body.end() if body else at + 1
     elif first in "&|=":
         stop = at + 1
     else:

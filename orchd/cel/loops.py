@@ -159,18 +159,18 @@ def map_maker(rows: list[tuple[Evaluator, Evaluator, bool]], *, exact: bool) -> 
         try:
             for key, value, optional in rows:
                 made_key = key(frame)
-                made = value(frame)
+                made_value = value(frame)
                 if optional:
-                    if made.__class__ is not Optional:
-                        text = f"cannot initialize optional entry '{made_key}' from non-optional value {made}"
+                    if made_value.__class__ is not Optional:
+                        text = f"cannot initialize optional entry '{made_key}' from non-optional value {made_value}"
                         raise EvaluationError(text)
-                    if not made.present:
+                    if not made_value.present:
                         result.remove(made_key)
                         continue
-                    made = made.value
+                    made_value = made_value.value
                 if exact:
                     _check_new(made_key, result)
-                result.put(made_key, made)
+                result.put(made_key, made_value)
         except EvaluationError:
             spend(frame, MAP)
             raise
@@ -326,16 +326,16 @@ def _quantifier(loop: _Loop, predicate: Evaluator, *, decisive: bool) -> Evaluat
             if left < 0:
                 overdrawn(frame)
             try:
-                found = predicate(frame)
+                verdict = predicate(frame)
             except EvaluationError as error:
                 failure = failure or error
                 continue
-            if found is decisive:
+            if verdict is decisive:
                 if next(turns, MISSING) is not MISSING:
                     spend(frame, condition)
                 spend(frame, 1)
                 return decisive
-            if found is not neutral:
+            if verdict is not neutral:
                 failure = failure or no_overload()
         spend(frame, 1)
         if failure is not None:
@@ -351,7 +351,7 @@ def _transform(loop: _Loop, predicate: Evaluator | None, element: Evaluator, pri
 
     def run(frame: Meter) -> list[Value]:
         failure: EvaluationError | None = None
-        made: list[Value] = []
+        elements: list[Value] = []
         for value in loop.turns(frame):
             frame[first] = value
             if predicate is not None:
@@ -368,7 +368,7 @@ def _transform(loop: _Loop, predicate: Evaluator | None, element: Evaluator, pri
             if left < 0:
                 overdrawn(frame)
             try:
-                made.append(element(frame))
+                elements.append(element(frame))
             except EvaluationError as error:
                 failure = failure or error
             spend(frame, price)
@@ -376,7 +376,7 @@ def _transform(loop: _Loop, predicate: Evaluator | None, element: Evaluator, pri
         spend(frame, 1)
         if failure is not None:
             raise failure
-        return made
+        return elements
 
     return run
 

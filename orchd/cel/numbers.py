@@ -52,9 +52,9 @@ def digits(value: float) -> tuple[str, str, int]:
 
 def shortest(value: float) -> str:
     """Return the shortest text, with an exponent below -4 and from 6 on (``1e+06``)."""
-    found = special(value)
-    if found is not None:
-        return found
+    special_text = special(value)
+    if special_text is not None:
+        return special_text
     sign, text, exponent = digits(value)
     power = exponent - 1
     if text == "0":
@@ -75,8 +75,8 @@ def plain_digits(text: str, exponent: int) -> str:
 
 def plain(value: float) -> str:
     """Return the shortest text without an exponent."""
-    found = special(value)
-    if found is not None:
-        return found
+    special_text = special(value)
+    if special_text is not None:
+        return special_text
     sign, text, exponent = digits(value)
     return sign + ("0" if text == "0" else plain_digits(text, exponent))

@@ -141,9 +141,9 @@ _AMOUNT = re.compile(r"(-\s?)?([0-9]+)\s*([A-Za-zµ]+)", re.ASCII)
 def _duration(data: Any) -> Value:
     if data.__class__ is not str:
         return _text(data)
-    found = times.parse_duration(data)
-    if found is not None:
-        return found
+    duration = times.parse_duration(data)
+    if duration is not None:
+        return duration
     total, seen = 0, False
     for _, amount, unit in _AMOUNT.findall(data):
         word = unit.lower()
@@ -163,8 +163,10 @@ def _parse_failure(text: str, layout: str, value: str, element: str) -> str:
 def _date(data: Any) -> Value:
     if data.__class__ is not str:
         return _text(data)
-    found = times.parse_timestamp(f"{data}T00:00:00Z") if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", data) else None
-    return found or EvaluationError(f"Invalid date formatted string {data}: {times.date_failure(data)}")
+    timestamp = (
+        times.parse_timestamp(f"{data}T00:00:00Z") if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", data) else None
+    )
+    return timestamp or EvaluationError(f"Invalid date formatted string {data}: {times.date_failure(data)}")
 
 
 def _date_time(data: Any) -> Value:
@@ -244,13 +246,13 @@ class _Shape:
         """Return the viewer of a field by its name in JSON, None if the schema does not know the field."""
         if not self.is_object:
             name = ""
-        found = self.viewers.get(name)
-        if found is None:
+        viewer_ = self.viewers.get(name)
+        if viewer_ is None:
             schema = self._schemas.get(name) if self.is_object else self._values
             if schema is None:
                 return None
-            found = self.viewers[name] = viewer(schema, self._keywords)
-        return found
+            viewer_ = self.viewers[name] = viewer(schema, self._keywords)
+        return viewer_
 
     def field(self, key: str) -> tuple[str, Viewer, type] | None:
         """Return the name in JSON and the viewer of a field, and the class of data that is its own value."""
@@ -258,10 +260,10 @@ class _Shape:
             return self.fields[key]
         except KeyError:
             name = unescape(key)
-            found = self.viewer(name) if name is not None else None
+            viewer = self.viewer(name) if name is not None else None
             result = None
-            if name is not None and found is not None:
-                result = (name, found, _DIRECT.get(found, _Nothing))
+            if name is not None and viewer is not None:
+                result = (name, viewer, _DIRECT.get(viewer, _Nothing))
             if len(self.fields) <= len(self._schemas):
                 self.fields[key] = result
             return result

@@ -116,10 +116,10 @@ def is_map(value: Value) -> bool:
 
 def get_item(values: Value, index: int) -> Value:
     """Return an element of a list; the index is in range."""
-    found = values.item(index) if isinstance(values, ListView) else values[index]
-    if found.__class__ is EvaluationError:
-        raise found
-    return found
+    item = values.item(index) if isinstance(values, ListView) else values[index]
+    if item.__class__ is EvaluationError:
+        raise item
+    return item
 
 
 def find_key(value: Value, key: Value) -> Value:
@@ -128,8 +128,8 @@ def find_key(value: Value, key: Value) -> Value:
     if kind is dict:
         return value.get(key, MISSING) if key.__class__ is str else MISSING
     if kind is Map:
-        found = value.find(key)
-        return found[1] if found is not None else MISSING
+        entry = value.find(key)
+        return entry[1] if entry is not None else MISSING
     return value.find(key)
 
 

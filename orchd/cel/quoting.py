@@ -22,9 +22,9 @@ def quote(text: str) -> str:
 
 
 def _escape(character: str) -> str:
-    found = ESCAPES.get(character)
-    if found is not None:
-        return found
+    escape = ESCAPES.get(character)
+    if escape is not None:
+        return escape
     if character.isprintable():
         return character
     code = ord(character)

@@ -30,8 +30,8 @@ class Pattern:
 
     def find(self, text: str) -> str:
         """Return the first match, empty if there is none."""
-        found = self._compiled.search(text)
-        return "" if found is None else str(found.group())
+        match = self._compiled.search(text)
+        return "" if match is None else str(match.group())
 
     def find_all(self, meter: Meter, text: str, limit: int = -1) -> list[str]:
         """Return matches that do not overlap, at most ``limit`` of them, all if that is negative. Matches are work."""
@@ -39,14 +39,14 @@ class Pattern:
         if limit == 0:
             return matches
         last_end = -1
-        for found in self._compiled.finditer(text):
+        for match in self._compiled.finditer(text):
             # Finding the places of a match takes time in proportion to the text.
             meter.work(MATCH_WORK + len(text) // 64)
             # An empty match right behind another match is none.
-            if found.start() == found.end() == last_end:
+            if match.start() == match.end() == last_end:
                 continue
-            last_end = found.end()
-            matches.append(found.group())
+            last_end = match.end()
+            matches.append(match.group())
             if len(matches) == limit:
                 break
         return matches

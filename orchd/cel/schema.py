@@ -41,36 +41,36 @@ class Declared:
 
     def at(self, path: Path) -> Declared | None:
         """Return the declaration at a path of fields, "@items", "@keys" and "@values", None if there is none."""
-        found: Declared | None = self
+        place: Declared | None = self
         for name in path:
-            if found is None:
+            if place is None:
                 return None
             match name:
                 case "@items" | "@values":
-                    found = found.element
+                    place = place.element
                 case "@keys":
-                    found = found.key
+                    place = place.key
                 case _:
-                    found = found.fields.get(name)
-        return found
+                    place = place.fields.get(name)
+        return place
 
     def size(self, path: Path) -> Range | None:
         """Return the size of what is at a path."""
-        found = self.at(path)
-        return Range(0, found.most) if found is not None else None
+        place = self.at(path)
+        return Range(0, place.most) if place is not None else None
 
     def structs(self) -> dict[str, Struct]:
         """Return the types with fields at this place and below it, by name."""
-        found: dict[str, Struct] = {}
+        structs: dict[str, Struct] = {}
         stack = [self]
         while stack:
             place = stack.pop()
             if place.type.kind == "struct":
-                found[place.type.name] = Struct(fields={name: below.type for name, below in place.fields.items()})
+                structs[place.type.name] = Struct(fields={name: below.type for name, below in place.fields.items()})
                 stack.extend(place.fields.values())
             if place.element is not None:
                 stack.append(place.element)
-        return found
+        return structs
 
 
 _KEY = Declared(type=types.STRING)

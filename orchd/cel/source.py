@@ -61,8 +61,8 @@ class Source:
 def render_issues(source: Source, issues: Iterable[Issue]) -> str:
     """Return the text of issues in order of their position: message, line of the source, and a mark below it."""
     issues = list(issues)
-    shown = sorted(issues[:MAX_ISSUES], key=lambda issue: source.location(issue.offset))
-    texts = [_render(source, issue) for issue in shown]
+    rendered = sorted(issues[:MAX_ISSUES], key=lambda issue: source.location(issue.offset))
+    texts = [_render(source, issue) for issue in rendered]
     if len(issues) > MAX_ISSUES:
         texts.append(f"{len(issues) - MAX_ISSUES} more errors were truncated")
     return "\n".join(texts)

@@ -207,9 +207,9 @@ def parse_date_time(text: str) -> Timestamp | None:
         candidate = f"{text}T00:00:00Z"
     elif re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]+(?:\.[0-9]+)?", text, re.ASCII):
         candidate = f"{text}Z"
-    found = parse_timestamp(candidate)
-    if found is not None:
-        return found
+    timestamp = parse_timestamp(candidate)
+    if timestamp is not None:
+        return timestamp
     spaced = re.fullmatch(r"([0-9-]{10}) ([0-9:.]+)(?: ?([+-][0-9:]{5,6}|Z))?", text, re.ASCII)
     return parse_timestamp(f"{spaced.group(1)}T{spaced.group(2)}{spaced.group(3) or 'Z'}") if spaced else None
 
@@ -231,10 +231,10 @@ def _failure(text: str, layout: str) -> str:
         return f'parsing time "{text}": {part} out of range'
     rest, elements = text, ("2006", "-", "01", "-", "02")
     for element in elements:
-        found = re.match("-" if element == "-" else f"[0-9]{{{len(element)}}}", rest, re.ASCII)
-        if found is None:
+        element_match = re.match("-" if element == "-" else f"[0-9]{{{len(element)}}}", rest, re.ASCII)
+        if element_match is None:
             return f'parsing time "{text}" as "{layout}": cannot parse "{rest}" as "{element}"'
-        rest = rest[found.end() :]
+        rest = rest[element_match.end() :]
     return f'parsing time "{text}": extra text: "{rest}"'
 
 

@@ -44,10 +44,10 @@ class Bindings:
     def resolve(self, type_: Type, *, to_dyn: bool = False) -> Type:
         """Return a type with parameters replaced by what they stand for; free ones by dyn if asked."""
         while type_.kind == "param":
-            found = self.bound.get(type_)
-            if found is None:
+            bound = self.bound.get(type_)
+            if bound is None:
                 return DYN if to_dyn else type_
-            type_ = found
+            type_ = bound
         if not type_.generic:
             return type_
         parameters = tuple(self.resolve(parameter, to_dyn=to_dyn) for parameter in type_.parameters)
@@ -94,12 +94,12 @@ class Bindings:
         """Say whether a parameter may stand for a type, and whether it already stands for something."""
         if type_ == parameter:
             return True, True
-        found = self.bound.get(parameter)
-        if found is not None:
-            if type_ == found:
+        bound = self.bound.get(parameter)
+        if bound is not None:
+            if type_ == bound:
                 return True, True
-            if self._fits(type_, found):
-                general = more_general(type_, found)
+            if self._fits(type_, bound):
+                general = more_general(type_, bound)
                 if not self._occurs(parameter, general):
                     self._bind(parameter, general)
                 return True, True
@@ -115,8 +115,8 @@ class Bindings:
         if not within.generic:
             return False
         if within.kind == "param":
-            found = self.bound.get(within)
-            return found is not None and self._occurs(parameter, found)
+            bound = self.bound.get(within)
+            return bound is not None and self._occurs(parameter, bound)
         return any(self._occurs(parameter, part) for part in within.parameters)
 
 

@@ -53,11 +53,11 @@ def _walk(node: Node) -> Iterator[Node]:
 
 def _exempt(node: Node) -> set[int]:
     """Return the identities of nodes inside of calls whose literals may mix types."""
-    found: set[int] = set()
+    exempt: set[int] = set()
     for call in _walk(node):
-        if isinstance(call, Call) and call.function in _MIXED and id(call) not in found:
-            found.update(id(below) for below in _walk(call))
-    return found
+        if isinstance(call, Call) and call.function in _MIXED and id(call) not in exempt:
+            exempt.update(id(below) for below in _walk(call))
+    return exempt
 
 
 def _calls(nodes: list[Node], function: str) -> list[Call]:
@@ -88,8 +88,8 @@ def _literal(call: Call, function: str, convert: Callable[..., object], issues: 
         issues.append(Issue(offset=call.args[0].offset, message=f"invalid {function} argument"))
 
 
-def _mismatch(node: Node, expected: Type, found: Type) -> Issue:
-    return Issue(offset=node.offset, message=f"expected type '{expected.text}' but found '{found.text}'")
+def _mismatch(node: Node, expected: Type, actual: Type) -> Issue:
+    return Issue(offset=node.offset, message=f"expected type '{expected.text}' but found '{actual.text}'")
 
 
 def _unwrapped(type_: Type, optional: bool) -> Type:
@@ -99,22 +99,22 @@ def _unwrapped(type_: Type, optional: bool) -> Type:
 def _elements(node: ListLiteral, issues: list[Issue]) -> None:
     expected: Type | None = None
     for index, element in enumerate(node.elements):
-        found = _unwrapped(element.type, index in node.optional)
+        type_ = _unwrapped(element.type, index in node.optional)
         if expected is None:
-            expected = found
-        elif expected != found:
-            issues.append(_mismatch(element, expected, found))
+            expected = type_
+        elif expected != type_:
+            issues.append(_mismatch(element, expected, type_))
             return
 
 
 def _entries(node: MapLiteral, issues: list[Issue]) -> None:
     first: tuple[Type, Type] | None = None
     for entry in node.entries:
-        found = (entry.key.type, _unwrapped(entry.value.type, entry.optional))
+        types = (entry.key.type, _unwrapped(entry.value.type, entry.optional))
         if first is None:
-            first = found
+            first = types
             continue
-        if first[0] != found[0]:
-            issues.append(_mismatch(entry.key, first[0], found[0]))
-        if first[1] != found[1]:
-            issues.append(_mismatch(entry.value, first[1], found[1]))
+        if first[0] != types[0]:
+            issues.append(_mismatch(entry.key, first[0], types[0]))
+        if first[1] != types[1]:
+            issues.append(_mismatch(entry.value, first[1], types[1]))

@@ -192,13 +192,13 @@ class Map:
 
     def find(self, key: Value) -> tuple[Value, Value] | None:
         """Return key and value, also for a number of another type that is the same number; None if there is none."""
-        found = self.entries.get(map_key(key))
-        if found is not None:
-            return found
+        entry = self.entries.get(map_key(key))
+        if entry is not None:
+            return entry
         for other in same_numbers(key):
-            found = self.entries.get(map_key(other))
-            if found is not None:
-                return found
+            entry = self.entries.get(map_key(other))
+            if entry is not None:
+                return entry
         return None
 
     def __len__(self) -> int:
@@ -248,9 +248,9 @@ _TYPES: dict[type, Type] = {
 
 def type_of(value: Value) -> Type:
     """Return the type of a value at run time; of lists and maps without that of their elements."""
-    found = _TYPES.get(value.__class__)
-    if found is not None:
-        return found
+    type_ = _TYPES.get(value.__class__)
+    if type_ is not None:
+        return type_
     declared: Type = value.cel_type
     return declared
 

@@ -93,9 +93,9 @@ def from_wire(data: dict[str, Any]) -> Value:
         case "optional":
             return Optional(from_wire(content[0])) if content else NONE
         case "timestamp":
-            found = times.parse_timestamp(content)
-            if found is not None:
-                return found
+            timestamp = times.parse_timestamp(content)
+            if timestamp is not None:
+                return timestamp
         case "duration":
             nanos = dict(rest).get("nanos")
             span = Duration(int(nanos)) if nanos is not None else times.parse_duration(content)

@@ -56,8 +56,10 @@ class AccountToken:
 
     async def _request(self) -> str:
         request = {"apiVersion": self._api_version, "kind": "TokenRequest", "spec": {"expirationSeconds": _LIFETIME}}
-        answer = await self._client.create(_ACCOUNTS, self._namespace, request, name=self._account, subresource="token")
-        return str(answer["status"]["token"])
+        response = await self._client.create(
+            _ACCOUNTS, self._namespace, request, name=self._account, subresource="token"
+        )
+        return str(response["status"]["token"])
 
     async def _make_account(self) -> None:
         account = {

@@ -45,10 +45,10 @@ class JsonBodies:
 
     def decode(self, data: bytes, content_type: str) -> Object:
         try:
-            answer: Object = orjson.loads(data)
+            response: Object = orjson.loads(data)
         except orjson.JSONDecodeError as error:
             raise ApiError(500, "InternalError", f"the server's response is not JSON: {error}") from None
-        return answer
+        return response
 
     def decode_event(self, frame: bytes, content_type: str) -> WatchEvent:
         try:

@@ -11,7 +11,7 @@ from twisted.web.client import ResponseDone, ResponseFailed
 from twisted.web.http import PotentialDataLoss
 from twisted.web.iweb import IResponse
 
-from orchd.client.errors import NoAnswerError, UnreachableError
+from orchd.client.errors import NoResponseError, UnreachableError
 from orchd.client.piece_queue import PieceQueue
 from orchd.errors import ApiError
 
@@ -51,7 +51,7 @@ class BodyStream(Protocol):
 
     def _late(self) -> None:
         self._deadline = None
-        self._break(NoAnswerError(self._server, self._seconds))
+        self._break(NoResponseError(self._server, self._seconds))
 
     def _break(self, error: ApiError) -> None:
         """End with an error, and abort the connection."""

@@ -61,9 +61,13 @@ class Credentials:
         if self._bearer is not None:
             return Credential(f"Bearer {await self._bearer()}", b"", b"")
         if self._plugin is not None:
-            found = await self._plugin.get()
-            certificate, key = (found.certificate, found.key) if found.certificate else (config.certificate, config.key)
-            return Credential(f"Bearer {found.token}" if found.token else "", certificate, key, found)
+            credentials = await self._plugin.get()
+            certificate, key = (
+                (credentials.certificate, credentials.key)
+                if credentials.certificate
+                else (config.certificate, config.key)
+            )
+            return Credential(f"Bearer {credentials.token}" if credentials.token else "", certificate, key, credentials)
         return Credential(self._header(), config.certificate, config.key)
 
     def refused(self, credential: Credential) -> None:

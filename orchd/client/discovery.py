@@ -79,9 +79,9 @@ class DiscoveredCatalog:
         for group in groups:
             for version in group.versions:
                 lines += await self._lines(group.name, version)
-        found = _Found(tuple(groups), tuple(lines))
-        if found != self._found:
-            self._found = found
+        discovered = _Found(tuple(groups), tuple(lines))
+        if discovered != self._found:
+            self._found = discovered
             self._catalog = Catalog(self._dialect, self._builtin.types, groups, map(self._resource, lines))
 
     def start(self) -> None:

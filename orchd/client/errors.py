@@ -15,7 +15,7 @@ class UnreachableError(ApiError):
         super().__init__(503, "ServiceUnavailable", f"cannot reach {server}: {why}")
 
 
-class NoAnswerError(ApiError):
+class NoResponseError(ApiError):
     """The server did not respond within the timeout."""
 
     def __init__(self, server: str, seconds: float) -> None:

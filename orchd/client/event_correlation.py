@@ -58,10 +58,10 @@ class Correlator:
     def correlate(self, event: Object) -> Correlated | None:
         """The Event to write for a new event; None if the source exceeds its rate for the object."""
         event, key = self._combine(event)
-        found = self._count(event, key)
+        correlated = self._count(event, key)
         now = self._wall()
         bucket = self._buckets.obtain(_source_and_object(event), lambda: TokenBucket(SPAM_RATE, SPAM_BURST, now))
-        return found if bucket.take(now) else None
+        return correlated if bucket.take(now) else None
 
     def _combine(self, event: Object) -> tuple[Object, _Key]:
         """The event, or the aggregate of similar events; and its key for counting."""

@@ -12,7 +12,7 @@ from twisted.internet.defer import CancelledError
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.task import deferLater
 
-from orchd.client.errors import NoAnswerError, UnreachableError
+from orchd.client.errors import NoResponseError, UnreachableError
 from orchd.client.interfaces import IClient, ResourceRef
 from orchd.errors import ApiError
 from orchd.kinds.jsonvalues import Object
@@ -122,7 +122,7 @@ class EventWriter:
             try:
                 await self._send(write)
                 return True
-            except (UnreachableError, NoAnswerError) as error:
+            except (UnreachableError, NoResponseError) as error:
                 if attempt == ATTEMPTS or self._stopping:
                     self._log.warn("event {name} was not written: {why}", name=metadata["name"], why=error.message)
                     return False
@@ -145,10 +145,10 @@ class EventWriter:
                     metadata["name"],
                     write.patch,
                     content_type=STRATEGIC,
-                    need_answer=False,
+                    need_response=False,
                 )
                 return
             except ApiError as error:
                 if error.code != 404:
                     raise
-        await self._client.create(write.ref, metadata["namespace"], write.event, need_answer=False)
+        await self._client.create(write.ref, metadata["namespace"], write.event, need_response=False)

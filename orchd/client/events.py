@@ -79,15 +79,15 @@ class EventBroadcaster:
 
     def recorder(self, component: str) -> IEventRecorder:
         """A recorder of core/v1 Events whose source is `component`."""
-        made: IEventRecorder = Recorder(self, component)
-        return made
+        recorder: IEventRecorder = Recorder(self, component)
+        return recorder
 
     def series_recorder(self, controller: str) -> IEventRecorder:
         """A recorder of events.{abbr}.io Events reported by `controller`. The API rejects such Events without an action."""
         self._start_timers()
         instance = f"{controller}-{self._host}" if self._host else controller
-        made: IEventRecorder = SeriesRecorder(self, controller, instance)
-        return made
+        recorder: IEventRecorder = SeriesRecorder(self, controller, instance)
+        return recorder
 
     async def stop(self) -> None:
         """Accept no more events and write the queued ones, within a few seconds."""
@@ -109,11 +109,11 @@ class EventBroadcaster:
         """Record a core/v1 event."""
 
         def decide() -> Write | None:
-            found = self._correlator.correlate(event)
-            if found is None:
+            correlated = self._correlator.correlate(event)
+            if correlated is None:
                 self.counts.filtered += 1
                 return None
-            return Write(EVENTS, found.event, found.patch)
+            return Write(EVENTS, correlated.event, correlated.patch)
 
         self._writer.submit(_about(event["involvedObject"]), decide)
 
@@ -121,15 +121,15 @@ class EventBroadcaster:
         """Record an event of the events group."""
 
         def decide() -> Write | None:
-            found = self._series.observe(event, self._wall())
-            return None if found is None else self._serial(found)
+            serial = self._series.observe(event, self._wall())
+            return None if serial is None else self._serial(serial)
 
         self._writer.submit(_about(event["regarding"]), decide)
 
     # -- series
 
-    def _serial(self, found: Serial) -> Write:
-        return Write(self._group, found.event, found.patch, lost=lambda: self._series.forget(found.key))
+    def _serial(self, serial: Serial) -> Write:
+        return Write(self._group, serial.event, serial.patch, lost=lambda: self._series.forget(serial.key))
 
     def _start_timers(self) -> None:
         if self._timers:
@@ -141,12 +141,12 @@ class EventBroadcaster:
             self._timers.append(timer)
 
     def _finish(self) -> None:
-        for found in self._series.finish(self._wall()):
-            self._writer.submit(_about(found.event["regarding"]), partial(self._serial, found))
+        for serial in self._series.finish(self._wall()):
+            self._writer.submit(_about(serial.event["regarding"]), partial(self._serial, serial))
 
     def _refresh(self) -> None:
-        for found in self._series.refresh():
-            self._writer.submit(_about(found.event["regarding"]), partial(self._serial, found))
+        for serial in self._series.refresh():
+            self._writer.submit(_about(serial.event["regarding"]), partial(self._serial, serial))
 
 
 def _about(reference: Object) -> str:

@@ -132,9 +132,9 @@ class ExecCredentials:
 
     async def get(self) -> ExecCredential:
         """Credentials that have not expired. Concurrent callers share one run of the program. Raises CredentialError."""
-        found = self._found
-        if found is not None and (found.expires is None or self._wall() < found.expires):
-            return found
+        credentials = self._found
+        if credentials is not None and (credentials.expires is None or self._wall() < credentials.expires):
+            return credentials
         if self._running is None:
             self._running = SharedCall(self._renew, self._ended)
         return await self._running.wait()

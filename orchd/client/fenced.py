@@ -25,12 +25,12 @@ class FencedClient:
             raise _refusal()
 
     async def get(self, ref: ResourceRef, namespace: str, name: str, **options: Any) -> Object:
-        found: Object = await self._client.get(ref, namespace, name, **options)
-        return found
+        obj: Object = await self._client.get(ref, namespace, name, **options)
+        return obj
 
     async def list(self, ref: ResourceRef, namespace: str = "", **options: Any) -> Object:
-        found: Object = await self._client.list(ref, namespace, **options)
-        return found
+        objects: Object = await self._client.list(ref, namespace, **options)
+        return objects
 
     async def watch(self, ref: ResourceRef, namespace: str = "", **options: Any) -> IWatchStream:
         stream: IWatchStream = await self._client.watch(ref, namespace, **options)
@@ -38,30 +38,30 @@ class FencedClient:
 
     async def create(self, ref: ResourceRef, namespace: str, obj: Object, **options: Any) -> Object:
         self._check()
-        made: Object = await self._client.create(ref, namespace, obj, **options)
-        return made
+        created: Object = await self._client.create(ref, namespace, obj, **options)
+        return created
 
     async def update(self, ref: ResourceRef, namespace: str, name: str, obj: Object, **options: Any) -> Object:
         self._check()
-        made: Object = await self._client.update(ref, namespace, name, obj, **options)
-        return made
+        updated: Object = await self._client.update(ref, namespace, name, obj, **options)
+        return updated
 
     async def patch(self, ref: ResourceRef, namespace: str, name: str, patch: Any, **options: Any) -> Object:
         self._check()
-        made: Object = await self._client.patch(ref, namespace, name, patch, **options)
-        return made
+        patched: Object = await self._client.patch(ref, namespace, name, patch, **options)
+        return patched
 
     async def delete(
         self, ref: ResourceRef, namespace: str, name: str, *, options: Mapping[str, Any] | None = None
     ) -> Object:
         self._check()
-        made: Object = await self._client.delete(ref, namespace, name, options=options)
-        return made
+        deleted: Object = await self._client.delete(ref, namespace, name, options=options)
+        return deleted
 
     async def delete_collection(self, ref: ResourceRef, namespace: str = "", **options: Any) -> Object:
         self._check()
-        made: Object = await self._client.delete_collection(ref, namespace, **options)
-        return made
+        deleted: Object = await self._client.delete_collection(ref, namespace, **options)
+        return deleted
 
 
 def _refusal() -> ApiError:

@@ -73,10 +73,10 @@ class Informer:
         return self._objects.get((namespace, name))
 
     def list(self, namespace: str = "", labels: Mapping[str, str] | None = None) -> Iterable[Object]:
-        found = self._by_namespace.get(namespace, {}) if namespace else self._objects
+        objects = self._by_namespace.get(namespace, {}) if namespace else self._objects
         if labels:
-            return [obj for obj in found.values() if has_labels(obj, labels)]
-        return list(found.values())
+            return [obj for obj in objects.values() if has_labels(obj, labels)]
+        return list(objects.values())
 
     def by_index(self, index: str, value: str) -> Iterable[Object]:
         return list(self._indexes[index].get(value, {}).values())
@@ -176,8 +176,8 @@ class Informer:
             each.cancel()
 
     async def _list(self) -> str:
-        answer = await self._client.list(self.ref, resource_version="" if self.synced else "0")
-        fresh = {key_of(obj): obj for obj in answer["items"]}
+        response = await self._client.list(self.ref, resource_version="" if self.synced else "0")
+        fresh = {key_of(obj): obj for obj in response["items"]}
         for key in [k for k in self._objects if k not in fresh]:
             self._apply("DELETED", key, self._objects[key])
         for key, obj in fresh.items():
@@ -188,7 +188,7 @@ class Informer:
                 self._apply("MODIFIED", key, obj)
         if not self.synced:
             self._be_synced()
-        version: str = answer["metadata"]["resourceVersion"]
+        version: str = response["metadata"]["resourceVersion"]
         return version
 
     async def _watch(self, version: str) -> tuple[str, int]:
@@ -258,14 +258,14 @@ class Informers:
         self._started = False
 
     def informer(self, ref: ResourceRef) -> Informer:
-        found = self._running.get(ref)
-        if found is None:
-            found = self._running[ref] = Informer(
+        informer = self._running.get(ref)
+        if informer is None:
+            informer = self._running[ref] = Informer(
                 self._client, ref, self._clock, self._random, may_lack=self._may_lack(ref)
             )
             if self._started:
-                self._background.add(found.run(), f"informer of {ref.plural}")
-        return found
+                self._background.add(informer.run(), f"informer of {ref.plural}")
+        return informer
 
     @property
     def synced(self) -> bool:

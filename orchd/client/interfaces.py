@@ -42,7 +42,7 @@ class IClient(Interface):
     """A client of the API. Every method takes the resource as a ResourceRef and raises ApiError with the server's Status.
 
     `namespace` is "" for cluster-scoped resources and for lists over all namespaces. Cancelling a read aborts it; a write that
-    was sent is not undone. Without `need_answer` a write may give {} for the object that it made: a server in the same process
+    was sent is not undone. Without `need_response` a write may give {} for the object that it made: a server in the same process
     then does not make an answer.
     """
 
@@ -72,7 +72,7 @@ class IClient(Interface):
         name: str = "",
         subresource: str = "",
         dry_run: bool = False,
-        need_answer: bool = True,
+        need_response: bool = True,
     ) -> Object:
         """Create an object; with `name` and `subresource`, post to a subresource."""
 
@@ -92,7 +92,7 @@ class IClient(Interface):
         field_manager: str = "",
         force: bool = False,
         dry_run: bool = False,
-        need_answer: bool = True,
+        need_response: bool = True,
     ) -> Object:
         """Patch an object. `content_type` is one of the API's patch media types."""
 
@@ -124,7 +124,7 @@ class IClient(Interface):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class RawResponse:
     """A complete response with a code below 400. `warnings` are the texts of its Warning headers."""
 
     code: int
@@ -148,7 +148,7 @@ class IRawClient(IClient):
     """A client for requests of any path with responses in any media type. `call` is `orchd.client.requests.Call`. Both
     methods raise ApiError for codes of 400 and above."""
 
-    async def exchange(call: Any) -> Answer:
+    async def exchange(call: Any) -> RawResponse:
         """The complete response."""
 
     async def stream(call: Any, seconds: float) -> IByteStream:

@@ -58,12 +58,12 @@ def make_lock(kind: str, client: IClient, dialect: Dialect, *, namespace: str, n
     """The lock of one of the kinds in `LOCKS`."""
 
     def lease() -> ILeaderLock:
-        made: ILeaderLock = LeaseLock(client, dialect, namespace, name)
-        return made
+        lock: ILeaderLock = LeaseLock(client, dialect, namespace, name)
+        return lock
 
     def annotated(plural: str) -> ILeaderLock:
-        made: ILeaderLock = AnnotationLock(client, dialect, plural, namespace, name)
-        return made
+        lock: ILeaderLock = AnnotationLock(client, dialect, plural, namespace, name)
+        return lock
 
     if kind == "leases":
         return lease()
@@ -87,17 +87,17 @@ class _ObjectLock:
         self._object: Object | None = None
 
     def objects(self) -> Iterable[Object]:
-        found = self._object or {"metadata": {"namespace": self.namespace, "name": self.name}}
-        return [{"apiVersion": self._api_version, "kind": self._kind, "metadata": found["metadata"]}]
+        obj = self._object or {"metadata": {"namespace": self.namespace, "name": self.name}}
+        return [{"apiVersion": self._api_version, "kind": self._kind, "metadata": obj["metadata"]}]
 
     @property
     def _api_version(self) -> str:
         return f"{self._ref.group}/{self._ref.version}" if self._ref.group else self._ref.version
 
     async def _read(self) -> Object:
-        found: Object = await self._client.get(self._ref, self.namespace, self.name)
-        self._object = found
-        return found
+        obj: Object = await self._client.get(self._ref, self.namespace, self.name)
+        self._object = obj
+        return obj
 
     async def create(self, record: LeaderRecord) -> None:
         fresh = {
@@ -110,8 +110,8 @@ class _ObjectLock:
     async def update(self, record: LeaderRecord) -> None:
         if self._object is None:
             raise ApiError(404, "NotFound", f"{self._kind} {self.namespace}/{self.name} has not been read")
-        wanted = self._write(self._object, record)
-        self._object = await self._client.update(self._ref, self.namespace, self.name, wanted)
+        obj = self._write(self._object, record)
+        self._object = await self._client.update(self._ref, self.namespace, self.name, obj)
 
     def _write(self, obj: Object, record: LeaderRecord) -> Object:
         """The object with a record."""
@@ -166,8 +166,8 @@ class AnnotationLock(_ObjectLock):
         if text is None:
             return LeaderRecord(), ""
         try:
-            found = json.loads(text)
-            record = LeaderRecord(**{field: type_(found.get(name) or type_()) for name, field, type_ in _members()})
+            members = json.loads(text)
+            record = LeaderRecord(**{field: type_(members.get(name) or type_()) for name, field, type_ in _members()})
         except (ValueError, AttributeError, TypeError) as error:
             raise ApiError(
                 500, "InternalError", f"annotation {self._key} of {self._kind} {self.name}: {error}"

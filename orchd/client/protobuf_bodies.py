@@ -21,9 +21,9 @@ class ProtobufBodies(JsonBodies):
     """Objects of built-in kinds as protobuf; patches, options, custom kinds and bodies without a kind as JSON. With
     `answers`, the server is asked for protobuf as well, which takes more time to decode in Python than JSON."""
 
-    def __init__(self, dialect: Dialect, *, answers: bool) -> None:
+    def __init__(self, dialect: Dialect, *, responses: bool) -> None:
         self._media_type = dialect.protobuf
-        self.accept = f"{dialect.protobuf}, {_JSON}" if answers else _JSON
+        self.accept = f"{dialect.protobuf}, {_JSON}" if responses else _JSON
         catalog = self._catalog = builtin_catalog(dialect, enabled=lambda group, version, default: True)
         self._lists: dict[tuple[str, str, str], Resource] = {
             (r.group, r.version, r.list_kind): r for r in catalog.resources
@@ -33,9 +33,9 @@ class ProtobufBodies(JsonBodies):
     def encode(self, call: Call) -> tuple[bytes, str]:
         body = call.body
         if call.content_type == _JSON and isinstance(body, dict):
-            found = self._catalog.kind(str(body.get("apiVersion", "")), str(body.get("kind", "")))
-            if found is not None and protobuf.has_form(found.type):
-                return protobuf.encode(body, found.type), self._media_type
+            resource = self._catalog.kind(str(body.get("apiVersion", "")), str(body.get("kind", "")))
+            if resource is not None and protobuf.has_form(resource.type):
+                return protobuf.encode(body, resource.type), self._media_type
         return super().encode(call)
 
     def decode(self, data: bytes, content_type: str) -> Object:
@@ -64,13 +64,13 @@ class ProtobufBodies(JsonBodies):
 
     def _decode(self, data: bytes) -> Object:
         """Decode a complete body. Raises ProtobufError."""
-        found = protobuf.open_envelope(data)
-        names = {"kind": found.kind, "apiVersion": found.api_version}
-        group, version = split_group_version(found.api_version)
-        listed = self._lists.get((group, version, found.kind))
+        envelope = protobuf.open_envelope(data)
+        names = {"kind": envelope.kind, "apiVersion": envelope.api_version}
+        group, version = split_group_version(envelope.api_version)
+        listed = self._lists.get((group, version, envelope.kind))
         if listed is None:
-            return {**names, **_message(found.raw, self._type(group, version, found.kind))}
-        metadata, items = protobuf.open_list(found.raw)
+            return {**names, **_message(envelope.raw, self._type(group, version, envelope.kind))}
+        metadata, items = protobuf.open_list(envelope.raw)
         return {
             **names,
             "metadata": _message(metadata, self._list_meta),
@@ -79,9 +79,9 @@ class ProtobufBodies(JsonBodies):
 
     def _type(self, group: str, version: str, kind: str) -> Type:
         """The type of a kind that the server sends: of a resource, or of a subresource or a response. Raises ProtobufError."""
-        found = self._catalog.kind(f"{group}/{version}" if group else version, kind)
-        if found is not None:
-            return found.type
+        resource = self._catalog.kind(f"{group}/{version}" if group else version, kind)
+        if resource is not None:
+            return resource.type
         package = group.partition(".")[0] or ("meta" if kind == "Status" else "core")
         try:
             return self._catalog.types.get(f"{package}/{version}.{kind}")

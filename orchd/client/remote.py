@@ -25,15 +25,15 @@ from orchd.client import requests
 from orchd.client.bodies import JSON, BodyCodec
 from orchd.client.byte_stream import ByteStream
 from orchd.client.credentials import Credential, Credentials, ITokenSource, impersonation_headers
-from orchd.client.errors import NoAnswerError, UnreachableError
+from orchd.client.errors import NoResponseError, UnreachableError
 from orchd.client.exec_plugin import ExecCredentials
 from orchd.client.interfaces import (
-    Answer,
     IByteStream,
     IForwardingClient,
     ISocketClient,
     IWatchStream,
     IWebSocket,
+    RawResponse,
     ResourceRef,
 )
 from orchd.client.methods import Methods
@@ -169,7 +169,7 @@ class RemoteClient(Methods):
         try:
             return await cleanly_cancelled(within(waiting, self._timeout, self._reactor))
         except TimeoutError:
-            raise NoAnswerError(self._server, self._timeout) from None
+            raise NoResponseError(self._server, self._timeout) from None
         except CancelledError:
             raise
         except ResponseFailed as error:
@@ -199,11 +199,11 @@ class RemoteClient(Methods):
         data = await self._bounded(read_body(response, _MOST_BODY))
         return self._codec.decode(data, _content_type(response))
 
-    async def exchange(self, call: Call) -> Answer:
+    async def exchange(self, call: Call) -> RawResponse:
         response = await self._request(call)
         data = await self._bounded(read_body(response, _MOST_BODY))
         warnings = map(warning_text, response.headers.getRawHeaders("Warning", ()))
-        return Answer(
+        return RawResponse(
             code=response.code, content_type=_content_type(response), body=data, warnings=tuple(filter(None, warnings))
         )
 
@@ -277,8 +277,8 @@ class RemoteClient(Methods):
 
 
 def _content_type(response: IResponse) -> str:
-    found = response.headers.getRawHeaders("Content-Type", ())
-    return str(found[0]) if found else ""
+    values = response.headers.getRawHeaders("Content-Type", ())
+    return str(values[0]) if values else ""
 
 
 def _retry_after(response: IResponse) -> float | None:

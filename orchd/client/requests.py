@@ -23,7 +23,7 @@ class Call:
     #: Media types of the answer, as an Accept header.
     accept: str = "application/json"
     #: False if the caller uses nothing of a successful answer.
-    need_answer: bool = True
+    need_response: bool = True
 
 
 def _query(**given: str | int | bool) -> dict[str, str]:
@@ -75,10 +75,10 @@ def create(
     name: str = "",
     subresource: str = "",
     dry_run: bool = False,
-    need_answer: bool = True,
+    need_response: bool = True,
 ) -> Call:
     path = paths.item(ref, namespace, name, subresource) if name else paths.collection(ref, namespace)
-    return Call(method="POST", path=path, query=_query(dryRun=_dry(dry_run)), body=obj, need_answer=need_answer)
+    return Call(method="POST", path=path, query=_query(dryRun=_dry(dry_run)), body=obj, need_response=need_response)
 
 
 def update(
@@ -99,11 +99,13 @@ def patch(
     field_manager: str = "",
     force: bool = False,
     dry_run: bool = False,
-    need_answer: bool = True,
+    need_response: bool = True,
 ) -> Call:
     query = _query(fieldManager=field_manager, force=force, dryRun=_dry(dry_run))
     path = paths.item(ref, namespace, name, subresource)
-    return Call(method="PATCH", path=path, query=query, body=patch, content_type=content_type, need_answer=need_answer)
+    return Call(
+        method="PATCH", path=path, query=query, body=patch, content_type=content_type, need_response=need_response
+    )
 
 
 def _options(options: Mapping[str, Any] | None) -> Any:

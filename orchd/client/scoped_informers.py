@@ -32,16 +32,16 @@ class ScopedInformer:
         await self._informer.wait_delivered()
 
     def get(self, namespace: str, name: str) -> Object | None:
-        found: Object | None = self._informer.get(namespace, name)
-        return found
+        obj: Object | None = self._informer.get(namespace, name)
+        return obj
 
     def list(self, namespace: str = "", labels: Mapping[str, str] | None = None) -> Iterable[Object]:
-        found: Iterable[Object] = self._informer.list(namespace, labels)
-        return found
+        objects: Iterable[Object] = self._informer.list(namespace, labels)
+        return objects
 
     def by_index(self, index: str, value: str) -> Iterable[Object]:
-        found: Iterable[Object] = self._informer.by_index(index, value)
-        return found
+        objects: Iterable[Object] = self._informer.by_index(index, value)
+        return objects
 
     def holds(self, index: str, value: str) -> bool:
         held: bool = self._informer.holds(index, value)
@@ -76,10 +76,10 @@ class ScopedInformers:
         self._scoped: dict[ResourceRef, ScopedInformer] = {}
 
     def informer(self, ref: ResourceRef) -> ScopedInformer:
-        found = self._scoped.get(ref)
-        if found is None:
-            found = self._scoped[ref] = ScopedInformer(self._informers.informer(ref))
-        return found
+        informer = self._scoped.get(ref)
+        if informer is None:
+            informer = self._scoped[ref] = ScopedInformer(self._informers.informer(ref))
+        return informer
 
     def close(self) -> None:
         """Remove all listeners that were added through this."""

@@ -16,8 +16,8 @@ class SelectingClient:
         self._field_selector = field_selector
 
     async def list(self, ref: ResourceRef, namespace: str = "", **options: Any) -> Object:
-        answer: Object = await self._client.list(ref, namespace, field_selector=self._field_selector, **options)
-        return answer
+        response: Object = await self._client.list(ref, namespace, field_selector=self._field_selector, **options)
+        return response
 
     async def watch(self, ref: ResourceRef, namespace: str = "", **options: Any) -> IWatchStream:
         stream: IWatchStream = await self._client.watch(ref, namespace, field_selector=self._field_selector, **options)

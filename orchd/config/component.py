@@ -159,8 +159,8 @@ class ComponentOptions(PlainErrors, Options):
         self.component: ComponentSettings | None = None
 
     def _make_settings(self) -> None:
-        made = _component(self._name, FlagValues(self.dialect, self.by_name, self.given), self._capabilities)
-        self.component = replace(made, warnings=(*self.warnings, *made.warnings))
+        settings = _component(self._name, FlagValues(self.dialect, self.by_name, self.given), self._capabilities)
+        self.component = replace(settings, warnings=(*self.warnings, *settings.warnings))
 
     def component_settings(self) -> ComponentSettings:
         """The parsed settings; the defaults of all flags if `parseOptions` was not called."""

@@ -38,27 +38,27 @@ def resolve(dialect: Dialect, given: Mapping[str, bool], release: Release = SPEC
     gone = {dialect(gate.name): gate.default(release) for gate in GATES if gate.has_ended(release)}
     usual = defaults()
     values = {name: default for name, default in defaults(release).items() if default != usual[name]}
-    for group, wanted in _ALL.items():
+    for group, stages in _ALL.items():
         if group in given:
-            values.update((name, given[group]) for name, stage in known.values() if stage.name == wanted)
+            values.update((name, given[group]) for name, stage in known.values() if stage.name == stages)
     warnings = []
-    for shown, value in given.items():
-        if shown in _ALL:
+    for name_, value in given.items():
+        if name_ in _ALL:
             continue
-        if gone.get(shown) is value:
-            warnings.append(f"{shown}={_text(value)} has no effect: release {release} has no such gate, and behaves so")
+        if gone.get(name_) is value:
+            warnings.append(f"{name_}={_text(value)} has no effect: release {release} has no such gate, and behaves so")
             continue
-        if shown not in known:
-            guess = nearest(shown, [*known, *_ALL])
-            raise ValueError(f"unrecognized feature gate: {shown}" + (f' (did you mean "{guess}"?)' if guess else ""))
-        name, stage = known[shown]
+        if name_ not in known:
+            guess = nearest(name_, [*known, *_ALL])
+            raise ValueError(f"unrecognized feature gate: {name_}" + (f' (did you mean "{guess}"?)' if guess else ""))
+        name, stage = known[name_]
         if stage.locked and value != stage.default:
             raise ValueError(
-                f"cannot set feature gate {shown} to {_text(value)}, feature is locked to {_text(stage.default)}"
+                f"cannot set feature gate {name_} to {_text(value)}, feature is locked to {_text(stage.default)}"
             )
         if stage.name in ("GA", "deprecated"):
             warnings.append(
-                f"Setting {stage.name} feature gate {shown}={_text(value)}. It will be removed in a future release."
+                f"Setting {stage.name} feature gate {name_}={_text(value)}. It will be removed in a future release."
             )
         values[name] = value
     _check_needs(dialect, {**defaults(release), **values}, release)

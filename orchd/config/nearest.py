@@ -11,8 +11,8 @@ from orchd.kinds.gotext.values import quote
 def nearest(name: str, known: Iterable[str]) -> str:
     """The known name most similar to `name`, "" if none is similar enough."""
     by_lower = {k.lower(): k for k in known}
-    found = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.5)
-    return by_lower[found[0]] if found else ""
+    matches = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.5)
+    return by_lower[matches[0]] if matches else ""
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> str:

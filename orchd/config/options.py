@@ -87,8 +87,8 @@ class Options(usage.Options):
     def _make_settings(self) -> None:
         """Settings from `by_name`. Raises FlagError."""
         components = {name: self._component(name) for name in COMPONENTS}
-        made = build_settings(FlagValues(self.dialect, self.by_name, self.given), components, self._capabilities)
-        self.settings = replace(made, warnings=(*self.warnings, *made.warnings))
+        built = build_settings(FlagValues(self.dialect, self.by_name, self.given), components, self._capabilities)
+        self.settings = replace(built, warnings=(*self.warnings, *built.warnings))
 
     def _component(self, name: str) -> FlagValues:
         """The flags of a component in this process: the server's, and over them those of the component's flag file."""
@@ -166,10 +166,10 @@ class Options(usage.Options):
                 raise self.given[name].error(f"means another thing for each component: give it in {files}")
         self._refuse(self.flags, self.given, self.by_name)
 
-    def _refuse(self, flags: FlagTable, given: Mapping[str, Mention], values: Mapping[str, Any]) -> None:
+    def _refuse(self, flags: FlagTable, mentions: Mapping[str, Mention], values: Mapping[str, Any]) -> None:
         """Refuse values of flags that can have no effect, and collect warnings about others. Raises FlagError."""
         release = RELEASES[self.by_name["emulated-version"]]
-        for name, mention in given.items():
+        for name, mention in mentions.items():
             flag = flags[name]
             if lacking := flag.lacking(release):
                 raise mention.error(lacking)

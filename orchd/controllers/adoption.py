@@ -97,8 +97,8 @@ async def claim_members(client: IClient, claimant: Parent, members: Members, inf
 
 def _current_objects(informer: IInformer, members: Iterable[Member]) -> list[Object]:
     """The objects of these members that the informer still has."""
-    found = ((each.uid, informer.get(each.namespace, each.name)) for each in members)
-    return [obj for wanted, obj in found if obj is not None and uid(obj) == wanted]
+    current = ((each.uid, informer.get(each.namespace, each.name)) for each in members)
+    return [obj for expected, obj in current if obj is not None and uid(obj) == expected]
 
 
 async def _adopt(client: IClient, claimant: Parent, orphans: Iterable[Object], ref: ResourceRef) -> list[Object]:
@@ -115,8 +115,8 @@ async def _adopt(client: IClient, claimant: Parent, orphans: Iterable[Object], r
             checked = True
         owners = [*(obj["metadata"].get("ownerReferences") or ()), claimant.reference]
         held = _finalizers(obj)
-        wanted = [*held, claimant.finalizer] if claimant.finalizer and claimant.finalizer not in held else held
-        changed = await _set_owners(client, ref, obj, owners, wanted)
+        finalizers = [*held, claimant.finalizer] if claimant.finalizer and claimant.finalizer not in held else held
+        changed = await _set_owners(client, ref, obj, owners, finalizers)
         if changed is not None:
             adopted.append(changed)
     return adopted

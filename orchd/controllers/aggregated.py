@@ -60,9 +60,9 @@ async def discover(client: IRawClient, api_services: Iterable[Object]) -> Discov
 
 async def _read(client: IRawClient, group: str, version: str) -> list[AggregatedResource]:
     """The deletable resources of a group version, from its discovery document. Raises ApiError, also for an invalid document."""
-    answer = await client.exchange(Call(method="GET", path=f"/apis/{group}/{version}"))
+    response = await client.exchange(Call(method="GET", path=f"/apis/{group}/{version}"))
     try:
-        entries = orjson.loads(answer.body)["resources"]
+        entries = orjson.loads(response.body)["resources"]
         return [
             AggregatedResource(group=group, version=version, plural=str(entry["name"]), verbs=frozenset(entry["verbs"]))
             for entry in entries

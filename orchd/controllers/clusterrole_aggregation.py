@@ -44,14 +44,14 @@ class ClusterRoleAggregation(Controller):
                 rules.extend(rule for rule in member.get("rules") or () if rule not in rules)
         if rules == (role.get("rules") or []):
             return None
-        wanted = {
+        configuration = {
             "apiVersion": f"{self._group}/v1",
             "kind": "ClusterRole",
             "metadata": {"name": key[1]},
             "rules": rules,
         }
         await self.client.patch(
-            self._ref, "", key[1], wanted, content_type=APPLY, field_manager=self.account, force=True
+            self._ref, "", key[1], configuration, content_type=APPLY, field_manager=self.account, force=True
         )
         return None
 

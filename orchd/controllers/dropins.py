@@ -14,7 +14,7 @@ def drop_ins() -> list[ControllerRow]:
     """Rows of the factories found in `orchd.plugins`, by name. Raises ValueError naming one that does not provide the contract
     or whose name is taken."""
     taken = {row.name for row in CONTROLLERS}
-    found: list[ControllerRow] = []
+    rows: list[ControllerRow] = []
     for factory in dropins.drop_ins(IControllerFactory, orchd.plugins):
         try:
             verifyObject(IControllerFactory, factory)
@@ -25,5 +25,5 @@ def drop_ins() -> list[ControllerRow]:
         if name in taken:
             raise ValueError(f"controller {name!r} of {factory!r} has a name that is taken")
         taken.add(name)
-        found.append(ControllerRow(name, factory.make, tuple(factory.resources)))
-    return sorted(found, key=lambda row: row.name)
+        rows.append(ControllerRow(name, factory.make, tuple(factory.resources)))
+    return sorted(rows, key=lambda row: row.name)

@@ -37,9 +37,9 @@ class Expectations(Generic[K]):
         if observed is not None and uid(observed) == uid(obj) and not deleting(observed):
             self._expect(key, uid(obj))
 
-    def _expect(self, key: K, wanted: str) -> None:
-        self._pending.setdefault(key, {})[wanted] = self._seconds()
-        self._owner[wanted] = key
+    def _expect(self, key: K, expected: str) -> None:
+        self._pending.setdefault(key, {})[expected] = self._seconds()
+        self._owner[expected] = key
 
     def observe(self, old: Object | None, new: Object | None) -> None:
         """Follow an event of a dependent, which fulfils its expected creation or deletion."""
@@ -66,5 +66,5 @@ class Expectations(Generic[K]):
 
     def forget(self, key: K) -> None:
         """Drop the expectations of a deleted owner."""
-        for wanted in self._pending.pop(key, {}):
-            self._owner.pop(wanted, None)
+        for expected in self._pending.pop(key, {}):
+            self._owner.pop(expected, None)

@@ -28,7 +28,7 @@ class ControllerGroup:
     def __init__(
         self, names: Iterable[str], env: Environment, *, served: Callable[[ResourceRef], bool] = lambda ref: True
     ) -> None:
-        wanted = set(names)
+        enabled = set(names)
         self._env = env
         self._served = served
         self._interval = env.settings.controller_start_interval
@@ -36,7 +36,7 @@ class ControllerGroup:
         rows = [
             row
             for row in (*CONTROLLERS, *drop_ins())
-            if row.name in wanted and env.release.includes(row.since, row.until)
+            if row.name in enabled and env.release.includes(row.since, row.until)
         ]
         self.controllers: tuple[IController, ...] = tuple(row.make(env) for row in rows if self._can_run(row))
         self._started: list[IController] = []

@@ -353,18 +353,18 @@ class JobController(PodViewController):
         parallelism = int(spec(job).get("parallelism", 1))
         completions = spec(job).get("completions")
         if completions is None:
-            wanted = len(active) if succeeded else parallelism
+            desired = len(active) if succeeded else parallelism
         else:
-            wanted = max(0, min(int(completions) - succeeded, parallelism))
-        surplus = self._surplus(active, max(0, len(active) - wanted), done)
+            desired = max(0, min(int(completions) - succeeded, parallelism))
+        surplus = self._surplus(active, max(0, len(active) - desired), done)
         if surplus:
             _, problem = await self._delete(key, job, surplus[:BURST])
             return len(active) - (0 if problem else len(surplus[:BURST])), problem
-        missing = min(wanted - len(active), BURST)
+        missing = min(desired - len(active), BURST)
         if missing <= 0:
             return len(active), None
-        made, problem = await self._create(key, job, active, missing, done)
-        return len(active) + made, problem
+        created, problem = await self._create(key, job, active, missing, done)
+        return len(active) + created, problem
 
     def _surplus(self, active: list[Object], count: int, done: IndexSet | None) -> list[Object]:
         """Pods to delete: of an indexed job first those whose index is completed, duplicate or missing, then in the order in
@@ -410,10 +410,10 @@ class JobController(PodViewController):
         async def make(number: int) -> None:
             self._expected.expect_creation(key, await self._control.create(job, pods[number]))
 
-        made, problem = await slow_start(len(pods), make)
+        created, problem = await slow_start(len(pods), make)
         if problem is not None and problem.check(ApiError) and terminating_namespace(problem.value):  # type: ignore[arg-type]  # checked just before
-            return made, None
-        return made, problem
+            return created, None
+        return created, problem
 
     def _indexed(self, job: Object, pod: Object, index: int) -> Object:
         """The pod of one index, with the index in an annotation, the environment and the host name."""

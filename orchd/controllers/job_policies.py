@@ -54,11 +54,12 @@ def _matched_cause(rule: Mapping[str, Any], pod: Object) -> str:
                     return f"Container {container['name']} for pod {within} failed with exit code {code}"
         return ""
     patterns = rule.get("onPodConditions") or ()
-    for found in status(pod).get("conditions") or ():
+    for pod_condition in status(pod).get("conditions") or ():
         if any(
-            found.get("type") == each.get("type") and found.get("status") == each.get("status") for each in patterns
+            pod_condition.get("type") == each.get("type") and pod_condition.get("status") == each.get("status")
+            for each in patterns
         ):
-            return f"Pod {within} has condition {found['type']}"
+            return f"Pod {within} has condition {pod_condition['type']}"
     return ""
 
 
@@ -74,11 +75,11 @@ def met_success(policy: Mapping[str, Any] | None, completions: int, done: IndexS
     if not done:
         return ""
     for index, rule in enumerate((policy or {}).get("rules") or ()):
-        wanted, least = rule.get("succeededIndexes"), rule.get("succeededCount")
-        if wanted is None:
+        indexes, least = rule.get("succeededIndexes"), rule.get("succeededCount")
+        if indexes is None:
             met = least is not None and len(done) >= int(least)
         else:
-            required = parse_indexes(str(wanted), completions)
+            required = parse_indexes(str(indexes), completions)
             common = done.count_common(required)
             met = bool(required) and (common == len(required) or (least is not None and common >= int(least)))
         if met:

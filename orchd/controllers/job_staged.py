@@ -241,18 +241,18 @@ class StagedJobController(JobController):
         job, active = look.job, len(look.active)
         parallelism, completions = int(spec(job).get("parallelism", 1)), spec(job).get("completions")
         if spec(job).get("suspend"):
-            wanted = 0
+            desired = 0
         elif completions is None:
-            wanted = active if look.succeeded else parallelism
+            desired = active if look.succeeded else parallelism
         else:
-            wanted = max(0, min(int(completions) - look.succeeded, parallelism))
-        surplus = self._choose_surplus(look, max(0, active - wanted))
+            desired = max(0, min(int(completions) - look.succeeded, parallelism))
+        surplus = self._choose_surplus(look, max(0, active - desired))
         if surplus:
             sync.action = "pods_deleted"
             deleted, problem = await self._delete(look.key, job, surplus[:BURST])
             look.count_deleted(deleted)
             return active - len(deleted), problem, 0.0
-        missing = wanted - active - (look.terminating if replaces_failed_only(job) else 0)
+        missing = desired - active - (look.terminating if replaces_failed_only(job) else 0)
         if spec(job).get("suspend") or missing <= 0:
             return active, None, 0.0
         sync.action = "pods_created"
@@ -260,8 +260,8 @@ class StagedJobController(JobController):
         if wait:
             # As in the reference, the status shows no active pods until the next one may be created.
             return 0, None, wait
-        made, problem = await self._make(look.key, job, pods)
-        return active + made, problem, 0.0
+        created, problem = await self._make(look.key, job, pods)
+        return active + created, problem, 0.0
 
     def _choose_surplus(self, look: _Pass, least: int) -> list[Object]:
         """At least so many pods to delete: those without a valid index, all but the most useful one of an index, then the least
@@ -331,16 +331,16 @@ class StagedJobController(JobController):
                 look.fresh["startTime"] = timestamp(self.env.wall())
 
     @staticmethod
-    def _ensure(fresh: dict[str, Any], wanted: dict[str, Any]) -> bool:
+    def _ensure(fresh: dict[str, Any], condition: dict[str, Any]) -> bool:
         """Add a condition, or replace the one of its type. Returns False if that one says the same."""
-        found = list(fresh.get("conditions") or ())
-        for place, each in enumerate(found):
-            if each.get("type") == wanted["type"]:
-                if all(each.get(k) == wanted.get(k) for k in ("status", "reason", "message")):
+        conditions = list(fresh.get("conditions") or ())
+        for place, each in enumerate(conditions):
+            if each.get("type") == condition["type"]:
+                if all(each.get(k) == condition.get(k) for k in ("status", "reason", "message")):
                     return False
-                fresh["conditions"] = [*found[:place], wanted, *found[place + 1 :]]
+                fresh["conditions"] = [*conditions[:place], condition, *conditions[place + 1 :]]
                 return True
-        fresh["conditions"] = [*found, wanted]
+        fresh["conditions"] = [*conditions, condition]
         return True
 
     async def _track_pods(self, look: _Pass) -> None:

@@ -190,9 +190,9 @@ class Census:
         """Active members."""
         return (member for each in self._classes for member in each.members.values() if member.active)
 
-    def count_labeled(self, wanted: Mapping[str, str]) -> int:
+    def count_labeled(self, labels: Mapping[str, str]) -> int:
         """Number of active members with all of these labels."""
-        return sum(each.active for each in self._classes if wanted.items() <= each.labels.items())
+        return sum(each.active for each in self._classes if labels.items() <= each.labels.items())
 
     def count_available(self, min_ready_seconds: int, now: float) -> int:
         """Number of active members that have been ready for the given seconds."""

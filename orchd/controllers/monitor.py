@@ -94,18 +94,18 @@ class Monitor:
         missing = self._known(self.ref)
         token = ""
         while True:
-            answer = await self._client.list(self.ref, limit=_PAGE, continue_=token)
-            for obj in answer["items"]:
+            response = await self._client.list(self.ref, limit=_PAGE, continue_=token)
+            for obj in response["items"]:
                 missing.discard(obj["metadata"].get("uid", ""))
                 self._seen(self.ref, obj)
-            token = answer["metadata"].get("continue", "")
+            token = response["metadata"].get("continue", "")
             if not token:
                 break
         for uid in missing:
             self._gone(self.ref, uid)
         self.synced = True
         self._release()
-        version: str = answer["metadata"]["resourceVersion"]
+        version: str = response["metadata"]["resourceVersion"]
         return version
 
     async def _watch(self, version: str) -> str:

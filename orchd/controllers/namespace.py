@@ -225,19 +225,19 @@ class NamespaceController(Controller):
     async def _registered(self) -> list[Object]:
         """The APIServices; none where API aggregation is not served."""
         try:
-            found: list[Object] = (await self.client.list(self._api_services))["items"]
+            services: list[Object] = (await self.client.list(self._api_services))["items"]
         except ApiError as error:
             if error.code != 404:
                 raise
             return []
-        return found
+        return services
 
     async def _delete_all(
         self, resource: Resource | AggregatedResource, namespace: str, since: str, remains: Remains
     ) -> None:
         ref = ResourceRef(resource.group, resource.version, resource.plural)
-        found = await self.client.list(ref, namespace, limit=1)
-        if not found["items"]:
+        page = await self.client.list(ref, namespace, limit=1)
+        if not page["items"]:
             return
         estimate = (
             await self._time_for_pods(namespace, since) if (resource.group, resource.plural) == ("", "pods") else 0

@@ -45,8 +45,8 @@ class NodeTtlController(Controller):
             self.queue.add(("", name(new)))
 
     async def reconcile(self, key: Key) -> float | None:
-        node, wanted = self._nodes.get(*key), str(STEPS[self._step][2])
-        if node is not None and annotations_of(node).get(self._annotation) != wanted:
-            change = {"metadata": {"annotations": {self._annotation: wanted}}}
+        node, seconds = self._nodes.get(*key), str(STEPS[self._step][2])
+        if node is not None and annotations_of(node).get(self._annotation) != seconds:
+            change = {"metadata": {"annotations": {self._annotation: seconds}}}
             await self.client.patch(NODES, "", key[1], change, content_type=MERGE)
         return None

@@ -69,8 +69,8 @@ def pods_node(pod: Object) -> Iterable[str]:
 
 def condition(obj_status: Mapping[str, Any], type_: str) -> dict[str, Any] | None:
     """A copy of the condition of a type, None if it is not set."""
-    found = find_condition(obj_status, type_)
-    return None if found is None else dict(found)
+    first = find_condition(obj_status, type_)
+    return None if first is None else dict(first)
 
 
 def without(mapping: Mapping[str, Any], *keys: str) -> dict[str, Any]:

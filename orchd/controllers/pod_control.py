@@ -23,13 +23,13 @@ class PodControl:
     async def create(self, parent: Object, pod: Object) -> Object:
         """Create a pod in the owner's namespace; raises ApiError. A terminating namespace records nothing."""
         try:
-            made: Object = await self._client.create(PODS, namespace(parent), pod)
+            created: Object = await self._client.create(PODS, namespace(parent), pod)
         except ApiError as error:
             if not terminating_namespace(error):
                 self._record(parent, WARNING, "FailedCreate", f"Error creating: {error.message}")
             raise
-        self._record(parent, NORMAL, "SuccessfulCreate", f"Created pod: {name(made)}")
-        return made
+        self._record(parent, NORMAL, "SuccessfulCreate", f"Created pod: {name(created)}")
+        return created
 
     async def delete(self, parent: Object, pod: Object) -> None:
         """Delete the pod with this uid, if it still exists. Raises ApiError."""

@@ -84,10 +84,10 @@ class PodGarbageCollector(Controller):
             return None
         node = spec(pod).get("nodeName")
         if node:
-            found = self._nodes.get("", node)
-            if found is None and await self.live(NODES, "", node) is None:
+            cached = self._nodes.get("", node)
+            if cached is None and await self.live(NODES, "", node) is None:
                 await self._force(pod, "DeletionByPodGC", "PodGC: node no longer exists")
-            elif deleting(pod) and self._is_out_of_service(found):
+            elif deleting(pod) and self._is_out_of_service(cached):
                 await self._force(pod)
         elif deleting(pod):
             await self._force(pod)

@@ -27,8 +27,8 @@ def is_active(pod: Mapping[str, Any]) -> bool:
 
 
 def is_ready(pod: Mapping[str, Any]) -> bool:
-    found = condition(status(pod), "Ready")
-    return found is not None and found.get("status") == "True"
+    ready = condition(status(pod), "Ready")
+    return ready is not None and ready.get("status") == "True"
 
 
 def is_available(pod: Mapping[str, Any], min_ready_seconds: int, now: float) -> bool:
@@ -37,18 +37,18 @@ def is_available(pod: Mapping[str, Any], min_ready_seconds: int, now: float) -> 
         return False
     if not min_ready_seconds:
         return True
-    found = condition(status(pod), "Ready") or {}
-    since = seconds_of(found.get("lastTransitionTime"))
+    ready = condition(status(pod), "Ready") or {}
+    since = seconds_of(ready.get("lastTransitionTime"))
     return since is not None and since + min_ready_seconds <= now
 
 
 def pod_from_template(template: Mapping[str, Any], name: str, owner: Mapping[str, Any]) -> Object:
     """A new pod of a template, with a name made from `name`, owned by `owner` (an owner reference)."""
-    wanted = fields.metadata(template)
+    template_metadata = fields.metadata(template)
     metadata: dict[str, Any] = {"generateName": f"{name}-", "ownerReferences": [dict(owner)]}
     for key in ("labels", "annotations", "finalizers"):
-        if wanted.get(key):
-            metadata[key] = wanted[key]
+        if template_metadata.get(key):
+            metadata[key] = template_metadata[key]
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec(template)}
 
 

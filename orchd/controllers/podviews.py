@@ -54,19 +54,19 @@ def view(pod: Object, annotations: Collection[str] = ()) -> Object:
 def view_with_results(pod: Object, annotations: Collection[str] = ()) -> Object:
     """The view with what the end of a pod is judged by: its conditions, the states of its containers, which of them are sidecars, and its
     grace period."""
-    found = view(pod, annotations)
+    pod_view = view(pod, annotations)
     grace = pod["metadata"].get("deletionGracePeriodSeconds")
     if grace is not None:
-        found["metadata"]["deletionGracePeriodSeconds"] = grace
+        pod_view["metadata"]["deletionGracePeriodSeconds"] = grace
     sidecars = [
         {"name": each["name"], "restartPolicy": each["restartPolicy"]}
         for each in spec(pod).get("initContainers") or ()
         if each.get("restartPolicy")
     ]
     if sidecars:
-        found["spec"]["initContainers"] = sidecars
-    found["status"].update(_select_members(status(pod), ("conditions", *_CONTAINERS)))
-    return found
+        pod_view["spec"]["initContainers"] = sidecars
+    pod_view["status"].update(_select_members(status(pod), ("conditions", *_CONTAINERS)))
+    return pod_view
 
 
 def _select_members(obj: Object, names: Iterable[str]) -> dict[str, Any]:

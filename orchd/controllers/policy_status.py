@@ -45,7 +45,7 @@ class PolicyStatusController(Controller):
         if not warnings and (status.get("typeChecking") or {}).get("expressionWarnings"):
             # As in the reference, where the object goes with its warnings.
             checking = {}
-        wanted = {
+        desired = {
             "apiVersion": f"{self._group}/v1",
             "kind": "ValidatingAdmissionPolicy",
             "metadata": {"name": key[1]},
@@ -55,7 +55,7 @@ class PolicyStatusController(Controller):
             self._ref,
             "",
             key[1],
-            wanted,
+            desired,
             content_type=APPLY,
             subresource="status",
             field_manager=self.account,

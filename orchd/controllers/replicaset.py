@@ -80,8 +80,8 @@ class ReplicaSetController(WorkloadController):
 
     async def _manage(self, key: Key, parent: Object, mine: Census) -> tuple[tuple[str, str] | None, Failure | None]:
         """Create or delete pods. Returns reason and message of a failure, and the failure."""
-        wanted = int(spec(parent).get("replicas", 1))
-        missing = min(wanted - mine.active, _BURST)
+        desired = int(spec(parent).get("replicas", 1))
+        missing = min(desired - mine.active, _BURST)
         if missing > 0:
             reference = owner_reference(parent, *self.subject)
             pod = pod_from_template(spec(parent)["template"], name(parent), reference)
@@ -93,7 +93,7 @@ class ReplicaSetController(WorkloadController):
             if failure is None or (failure.check(ApiError) and terminating_namespace(failure.value)):  # type: ignore[arg-type]  # checked just before
                 return None, None
             return ("FailedCreate", failure.getErrorMessage()), failure
-        surplus = min(mine.active - wanted, _BURST)
+        surplus = min(mine.active - desired, _BURST)
         if surplus > 0:
             results = await side_by_side(
                 [self._delete(key, parent, pod) for pod in self._choose_surplus(parent, mine, surplus)]

@@ -28,11 +28,11 @@ def index_by_selector(informer: IInformer, select: Select) -> None:
     """Index objects by their selectors; all users of one informer have the same `select`."""
 
     def values(obj: Object) -> Iterable[str]:
-        found = select(obj)
-        if found.impossible:
+        selector = select(obj)
+        if selector.impossible:
             return ()
         # Any required label serves: an object without it is not selected.
-        first = min(found.exact.items(), default=None)
+        first = min(selector.exact.items(), default=None)
         return (f"{namespace(obj)}/" + ("" if first is None else "=".join(first)),)
 
     try:
@@ -43,10 +43,10 @@ def index_by_selector(informer: IInformer, select: Select) -> None:
 
 def list_selecting(informer: IInformer, select: Select, obj: Object) -> Iterator[Object]:
     """Objects of an informer indexed by `index_by_selector` whose selectors match the labels of `obj`, in its namespace."""
-    found, within = labels(obj), namespace(obj)
-    for value in ("", *(f"{key}={text}" for key, text in found.items())):
+    pairs, within = labels(obj), namespace(obj)
+    for value in ("", *(f"{key}={text}" for key, text in pairs.items())):
         for each in informer.by_index(BY_SELECTOR, f"{within}/{value}"):
-            if select(each).matches(found):
+            if select(each).matches(pairs):
                 yield each
 
 
@@ -86,25 +86,25 @@ class SelectedPods:
         """Views of the pods that an object selects, in no order. Not to be called for one object twice at once. Raises RetryError
         when the object was changed meanwhile."""
         key, selector = key_of(each), self._select(each)
-        found = self._groups.get(key)
-        if found is None or found.selector != selector:
+        group = self._groups.get(key)
+        if group is None or group.selector != selector:
             self.forget(key)
-            found = await self._fill(key, selector)
-        return list(found.views.values())
+            group = await self._fill(key, selector)
+        return list(group.views.values())
 
     def count(self, key: _Key) -> int:
         """Number of pods that an object selects; 0 before `find` was called for it."""
-        found = self._groups.get(key)
-        return 0 if found is None else len(found.views)
+        group = self._groups.get(key)
+        return 0 if group is None else len(group.views)
 
     def forget(self, key: _Key) -> None:
         """Drop the group of an object."""
-        found = self._groups.pop(key, None)
+        group = self._groups.pop(key, None)
         self._filling.pop(key, None)
-        if found is not None:
-            for pod in found.views:
+        if group is not None:
+            for pod in group.views:
                 _discard(self._having, pod, key)
-            _discard(self._placed, found.place, key)
+            _discard(self._placed, group.place, key)
 
     async def _fill(self, key: _Key, selector: LabelSelector) -> _Group:
         group = self._groups[key] = _Group(key[0], selector)
@@ -137,23 +137,23 @@ class SelectedPods:
             changed.add(key)
         before = self._having.get(key, ())
         after = () if new is None else self._selecting(new)
-        shown = view(new) if new is not None and after else None
+        viewed = view(new) if new is not None and after else None
         for each in {*before, *after}:
             group = self._groups[each]
-            if shown is not None and each in after:
-                self._put(each, group, key, shown)
+            if viewed is not None and each in after:
+                self._put(each, group, key, viewed)
             else:
                 del group.views[key]
                 _discard(self._having, key, each)
 
     def _selecting(self, pod: Object) -> list[_Key]:
-        found, within = labels(pod), namespace(pod)
-        places = ((within, None), *((within, item) for item in found.items()))
+        pairs, within = labels(pod), namespace(pod)
+        places = ((within, None), *((within, item) for item in pairs.items()))
         keys = (key for place in places for key in self._placed.get(place, ()))
-        return [key for key in keys if self._groups[key].selector.matches(found)]
+        return [key for key in keys if self._groups[key].selector.matches(pairs)]
 
-    def _put(self, owner: _Key, group: _Group, key: _Key, shown: Object) -> None:
-        group.views[key] = shown
+    def _put(self, owner: _Key, group: _Group, key: _Key, viewed: Object) -> None:
+        group.views[key] = viewed
         self._having.setdefault(key, set()).add(owner)
 
 

@@ -29,8 +29,8 @@ class ServiceAccountController(Controller):
 
     async def reconcile(self, key: Key) -> float | None:
         within = key[1]
-        found = self._namespaces.get("", within)
-        if found is None or deleting(found) or status(found).get("phase") == "Terminating":
+        cached = self._namespaces.get("", within)
+        if cached is None or deleting(cached) or status(cached).get("phase") == "Terminating":
             return None
         if self._accounts.get(within, DEFAULT) is not None:
             return None

@@ -117,13 +117,13 @@ class TokensController(Controller):
             "data": self._data(account, secret_name),
         }
         try:
-            made = await self.client.create(SECRETS, within, secret)
+            created = await self.client.create(SECRETS, within, secret)
         except ApiError as error:
             if terminating_namespace(error):
                 return
             raise
         if not await self._refer(account, secret_name):
-            await self.remove(SECRETS, within, secret_name, uid=uid(made))
+            await self.remove(SECRETS, within, secret_name, uid=uid(created))
 
     async def _refer(self, account: Object, secret_name: str) -> bool:
         """Add the secret to the account; False when the account has gone or has got another token meanwhile."""
@@ -173,14 +173,14 @@ class TokensController(Controller):
     async def _fill(self, secret: Object, account: Object) -> None:
         """Set the members of a secret that the controller owns; others stay."""
         data = secret.get("data") or {}
-        wanted: dict[str, str] = {}
+        members: dict[str, str] = {}
         if data.get("ca.crt") != _b64(self.env.authority):
-            wanted["ca.crt"] = _b64(self.env.authority)
+            members["ca.crt"] = _b64(self.env.authority)
         if not data.get("namespace"):
-            wanted["namespace"] = _b64(namespace(secret))
+            members["namespace"] = _b64(namespace(secret))
         if not data.get("token"):
-            wanted["token"] = _b64(self.env.issue_token(account, name(secret)))
-        if not wanted:
+            members["token"] = _b64(self.env.issue_token(account, name(secret)))
+        if not members:
             return
         changed = {
             **secret,
@@ -188,7 +188,7 @@ class TokensController(Controller):
                 **secret["metadata"],
                 "annotations": {**annotations_of(secret), self._name_key: name(account), self._uid_key: uid(account)},
             },
-            "data": {**data, **wanted},
+            "data": {**data, **members},
         }
         await self.client.update(SECRETS, namespace(secret), name(secret), changed)
 

@@ -41,11 +41,11 @@ class TtlAfterFinished(Controller):
 
     def _left(self, job: Object) -> float | None:
         """Seconds until the job is to go; None when it is not to."""
-        wanted = spec(job).get("ttlSecondsAfterFinished")
+        seconds = spec(job).get("ttlSecondsAfterFinished")
         ended = finish_time(job)
-        if wanted is None or ended is None or deleting(job):
+        if seconds is None or ended is None or deleting(job):
             return None
-        return float(ended + int(wanted) - self.env.wall())
+        return float(ended + int(seconds) - self.env.wall())
 
     async def reconcile(self, key: Key) -> float | None:
         job = self._jobs.get(*key)

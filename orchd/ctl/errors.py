@@ -8,7 +8,7 @@ from typing import Final
 
 import yaml
 
-from orchd.client.errors import NoAnswerError, UnreachableError
+from orchd.client.errors import NoResponseError, UnreachableError
 from orchd.errors import ApiError
 
 
@@ -35,7 +35,7 @@ def explain_api_error(error: ApiError) -> str:
     message = message or f"the server answered {error.code}"
     if isinstance(error, UnreachableError):
         return f"{message}: check --server, or the cluster of the current context (config view)"
-    if isinstance(error, NoAnswerError):
+    if isinstance(error, NoResponseError):
         return f"{message}: give a longer --request-timeout, or check the server's health"
     if error.reason == "NotFound" and not (error.details or {}).get("name"):
         return f"{message}: check the name; api-resources lists what the server has"
@@ -59,7 +59,7 @@ class Failures:
         """Keep an error of the work on one object; with `missing_ok` not that it is not there."""
         try:
             yield
-        except (UnreachableError, NoAnswerError):
+        except (UnreachableError, NoResponseError):
             raise
         except ApiError as error:
             if not (missing_ok and error.code == 404):

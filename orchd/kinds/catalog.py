@@ -161,8 +161,8 @@ class Catalog:
     def kind_of_group(self, group: str, kind: str) -> Resource | None:
         """The resource of a kind in the preferred version of its group, or else in another served one; None if no version
         has it."""
-        found = self._groups.get(group)
-        versions = () if found is None else (found.preferred, *found.versions)
+        group_ = self._groups.get(group)
+        versions = () if group_ is None else (group_.preferred, *group_.versions)
         return next((r for version in versions if (r := self._by_kind.get((group, version, kind))) is not None), None)
 
     def group(self, name: str) -> Group | None:
@@ -202,8 +202,8 @@ class Catalog:
         row = find_row(self.types, package, kind)
         assert row is not None, kind
         body = replace(row, plural=row.plural or kind.lower() + "s", namespaced=True, key="")
-        found = _resource(self.dialect, self.types, package, body)
-        return replace(found, storage_version=found.api_version)
+        resource = _resource(self.dialect, self.types, package, body)
+        return replace(resource, storage_version=resource.api_version)
 
     def storage_type(self, resource: Resource) -> Type:
         """The type of the storage version of `resource`, which need not be served."""

@@ -19,8 +19,8 @@ def find_condition(status: ObjectView, type_: str) -> ObjectView | None:
 
 def is_true(status: ObjectView, type_: str) -> bool:
     """True if the condition of a type is set and has status True."""
-    found = find_condition(status, type_)
-    return found is not None and found.get("status") == "True"
+    condition = find_condition(status, type_)
+    return condition is not None and condition.get("status") == "True"
 
 
 def with_condition(conditions: Iterable[ObjectView], fresh: ObjectView) -> list[Object]:
@@ -30,8 +30,8 @@ def with_condition(conditions: Iterable[ObjectView], fresh: ObjectView) -> list[
     index = next((n for n, each in enumerate(out) if each.get("type") == fresh["type"]), None)
     if index is None:
         return [*out, dict(fresh)]
-    old, made = out[index], dict(fresh)
-    if old.get("status") == made.get("status"):
-        made["lastTransitionTime"] = old.get("lastTransitionTime") or made.get("lastTransitionTime")
-    out[index] = made
+    old, merged = out[index], dict(fresh)
+    if old.get("status") == merged.get("status"):
+        merged["lastTransitionTime"] = old.get("lastTransitionTime") or merged.get("lastTransitionTime")
+    out[index] = merged
     return out

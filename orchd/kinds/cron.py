@@ -69,9 +69,9 @@ class Schedule:
         day = datetime.fromtimestamp(first, self.zone).replace(hour=0, minute=0, second=0)
         for _ in range(_HORIZON):
             if self._on(day):
-                found = next(self._times(day, first), None)
-                if found is not None:
-                    return found
+                time = next(self._times(day, first), None)
+                if time is not None:
+                    return time
             day += timedelta(days=1)
         return None
 

@@ -367,8 +367,8 @@ def defaults(release: Release = SPECIFICATION) -> Mapping[str, bool]:
 
 def enabled(features: Mapping[str, bool], name: str, release: Release = SPECIFICATION) -> bool:
     """The value of a gate: the given one, or the default of the release. Raises KeyError for a name that no row has."""
-    given = features.get(name)
-    return defaults(release)[name] if given is None else given
+    setting = features.get(name)
+    return defaults(release)[name] if setting is None else setting
 
 
 @cache

@@ -233,17 +233,17 @@ class TypeTable:
 
     def module(self, package: str) -> Any:
         """The builtin module of ``package/version``. Raises KeyError for an unknown one."""
-        found = self._modules[package]
-        if callable(found):
-            found = self._modules[package] = found()
-        return found
+        module = self._modules[package]
+        if callable(module):
+            module = self._modules[package] = module()
+        return module
 
     def get(self, name: str) -> Type:
         """The struct ``package/version.Name``. Raises KeyError if no table defines it."""
-        found = self._types.get(name)
-        if found is None:
-            found = self._types[name] = self._struct(name)
-        return found
+        type_ = self._types.get(name)
+        if type_ is None:
+            type_ = self._types[name] = self._struct(name)
+        return type_
 
     def _struct(self, name: str) -> Type:
         package, _, short = name.rpartition(".")

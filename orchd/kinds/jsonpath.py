@@ -72,10 +72,10 @@ class JsonPath:
         return tuple(islice(self._search(value, visits or Visits()), 1))
 
     def _search(self, value: Any, visits: Visits) -> Iterator[Any]:
-        found: Iterator[Any] = iter((value,))
+        values: Iterator[Any] = iter((value,))
         for step in self.steps:
-            found = step(found, visits)
-        return found
+            values = step(values, visits)
+        return values
 
 
 def compile_path(text: str) -> JsonPath:

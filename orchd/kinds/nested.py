@@ -54,9 +54,9 @@ def decode(text: str, *, members: bool = False, number: Callable[[str], Any] = _
             value, length = _WORDS[char]
             at += length
         else:
-            found = _NUMBER.match(text, at)
-            assert found is not None
-            value, at = _number(found, number), found.end()
+            match = _NUMBER.match(text, at)
+            assert match is not None
+            value, at = _number(match, number), match.end()
         if not open_:
             return value
         open_[-1][0].append(value)
@@ -67,11 +67,11 @@ def _object(items: list[Any], members: bool) -> Any:
     return Members(pairs) if members else dict(pairs)
 
 
-def _number(found: re.Match[str], number: Callable[[str], Any]) -> Any:
-    if found.group(1):
-        return number(found.group())
-    value = integer(found.group())
-    return value if -(1 << 63) <= value < 1 << 64 else number(found.group())
+def _number(match: re.Match[str], number: Callable[[str], Any]) -> Any:
+    if match.group(1):
+        return number(match.group())
+    value = integer(match.group())
+    return value if -(1 << 63) <= value < 1 << 64 else number(match.group())
 
 
 def without_surrogates(text: str) -> str:
@@ -83,11 +83,11 @@ def out_of_range(value: Any) -> str:
     """The error for the first number in a decoded value that is beyond the range of floats, "" without one."""
     waiting = [value]
     while waiting:
-        found = waiting.pop()
-        if isinstance(found, dict):
-            waiting.extend(reversed(found.values()))
-        elif isinstance(found, list):
-            waiting.extend(reversed(found))
-        elif isinstance(found, NumberText) and isinf(found):
-            return f"json: cannot unmarshal number {found.text} into Go value of type float64"
+        element = waiting.pop()
+        if isinstance(element, dict):
+            waiting.extend(reversed(element.values()))
+        elif isinstance(element, list):
+            waiting.extend(reversed(element))
+        elif isinstance(element, NumberText) and isinf(element):
+            return f"json: cannot unmarshal number {element.text} into Go value of type float64"
     return ""

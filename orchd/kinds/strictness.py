@@ -63,9 +63,9 @@ class FieldValidation:
     located: bool
     honored: bool = True
 
-    def strictness(self, given: str, warn: Callable[[str], None]) -> Strictness:
+    def strictness(self, directive: str, warn: Callable[[str], None]) -> Strictness:
         """The handling of unknown fields for the parameter `given`, "" without it."""
-        return Strictness((given if self.honored else "") or self.default, warn, located=self.located)
+        return Strictness((directive if self.honored else "") or self.default, warn, located=self.located)
 
 
 def _by_gate(settings: ObjectSettings) -> FieldValidation:
@@ -92,8 +92,8 @@ def of_body(data: bytes, form: Form, obj: Any, type: Type, *, located: bool = Fa
     custom = shape.is_custom(type)
     if form is Form.YAML:
         repeated = yaml_.duplicates(data)
-        found = [repeated] if repeated else []
-        return found + (strict.paths(obj, type) if custom else strict.names(obj, type, located=located))
+        problems = [repeated] if repeated else []
+        return problems + (strict.paths(obj, type) if custom else strict.names(obj, type, located=located))
     members = json_.decode_members(data)
     if custom:
         return strict.duplicates(members, located=located) + strict.paths(obj, type)

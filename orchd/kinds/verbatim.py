@@ -30,7 +30,7 @@ def text_of(value: Any) -> bytes:
 def member_text(document: bytes, name: str) -> bytes:
     """The text of a member of a JSON object on one line, b"" if it is absent."""
     depth, start, at_key, key = 0, 0, True, b""
-    wanted = orjson.dumps(name)
+    encoded = orjson.dumps(name)
     for token in _TOKEN.finditer(document):
         text = token.group()
         if text in b"{[":
@@ -42,7 +42,7 @@ def member_text(document: bytes, name: str) -> bytes:
         elif depth == 1:
             if text == b":":
                 at_key = False
-                if key == wanted:
+                if key == encoded:
                     start = token.end()
             elif text == b",":
                 if start:

@@ -177,10 +177,10 @@ def self_signed(name: str, *, names: Iterable[str], now: datetime, lifetime: tim
 
 def load_chain(pem: bytes) -> tuple[x509.Certificate, ...]:
     """All certificates of a PEM text, in order. Raises ValueError for a text without certificates."""
-    found = tuple(x509.load_pem_x509_certificate(block) for label, block in blocks(pem) if label == "CERTIFICATE")
-    if not found:
+    chain = tuple(x509.load_pem_x509_certificate(block) for label, block in blocks(pem) if label == "CERTIFICATE")
+    if not chain:
         raise ValueError("no certificate in PEM form")
-    return found
+    return chain
 
 
 def chain_pem(*certificates: x509.Certificate) -> bytes:

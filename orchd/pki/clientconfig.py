@@ -237,10 +237,10 @@ def users(text: str, *, folder: Path | None = None) -> dict[str, ClientConfig]:
     out: dict[str, ClientConfig] = {}
     for entry in document.get("users") or ():
         name = str(entry.get("name", ""))
-        found = only_credentials(_user(entry.get("user") or {}, name, folder, ""))
-        if found.token_file and not found.token:
-            found = replace(found, token=Path(found.token_file).read_text(encoding="utf-8").strip())
-        out[name] = found
+        credentials = only_credentials(_user(entry.get("user") or {}, name, folder, ""))
+        if credentials.token_file and not credentials.token:
+            credentials = replace(credentials, token=Path(credentials.token_file).read_text(encoding="utf-8").strip())
+        out[name] = credentials
     current = document.get("current-context")
     if current and "*" not in out:
         user_name = _find(document, "contexts", "context", current).get("user", "")
@@ -341,17 +341,17 @@ def _impersonation(user: dict[str, Any], where: str) -> Impersonation | None:
     )
 
 
-def _exec(found: Any, where: str, folder: Path | None, extension: str) -> ExecPlugin:
-    if not isinstance(found, dict):
+def _exec(section: Any, where: str, folder: Path | None, extension: str) -> ExecPlugin:
+    if not isinstance(section, dict):
         raise ClientConfigError(f"{where}: exec must be a mapping")
-    command, version = str(found.get("command") or ""), str(found.get("apiVersion") or "")
+    command, version = str(section.get("command") or ""), str(section.get("apiVersion") or "")
     for name, value in (("command", command), ("apiVersion", version)):
         if not value:
             raise ClientConfigError(f"{where}: {name} must be specified to use exec authentication plugin")
     known = {f"{dialect(EXEC_GROUP)}/{each}": dialect for dialect in DIALECTS.values() for each in EXEC_VERSIONS}
     if version not in known:
         raise ClientConfigError(f"{where}: exec plugin: invalid apiVersion {version!r}: one of {', '.join(known)}")
-    mode = str(found.get("interactiveMode") or ("IfAvailable" if version.endswith("beta1") else ""))
+    mode = str(section.get("interactiveMode") or ("IfAvailable" if version.endswith("beta1") else ""))
     if not mode:
         raise ClientConfigError(f"{where}: interactiveMode must be specified to use exec authentication plugin")
     if mode not in _MODES:
@@ -361,18 +361,18 @@ def _exec(found: Any, where: str, folder: Path | None, extension: str) -> ExecPl
         dialect=known[version],
         # A command with a slash that is not absolute is beside the file that names it.
         command=str(_path(command, folder)) if "/" in command else command,
-        args=tuple(map(str, found.get("args") or ())),
-        env=_environment(found.get("env") or (), where),
-        install_hint=str(found.get("installHint") or ""),
+        args=tuple(map(str, section.get("args") or ())),
+        env=_environment(section.get("env") or (), where),
+        install_hint=str(section.get("installHint") or ""),
         interactive_mode=mode,
-        provide_cluster_info=bool(found.get("provideClusterInfo")),
+        provide_cluster_info=bool(section.get("provideClusterInfo")),
         cluster_extension=extension,
     )
 
 
-def _environment(given: Any, where: str) -> tuple[tuple[str, str], ...]:
+def _environment(entries: Any, where: str) -> tuple[tuple[str, str], ...]:
     out = []
-    for each in given:
+    for each in entries:
         if not isinstance(each, dict) or not each.get("name"):
             raise ClientConfigError(f"{where}: env variable name must be specified to use exec authentication plugin")
         out.append((str(each["name"]), str(each.get("value") or "")))

@@ -62,17 +62,17 @@ def load_public_keys(pem: bytes) -> list[PublicKey]:
 
     Service account key files contain several keys during a rotation.
     """
-    found: list[PublicKey] = []
+    keys: list[PublicKey] = []
     for label, block in blocks(pem):
         if label.endswith("PRIVATE KEY"):
-            found.append(_usable(load_private(block).public_key()))
+            keys.append(_usable(load_private(block).public_key()))
         elif label == "RSA PUBLIC KEY" or label == "PUBLIC KEY":
-            found.append(_usable(serialization.load_pem_public_key(block)))
+            keys.append(_usable(serialization.load_pem_public_key(block)))
         elif label == "CERTIFICATE":
-            found.append(_usable(x509.load_pem_x509_certificate(block).public_key()))
-    if not found:
+            keys.append(_usable(x509.load_pem_x509_certificate(block).public_key()))
+    if not keys:
         raise ValueError("no public key in PEM form")
-    return found
+    return keys
 
 
 def _usable(key: object) -> PublicKey:

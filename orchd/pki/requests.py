@@ -57,11 +57,11 @@ class RequestError(ValueError):
 
 def load_request(pem: bytes) -> x509.CertificateSigningRequest:
     """The request of PEM text. Raises RequestError."""
-    found = blocks(pem)
-    if not found or found[0][0] != "CERTIFICATE REQUEST":
+    pem_blocks = blocks(pem)
+    if not pem_blocks or pem_blocks[0][0] != "CERTIFICATE REQUEST":
         raise RequestError("PEM block type must be CERTIFICATE REQUEST")
     try:
-        request = x509.load_pem_x509_csr(found[0][1])
+        request = x509.load_pem_x509_csr(pem_blocks[0][1])
         valid = request.is_signature_valid
     except (ValueError, UnsupportedAlgorithm) as error:
         raise RequestError(str(error)) from None

@@ -54,8 +54,8 @@ def other_resources(dialect: Dialect, release: Release) -> dict[str, tuple[Resou
     """The resources that plugins may register for, and their words in event labels, by plural."""
     devices = {each: (ResourceRef(GROUP, VERSION, each), word) for each, word in RESOURCES.items()}
     later = devices if release.includes(_DEVICES_SINCE) else {}
-    found = {**_OTHERS, **later, "csistoragecapacities": (release.choose(CAPACITIES), "CSIStorageCapacity")}
-    return {plural: (replace(ref, group=dialect(ref.group)), word) for plural, (ref, word) in found.items()}
+    resources = {**_OTHERS, **later, "csistoragecapacities": (release.choose(CAPACITIES), "CSIStorageCapacity")}
+    return {plural: (replace(ref, group=dialect(ref.group)), word) for plural, (ref, word) in resources.items()}
 
 
 class EventHandlers:
@@ -91,12 +91,12 @@ class EventHandlers:
         """Add listeners for nodes, pods, and the resources that plugins registered for."""
         self.nodes.add_listener(self._on_node)
         self.pods.add_listener(self._on_pod)
-        wanted: dict[str, Action] = {}
+        by_plural: dict[str, Action] = {}
         for event in events:
             for plural in self._others if event.resource == "*" else (event.resource,):
                 if plural in self._others:
-                    wanted[plural] = wanted.get(plural, Action(0)) | event.action
-        for plural, actions in wanted.items():
+                    by_plural[plural] = by_plural.get(plural, Action(0)) | event.action
+        for plural, actions in by_plural.items():
             ref, word = self._others[plural]
             self._informers.informer(ref).add_listener(self._listener_for(plural, word, actions))
 
@@ -104,11 +104,11 @@ class EventHandlers:
         self._listening = False
 
     def _listener_for(
-        self, plural: str, word: str, wanted: Action
+        self, plural: str, word: str, actions: Action
     ) -> Callable[[str, Object | None, Object | None], None]:
         def listener(kind: str, old: Object | None, new: Object | None) -> None:
             action, suffix = _WORDS[kind]
-            if not self._listening or not action & wanted:
+            if not self._listening or not action & actions:
                 return
             at_once = (new or {}).get("volumeBindingMode") != "WaitForFirstConsumer"
             if plural == "storageclasses" and action is Action.ADD and at_once:
@@ -188,8 +188,8 @@ class EventHandlers:
         return any(term.matches(other, self._namespace_labels(other.namespace)) for term in template.affinity)
 
     def _namespace_labels(self, namespace: str) -> Any:
-        found = self._informers.informer(ResourceRef("", "v1", "namespaces")).get("", namespace)
-        return {} if found is None else found["metadata"].get("labels") or {}
+        namespace_ = self._informers.informer(ResourceRef("", "v1", "namespaces")).get("", namespace)
+        return {} if namespace_ is None else namespace_["metadata"].get("labels") or {}
 
     def _on_pending_pod(self, pod: Pod, old: Object | None, new: Object) -> None:
         if self._cluster.is_assumed(pod.uid):

@@ -108,11 +108,11 @@ def _with_remedies(scheduler: Scheduler, pod: Pod, refusals: Refusals) -> dict[s
 
 def _remedies(refusals: Refusals) -> list[dict[str, Any]]:
     """What would have to change, the change that would open the most nodes first."""
-    found: dict[tuple[str, tuple[str, ...], bool], int] = {}
+    counts: dict[tuple[str, tuple[str, ...], bool], int] = {}
     for status in refusals.statuses().values():
         key = (status.plugin, status.reasons, status.code is Code.UNSCHEDULABLE)
-        found[key] = found.get(key, 0) + 1
-    ranked = sorted(found.items(), key=lambda each: (-each[1], each[0]))
+        counts[key] = counts.get(key, 0) + 1
+    ranked = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
     return [
         {"nodes": nodes, "plugin": plugin, "reasons": list(reasons), "preemptionMayHelp": may}
         for (plugin, reasons, may), nodes in ranked

@@ -76,18 +76,18 @@ class HttpExtender:
     async def filter(self, pod: Object, nodes: Sequence[str]) -> ExtenderVerdict:
         if not self._config.filter_verb:
             return ExtenderVerdict(nodes, {}, {})
-        answer = await self._ask(self._config.filter_verb, self._arguments(pod, nodes), "v1.ExtenderFilterResult")
+        response = await self._ask(self._config.filter_verb, self._arguments(pod, nodes), "v1.ExtenderFilterResult")
         return ExtenderVerdict(
-            self._remaining(answer, nodes),
-            _reasons(answer, "FailedNodes"),
-            _reasons(answer, "FailedAndUnresolvableNodes"),
+            self._remaining(response, nodes),
+            _reasons(response, "FailedNodes"),
+            _reasons(response, "FailedAndUnresolvableNodes"),
         )
 
-    def _remaining(self, answer: Mapping[str, Any], nodes: Sequence[str]) -> list[str]:
+    def _remaining(self, response: Mapping[str, Any], nodes: Sequence[str]) -> list[str]:
         """The nodes that an answer leaves, in the order in which they were asked about."""
-        names = _member(answer, "NodeNames", list) if self._config.node_cache_capable else None
+        names = _member(response, "NodeNames", list) if self._config.node_cache_capable else None
         if names is None:
-            listed = _member(answer, "Nodes", dict)
+            listed = _member(response, "Nodes", dict)
             items = None if listed is None else _member(listed, "items", list)
             names = [_name(each) for each in items or ()]
         known = set(nodes)
@@ -103,11 +103,11 @@ class HttpExtender:
     async def prioritize(self, pod: Object, nodes: Sequence[str]) -> Mapping[str, int]:
         if not self._config.prioritize_verb:
             return dict.fromkeys(nodes, 0)
-        answer = await self._connection.post(self._config.prioritize_verb, self._arguments(pod, nodes))
-        if not isinstance(answer, list | None):
-            raise _mismatch(answer, "v1.HostPriorityList")
+        response = await self._connection.post(self._config.prioritize_verb, self._arguments(pod, nodes))
+        if not isinstance(response, list | None):
+            raise _mismatch(response, "v1.HostPriorityList")
         scores: dict[str, int] = {}
-        for each in answer or ():
+        for each in response or ():
             if not isinstance(each, dict):
                 raise _mismatch(each, "v1.HostPriority")
             scores[_member(each, "Host", str) or ""] = _member(each, "Score", int) or 0
@@ -116,10 +116,10 @@ class HttpExtender:
     def _arguments(self, pod: Object, nodes: Sequence[str]) -> dict[str, Any]:
         if self._config.node_cache_capable:
             return {"Pod": pod, "Nodes": None, "NodeNames": list(nodes)}
-        found = (self._nodes.get("", name) for name in nodes)
+        objects = (self._nodes.get("", name) for name in nodes)
         return {
             "Pod": pod,
-            "Nodes": {"metadata": {}, "items": [each for each in found if each is not None]},
+            "Nodes": {"metadata": {}, "items": [each for each in objects if each is not None]},
             "NodeNames": None,
         }
 
@@ -135,14 +135,14 @@ class HttpExtender:
             "NodeNameToVictims": None if capable else described,
             "NodeNameToMetaVictims": described if capable else None,
         }
-        answer = await self._ask(self._config.preempt_verb, document, "v1.ExtenderPreemptionResult")
-        remaining = _member(answer, "NodeNameToMetaVictims", dict) or {}
+        response = await self._ask(self._config.preempt_verb, document, "v1.ExtenderPreemptionResult")
+        remaining = _member(response, "NodeNameToMetaVictims", dict) or {}
         return {name: self._read_victims(name, each) for name, each in remaining.items()}
 
     def _describe(self, victims: ExtenderVictims, *, whole: bool) -> dict[str, Any]:
         if whole:
-            found = (self._pods.get(each.namespace, each.name) for each in victims.pods)
-            pods = [each for each in found if each is not None]
+            objects = (self._pods.get(each.namespace, each.name) for each in victims.pods)
+            pods = [each for each in objects if each is not None]
         else:
             pods = [{"UID": each.uid} for each in victims.pods]
         return {"Pods": pods, "NumPDBViolations": victims.violations}
@@ -175,24 +175,24 @@ class HttpExtender:
         document = {"PodName": pod.name, "PodNamespace": pod.namespace, "PodUID": pod.uid, "Node": node_name}
         await self._ask(self._config.bind_verb, document, "v1.ExtenderBindingResult", again=False)
 
-    async def _ask(self, verb: str, document: Any, wanted: str, *, again: bool = True) -> Mapping[str, Any]:
+    async def _ask(self, verb: str, document: Any, type_name: str, *, again: bool = True) -> Mapping[str, Any]:
         """The response to a call, an object. Raises ExtenderError, also for an error in the response."""
-        answer = await self._connection.post(verb, document, again=again)
-        if not isinstance(answer, dict | None):
-            raise _mismatch(answer, wanted)
-        answer = answer or {}
-        error = _member(answer, "Error", str)
+        response = await self._connection.post(verb, document, again=again)
+        if not isinstance(response, dict | None):
+            raise _mismatch(response, type_name)
+        response = response or {}
+        error = _member(response, "Error", str)
         if error:
             raise ExtenderError(error)
-        return answer
+        return response
 
 
-def _member(answer: Mapping[str, Any], name: str, kind: type) -> Any:
+def _member(response: Mapping[str, Any], name: str, kind: type) -> Any:
     """A member of a response, matched without regard to case; None if it is missing. Raises ExtenderError for one of
     another type."""
-    value = answer.get(name)
+    value = response.get(name)
     if value is None:
-        value = next((item for key, item in answer.items() if key.casefold() == name.casefold()), None)
+        value = next((item for key, item in response.items() if key.casefold() == name.casefold()), None)
     if value is None or (isinstance(value, kind) and (kind is not int or _is_int64(value))):
         return value
     raise ExtenderError(f"json: cannot unmarshal {json_name(value)} into Go struct field {name}")
@@ -203,9 +203,9 @@ def _is_int64(value: Any) -> bool:
     return not isinstance(value, bool) and -(2**63) <= value < 2**63
 
 
-def _reasons(answer: Mapping[str, Any], name: str) -> dict[str, str]:
+def _reasons(response: Mapping[str, Any], name: str) -> dict[str, str]:
     """Reasons by node."""
-    return {node: str(reason) for node, reason in (_member(answer, name, dict) or {}).items()}
+    return {node: str(reason) for node, reason in (_member(response, name, dict) or {}).items()}
 
 
 def _name(node: Any) -> str:
@@ -215,5 +215,5 @@ def _name(node: Any) -> str:
     return name if isinstance(name, str) else ""
 
 
-def _mismatch(value: Any, wanted: str) -> ExtenderError:
-    return ExtenderError(f"json: cannot unmarshal {json_name(value)} into Go value of type {wanted}")
+def _mismatch(value: Any, type_name: str) -> ExtenderError:
+    return ExtenderError(f"json: cannot unmarshal {json_name(value)} into Go value of type {type_name}")

@@ -55,12 +55,12 @@ class Handle:
         return gates.enabled(self.features, name, self.release)
 
     def informer(self, ref: ResourceRef) -> IInformer:
-        found: IInformer = self.informers.informer(ref)
-        return found
+        informer: IInformer = self.informers.informer(ref)
+        return informer
 
     def pod_object(self, pod: Pod) -> Object | None:
-        found: Object | None = self.informers.informer(PODS).get(pod.namespace, pod.name)
-        return found if found is not None and found["metadata"].get("uid") == pod.uid else None
+        obj: Object | None = self.informers.informer(PODS).get(pod.namespace, pod.name)
+        return obj if obj is not None and obj["metadata"].get("uid") == pod.uid else None
 
     def waiting(self, uid: str) -> IWaitingPod | None:
         return self.find_waiting(uid)

@@ -30,10 +30,10 @@ class History:
 
     def drop(self, uid: str) -> None:
         """Forget a pod."""
-        found = self._kept.pop(uid, None)
-        if found is not None:
-            self._size -= found[1]
+        kept = self._kept.pop(uid, None)
+        if kept is not None:
+            self._size -= kept[1]
 
     def get(self, uid: str) -> Decision | None:
-        found = self._kept.get(uid)
-        return None if found is None else found[0]
+        kept = self._kept.get(uid)
+        return None if kept is None else kept[0]

@@ -80,9 +80,9 @@ class NodeView:
         return self._nonzero[0], self._nonzero[1]
 
     def copy(self) -> NodeView:
-        made = NodeView(self.facts, self.row, ())
-        made.pods, made.requested, made._nonzero = dict(self.pods), dict(self.requested), list(self._nonzero)
-        return made
+        copy = NodeView(self.facts, self.row, ())
+        copy.pods, copy.requested, copy._nonzero = dict(self.pods), dict(self.requested), list(self._nonzero)
+        return copy
 
     def add(self, pod: Pod) -> None:
         self.pods[pod.uid] = pod

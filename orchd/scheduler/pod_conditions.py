@@ -64,11 +64,11 @@ class Reporter:
         status = obj.get("status") or {}
         patch: dict[str, Any] = {}
         before = find_condition(status, _CONDITION) or {}
-        wanted = {"type": _CONDITION, "status": "False", "reason": reason, "message": message}
-        if any(before.get(name) != value for name, value in wanted.items()) or before.get("lastProbeTime"):
+        condition = {"type": _CONDITION, "status": "False", "reason": reason, "message": message}
+        if any(before.get(name) != value for name, value in condition.items()) or before.get("lastProbeTime"):
             unchanged = before.get("status") == "False"
             transition = before.get("lastTransitionTime") if unchanged else timestamp(self._wall())
-            patch["conditions"] = [{**wanted, "lastProbeTime": None, "lastTransitionTime": transition}]
+            patch["conditions"] = [{**condition, "lastProbeTime": None, "lastTransitionTime": transition}]
         if nominated is not None and nominated != (status.get("nominatedNodeName") or ""):
             patch["nominatedNodeName"] = nominated or None
         return {"metadata": {"uid": pod.uid}, "status": patch} if patch else None
@@ -77,7 +77,7 @@ class Reporter:
         """Write a patch of a pod's status. A failure is logged; the next attempt writes again."""
         try:
             await self._client.patch(
-                PODS, pod.namespace, pod.name, patch, content_type=_MERGE, subresource="status", need_answer=False
+                PODS, pod.namespace, pod.name, patch, content_type=_MERGE, subresource="status", need_response=False
             )
         except ApiError as error:
             if error.code not in (404, 409):

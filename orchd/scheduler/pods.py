@@ -221,11 +221,11 @@ class Pod:
 
     def on(self, node_name: str) -> Pod:
         """A copy of the record that is assigned to a node."""
-        made = Pod.__new__(Pod)
+        pod = Pod.__new__(Pod)
         for name in _CARRIED:
-            setattr(made, name, getattr(self, name))
-        made.node_name = node_name
-        return made
+            setattr(pod, name, getattr(self, name))
+        pod.node_name = node_name
+        return pod
 
     @property
     def priority(self) -> int:
@@ -265,10 +265,10 @@ class Templates:
         if self._ignored:
             facts = _without(facts, self._ignored)
         signature = orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)
-        found = self._known.get(signature)
-        if found is None:
-            found = self._known[signature] = PodTemplate(facts, signature, self._rule)
-        return Pod(obj, found)
+        template = self._known.get(signature)
+        if template is None:
+            template = self._known[signature] = PodTemplate(facts, signature, self._rule)
+        return Pod(obj, template)
 
 
 #: The feature gates on which templates depend.

@@ -35,8 +35,8 @@ def _cordon(pod: Pod, node: NodeView) -> str:
 
 
 def _labels(pod: Pod, node: NodeView) -> str:
-    wanted = pod.template.node_selector.items()
-    missing = [f"{key}={value}" for key, value in wanted if node.labels.get(key) != value]
+    pairs = pod.template.node_selector.items()
+    missing = [f"{key}={value}" for key, value in pairs if node.labels.get(key) != value]
     if missing:
         return f"node labels {', '.join(missing)}"
     return "node labels that the pod's node affinity asks for"
@@ -65,5 +65,5 @@ REMEDIES: Mapping[str, Remedy] = {
 
 def remedy(plugin: str, pod: Pod, node: NodeView) -> str:
     """The remedy for a plugin's rejection of a node; "" without one."""
-    found = REMEDIES.get(plugin)
-    return "" if found is None else found(pod, node)
+    describe = REMEDIES.get(plugin)
+    return "" if describe is None else describe(pod, node)

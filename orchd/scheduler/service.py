@@ -60,10 +60,10 @@ class AskedInformers:
         self.informers: dict[ResourceRef, IInformer] = {}
 
     def informer(self, ref: ResourceRef) -> IInformer:
-        found = self.informers.get(ref)
-        if found is None:
-            found = self.informers[ref] = self._informers.informer(ref)
-        return found
+        informer = self.informers.get(ref)
+        if informer is None:
+            informer = self.informers[ref] = self._informers.informer(ref)
+        return informer
 
 
 def check_configuration(configuration: SchedulerConfiguration) -> None:
@@ -191,11 +191,11 @@ class Scheduler:
 
     def _registered(self) -> dict[str, Sequence[ClusterEvent]]:
         """Cluster events that may make pods schedulable, by the plugin that rejected them, over all profiles."""
-        found: dict[str, list[ClusterEvent]] = {}
+        by_plugin: dict[str, list[ClusterEvent]] = {}
         for lane in self.lanes.values():
             for name, events in lane.profile.events().items():
-                found.setdefault(name, []).extend(each for each in events if each not in found.get(name, ()))
-        return {name: tuple(events) for name, events in found.items()}
+                by_plugin.setdefault(name, []).extend(each for each in events if each not in by_plugin.get(name, ()))
+        return {name: tuple(events) for name, events in by_plugin.items()}
 
     def _make_queue(self) -> SchedulingQueue:
         sort = next(iter(self.lanes.values())).profile.queue_sort

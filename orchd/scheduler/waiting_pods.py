@@ -73,10 +73,10 @@ class WaitingPods:
 
     def reject(self, uid: str) -> bool:
         """End the wait of a deleted pod. True if it was waiting."""
-        found = self._pods.get(uid)
-        if found is not None:
-            found.reject("", "removed")
-        return found is not None
+        waiting = self._pods.get(uid)
+        if waiting is not None:
+            waiting.reject("", "removed")
+        return waiting is not None
 
     async def hold(self, pod: Pod, holders: Mapping[str, float]) -> Status | None:
         """Wait until every holder has allowed the pod, or one has rejected it or timed out."""

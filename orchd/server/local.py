@@ -15,7 +15,7 @@ from twisted.internet.defer import Deferred, succeed
 from zope.interface import implementer
 
 from orchd.client import requests
-from orchd.client.interfaces import Answer, IByteStream, IRawClient, IWatchStream, ResourceRef, WatchEvent
+from orchd.client.interfaces import IByteStream, IRawClient, IWatchStream, RawResponse, ResourceRef, WatchEvent
 from orchd.client.methods import Methods
 from orchd.client.requests import Call
 from orchd.client.statuses import error_of, warning_text
@@ -111,12 +111,12 @@ class LocalClient(Methods):
             credentials=Credentials(headers=headers),
             received=self._clock(),
             user=self._user,
-            need_answer=call.need_answer,
+            need_response=call.need_response,
         )
 
     async def _call(self, call: Call) -> Object:
         response = await self._handle(call)
-        if not call.need_answer and response.code < 400 and response.stream is None:
+        if not call.need_response and response.code < 400 and response.stream is None:
             return {}
         answer = _value(response)
         if response.stream is not None:
@@ -126,7 +126,7 @@ class LocalClient(Methods):
             raise error_of(answer, response.code)
         return answer
 
-    async def exchange(self, call: Call) -> Answer:
+    async def exchange(self, call: Call) -> RawResponse:
         response = await self._handle(call)
         if response.code >= 400:
             raise error_of(_value(response), response.code)
@@ -134,7 +134,7 @@ class LocalClient(Methods):
         body = whole(response.body)
         if response.stream is not None:
             body = await _read_all(response.stream)
-        return Answer(
+        return RawResponse(
             code=response.code, content_type=response.content_type, body=body, warnings=tuple(filter(None, warnings))
         )
 

@@ -113,10 +113,10 @@ class LeaseKeeper:
                 "metadata": {"name": name, "namespace": self._namespace, "ownerReferences": [owner]},
                 "spec": spec,
             }
-            made = await self._client.create(self._ref, self._namespace, fresh)
+            created = await self._client.create(self._ref, self._namespace, fresh)
         else:
             metadata = {**known["metadata"], "ownerReferences": [owner]}
             changed = {**known, "metadata": metadata, "spec": spec}
-            made = await self._client.update(self._ref, self._namespace, name, changed)
+            created = await self._client.update(self._ref, self._namespace, name, changed)
         if name in self._uids:
-            self._written[name] = made
+            self._written[name] = created

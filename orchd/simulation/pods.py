@@ -280,14 +280,14 @@ def _conditions(pod: Object, status: Mapping[str, Any], now: float, *, initializ
         initial = {"reason": "ContainersNotInitialized", "message": f"containers with incomplete status: [{names}]"}
     elif status.get("phase") == "Succeeded":
         initial = {"reason": "PodCompleted"}
-    wanted = [
+    states = [
         ("Initialized", initialized, initial),
         ("Ready", not why and not closed, ready_why),
         ("ContainersReady", not why, why),
         ("PodScheduled", True, {}),
     ]
     out: list[Status] = []
-    for type_, value, reason in wanted:
+    for type_, value, reason in states:
         truth, before = "True" if value else "False", old.get(type_)
         since = before.get("lastTransitionTime") if before and before.get("status") == truth else None
         out.append(

@@ -64,20 +64,20 @@ async def _refuse_sealed(store: IStore, prefix: str, mark: bytes) -> None:
 
 
 async def _recorded_keys(store: IStore) -> list[str]:
-    found = await store.get(_RECORD)
-    return list(orjson.loads(found.value)) if found is not None else []
+    record = await store.get(_RECORD)
+    return list(orjson.loads(record.value)) if record is not None else []
 
 
 async def _each(store: IStore, prefix: str) -> AsyncIterator[KeyValue]:
     """Every value under a prefix, as of one revision."""
     at, begin = 0, prefix
     while True:
-        found = await store.range(prefix, start=begin, limit=_PAGE, revision=at)
-        for item in found.items:
+        page = await store.range(prefix, start=begin, limit=_PAGE, revision=at)
+        for item in page.items:
             yield item
-        if not found.remaining:
+        if not page.remaining:
             return
-        at, begin = found.revision, found.items[-1].key + "\0"
+        at, begin = page.revision, page.items[-1].key + "\0"
 
 
 def is_object(value: bytes) -> bool:
@@ -182,11 +182,11 @@ class EncryptedStore:
             return
         value = orjson.dumps(prefixes)
         try:
-            found = await self.inner.get(_RECORD)
-            if found is None:
+            record = await self.inner.get(_RECORD)
+            if record is None:
                 await self.inner.create(_RECORD, value)
             else:
-                await self.inner.update(_RECORD, value, expected=found.revision)
+                await self.inner.update(_RECORD, value, expected=record.revision)
         except UnavailableError:
             raise
         except StoreError:
@@ -224,7 +224,7 @@ class EncryptedStore:
             return value
         began = perf_counter()
         try:
-            found = rule.open(value, key)
+            plain = rule.open(value, key)
         except DecryptionError as error:
             self._observe(began, "from_storage", rule.prefix_of(value), "Internal")
             failure = EncryptionStateError(rule.resource, key, str(error))
@@ -233,7 +233,7 @@ class EncryptedStore:
         self._observe(began, "from_storage", rule.prefix_of(value), "OK")
         if self._troubles:
             self._troubles.pop(key, None)
-        return found
+        return plain
 
     def _item(self, item: KeyValue) -> KeyValue:
         rule = self._rule(item.key)
@@ -292,12 +292,12 @@ class EncryptedStore:
     # Reads.
 
     async def get(self, key: str, *, revision: int = 0) -> KeyValue | None:
-        found = await self.inner.get(key, revision=revision)
-        return None if found is None else self._item(found)
+        item = await self.inner.get(key, revision=revision)
+        return None if item is None else self._item(item)
 
     async def range(self, prefix: str, *, start: str = "", limit: int = 0, revision: int = 0) -> Range:
-        found = await self.inner.range(prefix, start=start, limit=limit, revision=revision)
-        return Range(tuple(map(self._item, found.items)), found.revision, found.remaining)
+        page = await self.inner.range(prefix, start=start, limit=limit, revision=revision)
+        return Range(tuple(map(self._item, page.items)), page.revision, page.remaining)
 
     async def current_revision(self) -> int:
         return await self.inner.current_revision()

@@ -42,15 +42,15 @@ def make_rules(document: Json, dialect: Dialect, key_of: Callable[[str], str]) -
     sealers: dict[str, list[Encrypter]] = {}
     for i, group in enumerate(_filled(document, "resources", "resources")):
         path = f"resources[{i}]"
-        made: list[Encrypter] = []
+        encrypters: list[Encrypter] = []
         for j, provider in enumerate(_filled(group, "providers", f"{path}.providers")):
-            made += _provider(provider, f"{path}.providers[{j}]", dialect)
+            encrypters += _provider(provider, f"{path}.providers[{j}]", dialect)
         for j, name in enumerate(_filled(group, "resources", f"{path}.resources")):
             if not name:
                 raise ValueError(f"{path}.resources[{j}]: needs a resource")
-            sealers.setdefault(name, []).extend(made)
+            sealers.setdefault(name, []).extend(encrypters)
     mark = mark_of(dialect)
-    return {f"/{key_of(name)}/": Rule(name, tuple(found), mark) for name, found in sealers.items()}
+    return {f"/{key_of(name)}/": Rule(name, tuple(sealers_), mark) for name, sealers_ in sealers.items()}
 
 
 def _provider(value: Json, path: str, dialect: Dialect) -> list[Encrypter]:
@@ -66,7 +66,7 @@ def _provider(value: Json, path: str, dialect: Dialect) -> list[Encrypter]:
 
 def _keys(kind: str, settings: Json, path: str, dialect: Dialect) -> list[Encrypter]:
     make, sizes = _KEYED[kind]
-    made: list[Encrypter] = []
+    encrypters: list[Encrypter] = []
     names: set[str] = set()
     for i, key in enumerate(_filled(settings, "keys", f"{path}.keys")):
         at, name = f"{path}.keys[{i}]", key["name"]
@@ -83,15 +83,15 @@ def _keys(kind: str, settings: Json, path: str, dialect: Dialect) -> list[Encryp
         if len(raw) not in sizes:
             raise ValueError(f"{at}.secret: must be {' or '.join(map(str, sizes))} bytes in base64, is {len(raw)}")
         try:
-            made.append(make(dialect("{abbr}:enc:").encode() + f"{kind}:v1:{name}:".encode(), raw))
+            encrypters.append(make(dialect("{abbr}:enc:").encode() + f"{kind}:v1:{name}:".encode(), raw))
         except ImportError:
             raise ValueError(f"{path}: not built yet without PyNaCl (install orchd[secretbox])") from None
-    return made
+    return encrypters
 
 
 def _filled(value: Json, name: str, path: str) -> Sequence[Any]:
     """The items of a list that must not be empty."""
-    found: Sequence[Any] = value.get(name) or ()
-    if not found:
+    section: Sequence[Any] = value.get(name) or ()
+    if not section:
         raise ValueError(f"{path}: must have at least one element")
-    return found
+    return section

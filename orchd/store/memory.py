@@ -35,13 +35,13 @@ class MemoryStore(SingleProcessStore):
     def copy(self, reactor: IReactorTime) -> MemoryStore:
         """A store that is not started, with the contents and the history of this one. Keys with a time to live have there
         what remains of it. Watches and pending writes are not copied."""
-        made = MemoryStore(reactor, history_events=self._recent_events, history_bytes=self._recent_bytes)
-        made._load(self._items.values(), self.revision, self.compacted, self._joint)
-        made._recent.extend(self._recent)
-        made._recent_start, made._recent_size = self._recent_start, self._recent_size
+        store = MemoryStore(reactor, history_events=self._recent_events, history_bytes=self._recent_bytes)
+        store._load(self._items.values(), self.revision, self.compacted, self._joint)
+        store._recent.extend(self._recent)
+        store._recent_start, store._recent_size = self._recent_start, self._recent_size
         passed = reactor.seconds() - self._reactor.seconds()
-        made._leases.load([(expires + passed, key, revision) for expires, key, revision in self._leases.pending()])
-        return made
+        store._leases.load([(expires + passed, key, revision) for expires, key, revision in self._leases.pending()])
+        return store
 
     def file_size(self) -> int:
         return 0

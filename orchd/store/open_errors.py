@@ -31,17 +31,17 @@ class ForeignFileError(StoreError):
 
 
 class NewerSchemaError(StoreError):
-    def __init__(self, path: str, found: int, known: int) -> None:
+    def __init__(self, path: str, actual: int, known: int) -> None:
         super().__init__(
-            f"the store {path} has schema version {found} and this release knows {known}: either a newer release wrote it, then run "
+            f"the store {path} has schema version {actual} and this release knows {known}: either a newer release wrote it, then run "
             "that one, or a newer one; or, if no other release has ever run on it, its header is damaged, then restore a backup, or "
             "extract its objects with the command salvage"
         )
 
 
 class DialectMismatchError(StoreError):
-    def __init__(self, path: str, found: str, wanted: str) -> None:
+    def __init__(self, path: str, recorded: str, requested: str) -> None:
         super().__init__(
-            f"the store {path} was made with --dialect={found} and cannot be served with --dialect={wanted}: "
-            f"use --dialect={found}, or an empty data directory"
+            f"the store {path} was made with --dialect={recorded} and cannot be served with --dialect={requested}: "
+            f"use --dialect={recorded}, or an empty data directory"
         )

@@ -172,12 +172,12 @@ def check(connection: sqlite3.Connection, path: str, seconds: float) -> None:
     deadline = time.monotonic() + seconds
     connection.set_progress_handler(lambda: time.monotonic() > deadline, 10_000)
     try:
-        found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
             raise
         return
     finally:
         connection.set_progress_handler(None, 0)
-    if found != "ok":
-        raise StoreDamagedError(path, str(found).splitlines()[-1])
+    if verdict != "ok":
+        raise StoreDamagedError(path, str(verdict).splitlines()[-1])

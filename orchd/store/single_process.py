@@ -249,16 +249,16 @@ class SingleProcessStore:
     def newest_span(self, low: str, high: str | None) -> list[KeyValue]:
         """As `newest`, of all keys from `low` on and before `high` (None: no bound), in order."""
         first, end = span(self._keys, low, high)
-        found = {key: self._items[key] for key in self._keys.islice(first, end)}
+        items = {key: self._items[key] for key in self._keys.islice(first, end)}
         changed = False
         for key, write in self._pending.items():
             if low <= key and (high is None or key < high):
-                changed = changed or key not in found
+                changed = changed or key not in items
                 if write.item is None:
-                    found.pop(key, None)
+                    items.pop(key, None)
                 else:
-                    found[key] = write.item
-        return sorted(found.values(), key=_key) if changed else list(found.values())
+                    items[key] = write.item
+        return sorted(items.values(), key=_key) if changed else list(items.values())
 
     def apply(self, changes: Sequence[Change]) -> Deferred[int]:
         """Write all of `changes`, of different keys, at one revision; fires with it when they are durable, and fails with
@@ -376,8 +376,8 @@ class SingleProcessStore:
         items = self._items
         if not revision or revision == self.revision:
             upto = min(end, first + limit) if limit else end
-            found = tuple(map(items.__getitem__, self._keys.islice(first, upto)))
-            return Range(found, self.revision, end - upto)
+            selected = tuple(map(items.__getitem__, self._keys.islice(first, upto)))
+            return Range(selected, self.revision, end - upto)
         # Captured now: reading history may take until after the next write.
         kept = [item for item in map(items.__getitem__, self._keys.islice(first, end)) if item.revision <= revision]
         undone = await self._undone(low, high, revision)

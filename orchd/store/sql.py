@@ -192,5 +192,5 @@ def values_before(
     connection: sqlite3.Connection, low: str, high: str | None, revision: int, upto: int
 ) -> list[KeyValue]:
     """The values at `revision` of the keys in a range that were written between it and `upto`."""
-    found = connection.execute(_UNDONE, (revision, upto, low, high))
-    return [_item(key, columns) for key, *columns in found]
+    rows = connection.execute(_UNDONE, (revision, upto, low, high))
+    return [_item(key, columns) for key, *columns in rows]

@@ -122,7 +122,7 @@ class SqliteStore(SingleProcessStore):
             raise UnavailableError(f"cannot open the store {self.path}: {error}") from error
         self._writer = Worker(self._reactor, "store-writer")
         try:
-            found = await self._writer.run(
+            opened = await self._writer.run(
                 partial(open_store, self.path, self._dialect_name, lock=self._lock, check_seconds=self._check_seconds)
             )
         except BaseException:
@@ -131,14 +131,14 @@ class SqliteStore(SingleProcessStore):
             self._lock = None
             raise
         self._reader = Worker(self._reactor, "store-reader")
-        if found.connection is not None:
+        if opened.connection is not None:
             await self._reader.run(self._connect_reader)
-        self._begin(found)
+        self._begin(opened)
 
-    def _begin(self, found: Found) -> None:
-        self._connection = found.connection
-        loaded = found.loaded
-        self._load(loaded.items, loaded.revision, found.compacted, loaded.joint)
+    def _begin(self, opened: Found) -> None:
+        self._connection = opened.connection
+        loaded = opened.loaded
+        self._load(loaded.items, loaded.revision, opened.compacted, loaded.joint)
         if loaded.bad_values:
             self._log.error(
                 "{number} values of {path} are damaged (checksum mismatch) and not served: {keys}; delete these "
@@ -156,8 +156,8 @@ class SqliteStore(SingleProcessStore):
             if lease_of(item):
                 self.grants.attach(lease_of(item), item.key)
         self._compaction.start()
-        if found.trouble:
-            self._in_trouble(found.trouble)
+        if opened.trouble:
+            self._in_trouble(opened.trouble)
 
     def _connect_reader(self) -> None:
         self._reading = connect(self.path, read_only=True)
@@ -282,12 +282,12 @@ class SqliteStore(SingleProcessStore):
             self._connection = await self._writer.run(partial(open_for_writing, self.path, self._dialect_name))
         if self._reading is None:
             await self._reader.run(self._connect_reader)
-        found = await self._writer.run(partial(self._test_write, self._connection))
-        if found:
+        writable = await self._writer.run(partial(self._test_write, self._connection))
+        if writable:
             # The failed commit is in the file after all.
-            self._log.warn("{count} writes that were reported as failed have been committed", count=len(found))
+            self._log.warn("{count} writes that were reported as failed have been committed", count=len(writable))
             outdated = self._discard_pending(())
-            self._committed([_write_of(event) for event in found])
+            self._committed([_write_of(event) for event in writable])
             self._next = self.revision + 1
             self._broken = False
             for write in outdated:

@@ -146,8 +146,8 @@ class Watches:
         watch.deliver(events)
         watch.progress(store.revision)
 
-    def _read(self, found: tuple[list[Event], int], watch: Watch) -> None:
-        events, upto = found
+    def _read(self, batch: tuple[list[Event], int], watch: Watch) -> None:
+        events, upto = batch
         if watch.after < self._store.compacted:
             # Compacted during the read, which may be incomplete.
             self._advance(watch)

@@ -100,15 +100,15 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def _value(config: pytest.Config, name: str) -> str:
     """An option of the command line, which is not completely parsed at first, or of the ini file."""
     key = name.replace("-", "_")
-    given = next(
+    option = next(
         (
-            found
+            value
             for each in (config.option, config.known_args_namespace)
-            if (found := getattr(each, key, None)) is not None
+            if (value := getattr(each, key, None)) is not None
         ),
         None,
     )
-    return str(config.getini(key) if given is None else given).strip()
+    return str(config.getini(key) if option is None else option).strip()
 
 
 def cluster_arguments(config: pytest.Config) -> dict[str, Any]:
@@ -140,13 +140,13 @@ def cluster_arguments(config: pytest.Config) -> dict[str, Any]:
 
 
 def _pairs(option: str, text: str) -> dict[str, str]:
-    found = {}
+    pairs = {}
     for word in text.split():
         name, equals, value = word.partition("=")
         if not equals:
             raise pytest.UsageError(f"{option}: {word!r} is not of the form name=value")
-        found[name.lstrip("-")] = value
-    return found
+        pairs[name.lstrip("-")] = value
+    return pairs
 
 
 def _folder(config: pytest.Config) -> Path | None:
@@ -186,10 +186,10 @@ def orchd_namespace(orchd_server: Cluster) -> Iterator[str]:
 @pytest.fixture
 def orchd_environment(orchd_server: Cluster, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """Environment variables with which a client program finds `orchd_server`; set during the test."""
-    found = orchd_server.environment()
-    for name, value in found.items():
+    variables = orchd_server.environment()
+    for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    return found
+    return variables
 
 
 @pytest.fixture(scope="session")

@@ -89,8 +89,8 @@ class InProcessCluster:
         """A client without a socket, of `user` in `groups`, or of the administrator if `user` is "" and there are no groups."""
         own = groups if user or groups else (MASTERS_GROUP,)
         who = User(name=user or self._inner.dialect("{long}-admin"), groups=(*own, AUTHENTICATED_GROUP))
-        made: IClient = LocalClient(self._inner.server.pipeline, who, agent="test", clock=self.clock.seconds)
-        return made
+        client: IClient = LocalClient(self._inner.server.pipeline, who, agent="test", clock=self.clock.seconds)
+        return client
 
     async def advance(self, seconds: float) -> None:
         """Let time pass in the server, as `orchd.testing.Cluster.advance` does."""

@@ -95,9 +95,9 @@ class ConfigFileWatcher:
         """Reload in the background if the file was replaced, unless a reload is running."""
         if self._background:
             return
-        found = stamps([self._path])
-        if found != self._seen or self._again:
-            self._seen, self._again = found, False
+        current = stamps([self._path])
+        if current != self._seen or self._again:
+            self._seen, self._again = current, False
             self._background.add(self._reload(), f"reload of the {self._what}")
 
     async def _reload(self) -> None:

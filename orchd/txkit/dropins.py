@@ -25,11 +25,11 @@ def drop_ins(interface: type[Interface], package: ModuleType) -> Iterator[Any]:
     Like `twisted.plugin.getPlugins`, without its cache: that is a file beside the modules, which a server often may not write, and it
     logs a traceback for each module and interface.
     """
-    for name in sorted(found.name for found in iter_modules(package.__path__, f"{package.__name__}.")):
-        given = set[int]()
+    for name in sorted(module.name for module in iter_modules(package.__path__, f"{package.__name__}.")):
+        seen = set[int]()
         for value in vars(_imported(name)).values():
-            if id(value) not in given and IPlugin.providedBy(value) and interface.providedBy(value):
-                given.add(id(value))
+            if id(value) not in seen and IPlugin.providedBy(value) and interface.providedBy(value):
+                seen.add(id(value))
                 yield value
 
 

@@ -23,14 +23,14 @@ class ExpiringCache(Generic[K, V]):
 
     def get(self, key: K) -> V | None:
         """The value of `key`, None if it is absent or has expired."""
-        found = self._entries.get(key)
-        if found is None:
+        entry = self._entries.get(key)
+        if entry is None:
             return None
-        if self._clock() >= found[1]:
+        if self._clock() >= entry[1]:
             del self._entries[key]
             return None
         self._entries.move_to_end(key)
-        return found[0]
+        return entry[0]
 
     def put(self, key: K, value: V, ttl: float) -> None:
         """Store `value` for `ttl` seconds. With `ttl` <= 0, remove `key` instead."""

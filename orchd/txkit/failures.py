@@ -66,8 +66,8 @@ def was_lost(error: BaseException) -> bool:
 
 def _first(reasons: Any) -> BaseException:
     """The most telling of several failures: one of TLS before that of the connection it ended."""
-    found = [reason.value for reason in reasons if isinstance(reason, Failure) and reason.value is not None]
-    for value in found:
+    failures = [reason.value for reason in reasons if isinstance(reason, Failure) and reason.value is not None]
+    for value in failures:
         if not isinstance(value, ConnectionClosed):
             return value
-    return found[0] if found else ConnectionClosed("")
+    return failures[0] if failures else ConnectionClosed("")

@@ -66,15 +66,15 @@ class FileReloader(Generic[T]):
 
     def check(self) -> bool:
         """Read changed files again. True if `value` was replaced."""
-        found = stamps(self._files())
-        if found == self._seen:
+        current = stamps(self._files())
+        if current == self._seen:
             return False
         try:
             value = self._read()
         except (OSError, ValueError) as error:
             self._log.warn("failed to reload {name}: {error}", name=self._name, error=str(error))
             return False
-        self._remember(found)
+        self._remember(current)
         if value == self.value:
             return False
         self.value = value

@@ -27,10 +27,10 @@ class LruCache(Generic[K, V]):
 
     def get(self, key: K) -> V | None:
         """The value of `key`, None without one."""
-        found = self._entries.get(key)
-        if found is not None:
+        entry = self._entries.get(key)
+        if entry is not None:
             self._entries.move_to_end(key)
-        return found
+        return entry
 
     def put(self, key: K, value: V) -> None:
         """Set the value of `key`; beyond the capacity the least recently used entry is dropped."""
@@ -41,11 +41,11 @@ class LruCache(Generic[K, V]):
 
     def obtain(self, key: K, make: Callable[[], V]) -> V:
         """The value of `key`; on a miss, the value of `make()`, which is added."""
-        found = self.get(key)
-        if found is None:
-            found = make()
-            self.put(key, found)
-        return found
+        value = self.get(key)
+        if value is None:
+            value = make()
+            self.put(key, value)
+        return value
 
     def remove(self, key: K) -> None:
         """Remove `key` if it exists."""

@@ -10,10 +10,10 @@ from typing import Any
 def _find() -> Callable[[int], Any] | None:
     """glibc's `malloc_trim`, None if the C library does not provide it."""
     try:
-        found: Callable[[int], Any] = ctypes.CDLL(None).malloc_trim
+        trim: Callable[[int], Any] = ctypes.CDLL(None).malloc_trim
     except (OSError, AttributeError):
         return None
-    return found
+    return trim
 
 
 _trim = _find()

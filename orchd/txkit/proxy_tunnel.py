@@ -21,7 +21,7 @@ from orchd.txkit.failures import describe
 from orchd.txkit.timeouts import within
 
 #: Maximum size of a proxy's response to CONNECT in bytes.
-LONGEST_ANSWER = 16 * 1024
+LONGEST_RESPONSE = 16 * 1024
 
 #: Makes the endpoint of a host and port that are reached within a number of seconds.
 Dial = Callable[[str, int, float], IStreamClientEndpoint]
@@ -97,8 +97,8 @@ class _Tunnel(Protocol):
             return
         self._answer += data
         head, end, rest = self._answer.partition(b"\r\n\r\n")
-        if len(head) > LONGEST_ANSWER:
-            self._refuse(f"its answer to CONNECT is longer than {LONGEST_ANSWER} bytes")
+        if len(head) > LONGEST_RESPONSE:
+            self._refuse(f"its answer to CONNECT is longer than {LONGEST_RESPONSE} bytes")
         elif end:
             self._read(head, rest)
 

@@ -31,13 +31,13 @@ class HeadTooLargeError(Exception):
         super().__init__(f"net/http: server response headers exceeded {MOST_HEAD} bytes; aborted")
 
 
-def _keeps_open(answer: HTTPClientParser) -> bool:
+def _keeps_open(response: HTTPClientParser) -> bool:
     """True if the server of a response takes further requests on the connection (RFC 9112, 9.3)."""
-    values = answer.connHeaders.getRawHeaders(b"connection", [])
+    values = response.connHeaders.getRawHeaders(b"connection", [])
     options = {option.strip().lower() for value in values for option in value.split(b",")}
     if b"close" in options:
         return False
-    return answer.response.version >= (b"HTTP", 1, 1) or b"keep-alive" in options
+    return response.response.version >= (b"HTTP", 1, 1) or b"keep-alive" in options
 
 
 class _Protocol(HTTP11ClientProtocol):

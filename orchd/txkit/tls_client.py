@@ -77,8 +77,8 @@ class ServerPolicy:
 
 def trust_roots(pem: bytes) -> Any:
     """The CA certificates of a PEM text, as the ``trustRoot`` of `optionsForClientTLS`. Raises OpenSSL.crypto.Error."""
-    found = [ssl.Certificate.loadPEM(part + _END + b"\n") for part in pem.split(_END) if b"BEGIN CERT" in part]
-    return ssl.trustRootFromCertificates(found)
+    certificates = [ssl.Certificate.loadPEM(part + _END + b"\n") for part in pem.split(_END) if b"BEGIN CERT" in part]
+    return ssl.trustRootFromCertificates(certificates)
 
 
 def own_certificate(certificate: bytes, key: bytes) -> ssl.PrivateCertificate | None:

@@ -74,7 +74,7 @@ _SHARED: Final[WeakValueDictionary[int, TurnBudget]] = WeakValueDictionary()
 
 def shared_budget(clock: IReactorTime) -> TurnBudget:
     """The budget of everything that competes for the turns of one reactor: separate budgets would add up."""
-    found = _SHARED.get(id(clock))
-    if found is None:
-        found = _SHARED[id(clock)] = TurnBudget(clock)
-    return found
+    budget = _SHARED.get(id(clock))
+    if budget is None:
+        budget = _SHARED[id(clock)] = TurnBudget(clock)
+    return budget

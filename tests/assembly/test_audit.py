@@ -59,7 +59,7 @@ def test_response_object_is_audited_for_local_clients(tmp_path: Path, flags: lis
     """The stored object is recorded although a client in the same process receives no encoded response."""
     server = make_server(tmp_path / "data", *flags, "--authorization-mode=AlwaysAllow")
     obj = {"metadata": {"name": "a"}}
-    assert run(server.client("alice", "people").create(CONFIGS, "default", obj, need_answer=False)) == {}
+    assert run(server.client("alice", "people").create(CONFIGS, "default", obj, need_response=False)) == {}
     (made,) = audit_events(tmp_path)
     assert made["responseObject"]["metadata"]["uid"]
     server.stop()

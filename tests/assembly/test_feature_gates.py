@@ -16,7 +16,7 @@ from orchd.kinds.objects.feature_gates import RULES
 from orchd.kinds.openapi.enums import VALUES
 from orchd.kinds.release import NEWEST, SPECIFICATION
 from orchd.server.reconcilers.server_identity import versions_status, with_entry
-from orchd.testing.doubles.server import NOW, Answer, InProcessServer, make_server, run
+from orchd.testing.doubles.server import NOW, InProcessServer, JsonResponse, make_server, run
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 LEASES = f"/apis/coordination.{ORCH('{abbr}.io')}/v1/namespaces/{ORCH.system_namespace}/leases"
@@ -44,7 +44,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
         each.stop()
 
 
-def ask(server: InProcessServer, method: str, path: str, body: Any = None, **headers: str) -> Answer:
+def ask(server: InProcessServer, method: str, path: str, body: Any = None, **headers: str) -> JsonResponse:
     return run(server.request(method, path, body=body, headers={k.replace("_", "-"): v for k, v in headers.items()}))
 
 

@@ -15,7 +15,7 @@ from orchd.dialect import ORCH
 from orchd.server.authn.anonymous import Anonymous
 from orchd.server.authn.interfaces import AuthenticationError, Credentials
 from orchd.server.authn.metrics import JwtMetrics, TokenCacheMetrics
-from orchd.server.outbound.webhooks import Answer, WebhookError
+from orchd.server.outbound.webhooks import WebhookError, WebhookResponse
 from orchd.testing.doubles.results import result_of
 from orchd.testing.doubles.server import make_server, run
 from orchd.txkit.config_file_watcher import digest
@@ -31,12 +31,12 @@ class Web:
     def __init__(self, *urls: str) -> None:
         self.there = set(urls)
 
-    async def call(self, method: str, url: str, seconds: float, **given: Any) -> Answer:
+    async def call(self, method: str, url: str, seconds: float, **given: Any) -> WebhookResponse:
         issuer, _, path = url.replace("/.well-known", "").rpartition("/")
         if issuer not in self.there:
             raise WebhookError(f'Get "{url}": dial tcp: connection refused')
         page = {"issuer": issuer, "jwks_uri": f"{issuer}/keys"} if path != "keys" else {"keys": [jwk(RSA, kid="one")]}
-        return Answer(code=200, data=json.dumps(page).encode())
+        return WebhookResponse(code=200, data=json.dumps(page).encode())
 
 
 def text(*urls: str, prefix: str = "", **more: Any) -> str:

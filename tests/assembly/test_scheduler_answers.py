@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchd.assembly.scheduler_process import choose_answers
+from orchd.assembly.scheduler_process import choose_responses
 from orchd.dialect import KUBERNETES
 from orchd.scheduler.config.model import ConfigError
 
@@ -24,10 +24,10 @@ PROTOBUF = "application/vnd.kubernetes.protobuf"
 )
 def test_first_readable_media_type_is_chosen(accepted: str, expected: str) -> None:
     """The client asks for the first media type of the list that it can decode."""
-    assert choose_answers(accepted, KUBERNETES) == expected
+    assert choose_responses(accepted, KUBERNETES) == expected
 
 
 def test_media_types_that_cannot_be_read_are_rejected() -> None:
     """The error names the field and both media types."""
     with pytest.raises(ConfigError, match="acceptContentTypes: 'text/plain' has neither application/json nor"):
-        choose_answers("text/plain", KUBERNETES)
+        choose_responses("text/plain", KUBERNETES)

@@ -13,7 +13,7 @@ from zope.interface import implementer
 
 from orchd.server.pipeline.interfaces import ISink, IStream
 from orchd.server.pipeline.verbs.watch.stream import MOST_BUFFERED, PAUSE_ABOVE
-from orchd.testing.doubles.server import Answer, InProcessServer, make_server, run
+from orchd.testing.doubles.server import InProcessServer, JsonResponse, make_server, run
 from orchd.testing.processes.daemon import DaemonProcess
 from tests.cache.cache_support import Bench
 from tests.processes import resident_memory
@@ -91,7 +91,7 @@ def write(server: InProcessServer, name: str, value: str = LARGE, *, verb: str =
     return int(answer.json["metadata"]["resourceVersion"])
 
 
-def stream_of(answer: Answer) -> IStream:
+def stream_of(answer: JsonResponse) -> IStream:
     stream = answer.response.stream
     assert stream is not None
     return stream

@@ -37,7 +37,7 @@ def body(dialect: Dialect, kind: str, obj: Object, api_version: str = "v1", type
 
 
 def codec(dialect: Dialect) -> BodyCodec:
-    return ProtobufBodies(dialect, answers=True)
+    return ProtobufBodies(dialect, responses=True)
 
 
 def selection(found: Object) -> tuple[Any, ...]:
@@ -98,7 +98,7 @@ def test_the_answer_decides_its_form() -> None:
     assert chosen.decode(b'{"kind": "Own"}', "application/json") == {"kind": "Own"}
     assert isinstance(chosen.cutter("application/json;stream=watch"), LineCutter)
     assert isinstance(chosen.cutter(f"{ORCH.protobuf};stream=watch"), FrameCutter)
-    assert ProtobufBodies(ORCH, answers=False).accept == JsonBodies().accept == "application/json"
+    assert ProtobufBodies(ORCH, responses=False).accept == JsonBodies().accept == "application/json"
 
 
 class Response:

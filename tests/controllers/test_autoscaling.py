@@ -150,7 +150,7 @@ def test_size_stays_within_limits_and_policies(
     rules: dict[str, Any] | None, current: int, wanted: int, expected: tuple[int, str, bool, str]
 ) -> None:
     """Sizes stay between 2 and 20 and change no faster than the policies allow."""
-    found = normalize(History(), rules, current=current, wanted=wanted, bounds=Bounds(2, 20), now=1000.0, window=0.0)
+    found = normalize(History(), rules, current=current, desired=wanted, bounds=Bounds(2, 20), now=1000.0, window=0.0)
     assert (found.size, found.able[0], found.limited, found.limit[0]) == expected
 
 
@@ -164,7 +164,7 @@ def test_select_policy_chooses_the_largest_or_smallest_change(choice: str, up: i
     rules = {"selectPolicy": choice, "policies": policies}
     for wanted, expected in ((100, up), (0, down)):
         both = behavior(up=rules, down=rules)
-        found = normalize(History(), both, current=8, wanted=wanted, bounds=Bounds(0, 100), now=1.0, window=0.0)
+        found = normalize(History(), both, current=8, desired=wanted, bounds=Bounds(0, 100), now=1.0, window=0.0)
         assert found.size == expected
 
 
@@ -172,9 +172,9 @@ def test_scale_ups_of_a_period_add_up() -> None:
     """Replicas that were added within the period of a policy count towards it until the period has passed."""
     history, rules = History(), behavior()
     history.store_change(rules, 5, 9, 1000.0)
-    again = normalize(history, rules, current=9, wanted=50, bounds=Bounds(1, 50), now=1010.0, window=0.0)
+    again = normalize(history, rules, current=9, desired=50, bounds=Bounds(1, 50), now=1010.0, window=0.0)
     assert (again.size, again.limit[0]) == (9, "ScaleUpLimit")
-    later = normalize(history, rules, current=9, wanted=50, bounds=Bounds(1, 50), now=1016.0, window=0.0)
+    later = normalize(history, rules, current=9, desired=50, bounds=Bounds(1, 50), now=1016.0, window=0.0)
     assert later.size == 13
 
 
@@ -182,9 +182,9 @@ def test_scale_downs_of_a_period_add_up() -> None:
     """Replicas that were removed within the period of a policy count towards it until the period has passed."""
     history, rules = History(), behavior(down={"policies": [{"type": "Pods", "value": 4, "periodSeconds": 15}]})
     history.store_change(rules, 20, 16, 1000.0)
-    again = normalize(history, rules, current=16, wanted=2, bounds=Bounds(1, 50), now=1010.0, window=0.0)
+    again = normalize(history, rules, current=16, desired=2, bounds=Bounds(1, 50), now=1010.0, window=0.0)
     assert (again.size, again.limit[0]) == (16, "ScaleDownLimit")
-    later = normalize(history, rules, current=16, wanted=2, bounds=Bounds(1, 50), now=1016.0, window=0.0)
+    later = normalize(history, rules, current=16, desired=2, bounds=Bounds(1, 50), now=1016.0, window=0.0)
     assert later.size == 12
 
 
@@ -194,7 +194,7 @@ def test_scale_down_follows_the_largest_recent_recommendation(rules: dict[str, A
     history = History()
     sizes = []
     for now, wanted in ((0.0, 10), (100.0, 4), (250.0, 6), (350.0, 3), (600.0, 3)):
-        found = normalize(history, rules, current=10, wanted=wanted, bounds=Bounds(1, 20), now=now, window=300.0)
+        found = normalize(history, rules, current=10, desired=wanted, bounds=Bounds(1, 20), now=now, window=300.0)
         sizes.append((found.size, found.able[0]))
     held = "ScaleDownStabilized"
     assert sizes == [(10, "ReadyForNewScale"), (10, held), (10, held), (6, held), (3, "ReadyForNewScale")]
@@ -205,7 +205,7 @@ def test_scale_up_follows_the_smallest_recent_recommendation() -> None:
     history, rules = History(), behavior(up={"stabilizationWindowSeconds": 60})
     for now, wanted, expected in ((0.0, 5, 5), (30.0, 8, 5), (70.0, 8, 8)):
         assert (
-            normalize(history, rules, current=5, wanted=wanted, bounds=Bounds(1, 20), now=now, window=0.0).size
+            normalize(history, rules, current=5, desired=wanted, bounds=Bounds(1, 20), now=now, window=0.0).size
             == expected
         )
 

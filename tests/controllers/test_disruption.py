@@ -166,7 +166,7 @@ def test_custom_owner_is_read_through_its_scale(cluster: Cluster) -> None:
 
 def test_budget_that_expects_no_pods_allows_nothing() -> None:
     """Without minAvailable and maxUnavailable no pods are expected, and none may be evicted."""
-    status = counting.next_status(budget(), expected=0, wanted=0, current=3, pending={}, now=0.0)
+    status = counting.next_status(budget(), expected=0, desired=0, current=3, pending={}, now=0.0)
     assert (status["disruptionsAllowed"], status["conditions"][0]["status"]) == (0, "False")
 
 

@@ -64,7 +64,7 @@ def test_status_after_a_failed_sync() -> None:
 def test_status_after_a_sync(expected: int) -> None:
     """Disruptions are allowed for pods beyond the desired ones, if any are expected; the failure before is forgotten."""
     before = budget(**arithmetic.make_failed_status(budget(), "no scale", NOW))
-    fresh = arithmetic.next_status(before, expected=expected, wanted=2, current=3, pending={}, now=NOW)
+    fresh = arithmetic.next_status(before, expected=expected, desired=2, current=3, pending={}, now=NOW)
     assert (fresh["disruptionsAllowed"], fresh["conditions"][0]["status"]) == (
         (1, "True") if expected else (0, "False")
     )

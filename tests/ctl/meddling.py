@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchd.client.interfaces import Answer, IByteStream
+from orchd.client.interfaces import IByteStream, RawResponse
 from orchd.client.requests import Call
 from tests.ctl.ctl_runner import Ctl
 
@@ -24,10 +24,10 @@ def precede(ctl: Ctl, monkeypatch: pytest.MonkeyPatch, before: Before) -> list[C
         inner: Any = make(*user, **more)
         exchange, stream = inner.exchange, inner.stream
 
-        async def preceded(call: Call) -> Answer:
+        async def preceded(call: Call) -> RawResponse:
             calls.append(call)
             await before(call)
-            answer: Answer = await exchange(call)
+            answer: RawResponse = await exchange(call)
             return answer
 
         async def preceded_stream(call: Call, seconds: float) -> IByteStream:

@@ -32,7 +32,7 @@ REFS = {
 
 class Cluster:
     """Objects are added with `put`, nodes and pods with `node` and `pod`. Plugins get `handle`; `writes` are their
-    updates, which `answer` (if set) answers or rejects."""
+    updates, which `response` (if set) answers or rejects."""
 
     def __init__(self) -> None:
         self.informers = MemoryInformers()

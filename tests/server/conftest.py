@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from orchd.store.interfaces import KeyValue
-from orchd.testing.doubles.server import Answer, InProcessServer, make_server, run
+from orchd.testing.doubles.server import InProcessServer, JsonResponse, make_server, run
 
 _numbers = count()
 
@@ -25,7 +25,7 @@ class Space:
         root = f"/apis/{group}" if group else "/api/v1"
         return f"{root}/namespaces/{self.name}/{rest}"
 
-    def __call__(self, method: str, rest: str, body: Any = None, *, group: str = "", **headers: str) -> Answer:
+    def __call__(self, method: str, rest: str, body: Any = None, *, group: str = "", **headers: str) -> JsonResponse:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         return run(self.server.request(method, self.url(rest, group), body=body, headers=named))
 

@@ -55,10 +55,11 @@ def test_unused_responses_are_not_encoded(space: Any, monkeypatch: pytest.Monkey
         "type": "Normal",
         **_TOLD,
     }
-    assert run(client.create(EVENTS, ns, event, need_answer=False)) == {}
+    assert run(client.create(EVENTS, ns, event, need_response=False)) == {}
     change = {"note": "again"}
     assert (
-        run(client.patch(EVENTS, ns, "e", change, content_type="application/merge-patch+json", need_answer=False)) == {}
+        run(client.patch(EVENTS, ns, "e", change, content_type="application/merge-patch+json", need_response=False))
+        == {}
     )
     assert run(client.get(CORE_EVENTS, ns, "e"))["message"] == "again"
 

@@ -11,7 +11,7 @@ from types import TracebackType
 
 
 class ConnectProxy:
-    """`targets` are the requested addresses; connections lead to the port `leads`, or to the requested one. `answer`
+    """`targets` are the requested addresses; connections lead to the port `leads`, or to the requested one. `response`
     replaces the proxy's response, after which the connection is closed."""
 
     def __init__(self, *, path: Path | None = None, tls: ssl.SSLContext | None = None, answer: bytes = b"") -> None:

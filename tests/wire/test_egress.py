@@ -23,7 +23,7 @@ from orchd.server.pipeline.verbs.subresources.upstream import NodePolicy, Unreac
 from orchd.testing.processes.daemon import PATIENCE, DaemonProcess, exchange
 from orchd.testing.processes.etcd import Etcd, find_etcd
 from orchd.testing.processes.ports import free_port
-from orchd.txkit.proxy_tunnel import LONGEST_ANSWER, ProxyError
+from orchd.txkit.proxy_tunnel import LONGEST_RESPONSE, ProxyError
 from tests.waiting import until
 from tests.wire.connect_proxy import ConnectProxy
 from tests.wire.identity_doubles import Outside, Pki
@@ -91,7 +91,7 @@ async def test_transports(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("answer", "why"), [
     (b"HTTP/1.1 403 Forbidden\r\n\r\n", "answered 'HTTP/1.1 403 Forbidden' to CONNECT"),
     (b"HTTP/1.1 200 OK\r\n\r\nmore", "sent 4 bytes after its answer to CONNECT"),
-    (b"HTTP/1.1 200 OK\r\nA: " + b"a" * LONGEST_ANSWER, f"its answer to CONNECT is longer than {LONGEST_ANSWER} bytes"),
+    (b"HTTP/1.1 200 OK\r\nA: " + b"a" * LONGEST_RESPONSE, f"its answer to CONNECT is longer than {LONGEST_RESPONSE} bytes"),
     (b"SSH-2.0\r\n\r\n", "answered 'SSH-2.0' to CONNECT"),
     (b"HTTP/1.1 20", "the connection was closed before an answer to CONNECT"),
 ])  # fmt: skip

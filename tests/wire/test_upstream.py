@@ -36,7 +36,7 @@ CLOCK: Any = reactor
 
 
 class Scripted(Protocol):
-    """Sends `answer` when a head has arrived, then echoes."""
+    """Sends `response` when a head has arrived, then echoes."""
 
     answer = b""
     received = b""

@@ -30,7 +30,7 @@ PATIENCE: Final = 2.0
 Methods = Mapping[str, Callable[..., Awaitable[Any]]]
 
 
-class NoAnswerError(Exception):
+class NoResponseError(Exception):
     """The other process has ended, did not answer in time, or failed."""
 
 
@@ -72,7 +72,7 @@ class Calls:
     async def call(self, name: str, *arguments: Any) -> Any:
         """The result of a method of the other process. Raises ApiError as the method does, and NoAnswerError."""
         if self._closed:
-            raise NoAnswerError(f"{name}: the process has ended")
+            raise NoResponseError(f"{name}: the process has ended")
         self._number += 1
         number = self._number
         waiter = self._waiting[number] = Deferred()
@@ -80,7 +80,7 @@ class Calls:
         try:
             kind, value = await within(waiter, PATIENCE, self._clock)
         except TimeoutError as error:
-            raise NoAnswerError(f"{name}: no answer within {PATIENCE:g} s") from error
+            raise NoResponseError(f"{name}: no answer within {PATIENCE:g} s") from error
         finally:
             self._waiting.pop(number, None)
         if kind == _RESULT:
@@ -88,7 +88,7 @@ class Calls:
         if kind == _REFUSED:
             code, reason, message, details = value
             raise ApiError(code, reason, message, details=details)
-        raise NoAnswerError(f"{name}: {value}")
+        raise NoResponseError(f"{name}: {value}")
 
     def received(self, data: bytes) -> None:
         """Take bytes from the other process."""
@@ -110,7 +110,7 @@ class Calls:
             kind, value = _RESULT, await self._methods[name](*arguments)
         except ApiError as error:
             kind, value = _REFUSED, (error.code, error.reason, error.message, error.details)
-        except NoAnswerError as error:
+        except NoResponseError as error:
             kind, value = _FAILED, str(error)
         except Exception as error:  # the caller must not wait for an answer that never comes
             _log.failure("a call of another process failed")

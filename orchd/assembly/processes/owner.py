@@ -12,7 +12,7 @@ from twisted.internet.defer import gatherResults
 from twisted.python.failure import Failure
 
 from orchd.assembly.frontend import binding
-from orchd.assembly.processes.calls import Methods, NoAnswerError
+from orchd.assembly.processes.calls import Methods, NoResponseError
 from orchd.assembly.processes.metrics import labelled
 from orchd.assembly.processes.serving_process import ServingProcess
 from orchd.assembly.processes.shares import Order, of_owner, of_serving_process
@@ -111,8 +111,8 @@ class ServingProcesses:
 
     async def _exchange(self, asking: str, call: Call) -> tuple[str, bytes]:
         """Content type and body of the answer to a request that only this process can answer. It was authorized where it arrived."""
-        answer = await self.server.client.exchange(call)
-        return answer.content_type, answer.body
+        response = await self.server.client.exchange(call)
+        return response.content_type, response.body
 
 
 async def _metrics(process: ServingProcess) -> bytes | None:
@@ -122,7 +122,7 @@ async def _metrics(process: ServingProcess) -> bytes | None:
     try:
         found: bytes = await process.calls.call("metrics")
         return found
-    except NoAnswerError as error:
+    except NoResponseError as error:
         _log.warn("metrics without those of process {name}: {why}", name=process.name, why=str(error))
         return None
 

@@ -16,7 +16,7 @@ from twisted.internet.task import LoopingCall
 from twisted.logger import globalLogBeginner
 from twisted.python.failure import Failure
 
-from orchd.assembly.processes.calls import Calls, NoAnswerError, read_first
+from orchd.assembly.processes.calls import Calls, NoResponseError, read_first
 from orchd.assembly.processes.logs import write_events
 from orchd.assembly.processes.metrics import labelled, merged
 from orchd.assembly.processes.port import InheritedPort
@@ -106,7 +106,7 @@ class Worker:
         """Learn of the components that run in the owner."""
         try:
             found = await self._calls.call("components")
-        except NoAnswerError as error:
+        except NoResponseError as error:
             found = dict.fromkeys(self._server.api.components, str(error))
         for name, why in found.items():
             self._server.api.components[name] = partial(str, why)
@@ -117,12 +117,12 @@ class Worker:
     def _labelled(self, metrics: Endpoint) -> Endpoint:
         """The endpoint `metrics` with the label of this process."""
 
-        async def answer(request: Request) -> Response:
+        async def respond(request: Request) -> Response:
             own = await metrics(request)
             own.body = await self._whole(labelled(whole(own.body), self._name))
             return own
 
-        return answer
+        return respond
 
     async def _whole(self, pieces: Iterator[bytes]) -> bytes:
         made = []
@@ -134,16 +134,16 @@ class Worker:
     def _all_metrics(self, alone: Endpoint) -> Endpoint:
         """The endpoint of the metrics of all processes; `alone` is that of this one."""
 
-        async def answer(request: Request) -> Response:
+        async def respond(request: Request) -> Response:
             own = await alone(request)
             try:
                 others = await self._calls.call("others")
-            except NoAnswerError as error:
+            except NoResponseError as error:
                 raise unavailable(f"the other processes do not answer: {error}") from error
             own.body = await self._whole(merged([*others, whole(own.body)]))
             return own
 
-        return answer
+        return respond
 
     async def _of_owner(self, request: Request) -> Response:
         """The owner's answer."""
@@ -157,7 +157,7 @@ class Worker:
             kind, found = await self._calls.call(
                 "exchange", Call(method=request.method, path=request.path, query=query, body=data)
             )
-        except NoAnswerError as error:
+        except NoResponseError as error:
             raise unavailable(f"the process of the scheduler does not answer: {error}") from error
         return Response(content_type=kind, headers=[NO_STORE], body=found)
 

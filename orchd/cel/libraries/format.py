@@ -68,22 +68,22 @@ def _parts(text: str, count: int, *, checking: bool = False) -> Iterator[str | _
     """
     at = used = 0
     while at < len(text):
-        found = text.find("%", at)
-        if found < 0:
+        percent = text.find("%", at)
+        if percent < 0:
             yield text[at:]
             return
-        if found > at:
-            yield text[at:found]
-        if text.startswith("%%", found):
+        if percent > at:
+            yield text[at:percent]
+        if text.startswith("%%", percent):
             yield "%"
-            at = found + 2
+            at = percent + 2
             continue
-        ended = found + 1 >= len(text)
+        ended = percent + 1 >= len(text)
         if used >= count and not (ended and checking):
             raise EvaluationError(f"index {used} out of range")
         if ended:
             raise EvaluationError("unexpected end of string")
-        match = _CLAUSE.match(text, found)
+        match = _CLAUSE.match(text, percent)
         assert match is not None
         yield _clause(*match.groups())
         used += 1
@@ -100,8 +100,8 @@ def _clause(precision: str | None, letter: str | None) -> _Clause:
         raise EvaluationError(f"{start}error while parsing precision: {text}")
     if letter not in _FAILURES:
         # The clause is one byte for those who read it.
-        shown = letter if letter < "\x80" else chr(letter.encode()[0])
-        raise EvaluationError(f'{start}unrecognized formatting clause "{shown}"')
+        clause = letter if letter < "\x80" else chr(letter.encode()[0])
+        raise EvaluationError(f'{start}unrecognized formatting clause "{clause}"')
     return _Clause(letter, int(precision) if precision is not None else None)
 
 
@@ -117,7 +117,7 @@ def format_plain(meter: Meter, text: str, values: Value) -> str:
 
 def _format(meter: Meter, text: str, values: Value, formatters: Mapping[str, _Formatter]) -> str:
     arguments = list(values)
-    made: list[str] = []
+    parts: list[str] = []
     used = 0
     for part in _parts(text, len(arguments)):
         if isinstance(part, _Clause):
@@ -127,8 +127,8 @@ def _format(meter: Meter, text: str, values: Value, formatters: Mapping[str, _Fo
             part = formatters[part.letter](meter, part, value)
             used += 1
         meter.write(len(part))
-        made.append(part)
-    return "".join(made)
+        parts.append(part)
+    return "".join(parts)
 
 
 def _string(meter: Meter, clause: _Clause, value: Value) -> str:

@@ -94,11 +94,11 @@ def _index_of(meter: Meter, values: Value, sought: Value) -> int:
 
 
 def _last_index_of(meter: Meter, values: Value, sought: Value) -> int:
-    found = -1
+    last = -1
     for index, value in enumerate(values):
         if _equal(value, sought, meter):
-            found = index
-    return found
+            last = index
+    return last
 
 
 def _equal(left: Value, right: Value, meter: Meter) -> bool:
@@ -127,8 +127,8 @@ def _slice(values: Value, start: int, end: int) -> Value:
 def _flatten(meter: Meter, values: Value, *depths: Value) -> Value:
     depth = depths[0] if depths else 1
     if not is_list(values) or depth.__class__ is not int:
-        given = type_of(depth).name if depths else ""
-        raise EvaluationError(f"no such overload: {type_of(values).name}.flatten({given})")
+        depth_type = type_of(depth).name if depths else ""
+        raise EvaluationError(f"no such overload: {type_of(values).name}.flatten({depth_type})")
     if depth < 0:
         raise EvaluationError("level must be non-negative")
     result: list[Value] = []

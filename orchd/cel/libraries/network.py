@@ -216,12 +216,12 @@ def parse_cidr(text: str) -> CIDR:
     """Return the network of a text. Raises `EvaluationError`."""
     outer = "network address parse error during conversion from string: "
     try:
-        found = _parse_prefix(text)
+        prefix = _parse_prefix(text)
     except _Bad as error:
         raise EvaluationError(f"{outer}{outer}netip.ParsePrefix({quote(text)}): {error}") from None
-    if _mapped(found.address):
+    if _mapped(prefix.address):
         raise EvaluationError(f"{outer}IPv4-mapped IPv6 address {quote(text)} is not allowed")
-    return found
+    return prefix
 
 
 def _parse_prefix(text: str) -> CIDR:

@@ -14,8 +14,8 @@ _FAILURE = "Illegal regex: error parsing regexp"
 
 
 def _estimate(target: Sized | None, args: Sequence[Sized]) -> Estimate | None:
-    found = estimate_pattern(target, args)
-    return None if found is None or target is None else Estimate(found.cost, Range(0, target.size.high))
+    estimate = estimate_pattern(target, args)
+    return None if estimate is None or target is None else Estimate(estimate.cost, Range(0, target.size.high))
 
 
 def _find(text: str, pattern: str) -> str:

@@ -173,10 +173,10 @@ def _integer(quantity: Quantity) -> int | None:
 
 
 def _as_integer(quantity: Quantity) -> int:
-    found = _integer(quantity)
-    if found is None:
+    integer = _integer(quantity)
+    if integer is None:
         raise EvaluationError("cannot convert value to integer")
-    return found
+    return integer
 
 
 def _as_double(quantity: Quantity) -> float:

@@ -211,17 +211,17 @@ def _int_to_duration(value: int) -> Value:
 
 
 def _parse_duration(text: str) -> Value:
-    found = times.parse_duration(text)
-    if found is None:
+    duration = times.parse_duration(text)
+    if duration is None:
         raise _conversion_error(text, DURATION)
-    return found
+    return duration
 
 
 def _parse_timestamp(text: str) -> Value:
-    found = times.parse_timestamp(text)
-    if found is None:
+    timestamp = times.parse_timestamp(text)
+    if timestamp is None:
         raise _conversion_error(text, TIMESTAMP)
-    return operators.checked_timestamp(found.nanos, found.offset)
+    return operators.checked_timestamp(timestamp.nanos, timestamp.offset)
 
 
 def _identity(value: Value) -> Value:

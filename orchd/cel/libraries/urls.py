@@ -32,7 +32,7 @@ def _unescape(text: str, *, host: bool = False) -> str:
     """Return a text with escapes resolved. Raises `_Bad`."""
     if "%" not in text and not host:
         return text
-    made = bytearray()
+    unescaped = bytearray()
     at = 0
     while at < len(text):
         character = text[at]
@@ -40,14 +40,14 @@ def _unescape(text: str, *, host: bool = False) -> str:
             digits = text[at + 1 : at + 3]
             if not _HEX.fullmatch(digits) or (host and digits < "8" and digits != "25"):
                 raise _Bad(f"invalid URL escape {quote(text[at : at + 3])}")
-            made.append(int(digits, 16))
+            unescaped.append(int(digits, 16))
             at += 3
             continue
         if host and character < "\x80" and character not in _HOST:
             raise _Bad(f"invalid character {quote(character)} in host name")
-        made += character.encode("utf-8", "surrogatepass")
+        unescaped += character.encode("utf-8", "surrogatepass")
         at += 1
-    return made.decode("utf-8", "surrogateescape")
+    return unescaped.decode("utf-8", "surrogateescape")
 
 
 def _escape_path(path: str) -> str:
@@ -175,9 +175,9 @@ def parse_url(text: str) -> URL:
     if failure is not None:
         raise EvaluationError(f"URL parse error during conversion from string: {failure}")
     head, mark, fragment = text.partition("#")
-    found = URL(head if mark and head else text)
-    found.fragment = fragment
-    return found
+    url = URL(head if mark and head else text)
+    url.fragment = fragment
+    return url
 
 
 def parse_query(query: str) -> dict[str, list[str]]:

@@ -96,8 +96,8 @@ def parse_authentication(
     )
 
 
-def _authenticator(given: Json) -> JwtAuthenticator:
-    issuer, mappings = given["issuer"], given["claimMappings"]
+def _authenticator(section: Json) -> JwtAuthenticator:
+    issuer, mappings = section["issuer"], section["claimMappings"]
     return JwtAuthenticator(
         url=issuer["url"],
         discovery_url=issuer.get("discoveryURL") or "",
@@ -107,33 +107,33 @@ def _authenticator(given: Json) -> JwtAuthenticator:
         groups=_source(mappings["groups"]),
         uid=_source(mappings["uid"]),
         extra={each["key"]: each["valueExpression"] for each in mappings.get("extra") or ()},
-        claim_rules=_rules(given.get("claimValidationRules") or ()),
-        user_rules=_rules(given.get("userValidationRules") or ()),
+        claim_rules=_rules(section.get("claimValidationRules") or ()),
+        user_rules=_rules(section.get("userValidationRules") or ()),
         egress=issuer.get("egressSelectorType", ""),
         required={
             rule["claim"]: rule.get("requiredValue", "")
-            for rule in given.get("claimValidationRules") or ()
+            for rule in section.get("claimValidationRules") or ()
             if rule.get("claim")
         },
     )
 
 
-def _source(given: Json) -> ClaimSource:
+def _source(section: Json) -> ClaimSource:
     return ClaimSource(
-        claim=given.get("claim", ""), prefix=given.get("prefix") or "", expression=given.get("expression", "")
+        claim=section.get("claim", ""), prefix=section.get("prefix") or "", expression=section.get("expression", "")
     )
 
 
-def _rules(given: Sequence[Json]) -> tuple[tuple[str, str], ...]:
+def _rules(rules: Sequence[Json]) -> tuple[tuple[str, str], ...]:
     """The rules that are expressions, with their messages."""
-    return tuple((rule["expression"], rule.get("message", "")) for rule in given if rule.get("expression"))
+    return tuple((rule["expression"], rule.get("message", "")) for rule in rules if rule.get("expression"))
 
 
-def _anonymous(given: Json | None) -> AnonymousRequests | None:
-    if given is None:
+def _anonymous(section: Json | None) -> AnonymousRequests | None:
+    if section is None:
         return None
     return AnonymousRequests(
-        enabled=given["enabled"], paths=tuple(each["path"] for each in given.get("conditions") or ())
+        enabled=section["enabled"], paths=tuple(each["path"] for each in section.get("conditions") or ())
     )
 
 
@@ -146,14 +146,14 @@ def _check_issuers(
 ) -> None:
     urls: set[str] = set()
     discovery: set[str] = set()
-    for index, given in enumerate(issuers):
+    for index, authenticator in enumerate(issuers):
         here = at[index]
-        issuer = given["issuer"]
+        issuer = authenticator["issuer"]
         _check_issuer(issuer, here / "issuer", report, disallowed, check_authority)
-        _check_claim_rules(given.get("claimValidationRules") or (), here / "claimValidationRules", report)
-        _check_mappings(given["claimMappings"], here / "claimMappings", report)
-        _check_email(given, here / "claimMappings", report)
-        _check_user_rules(given.get("userValidationRules") or (), here / "userValidationRules", report)
+        _check_claim_rules(authenticator.get("claimValidationRules") or (), here / "claimValidationRules", report)
+        _check_mappings(authenticator["claimMappings"], here / "claimMappings", report)
+        _check_email(authenticator, here / "claimMappings", report)
+        _check_user_rules(authenticator.get("userValidationRules") or (), here / "userValidationRules", report)
         for name, seen in (("url", urls), ("discoveryURL", discovery)):
             url = issuer.get(name) or ""
             if url in seen:
@@ -248,8 +248,8 @@ def _check_claim_rules(rules: Sequence[Json], at: Path, report: Report) -> None:
                 report.duplicate(here / "expression", expression)
             else:
                 expressions.add(expression)
-                made = compile_claims_rule(expression, report.dialect)
-                report_error(made, expression, here / "expression", report)
+                compiled = compile_claims_rule(expression, report.dialect)
+                report_error(compiled, expression, here / "expression", report)
         else:
             report.required(here, "claim or expression is required")
 
@@ -281,14 +281,14 @@ def _check_expression(text: str, at: Path, report: Report) -> None:
     report_error(compile_claims(text, report.dialect), text, at, report)
 
 
-def _check_email(given: Json, at: Path, report: Report) -> None:
+def _check_email(authenticator: Json, at: Path, report: Report) -> None:
     """Who is named by an email address must have a verified one."""
-    mappings = given["claimMappings"]
+    mappings = authenticator["claimMappings"]
     name = mappings["username"].get("expression", "")
     if not name or not uses_claim(compile_claims(name, report.dialect), "email"):
         return
     texts = [name, *(each["valueExpression"] for each in mappings.get("extra") or ())]
-    texts += [rule.get("expression", "") for rule in given.get("claimValidationRules") or ()]
+    texts += [rule.get("expression", "") for rule in authenticator.get("claimValidationRules") or ()]
     if not any(uses_claim(compile_claims(text, report.dialect), "email_verified") for text in texts if text):
         report.invalid(at / "username" / "expression", name, _UNVERIFIED)
 
@@ -336,9 +336,9 @@ def _check_user_rules(rules: Sequence[Json], at: Path, report: Report) -> None:
             report_error(compile_user_rule(expression, report.dialect), expression, here, report)
 
 
-def _check_anonymous(given: Json | None, report: Report) -> None:
-    conditions = [] if given is None else given.get("conditions") or []
-    if given is not None and conditions and not given["enabled"]:
-        shown = GoText("[" + " ".join(f"{{Path:{each['path']}}}" for each in conditions) + "]")
+def _check_anonymous(section: Json | None, report: Report) -> None:
+    conditions = [] if section is None else section.get("conditions") or []
+    if section is not None and conditions and not section["enabled"]:
+        rendered = GoText("[" + " ".join(f"{{Path:{each['path']}}}" for each in conditions) + "]")
         why = "enabled should be set to true when conditions are defined"
-        report.invalid(root("anonymous") / "conditions", shown, why)
+        report.invalid(root("anonymous") / "conditions", rendered, why)

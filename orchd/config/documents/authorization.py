@@ -58,33 +58,33 @@ def parse_authorization(data: bytes, dialect: Dialect, *, known: Collection[str]
     exist. Raises DocumentError."""
     document = decode_document(data, types.AUTHORIZATION, dialect)
     report = Report(ObjectSettings(dialect=dialect))
-    given: Sequence[Json] = document.get("authorizers") or ()
+    authorizers: Sequence[Json] = document.get("authorizers") or ()
     at = root("authorizers")
-    if not given:
+    if not authorizers:
         report.required(at, "at least one authorization mode must be defined")
-    _check_authorizers(given, at, report, known)
+    _check_authorizers(authorizers, at, report, known)
     raise_findings(report)
     return tuple(
         ConfiguredAuthorizer(type=each["type"], name=each["name"], webhook=_webhook(each.get("webhook"), dialect))
-        for each in given
+        for each in authorizers
     )
 
 
-def _webhook(given: Json | None, dialect: Dialect) -> WebhookSettings | None:
-    if given is None:
+def _webhook(section: Json | None, dialect: Dialect) -> WebhookSettings | None:
+    if section is None:
         return None
 
     def ttl(name: str, cached: str, default: float) -> float:
-        return 0.0 if given.get(cached) is False else parse_seconds(given[name]) or default
+        return 0.0 if section.get(cached) is False else parse_seconds(section[name]) or default
 
     return WebhookSettings(
-        timeout=parse_seconds(given["timeout"]),
+        timeout=parse_seconds(section["timeout"]),
         authorized_ttl=ttl("authorizedTTL", "cacheAuthorizedRequests", _AUTHORIZED_TTL),
         unauthorized_ttl=ttl("unauthorizedTTL", "cacheUnauthorizedRequests", _UNAUTHORIZED_TTL),
-        version=given["subjectAccessReviewVersion"],
-        denies_on_failure=given["failurePolicy"] == _DENY,
-        config_file=given["connectionInfo"][_file_field(dialect)],
-        conditions=tuple(each["expression"] for each in given.get("matchConditions") or ()),
+        version=section["subjectAccessReviewVersion"],
+        denies_on_failure=section["failurePolicy"] == _DENY,
+        config_file=section["connectionInfo"][_file_field(dialect)],
+        conditions=tuple(each["expression"] for each in section.get("matchConditions") or ()),
     )
 
 
@@ -92,10 +92,10 @@ def _file_field(dialect: Dialect) -> str:
     return dialect("{short}ConfigFile")
 
 
-def _check_authorizers(given: Sequence[Json], at: Path, report: Report, known: Collection[str]) -> None:
+def _check_authorizers(authorizers: Sequence[Json], at: Path, report: Report, known: Collection[str]) -> None:
     seen: set[str] = set()
     names: set[str] = set()
-    for index, each in enumerate(given):
+    for index, each in enumerate(authorizers):
         here, sort, name = at[index], each["type"], each["name"]
         if not sort:
             report.required(here / "type")
@@ -124,40 +124,40 @@ def _check_authorizers(given: Sequence[Json], at: Path, report: Report, known: C
             _check_webhook(webhook, here / "webhook", report)
 
 
-def _check_webhook(given: Json, at: Path, report: Report) -> None:
-    timeout = parse_seconds(given["timeout"])
+def _check_webhook(section: Json, at: Path, report: Report) -> None:
+    timeout = parse_seconds(section["timeout"])
     if not timeout:
         report.required(at / "timeout")
     elif not 0 < timeout <= _LONGEST_TIMEOUT:
-        report.invalid(at / "timeout", given["timeout"], "must be > 0s and <= 30s")
+        report.invalid(at / "timeout", section["timeout"], "must be > 0s and <= 30s")
     for name in ("authorizedTTL", "unauthorizedTTL"):
         # An absent one has a default.
-        if parse_seconds(given[name]) < 0:
-            report.invalid(at / name, given[name], "must be > 0s")
-    _check_choice(given, "subjectAccessReviewVersion", ("v1", "v1beta1"), at, report)
-    conditions = given.get("matchConditions") or ()
+        if parse_seconds(section[name]) < 0:
+            report.invalid(at / name, section[name], "must be > 0s")
+    _check_choice(section, "subjectAccessReviewVersion", ("v1", "v1beta1"), at, report)
+    conditions = section.get("matchConditions") or ()
     versions = at / "matchConditionSubjectAccessReviewVersion"
-    version = given["matchConditionSubjectAccessReviewVersion"]
+    version = section["matchConditionSubjectAccessReviewVersion"]
     if version:
-        _check_choice(given, "matchConditionSubjectAccessReviewVersion", ("v1",), at, report)
+        _check_choice(section, "matchConditionSubjectAccessReviewVersion", ("v1",), at, report)
     elif conditions:
         report.required(versions, "required if match conditions are specified")
-    _check_choice(given, "failurePolicy", (_NO_OPINION, _DENY), at, report)
-    _check_connection(given["connectionInfo"], at / "connectionInfo", report)
+    _check_choice(section, "failurePolicy", (_NO_OPINION, _DENY), at, report)
+    _check_connection(section["connectionInfo"], at / "connectionInfo", report)
     _check_conditions(conditions, at / "matchConditions", report)
 
 
-def _check_choice(given: Json, name: str, choices: Sequence[str], at: Path, report: Report) -> None:
-    if not given[name]:
+def _check_choice(section: Json, name: str, choices: Sequence[str], at: Path, report: Report) -> None:
+    if not section[name]:
         report.required(at / name)
-    elif given[name] not in choices:
-        report.unsupported(at / name, given[name], choices)
+    elif section[name] not in choices:
+        report.unsupported(at / name, section[name], choices)
 
 
-def _check_connection(given: Json, at: Path, report: Report) -> None:
+def _check_connection(section: Json, at: Path, report: Report) -> None:
     own, file_type = "InClusterConfig", report.dialect("{Short}ConfigFile")
     field = _file_field(report.dialect)
-    sort, path = given["type"], given.get(field)
+    sort, path = section["type"], section.get(field)
     if not sort:
         report.required(at / "type")
     elif sort == own:

@@ -77,32 +77,32 @@ def decode_parsed(text: ParsedText, kind: str, dialect: Dialect) -> dict[str, An
     if heads:
         _check_head(document, heads)
         document, members = _without_head(document), _without_head(members)
-    wanted = types.type_of(kind, dialect)
-    problems = [*text.problems, *strict.names(members, wanted, located=True)]
-    shaped = _to_shape(document, wanted)
+    type_ = types.type_of(kind, dialect)
+    problems = [*text.problems, *strict.names(members, type_, located=True)]
+    shaped = _to_shape(document, type_)
     if problems:
         raise DocumentError(f"strict decoding error: {', '.join(problems)}")
     return shaped
 
 
 def _check_head(document: Mapping[str, Any], heads: Sequence[tuple[str, str]]) -> None:
-    found, version = document.get("kind") or "", document.get("apiVersion") or ""
+    actual, version = document.get("kind") or "", document.get("apiVersion") or ""
     kinds = list(dict.fromkeys(kind for _, kind in heads))
     expected = "expected " + " or ".join(f"{kind} of {_listed([v for v, k in heads if k == kind])}" for kind in kinds)
-    for name, value in (("Kind", found), ("apiVersion", version)):
+    for name, value in (("Kind", actual), ("apiVersion", version)):
         if not value:
             raise DocumentError(f"Object '{name}' is missing; {expected}")
-    if (version, found) not in heads:
-        raise DocumentError(f'no kind "{found}" is registered for version "{version}"; {expected}')
+    if (version, actual) not in heads:
+        raise DocumentError(f'no kind "{actual}" is registered for version "{version}"; {expected}')
 
 
 def _listed(versions: Sequence[str]) -> str:
     return versions[0] if len(versions) == 1 else f"{', '.join(versions[:-1])} or {versions[-1]}"
 
 
-def _to_shape(document: dict[str, Any], wanted: Type) -> dict[str, Any]:
+def _to_shape(document: dict[str, Any], type_: Type) -> dict[str, Any]:
     try:
-        shaped: dict[str, Any] = shape.canonical(document, wanted)
+        shaped: dict[str, Any] = shape.canonical(document, type_)
     except shape.ShapeError as error:
         raise DocumentError(str(error)) from None
     return shaped

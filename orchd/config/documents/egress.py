@@ -54,8 +54,8 @@ def parse_egress(data: bytes, dialect: Dialect) -> dict[str, ProxyConnection | N
     return out
 
 
-def _connection(given: Json, at: Path, report: Report) -> ProxyConnection | None:
-    protocol, transport = given["proxyProtocol"], given.get("transport")
+def _connection(section: Json, at: Path, report: Report) -> ProxyConnection | None:
+    protocol, transport = section["proxyProtocol"], section.get("transport")
     if protocol == _DIRECT:
         if transport is not None:
             report.invalid(at / "transport", "direct", "Transport config should be absent for direct connect")
@@ -70,8 +70,8 @@ def _connection(given: Json, at: Path, report: Report) -> ProxyConnection | None
     return None
 
 
-def _proxy(given: Json, at: Path, report: Report) -> ProxyConnection | None:
-    tcp, uds = given.get("tcp"), given.get("uds")
+def _proxy(transport: Json, at: Path, report: Report) -> ProxyConnection | None:
+    tcp, uds = transport.get("tcp"), transport.get("uds")
     if tcp is not None and uds is not None:
         report.invalid(at / "tcp", tcp["url"], "TCP and UDS cannot both be set")
     elif uds is not None:
@@ -85,8 +85,8 @@ def _proxy(given: Json, at: Path, report: Report) -> ProxyConnection | None:
     return None
 
 
-def _tcp(given: Json, at: Path, report: Report) -> ProxyConnection | None:
-    url, files = given["url"], given.get("tlsConfig")
+def _tcp(section: Json, at: Path, report: Report) -> ProxyConnection | None:
+    url, files = section["url"], section.get("tlsConfig")
     if not _check_url(url, at / "url", report):
         return None
     if url.startswith("http://"):

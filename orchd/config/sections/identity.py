@@ -204,10 +204,10 @@ def front_proxy(flags: FlagValues) -> FrontProxySettings:
     """The settings of a front proxy. Raises FlagError."""
 
     def items(name: str) -> tuple[str, ...]:
-        given: tuple[str, ...] = flags[name]
-        if any(not each.strip() for each in given):
+        values: tuple[str, ...] = flags[name]
+        if any(not each.strip() for each in values):
             raise flags.error(name, f'empty value in "{name}"')
-        return given
+        return values
 
     def headers(name: str) -> tuple[str, ...]:
         return tuple(each.strip() for each in items(name))

@@ -82,9 +82,9 @@ class RuntimeConfig:
         return decided
 
 
-def parse_runtime_config(dialect: Dialect, release: Release, given: Mapping[str, str]) -> RuntimeConfig:
+def parse_runtime_config(dialect: Dialect, release: Release, values: Mapping[str, str]) -> RuntimeConfig:
     """Parse the flag's pairs. Raises ValueError for an unknown group, version or resource, and for a non-boolean value."""
-    if given == {"api/all": "false"}:
+    if values == {"api/all": "false"}:
         raise ValueError("invalid key with only api/all=false")
     known = [group_version(dialect(name), each.name) for name, versions in versions_in(release) for each in versions]
     removed = {group_version(dialect(group), version) for group, versions in _REMOVED.items() for version in versions}
@@ -92,7 +92,7 @@ def parse_runtime_config(dialect: Dialect, release: Release, given: Mapping[str,
     versions: dict[str, bool] = {}
     resources: dict[tuple[str, str], bool] = {}
     warnings: list[str] = []
-    for key, text in given.items():
+    for key, text in values.items():
         if key in dict(_PATTERNS):
             if text not in ("true", "false"):
                 raise ValueError(f'"{key}={text}": the value must be true or false')

@@ -136,9 +136,9 @@ class HorizontalPodAutoscalerController(Controller):
             return draft.finish(current, 0, None, False)
         metrics: list[dict[str, Any]] | None = None
         if current > bounds.most:
-            wanted, why = bounds.most, "Current number of replicas above Spec.MaxReplicas"
+            desired, why = bounds.most, "Current number of replicas above Spec.MaxReplicas"
         elif current < bounds.least:
-            wanted, why = bounds.least, "Current number of replicas below Spec.MinReplicas"
+            desired, why = bounds.least, "Current number of replicas below Spec.MinReplicas"
         else:
             proposal, metrics = await self._propose(autoscaler, scale.obj, draft)
             if proposal is None:
@@ -147,10 +147,10 @@ class HorizontalPodAutoscalerController(Controller):
                     metrics = before.get("currentMetrics")
                 return draft.finish(current, int(before.get("desiredReplicas") or 0), metrics, False)
             why = f"{proposal.metric} above target" if proposal.size > current else "All metrics below target"
-            wanted = self._normalize(history, autoscaler, draft, current, proposal.size, bounds)
-        if wanted == current:
+            desired = self._normalize(history, autoscaler, draft, current, proposal.size, bounds)
+        if desired == current:
             return draft.finish(current, current, metrics, False)
-        return await self._rescale(autoscaler, draft, scale, wanted, why, history, metrics)
+        return await self._rescale(autoscaler, draft, scale, desired, why, history, metrics)
 
     async def _scale(self, autoscaler: Object, draft: _Draft) -> _TargetScale:
         """The Scale of the target. Raises _StoppedError."""
@@ -239,8 +239,8 @@ class HorizontalPodAutoscalerController(Controller):
             note = f"couldn't convert selector into a corresponding internal selector object: {error.message}"
             self._refuse(autoscaler, draft, "InvalidSelector", note, note)
             return None
-        found = self._pods.list(namespace(autoscaler), labels=selector.exact)
-        pods = [pod for pod in found if selector.matches(labels(pod))]
+        pods_of_labels = self._pods.list(namespace(autoscaler), labels=selector.exact)
+        pods = [pod for pod in pods_of_labels if selector.matches(labels(pod))]
         return Target(
             namespace(autoscaler),
             int(spec(scale).get("replicas") or 0),
@@ -255,48 +255,48 @@ class HorizontalPodAutoscalerController(Controller):
         self.record(autoscaler, WARNING, "FailedComputeMetricsReplicas", note)
 
     def _normalize(
-        self, history: History, autoscaler: Object, draft: _Draft, current: int, wanted: int, bounds: Bounds
+        self, history: History, autoscaler: Object, draft: _Draft, current: int, desired: int, bounds: Bounds
     ) -> int:
-        found = normalize(
+        normalized = normalize(
             history,
             spec(autoscaler).get("behavior"),
             current=current,
-            wanted=wanted,
+            desired=desired,
             bounds=bounds,
             now=self.env.clock.seconds(),
             window=self.env.settings.horizontal_pod_autoscaler_downscale_stabilization,
         )
-        draft.set(_ABLE, True, *found.able)
-        draft.set(_LIMITED, found.limited, *found.limit)
-        return found.size
+        draft.set(_ABLE, True, *normalized.able)
+        draft.set(_LIMITED, normalized.limited, *normalized.limit)
+        return normalized.size
 
     async def _rescale(
         self,
         autoscaler: Object,
         draft: _Draft,
         scale: _TargetScale,
-        wanted: int,
+        desired: int,
         why: str,
         history: History,
         metrics: list[dict[str, Any]] | None,
     ) -> dict[str, Any]:
         current = scale.replicas
-        changed = with_spec(scale.obj, replicas=wanted)
+        changed = with_spec(scale.obj, replicas=desired)
         target = str(spec(autoscaler)["scaleTargetRef"]["name"])
         try:
             await self.client.update(scale.ref, namespace(autoscaler), target, changed, subresource="scale")
         except ApiError as error:
-            note = f"New size: {wanted}; reason: {why}; error: {error.message}"
+            note = f"New size: {desired}; reason: {why}; error: {error.message}"
             self.record(autoscaler, WARNING, "FailedRescale", note)
             note = f"the HPA controller was unable to update the target scale: {error.message}"
             draft.set(_ABLE, False, "FailedUpdateScale", note)
             before = status(autoscaler)
             return draft.finish(current, int(before.get("desiredReplicas") or 0), before.get("currentMetrics"), False)
-        note = f"the HPA controller was able to update the target scale to {wanted}"
+        note = f"the HPA controller was able to update the target scale to {desired}"
         draft.set(_ABLE, True, "SucceededRescale", note)
-        self.record(autoscaler, NORMAL, "SuccessfulRescale", f"New size: {wanted}; reason: {why}")
-        history.store_change(spec(autoscaler).get("behavior"), current, wanted, self.env.clock.seconds())
-        return draft.finish(current, wanted, metrics, True)
+        self.record(autoscaler, NORMAL, "SuccessfulRescale", f"New size: {desired}; reason: {why}")
+        history.store_change(spec(autoscaler).get("behavior"), current, desired, self.env.clock.seconds())
+        return draft.finish(current, desired, metrics, True)
 
     async def _write(self, autoscaler: Object, fresh: dict[str, Any]) -> None:
         if fresh == status(autoscaler):

@@ -111,14 +111,14 @@ class Evaluator:
 
     async def _resource(self, source: Mapping[str, Any], target: Target, tuning: Tuning, container: str) -> Proposal:
         reason = "FailedGetContainerResourceMetric" if container else "FailedGetResourceMetric"
-        resource, wanted = str(source.get("name", "")), source.get("target") or {}
-        by_value = wanted.get("averageValue") is not None
-        if not by_value and wanted.get("averageUtilization") is None:
+        resource, target_value = str(source.get("name", "")), source.get("target") or {}
+        by_value = target_value.get("averageValue") is not None
+        if not by_value and target_value.get("averageUtilization") is None:
             raise EvaluationError(
                 reason, "invalid resource metric source: neither a utilization target nor a value target was set"
             )
         try:
-            size, usage = await self._by_usage(resource, wanted, target, tuning, container)
+            size, usage = await self._by_usage(resource, target_value, target, tuning, container)
         except MetricsError as error:
             raise EvaluationError(reason, f"failed to get {resource} utilization: {error}") from error
         current: dict[str, Any] = {"averageValue": format_milli(usage.value)}
@@ -135,28 +135,28 @@ class Evaluator:
         return Proposal(size, title if by_value else f"{title} utilization (percentage of request)", status)
 
     async def _by_usage(
-        self, resource: str, wanted: Mapping[str, Any], target: Target, tuning: Tuning, container: str
+        self, resource: str, target_value: Mapping[str, Any], target: Target, tuning: Tuning, container: str
     ) -> tuple[int, replicas.Usage]:
         try:
-            found = await self._metrics.resource(target.namespace, target.selector, resource, container)
+            metrics = await self._metrics.resource(target.namespace, target.selector, resource, container)
         except MetricsError as error:
             raise MetricsError(f"unable to get metrics for resource {resource}: {error}") from error
-        if wanted.get("averageValue") is not None:
-            goal = milli(wanted["averageValue"])
+        if target_value.get("averageValue") is not None:
+            goal = milli(target_value["averageValue"])
             return replicas.by_pods(
                 target.pods,
-                found,
+                metrics,
                 target.wanted,
                 resource,
                 tuning,
                 lambda m: replicas.average(m, goal),
                 lambda pod: goal,
             )
-        percent = int(wanted["averageUtilization"])
+        percent = int(target_value["averageUtilization"])
         requests = replicas.requests_of(target.pods, resource, container) if target.pods else {}
         return replicas.by_pods(
             target.pods,
-            found,
+            metrics,
             target.wanted,
             resource,
             tuning,
@@ -171,11 +171,11 @@ class Evaluator:
         prefix = "failed to get pods metric value: "
         try:
             try:
-                found = await self._metrics.of_pods(target.namespace, target.selector, title, _selector(metric))
+                metrics = await self._metrics.of_pods(target.namespace, target.selector, title, _selector(metric))
             except MetricsError as error:
                 raise MetricsError(f"unable to get metric {title}: {error}") from error
             size, usage = replicas.by_pods(
-                target.pods, found, target.wanted, "", tuning, lambda m: replicas.average(m, goal), lambda pod: goal
+                target.pods, metrics, target.wanted, "", tuning, lambda m: replicas.average(m, goal), lambda pod: goal
             )
         except MetricsError as error:
             raise EvaluationError("FailedGetPodsMetric", str(error), prefix + str(error)) from error
@@ -186,14 +186,14 @@ class Evaluator:
         return Proposal(size, f"pods metric {title}", status)
 
     async def _object(self, source: Mapping[str, Any], target: Target, tuning: Tuning) -> Proposal:
-        metric, described, wanted = (
+        metric, described, target_value = (
             source.get("metric") or {},
             source.get("describedObject") or {},
             source.get("target") or {},
         )
         title, reason = str(metric.get("name", "")), "FailedGetObjectMetric"
         prefix = "failed to get object metric value: "
-        if wanted.get("value") is None and wanted.get("averageValue") is None:
+        if target_value.get("value") is None and target_value.get("averageValue") is None:
             cause = "invalid object metric source: neither a value target nor an average value target was set"
             raise EvaluationError(reason, cause, prefix + cause)
         try:
@@ -201,10 +201,10 @@ class Evaluator:
         except MetricsError as error:
             kind, called = described.get("kind", ""), described.get("name", "")
             cause = f"unable to get metric {title}: {kind} on {target.namespace} {called}/{error}"
-            whole = cause if wanted.get("value") is not None else f"failed to get {title} object metric: {cause}"
+            whole = cause if target_value.get("value") is not None else f"failed to get {title} object metric: {cause}"
             raise EvaluationError(reason, cause, prefix + whole) from error
         size, current, by_value = _size(
-            value, wanted, target, tuning, lambda cause: EvaluationError(reason, cause, prefix + cause)
+            value, target_value, target, tuning, lambda cause: EvaluationError(reason, cause, prefix + cause)
         )
         name = (
             f"{described.get('kind', '')} metric {title}"
@@ -218,21 +218,23 @@ class Evaluator:
         return Proposal(size, name, status)
 
     async def _external(self, source: Mapping[str, Any], target: Target, tuning: Tuning) -> Proposal:
-        metric, wanted = source.get("metric") or {}, source.get("target") or {}
+        metric, target_value = source.get("metric") or {}, source.get("target") or {}
         title, reason = str(metric.get("name", "")), "FailedGetExternalMetric"
-        if wanted.get("value") is None and wanted.get("averageValue") is None:
+        if target_value.get("value") is None and target_value.get("averageValue") is None:
             raise EvaluationError(
                 reason, "invalid external metric source: neither a value target nor an average value target was set"
             )
         shown_selector = _format_selector(metric.get("selector"))
-        by_average = wanted.get("averageValue") is not None
+        by_average = target_value.get("averageValue") is not None
         try:
             values = await self._metrics.external(target.namespace, title, _selector(metric))
         except MetricsError as error:
             cause = f"unable to get external metric {target.namespace}/{title}/{shown_selector}: {error}"
             front = f"failed to get {title} external metric" if by_average else f"failed to get external metric {title}"
             raise EvaluationError(reason, cause, f"{front}: {cause}") from error
-        size, current, _ = _size(sum(values), wanted, target, tuning, lambda cause: EvaluationError(reason, cause))
+        size, current, _ = _size(
+            sum(values), target_value, target, tuning, lambda cause: EvaluationError(reason, cause)
+        )
         status = {"type": "External", "external": {"metric": _identifier(metric), "current": current}}
         return Proposal(size, f"external metric {title}({shown_selector})", status)
 
@@ -249,14 +251,18 @@ def _goal(source: Mapping[str, Any], member: str, reason: str) -> int:
 
 
 def _size(
-    value: int, wanted: Mapping[str, Any], target: Target, tuning: Tuning, failed: Callable[[str], EvaluationError]
+    value: int,
+    target_value: Mapping[str, Any],
+    target: Target,
+    tuning: Tuning,
+    failed: Callable[[str], EvaluationError],
 ) -> tuple[int, dict[str, Any], bool]:
     """Size, current value for the status, and whether the target is one for the whole value."""
     try:
-        if wanted.get("averageValue") is not None:
-            size, part = replicas.per_pod(value, milli(wanted["averageValue"]), target.running, tuning)
+        if target_value.get("averageValue") is not None:
+            size, part = replicas.per_pod(value, milli(target_value["averageValue"]), target.running, tuning)
             return size, {"averageValue": format_milli(part)}, False
-        ratio = value / milli(wanted["value"])
+        ratio = value / milli(target_value["value"])
         size = replicas.by_ratio(ratio, target.wanted, target.pods, tuning)
     except MetricsError as error:
         raise failed(str(error)) from error

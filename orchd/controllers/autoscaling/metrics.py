@@ -69,25 +69,25 @@ class MetricsClient:
         items = await self._items(self._resource, namespace, what, label_selector=str(selector))
         if not items:
             raise MetricsError("no metrics returned from resource metrics API")
-        found = {}
+        metrics = {}
         for item in items:
             usage = _usage(item, resource, container)
             if usage is not None:
                 at = seconds_of(item.get("timestamp")) or 0.0
-                found[str(item["metadata"]["name"])] = PodMetric(usage, at, _window(item.get("window")))
-        return found
+                metrics[str(item["metadata"]["name"])] = PodMetric(usage, at, _window(item.get("window")))
+        return metrics
 
     async def of_pods(
         self, namespace: str, selector: LabelSelector, metric: str, metric_selector: LabelSelector
     ) -> dict[str, PodMetric]:
         """A custom metric by pod."""
         items = await self._custom_items(f"pods/*/{metric}", namespace, str(selector), metric_selector)
-        found = {}
+        metrics = {}
         for item in items:
             at, window = seconds_of(item.get("timestamp")) or 0.0, item.get("windowSeconds")
             value = PodMetric(milli(item.get("value")), at, float(window) if window is not None else _WINDOW)
-            found[str((item.get("describedObject") or {}).get("name", ""))] = value
-        return found
+            metrics[str((item.get("describedObject") or {}).get("name", ""))] = value
+        return metrics
 
     async def of_object(
         self, namespace: str, described: dict[str, Any], metric: str, metric_selector: LabelSelector
@@ -124,12 +124,12 @@ class MetricsClient:
         for version in _CUSTOM_VERSIONS:
             ref = ResourceRef(self._custom, version, path)
             try:
-                answer = await self._client.list(ref, namespace, label_selector=selector, query=query)
+                response = await self._client.list(ref, namespace, label_selector=selector, query=query)
             except ApiError as error:
                 if error.code == 404 and not (error.details or {}).get("name"):
                     continue
                 raise MetricsError(f"{what}: {_reason(error, ref)}") from error
-            items: list[Object] = answer.get("items") or []
+            items: list[Object] = response.get("items") or []
             if not items:
                 raise MetricsError("no metrics returned from custom metrics API")
             return items
@@ -137,10 +137,10 @@ class MetricsClient:
 
     async def _items(self, ref: ResourceRef, namespace: str, what: str, *, label_selector: str) -> list[Object]:
         try:
-            answer = await self._client.list(ref, namespace, label_selector=label_selector)
+            response = await self._client.list(ref, namespace, label_selector=label_selector)
         except ApiError as error:
             raise MetricsError(f"{what}: {_reason(error, ref)}") from error
-        items: list[Object] = answer.get("items") or []
+        items: list[Object] = response.get("items") or []
         return items
 
 

@@ -72,7 +72,7 @@ def normalize(
     behavior: Mapping[str, Any] | None,
     *,
     current: int,
-    wanted: int,
+    desired: int,
     bounds: Bounds,
     now: float,
     window: float,
@@ -82,60 +82,60 @@ def normalize(
     `window` is the scale-down stabilization window in seconds that applies unless `behavior` has its own. `now` is monotonic.
     """
     if behavior is None:
-        stable, able = _stabilize_without_behavior(history, wanted, now, window)
+        stable, able = _stabilize_without_behavior(history, desired, now, window)
         size, limit = _limit_without_behavior(current, stable, bounds)
     else:
-        stable, able = _stabilize(history, behavior, current, wanted, now, window)
+        stable, able = _stabilize(history, behavior, current, desired, now, window)
         size, limit = _limit(history, behavior, current, stable, bounds, now)
     return Normalized(size, able, size != stable, limit)
 
 
-def _stabilize_without_behavior(history: History, wanted: int, now: float, window: float) -> tuple[int, Reason]:
+def _stabilize_without_behavior(history: History, desired: int, now: float, window: float) -> tuple[int, Reason]:
     recent = [(at, size) for at, size in history.recommendations if at > now - window]
-    stable = max([wanted, *(size for _, size in recent)])
-    history.recommendations = [*recent, (now, wanted)]
-    return stable, _READY if stable == wanted else _STABLE_DOWN
+    stable = max([desired, *(size for _, size in recent)])
+    history.recommendations = [*recent, (now, desired)]
+    return stable, _READY if stable == desired else _STABLE_DOWN
 
 
-def _limit_without_behavior(current: int, wanted: int, bounds: Bounds) -> tuple[int, Reason]:
+def _limit_without_behavior(current: int, desired: int, bounds: Bounds) -> tuple[int, Reason]:
     step = max(2 * current, _SCALE_UP_FLOOR)
     limit, why = (step, _TOO_FAST) if bounds.most > step else (bounds.most, _TOO_MANY)
-    if wanted < bounds.least:
+    if desired < bounds.least:
         return bounds.least, _TOO_FEW
-    return (limit, why) if wanted > limit else (wanted, _IN_RANGE)
+    return (limit, why) if desired > limit else (desired, _IN_RANGE)
 
 
 def _stabilize(
-    history: History, behavior: Mapping[str, Any], current: int, wanted: int, now: float, window: float
+    history: History, behavior: Mapping[str, Any], current: int, desired: int, now: float, window: float
 ) -> tuple[int, Reason]:
     up_window = float((behavior.get("scaleUp") or {}).get("stabilizationWindowSeconds") or 0)
     own_window = (behavior.get("scaleDown") or {}).get("stabilizationWindowSeconds")
     down_window = window if own_window is None else float(own_window)
-    lowest = min([wanted, *(size for at, size in history.recommendations if at > now - up_window)])
-    highest = max([wanted, *(size for at, size in history.recommendations if at > now - down_window)])
+    lowest = min([desired, *(size for at, size in history.recommendations if at > now - up_window)])
+    highest = max([desired, *(size for at, size in history.recommendations if at > now - down_window)])
     stable = min(max(current, lowest), highest)
     longest = max(up_window, down_window)
     history.recommendations = [(at, size) for at, size in history.recommendations if at >= now - longest]
-    history.recommendations.append((now, wanted))
-    if stable == wanted:
+    history.recommendations.append((now, desired))
+    if stable == desired:
         return stable, _READY
-    return stable, _STABLE_UP if wanted >= current else _STABLE_DOWN
+    return stable, _STABLE_UP if desired >= current else _STABLE_DOWN
 
 
 def _limit(
-    history: History, behavior: Mapping[str, Any], current: int, wanted: int, bounds: Bounds, now: float
+    history: History, behavior: Mapping[str, Any], current: int, desired: int, bounds: Bounds, now: float
 ) -> tuple[int, Reason]:
-    if wanted > current:
+    if desired > current:
         limit = max(current, _up_limit(current, history.ups, behavior.get("scaleUp") or {}, now))
         limit, why = (limit, _TOO_FAST) if bounds.most > limit else (bounds.most, _TOO_MANY)
-        if wanted > limit:
+        if desired > limit:
             return limit, why
-    elif wanted < current:
+    elif desired < current:
         limit = min(current, _down_limit(current, history.downs, behavior.get("scaleDown") or {}, now))
         limit, why = (limit, _TOO_FAST_DOWN) if bounds.least < limit else (bounds.least, _TOO_FEW)
-        if wanted < limit:
+        if desired < limit:
             return limit, why
-    return wanted, _IN_RANGE
+    return desired, _IN_RANGE
 
 
 def _sum_changes(events: Iterable[tuple[float, int]], period: Any, now: float) -> int:

@@ -83,10 +83,10 @@ def requests_of(pods: Iterable[Object], resource: str, container: str) -> dict[s
         total = 0
         for each in spec(pod).get("containers") or ():
             if not container or each.get("name") == container:
-                wanted = ((each.get("resources") or {}).get("requests") or {}).get(resource)
-                if wanted is None:
+                request = ((each.get("resources") or {}).get("requests") or {}).get(resource)
+                if request is None:
                     raise MetricsError(f"missing request for {resource}")
-                total += milli(wanted)
+                total += milli(request)
         out[name(pod)] = total
     return out
 
@@ -150,10 +150,10 @@ def by_pods(
     turned = (usage.ratio < 1.0 < again) or (usage.ratio > 1.0 > again)
     if tuning.tolerates(again) or turned:
         return current, usage
-    wanted = ceil(again * len(counted))
-    if (again < 1.0 and wanted > current) or (again > 1.0 and wanted < current):
+    desired = ceil(again * len(counted))
+    if (again < 1.0 and desired > current) or (again > 1.0 and desired < current):
         return current, usage
-    return wanted, usage
+    return desired, usage
 
 
 def by_ratio(ratio: float, current: int, pods: Iterable[Object], tuning: Tuning) -> int:
@@ -175,10 +175,10 @@ def per_pod(value: int, target: int, running: int, tuning: Tuning) -> tuple[int,
     """The size for a value that is divided among the pods, and the part of one of them now."""
     if not running:
         return ceil(value / target), 0
-    wanted = running
+    desired = running
     if not tuning.tolerates(value / (target * running)):
-        wanted = ceil(value / target)
-    return wanted, ceil(value / running)
+        desired = ceil(value / target)
+    return desired, ceil(value / running)
 
 
 def format_milli(value: int) -> Any:

@@ -48,12 +48,12 @@ class BootstrapSigner(Controller):
         if info is None or CLUSTER_INFO_KEY not in data:
             return None
         now, ends = self.env.wall(), []
-        wanted = {k: v for k, v in data.items() if not k.startswith(_SIGNATURE)}
+        signed = {k: v for k, v in data.items() if not k.startswith(_SIGNATURE)}
         for secret in self._secrets.list(self.dialect.system_namespace):
             token = signing_token(secret, now) if is_token(self.dialect, secret) else None
             if token is not None:
-                wanted[_SIGNATURE + token[0]] = detached_signature(data[CLUSTER_INFO_KEY], *token)
+                signed[_SIGNATURE + token[0]] = detached_signature(data[CLUSTER_INFO_KEY], *token)
                 ends.append(expiration(secret))
-        if wanted != data:
-            await self.client.update(CONFIG_MAPS, self._public, CLUSTER_INFO, {**info, "data": wanted})
+        if signed != data:
+            await self.client.update(CONFIG_MAPS, self._public, CLUSTER_INFO, {**info, "data": signed})
         return min((end - now for end in ends if end is not None), default=None)

@@ -56,15 +56,15 @@ class CertificateApprover(Controller):
         raise RetryError
 
     async def _allowed(self, obj: Object, subresource: str) -> bool:
-        wanted = spec(obj)
+        request = spec(obj)
         review = {
             "apiVersion": f"{self._reviews.group}/v1",
             "kind": "SubjectAccessReview",
             "spec": {
-                "user": wanted.get("username", ""),
-                "uid": wanted.get("uid", ""),
-                "groups": wanted.get("groups") or [],
-                "extra": wanted.get("extra") or {},
+                "user": request.get("username", ""),
+                "uid": request.get("uid", ""),
+                "groups": request.get("groups") or [],
+                "extra": request.get("extra") or {},
                 "resourceAttributes": {
                     "group": self._ref.group,
                     "resource": self._ref.plural,
@@ -73,5 +73,5 @@ class CertificateApprover(Controller):
                 },
             },
         }
-        answer = await self.client.create(self._reviews, "", review)
-        return bool(status(answer).get("allowed"))
+        response = await self.client.create(self._reviews, "", review)
+        return bool(status(response).get("allowed"))

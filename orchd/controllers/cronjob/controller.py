@@ -175,10 +175,10 @@ class CronJobController(Controller):
             for job in active:
                 await self._delete(cron, job)
             fresh.pop("active", None)
-        made = await self._create(cron, called, due)
-        if made is not None:
+        created = await self._create(cron, called, due)
+        if created is not None:
             self._skew.observe(max(0.0, self.env.wall() - due))
-            fresh["active"] = [*fresh.get("active", ()), self._reference(made)]
+            fresh["active"] = [*fresh.get("active", ()), self._reference(created)]
         fresh["lastScheduleTime"] = timestamp(due)
         return again
 
@@ -215,8 +215,8 @@ class CronJobController(Controller):
 
     async def _create(self, cron: Object, called: str, due: float) -> Object | None:
         template = spec(cron).get("jobTemplate") or {}
-        wanted = fields.metadata(template)
-        metadata = {k: wanted[k] for k in ("labels", "annotations") if wanted.get(k)}
+        template_metadata = fields.metadata(template)
+        metadata = {k: template_metadata[k] for k in ("labels", "annotations") if template_metadata.get(k)}
         if self._time_key:
             place = load_location(str(spec(cron).get("timeZone") or ""))
             at = datetime.fromtimestamp(int(due), place).isoformat().replace("+00:00", "Z")
@@ -233,7 +233,7 @@ class CronJobController(Controller):
             "spec": spec(template),
         }
         try:
-            made: Object = await self.client.create(JOBS, namespace(cron), job)
+            created: Object = await self.client.create(JOBS, namespace(cron), job)
         except ApiError as error:
             if error.reason == "AlreadyExists":
                 return None
@@ -241,7 +241,7 @@ class CronJobController(Controller):
                 self.record(cron, WARNING, "FailedCreate", f"Error creating job: {error.message}")
             raise
         self.record(cron, NORMAL, "SuccessfulCreate", f"Created job {called}")
-        return made
+        return created
 
     async def _delete(self, cron: Object, job: Object) -> None:
         try:
@@ -268,5 +268,5 @@ def _scheduled(cron: Object, job: Object) -> bool:
 
 
 def _has_succeeded(job: Object) -> bool:
-    found = condition(status(job), "Complete")
-    return found is not None and found.get("status") == "True"
+    complete = condition(status(job), "Complete")
+    return complete is not None and complete.get("status") == "True"

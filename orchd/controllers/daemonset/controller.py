@@ -119,17 +119,17 @@ class DaemonSetController(PodViewController):
         """Create and delete pods concurrently. Raises the error of the first failed write."""
         template = pod_template(self.dialect, parent, revision)
         reference = owner_reference(parent, *self.subject)
-        wanted = plan.create[:_BURST]
+        batch = plan.create[:_BURST]
 
         async def make(number: int) -> None:
-            pod = pod_from_template(on_node(template, wanted[number]), name(parent), reference)
+            pod = pod_from_template(on_node(template, batch[number]), name(parent), reference)
             self._expected.expect_creation(key, await self._control.create(parent, pod))
 
         async def delete(pod: Object) -> None:
             await self._control.delete(parent, pod)
             self._expected.expect_deletion(key, pod)
 
-        _, problem = await slow_start(len(wanted), make)
+        _, problem = await slow_start(len(batch), make)
         results = await side_by_side([delete(pod) for pod in plan.delete[:_BURST]])
         failures = [r for r in (problem, *results) if isinstance(r, Failure)]
         for failure in failures:

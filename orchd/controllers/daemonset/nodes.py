@@ -39,18 +39,18 @@ class NodeFits:
         node = new or old
         if node is None:
             return []
-        known, shown = self._nodes.get(name(node)), None if new is None else _view(new)
-        if known == shown:
+        known, viewed = self._nodes.get(name(node)), None if new is None else _view(new)
+        if known == viewed:
             return []
-        if shown is None:
+        if viewed is None:
             del self._nodes[name(node)]
             for _, _, fits in self._sets.values():
                 fits.pop(name(node), None)
             return list(self._sets)
-        self._nodes[name(node)] = shown
+        self._nodes[name(node)] = viewed
         concerned = []
         for key, (_, placement, fits) in self._sets.items():
-            before, after = fits.get(name(node), (False, False)), placement.fit(shown)
+            before, after = fits.get(name(node), (False, False)), placement.fit(viewed)
             fits[name(node)] = after
             if before != after:
                 concerned.append(key)

@@ -33,8 +33,8 @@ def generation(parent: Object) -> str | None:
 
 def is_updated(parent: Object, pod: Object, revision: str) -> bool:
     """True if the pod was made from the set's current template, whose revision has the hash `revision`."""
-    wanted = generation(parent)
-    if wanted is not None and labels(pod).get(GENERATION_LABEL) == wanted:
+    generation_ = generation(parent)
+    if generation_ is not None and labels(pod).get(GENERATION_LABEL) == generation_:
         return True
     return bool(revision) and labels(pod).get(HASH_LABEL) == revision
 
@@ -45,8 +45,8 @@ def add_default_tolerations(dialect: Dialect, pod_spec: Mapping[str, Any]) -> di
     places: dict[tuple[str, ...], int] = {}
     for place, each in enumerate(tolerations):
         places.setdefault(tuple(each.get(name) or "" for name in ("key", "operator", "effect", "value")), place)
-    wanted = (*_TOLERATED, _OF_HOST_NETWORK) if pod_spec.get("hostNetwork") else _TOLERATED
-    for condition, effect in wanted:
+    conditions = (*_TOLERATED, _OF_HOST_NETWORK) if pod_spec.get("hostNetwork") else _TOLERATED
+    for condition, effect in conditions:
         fresh = {"key": dialect("node.{long}.io/") + condition, "operator": "Exists", "effect": effect}
         same = places.get((fresh["key"], "Exists", effect, ""))
         if same is None:
@@ -61,9 +61,9 @@ def pod_template(dialect: Dialect, parent: Object, revision: str) -> dict[str, A
     template = spec(parent)["template"]
     metadata = fields.metadata(template)
     tags = dict(metadata.get("labels") or {})
-    wanted = generation(parent)
-    if wanted is not None:
-        tags[GENERATION_LABEL] = wanted
+    generation_ = generation(parent)
+    if generation_ is not None:
+        tags[GENERATION_LABEL] = generation_
     if revision:
         tags[HASH_LABEL] = revision
     pod_spec = add_default_tolerations(dialect, spec(template))

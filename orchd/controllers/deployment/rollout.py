@@ -80,10 +80,10 @@ def same_template(one: Object, other: Object) -> bool:
 
 def _unhashed(template: dict[str, Any]) -> dict[str, Any]:
     metadata = fields.metadata(template)
-    found = {k: v for k, v in (metadata.get("labels") or {}).items() if k != HASH_LABEL}
+    pairs = {k: v for k, v in (metadata.get("labels") or {}).items() if k != HASH_LABEL}
     kept = {k: v for k, v in metadata.items() if k not in ("labels", "creationTimestamp")}
-    if found:
-        kept["labels"] = found
+    if pairs:
+        kept["labels"] = pairs
     return {**template, "metadata": kept}
 
 
@@ -390,18 +390,18 @@ class Rollout:
         if status(deployment).get("collisionCount"):
             fresh["collisionCount"] = status(deployment)["collisionCount"]
         if available >= desired_replicas(deployment) - sizing.max_unavailable(deployment):
-            found = conditions.make(
+            progressing = conditions.make(
                 "Available", "True", "MinimumReplicasAvailable", "Deployment has minimum availability.", self._now()
             )
         else:
-            found = conditions.make(
+            progressing = conditions.make(
                 "Available",
                 "False",
                 "MinimumReplicasUnavailable",
                 "Deployment does not have minimum availability.",
                 self._now(),
             )
-        fresh["conditions"] = conditions.with_(status(deployment).get("conditions") or (), found)
+        fresh["conditions"] = conditions.with_(status(deployment).get("conditions") or (), progressing)
         return fresh
 
     async def write_status(self) -> None:
@@ -431,7 +431,7 @@ class Rollout:
         return self._until_deadline(fresh)
 
     def _progress(self, fresh: dict[str, Any], current: Mapping[str, Any] | None) -> conditions.Conditions:
-        found: conditions.Conditions = fresh["conditions"]
+        conditions_: conditions.Conditions = fresh["conditions"]
         who = self.failed_message
 
         def progressing_condition(value: str, reason: str, message: str) -> dict[str, Any]:
@@ -439,21 +439,23 @@ class Rollout:
 
         if sizing.complete(self.deployment, fresh):
             return conditions.with_(
-                found, progressing_condition("True", "NewReplicaSetAvailable", f"{who} has successfully progressed.")
+                conditions_,
+                progressing_condition("True", "NewReplicaSetAvailable", f"{who} has successfully progressed."),
             )
         if sizing.progressing(self.deployment, fresh):
             news = progressing_condition("True", "ReplicaSetUpdated", f"{who} is progressing.")
             if current is None:
-                return conditions.with_(found, news)
+                return conditions.with_(conditions_, news)
             if current.get("status") == "True":
                 news["lastTransitionTime"] = current.get("lastTransitionTime")
             # Progress restarts the deadline.
-            return [*conditions.without(found, "Progressing"), news]
+            return [*conditions.without(conditions_, "Progressing"), news]
         if self._timed_out(current):
             return conditions.with_(
-                found, progressing_condition("False", "ProgressDeadlineExceeded", f"{who} has timed out progressing.")
+                conditions_,
+                progressing_condition("False", "ProgressDeadlineExceeded", f"{who} has timed out progressing."),
             )
-        return found
+        return conditions_
 
     def _timed_out(self, current: Mapping[str, Any] | None) -> bool:
         if current is None or current.get("reason") == "NewReplicaSetAvailable":
@@ -493,8 +495,8 @@ class Rollout:
         deployment = self.deployment
         if not sizing.has_deadline(deployment):
             return
-        found = status(deployment).get("conditions") or []
-        current = find_in(found, "Progressing")
+        current_conditions = status(deployment).get("conditions") or []
+        current = find_in(current_conditions, "Progressing")
         if current is not None and current.get("reason") == "ProgressDeadlineExceeded":
             return
         told = current is not None and current.get("reason") == "DeploymentPaused"
@@ -505,7 +507,7 @@ class Rollout:
             ("DeploymentPaused", "Deployment is paused") if paused else ("DeploymentResumed", "Deployment is resumed")
         )
         fresh = conditions.make("Progressing", "Unknown", reason, message, self._now())
-        changed = {**status(deployment), "conditions": conditions.with_(found, fresh)}
+        changed = {**status(deployment), "conditions": conditions.with_(current_conditions, fresh)}
         await self._update_status({**deployment, "status": changed})
 
     async def _write(self, fresh: dict[str, Any]) -> None:

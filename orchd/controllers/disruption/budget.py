@@ -38,12 +38,12 @@ def sort_evictions(
     budget: Object, pods: Iterable[Object], now: float
 ) -> tuple[dict[str, str], list[Object], float | None]:
     """Pending evictions, pods whose eviction timed out, and seconds until the next timeout."""
-    found = status(budget).get("disruptedPods") or {}
+    disrupted = status(budget).get("disruptedPods") or {}
     pending: dict[str, str] = {}
     failed: list[Object] = []
     left: float | None = None
     for pod in pods:
-        at = found.get(name(pod))
+        at = disrupted.get(name(pod))
         if at is None or deleting(pod):
             continue
         remaining = (seconds_of(at) or 0.0) + DELETION_TIMEOUT - now
@@ -61,15 +61,15 @@ def count_healthy(pods: Iterable[Object], pending: Mapping[str, str]) -> int:
 
 
 def next_status(
-    budget: Object, *, expected: int, wanted: int, current: int, pending: Mapping[str, str], now: float
+    budget: Object, *, expected: int, desired: int, current: int, pending: Mapping[str, str], now: float
 ) -> dict[str, Any]:
     """The status after a successful sync."""
-    allowed = max(0, current - wanted) if expected > 0 else 0
+    allowed = max(0, current - desired) if expected > 0 else 0
     generation = int(budget["metadata"].get("generation") or 0)
     fresh: dict[str, Any] = {
         "disruptionsAllowed": allowed,
         "currentHealthy": current,
-        "desiredHealthy": wanted,
+        "desiredHealthy": desired,
         "expectedPods": expected,
     }
     if generation:
@@ -84,21 +84,21 @@ def next_status(
 def make_failed_status(budget: Object, message: str, now: float) -> dict[str, Any]:
     """The status after a failed sync: no disruption is allowed."""
     generation = int(status(budget).get("observedGeneration") or 0)
-    found = _conditions(budget, "False", "SyncFailed", message, generation, now)
+    failed_conditions = _conditions(budget, "False", "SyncFailed", message, generation, now)
     return {
         "currentHealthy": 0,
         "desiredHealthy": 0,
         "expectedPods": 0,
         **status(budget),
         "disruptionsAllowed": 0,
-        "conditions": found,
+        "conditions": failed_conditions,
     }
 
 
 def has_failed(budget: Object) -> bool:
     """True if the last sync failed."""
-    found = condition(status(budget), ALLOWED)
-    return found is not None and found.get("reason") == "SyncFailed"
+    allowed = condition(status(budget), ALLOWED)
+    return allowed is not None and allowed.get("reason") == "SyncFailed"
 
 
 def _conditions(

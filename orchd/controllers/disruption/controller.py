@@ -80,14 +80,14 @@ class DisruptionController(Controller):
             self.record(budget, WARNING, "CalculateExpectedPodCountFailed", note)
             await self._write(budget, counting.make_failed_status(budget, str(error), now))
             return None
-        expected, wanted = counting.compute_desired(budget, len(pods), scale)
+        expected, desired = counting.compute_desired(budget, len(pods), scale)
         pending, failed, left = counting.sort_evictions(budget, pods, now)
         for pod in failed:
             note = f"Pod was expected by PDB {namespace(budget)}/{name(budget)} to be deleted but it wasn't"
             self.recorder.event(with_type(pod, "v1", "Pod"), WARNING, "NotDeleted", note)
         current = counting.count_healthy(pods, pending)
         fresh = counting.next_status(
-            budget, expected=expected, wanted=wanted, current=current, pending=pending, now=now
+            budget, expected=expected, desired=desired, current=current, pending=pending, now=now
         )
         await self._write(budget, fresh)
         return left

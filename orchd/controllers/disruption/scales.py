@@ -44,11 +44,11 @@ class Scales:
             reference = owner(pod)
             if reference is None or reference.get("uid") in seen:
                 continue
-            found = await self._find(namespace(pod), reference)
-            if found is None:
+            scaled = await self._find(namespace(pod), reference)
+            if scaled is None:
                 raise ScaleError(f'found no controllers for pod "{name(pod)}"')
             seen.add(str(reference.get("uid")))
-            sizes[found[0]] = found[1]
+            sizes[scaled[0]] = scaled[1]
         return sum(sizes.values())
 
     async def _find(self, within: str, reference: dict[str, Any]) -> tuple[str, int] | None:
@@ -57,15 +57,15 @@ class Scales:
         ref = _KNOWN.get((group, str(reference.get("kind"))))
         if ref is None:
             return await self._ask(within, reference)
-        found = self._informers[ref].get(within, str(reference.get("name")))
-        if found is None or uid(found) != reference.get("uid"):
+        obj = self._informers[ref].get(within, str(reference.get("name")))
+        if obj is None or uid(obj) != reference.get("uid"):
             return None
-        above = owner(found)
+        above = owner(obj)
         if ref == REPLICA_SETS and above is not None and above.get("kind") == "Deployment":
-            found = self._informers[DEPLOYMENTS].get(within, str(above.get("name")))
-            if found is None or uid(found) != above.get("uid"):
+            obj = self._informers[DEPLOYMENTS].get(within, str(above.get("name")))
+            if obj is None or uid(obj) != above.get("uid"):
                 return None
-        return uid(found), int(spec(found).get("replicas", 1))
+        return uid(obj), int(spec(obj).get("replicas", 1))
 
     async def _ask(self, within: str, reference: dict[str, Any]) -> tuple[str, int] | None:
         version, kind = str(reference.get("apiVersion")), str(reference.get("kind"))

@@ -69,8 +69,8 @@ def subsets(addresses: Iterable[Target]) -> list[dict[str, Any]]:
     for ports_found in groups.values():
         members = by_port[ports_found[0]]
         subset: dict[str, Any] = {}
-        for key, wanted in (("addresses", True), ("notReadyAddresses", False)):
-            entries = [members[ip].entry for ip in sorted(members) if members[ip].ready is wanted]
+        for key, ready in (("addresses", True), ("notReadyAddresses", False)):
+            entries = [members[ip].entry for ip in sorted(members) if members[ip].ready is ready]
             if entries:
                 subset[key] = entries
         real = sorted(p for p in ports_found if p is not None)
@@ -157,18 +157,18 @@ class EndpointsController(ServiceController[Target | None]):
             return None
         metadata = {**(current or {}).get("metadata", {}), "name": called, "namespace": within, "labels": tags}
         metadata["annotations"] = notes
-        wanted = {"apiVersion": "v1", "kind": "Endpoints", "metadata": metadata, "subsets": subset_list}
+        desired = {"apiVersion": "v1", "kind": "Endpoints", "metadata": metadata, "subsets": subset_list}
         self.spend(self._selected.count(key))
         try:
             if current is None:
-                await self.client.create(ENDPOINTS, within, wanted)
+                await self.client.create(ENDPOINTS, within, desired)
             else:
-                await self.client.update(ENDPOINTS, within, called, wanted)
+                await self.client.update(ENDPOINTS, within, called, desired)
         except ApiError as error:
             if not terminating_namespace(error):
                 verb, past = ("create", "Create") if current is None else ("update", "Update")
                 note = f"Failed to {verb} endpoint {within}/{called}: {error.message}"
-                self.record(wanted, WARNING, f"FailedTo{past}Endpoint", note)
+                self.record(desired, WARNING, f"FailedTo{past}Endpoint", note)
                 raise
         return None
 

@@ -158,9 +158,9 @@ class EndpointSliceMirroringController(Controller):
                 self._numbers.changes.add("delete")
             self._numbers.forget(key)
             return None
-        wanted, wrong, surplus = group_addresses(endpoints, self._most)
+        desired, wrong, surplus = group_addresses(endpoints, self._most)
         self._skipped.observe(wrong + surplus)
-        self._numbers.record(key, [len(entries) for entries in wanted.values()], current)
+        self._numbers.record(key, [len(entries) for entries in desired.values()], current)
         if wrong:
             note = f"Skipped {wrong} invalid IP addresses when mirroring to EndpointSlices"
             self.record(endpoints, WARNING, "InvalidIPAddress", note)
@@ -171,7 +171,7 @@ class EndpointSliceMirroringController(Controller):
             )
             self.record(endpoints, WARNING, "TooManyAddressesToMirror", note)
         try:
-            await self._write(key, endpoints, wanted, current)
+            await self._write(key, endpoints, desired, current)
         except ApiError as error:
             if not terminating_namespace(error):
                 raise
@@ -189,15 +189,15 @@ class EndpointSliceMirroringController(Controller):
         return service is not None and not spec(service).get("selector")
 
     async def _write(
-        self, key: Key, endpoints: Object, wanted: dict[Group, list[dict[str, Any]]], current: list[Object]
+        self, key: Key, endpoints: Object, desired: dict[Group, list[dict[str, Any]]], current: list[Object]
     ) -> None:
         """Write one slice per group. A surplus slice is reused for another group of the same address family."""
         by_group: dict[Group, list[Object]] = {}
         for each in sorted(current, key=name):
             by_group.setdefault((str(each.get("addressType")), _ports(each.get("ports") or ())), []).append(each)
-        chosen = {group: by_group[group].pop(0) for group in wanted if group in by_group}
+        chosen = {group: by_group[group].pop(0) for group in desired if group in by_group}
         surplus = [each for found_slices in by_group.values() for each in found_slices]
-        for group, entries in wanted.items():
+        for group, entries in desired.items():
             old = chosen.get(group)
             if old is None:
                 old = next((each for each in surplus if each.get("addressType") == group[0]), None)
@@ -214,13 +214,13 @@ class EndpointSliceMirroringController(Controller):
         tags = {**labels(endpoints), self._service_label: name(endpoints), self._managed_label: self._manager}
         notes = {k: v for k, v in annotations_of(endpoints).items() if k not in self._unmirrored}
         ports = [{"name": p.name, **p.as_json()} for p in group[1]]
-        made: dict[str, Any] = {"addressType": group[0], "ports": ports, "endpoints": entries}
+        mirrored: dict[str, Any] = {"addressType": group[0], "ports": ports, "endpoints": entries}
         if old is not None:
             same = labels(old) == tags and annotations_of(old) == notes and _ports(old.get("ports") or ()) == group[1]
             if same and (old.get("endpoints") or []) == entries:
                 return
             metadata = {**old["metadata"], "labels": tags, "annotations": notes}
-            await self.client.update(self._ref, namespace(old), name(old), {**old, **made, "metadata": metadata})
+            await self.client.update(self._ref, namespace(old), name(old), {**old, **mirrored, "metadata": metadata})
             self._numbers.changes.add("update")
             self._updated.observe(len(entries))
             return
@@ -231,6 +231,6 @@ class EndpointSliceMirroringController(Controller):
             "annotations": notes,
             "ownerReferences": [owner_reference(endpoints, "v1", "Endpoints")],
         }
-        body = {"apiVersion": self._api_version, "kind": "EndpointSlice", "metadata": metadata, **made}
+        body = {"apiVersion": self._api_version, "kind": "EndpointSlice", "metadata": metadata, **mirrored}
         self._expected.expect_creation(key, await self.client.create(self._ref, namespace(endpoints), body))
         self._numbers.changes.add("create")

@@ -88,12 +88,12 @@ class ServiceController(Controller, Generic[E]):
                 await deferLater(self.env.clock, 0)
         if self._services.get(*key) is not None:
             self._made[key] = version, fresh
-        return [made for _, _, made in fresh.values()]
+        return [endpoint for _, _, endpoint in fresh.values()]
 
 
 def _selector(service: Object) -> LabelSelector:
-    wanted = spec(service).get("selector")
-    return LabelSelector.from_map(wanted) if wanted else NOTHING
+    pairs = spec(service).get("selector")
+    return LabelSelector.from_map(pairs) if pairs else NOTHING
 
 
 def _seen_from_outside(pod: Object) -> tuple[object, ...]:

@@ -107,11 +107,11 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
         if pause:
             self._syncs.add("stale")
             return pause
-        wanted = await self._desired_endpoints(service)
+        desired = await self._desired_endpoints(service)
         current = [s for s in self._slices.by_index(_BY_SERVICE, f"{key[0]}/{key[1]}") if not deleting(s)]
-        self._numbers.record(key, [len(endpoints) for endpoints in wanted.values()], current)
+        self._numbers.record(key, [len(endpoints) for endpoints in desired.values()], current)
         try:
-            await self._write(service, wanted, current)
+            await self._write(service, desired, current)
             self._syncs.add("success")
         except ApiError as error:
             self._syncs.add("error")
@@ -150,29 +150,29 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
     def _hints(self, service: Object, endpoint: dict[str, Any]) -> dict[str, Any]:
         """The zones and nodes whose clients should use an endpoint, as spec.trafficDistribution says. An annotation that asks for
         hints by topology overrides it."""
-        wanted = self._distributions.get(spec(service).get("trafficDistribution") or "", ())
+        distribution = self._distributions.get(spec(service).get("trafficDistribution") or "", ())
         notes = annotations_of(service)
         mode = next((notes[key] for key in self._topology_modes if key in notes), "")
-        if not wanted or not endpoint["conditions"]["ready"] or mode in ("Auto", "auto"):
+        if not distribution or not endpoint["conditions"]["ready"] or mode in ("Auto", "auto"):
             return {}
-        return {hint: [{"name": endpoint[member]}] for hint, member in wanted if endpoint.get(member)}
+        return {hint: [{"name": endpoint[member]}] for hint, member in distribution if endpoint.get(member)}
 
     async def _desired_endpoints(self, service: Object) -> dict[Group, dict[str, dict[str, Any]]]:
         """Endpoints by address family and ports, then by pod."""
-        wanted: dict[Group, dict[str, dict[str, Any]]] = {}
+        desired: dict[Group, dict[str, dict[str, Any]]] = {}
         for endpoints in await self.describe_pods(service):
             for group, endpoint in endpoints:
-                wanted.setdefault(group, {})[_pod(endpoint)] = endpoint
+                desired.setdefault(group, {})[_pod(endpoint)] = endpoint
         for family in targets.families(service):
-            if not any(group[0] == family for group in wanted):
+            if not any(group[0] == family for group in desired):
                 # A service without pods has one empty slice, which distinguishes it from a service that was not synced yet.
-                wanted[family, ()] = {}
-        return wanted
+                desired[family, ()] = {}
+        return desired
 
     # -- what there is
 
     async def _write(
-        self, service: Object, wanted: dict[Group, dict[str, dict[str, Any]]], current: list[Object]
+        self, service: Object, desired: dict[Group, dict[str, dict[str, Any]]], current: list[Object]
     ) -> None:
         by_group: dict[Group, list[Object]] = {}
         for each in current:
@@ -181,9 +181,9 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
         before = self._operations()
         surplus: list[Object] = []
         for group, slices in by_group.items():
-            if group not in wanted:
+            if group not in desired:
                 surplus.extend(slices)
-        for group, endpoints in wanted.items():
+        for group, endpoints in desired.items():
             left = dict(endpoints)
             plans: list[tuple[Object | None, list[dict[str, Any]]]] = []
             for each in sorted(by_group.get(group, ()), key=name):
@@ -243,9 +243,9 @@ class EndpointSliceController(ServiceController[list[tuple[Group, dict[str, Any]
             "ports": ports,
             "endpoints": entries,
         }
-        made = await self.client.create(self._ref, namespace(service), fresh)
+        created = await self.client.create(self._ref, namespace(service), fresh)
         self._numbers.changes.add("create")
-        self._expected.expect_creation((namespace(service), name(service)), made)
+        self._expected.expect_creation((namespace(service), name(service)), created)
 
 
 def _endpoint(service: Object, pod: Object, zone: str, address: str, refer: targets.Reference) -> dict[str, Any]:

@@ -33,24 +33,24 @@ class SliceMetrics:
         self.changes = Counter(f"{subsystem}_changes", "Changes of EndpointSlices, by operation.", ("operation",))
         self.instruments = (self.added, self.removed, self._desired, self._slices, self._fewest, self.changes)
 
-    def record(self, key: Key, wanted: Sequence[int], current: Sequence[Object]) -> None:
+    def record(self, key: Key, sizes: Sequence[int], current: Sequence[Object]) -> None:
         """Record the wanted endpoints of a service by group, and its slices."""
         before = sum(len(each.get("endpoints") or ()) for each in current)
-        change = sum(wanted) - before
+        change = sum(sizes) - before
         self.added.observe(max(0, change))
         self.removed.observe(max(0, -change))
-        self._note(key, (tuple(wanted), len(current)))
+        self._note(key, (tuple(sizes), len(current)))
 
     def forget(self, key: Key) -> None:
         """Remove a service that has no slices left."""
         self._note(key, None)
 
-    def _note(self, key: Key, found: tuple[tuple[int, ...], int] | None) -> None:
-        for known, sign in ((self._known.pop(key, None), -1), (found, 1)):
+    def _note(self, key: Key, numbers: tuple[tuple[int, ...], int] | None) -> None:
+        for known, sign in ((self._known.pop(key, None), -1), (numbers, 1)):
             if known is not None:
-                wanted, slices = known
-                self._desired.add(sign * sum(wanted))
+                desired, slices = known
+                self._desired.add(sign * sum(desired))
                 self._slices.add(sign * slices)
-                self._fewest.add(sign * sum(max(1, -(-number // self._size)) for number in wanted))
-        if found is not None:
-            self._known[key] = found
+                self._fewest.add(sign * sum(max(1, -(-number // self._size)) for number in desired))
+        if numbers is not None:
+            self._known[key] = numbers

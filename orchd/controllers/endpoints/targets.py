@@ -96,9 +96,9 @@ def _without_version(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 def hostname(service: Object, pod: Object) -> str:
     """The name under which a headless service's DNS shows the pod; "" for none."""
-    wanted = spec(pod).get("hostname")
-    if wanted and spec(pod).get("subdomain") == name(service) and namespace(pod) == namespace(service):
-        return str(wanted)
+    hostname_ = spec(pod).get("hostname")
+    if hostname_ and spec(pod).get("subdomain") == name(service) and namespace(pod) == namespace(service):
+        return str(hostname_)
     return ""
 
 

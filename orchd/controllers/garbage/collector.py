@@ -125,13 +125,13 @@ class GarbageCollector:
         catalog = self._env.catalog()
         if catalog is not self._catalog:
             self._catalog = catalog
-            wanted = collectable(catalog)
-            for ref in [r for r in self._monitors if r not in wanted]:
+            refs = collectable(catalog)
+            for ref in [r for r in self._monitors if r not in refs]:
                 self._past_failures += self._monitors[ref].failed
                 self._monitors.pop(ref).close()
                 for node in self.graph.of_resource(ref):
                     self._remove(ref, node.uid)
-            for ref in wanted:
+            for ref in refs:
                 if ref not in self._monitors:
                     self._monitor(ref)
         self._schedule_catalog_check(_CATALOG_PERIOD)
@@ -226,13 +226,13 @@ class GarbageCollector:
             return
         classes: dict[str, Class] = {}
         for owner in owners:
-            found = await self._classify(node, owner)
-            if found is None:
+            state = await self._classify(node, owner)
+            if state is None:
                 # An unresolvable reference neither keeps the object nor causes its deletion.
                 return
-            classes[owner.uid] = found
+            classes[owner.uid] = state
         if "solid" in classes.values():
-            drop = {uid for uid, found in classes.items() if found != "solid"}
+            drop = {uid for uid, state in classes.items() if state != "solid"}
             if drop:
                 await self._drop_owners(node.ref, latest, drop)
         elif "waiting" in classes.values() and node.dependents:
@@ -271,14 +271,14 @@ class GarbageCollector:
             self._record_wrong_namespace(node, owner)
             return None
         ref = ResourceRef(resource.group, resource.version, resource.plural)
-        found = await self._live(ref, node.namespace if resource.namespaced else "", owner.name, owner.uid)
-        if found is None:
+        owner_object = await self._live(ref, node.namespace if resource.namespaced else "", owner.name, owner.uid)
+        if owner_object is None:
             if owner.uid not in self.graph.nodes:
                 self._absent.put(owner.uid, True)
             else:
                 self._record_wrong_namespace(node, owner)
             return "dangling"
-        if deleting(found) and FOREGROUND in (found["metadata"].get("finalizers") or ()):
+        if deleting(owner_object) and FOREGROUND in (owner_object["metadata"].get("finalizers") or ()):
             return "waiting"
         return "solid"
 
@@ -343,10 +343,18 @@ class GarbageCollector:
 
     async def _patch(self, ref: ResourceRef, latest: Object, metadata: dict[str, Any]) -> None:
         """Patch metadata of the version that was read; a conflict queues the task again."""
-        found = latest["metadata"]
-        guarded = {"metadata": {"resourceVersion": found["resourceVersion"], "uid": found["uid"], **metadata}}
+        latest_metadata = latest["metadata"]
+        guarded = {
+            "metadata": {
+                "resourceVersion": latest_metadata["resourceVersion"],
+                "uid": latest_metadata["uid"],
+                **metadata,
+            }
+        }
         try:
-            await self._client.patch(ref, found.get("namespace", ""), found["name"], guarded, content_type=MERGE)
+            await self._client.patch(
+                ref, latest_metadata.get("namespace", ""), latest_metadata["name"], guarded, content_type=MERGE
+            )
         except ApiError as error:
             if error.code != 404:
                 raise

@@ -32,18 +32,18 @@ def range_sets(settings: ControllerSettings) -> list[RangeSet]:
     if settings.cidr_allocator_type != "RangeAllocator":
         raise ValueError("--cidr-allocator-type: only RangeAllocator works without a cloud")
     dual = len(settings.cluster_cidr) == 2
-    given = {4: settings.node_cidr_mask_size_ipv4, 6: settings.node_cidr_mask_size_ipv6}
+    mask_sizes = {4: settings.node_cidr_mask_size_ipv4, 6: settings.node_cidr_mask_size_ipv6}
     if dual and settings.node_cidr_mask_size:
         raise ValueError(
             "--node-cidr-mask-size: with two ranges use --node-cidr-mask-size-ipv4 and --node-cidr-mask-size-ipv6"
         )
-    if not dual and any(given.values()):
+    if not dual and any(mask_sizes.values()):
         raise ValueError(
             "--node-cidr-mask-size-ipv4 and --node-cidr-mask-size-ipv6 are for two ranges: use --node-cidr-mask-size"
         )
     sets = []
     for network in settings.cluster_cidr:
-        mask = (given[network.version] if dual else settings.node_cidr_mask_size) or _MASKS[network.version]
+        mask = (mask_sizes[network.version] if dual else settings.node_cidr_mask_size) or _MASKS[network.version]
         try:
             sets.append(RangeSet(network, mask))
         except RangeError as error:
@@ -80,7 +80,7 @@ class NodeIpamController(Controller):
     def instruments(self) -> Sequence[Instrument]:  # type: ignore[override]  # computed when it is read
         """Metrics."""
         label = ("clusterCIDR",)
-        given = Counter(
+        allocated = Counter(
             "node_ipam_controller_cidrset_cidrs_allocations_total",
             "CIDRs allocated to nodes, including those that nodes had at the start.",
             label,
@@ -89,10 +89,10 @@ class NodeIpamController(Controller):
         usage = Gauge("node_ipam_controller_cidrset_usage_cidrs", "Fraction of the CIDRs in use.", label)
         for each in self._sets:
             whole = str(each.whole)
-            given.add(whole, by=each.allocations)
+            allocated.add(whole, by=each.allocations)
             released.add(whole, by=each.releases)
             usage.set(each.usage, whole)
-        return given, released, usage, self._tries
+        return allocated, released, usage, self._tries
 
     async def start(self) -> None:
         if not self._enabled:

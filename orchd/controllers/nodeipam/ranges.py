@@ -71,9 +71,9 @@ class RangeSet:
 
     def _range(self, at: int) -> Network:
         shift = self.whole.max_prefixlen - self._mask
-        made: Any = (int(self.whole.network_address) + (at << shift), self._mask)
+        address: Any = (int(self.whole.network_address) + (at << shift), self._mask)
         # An integer below 2^32 would become an IPv4 address.
-        return IPv4Network(made) if self.whole.version == 4 else IPv6Network(made)
+        return IPv4Network(address) if self.whole.version == 4 else IPv6Network(address)
 
 
 def overlap(one: Network, other: Network) -> bool:

@@ -97,31 +97,31 @@ class NodeLifecycleController(Controller):
         clock = self.env.clock.seconds()
         ready = ready_status(node)
         heartbeat = str((condition(status(node), "Ready") or {}).get("lastHeartbeatTime", ""))
-        found = self._health.get(name(node))
-        if found is None or found.uid != uid(node):
+        health = self._health.get(name(node))
+        if health is None or health.uid != uid(node):
             created = seconds_of(node["metadata"].get("creationTimestamp")) or self.env.wall()
             heard = clock if ready else clock - max(0.0, self.env.wall() - created)
-            found = self._health[name(node)] = NodeHealth(
+            health = self._health[name(node)] = NodeHealth(
                 name=name(node), uid=uid(node), zone="", heard=heard, changed=clock
             )
-        elif heartbeat != found.heartbeat or bool(ready) != bool(found.ready):
+        elif heartbeat != health.heartbeat or bool(ready) != bool(health.ready):
             # The controller's own writes keep the time of the last report.
-            found.heard = clock
-        if found.ready != ready:
-            found.changed = clock
-        found.ready, found.heartbeat = ready, heartbeat
-        found.zone = zone_of(self.dialect, node)
-        found.excluded = excluded(self.dialect, node)
-        found.evicting = bool(self._taints.no_execute(node)) or found.emptied
+            health.heard = clock
+        if health.ready != ready:
+            health.changed = clock
+        health.ready, health.heartbeat = ready, heartbeat
+        health.zone = zone_of(self.dialect, node)
+        health.excluded = excluded(self.dialect, node)
+        health.evicting = bool(self._taints.no_execute(node)) or health.emptied
 
     def _lease_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         if new is None or namespace(new) != self._lease_namespace:
             return
-        found = self._health.get(name(new))
+        health = self._health.get(name(new))
         renewed = str(spec(new).get("renewTime") or "")
-        if found is not None and renewed > found.renewed:
-            found.renewed = renewed
-            found.heard = self.env.clock.seconds()
+        if health is not None and renewed > health.renewed:
+            health.renewed = renewed
+            health.heard = self.env.clock.seconds()
 
     def _pod_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         if self._evicts:
@@ -141,14 +141,14 @@ class NodeLifecycleController(Controller):
         taints = self._taints.no_schedule(node, self.env.wall())
         if taints is not None:
             node = await self._write_taints(node, taints)
-        found = labels(node)
-        wanted = {
-            second: found[first]
+        node_labels = labels(node)
+        desired = {
+            second: node_labels[first]
             for first, second in self._labels
-            if first in found and found.get(second) != found[first]
+            if first in node_labels and node_labels.get(second) != node_labels[first]
         }
-        if wanted:
-            await self.client.patch(NODES, "", key[1], {"metadata": {"labels": wanted}}, content_type=MERGE)
+        if desired:
+            await self.client.patch(NODES, "", key[1], {"metadata": {"labels": desired}}, content_type=MERGE)
         return None
 
     async def _write_taints(self, node: Object, taints: list[dict[str, Any]]) -> Object:
@@ -274,12 +274,13 @@ class NodeLifecycleController(Controller):
     async def _mark_pods(self, node: str) -> None:
         """Mark the pods of a node that is not ready as not ready."""
         for pod in self._pods.by_index(BY_NODE, node):
-            found = status(pod).get("conditions") or ()
+            pod_conditions = status(pod).get("conditions") or ()
             if not is_true(status(pod), "Ready"):
                 continue
             stamp = timestamp(self.env.wall())
             conditions = [
-                {**c, "status": "False", "lastTransitionTime": stamp} if c["type"] == "Ready" else c for c in found
+                {**c, "status": "False", "lastTransitionTime": stamp} if c["type"] == "Ready" else c
+                for c in pod_conditions
             ]
             changed = with_status(pod, conditions=conditions)
             try:

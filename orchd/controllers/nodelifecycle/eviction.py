@@ -24,10 +24,10 @@ def tolerated_for(taints: Iterable[Object], tolerations: Sequence[Object]) -> fl
     used: list[ObjectView] = []
     known = Tolerations(tolerations)
     for taint in taints:
-        found = known.first(taint)
-        if found is None:
+        toleration = known.first(taint)
+        if toleration is None:
             return 0.0
-        used.append(found)
+        used.append(toleration)
     limits = [max(0.0, float(t["tolerationSeconds"])) for t in used if t.get("tolerationSeconds") is not None]
     return min(limits, default=None)
 

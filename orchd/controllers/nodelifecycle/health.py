@@ -64,14 +64,14 @@ def excluded(dialect: Dialect, node: Mapping[str, Any]) -> bool:
 def conditions_of_silence(dialect: Dialect, node: Object, now: float) -> list[dict[str, Any]] | None:
     """The conditions of a node after its grace period; None if they are set already."""
     agent, stamp = dialect("{Short}let"), timestamp(now)
-    found = [dict(c) for c in status(node).get("conditions") or ()]
-    known = {c["type"]: c for c in found}
+    conditions = [dict(c) for c in status(node).get("conditions") or ()]
+    known = {c["type"]: c for c in conditions}
     changed = False
     for type_ in _REPORTED:
         old = known.get(type_)
         if old is None:
             changed = changed or type_ == "Ready"
-            found.append({
+            conditions.append({
                 "type": type_, "status": "Unknown", "reason": "NodeStatusNeverUpdated",
                 "message": f"{agent} never posted node status.",
                 "lastHeartbeatTime": node["metadata"].get("creationTimestamp"), "lastTransitionTime": stamp,
@@ -82,7 +82,7 @@ def conditions_of_silence(dialect: Dialect, node: Object, now: float) -> list[di
                 status="Unknown", reason="NodeStatusUnknown", message=f"{agent} stopped posting node status.",
                 lastTransitionTime=stamp,
             )  # fmt: skip
-    return found if changed else None
+    return conditions if changed else None
 
 
 class Taints:

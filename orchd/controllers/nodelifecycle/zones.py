@@ -17,10 +17,10 @@ INITIAL, NORMAL, PARTIAL, FULL = "Initial", "Normal", "PartialDisruption", "Full
 
 def zone_of(dialect: Dialect, node: Mapping[str, Any]) -> str:
     """The key of a node's zone, "" without zone labels."""
-    found = labels(node)
+    node_labels = labels(node)
     region, zone = (
-        found.get(dialect(f"topology.{{long}}.io/{what}"))
-        or found.get(dialect(f"failure-domain.beta.{{long}}.io/{what}"), "")
+        node_labels.get(dialect(f"topology.{{long}}.io/{what}"))
+        or node_labels.get(dialect(f"failure-domain.beta.{{long}}.io/{what}"), "")
         for what in ("region", "zone")
     )
     return f"{region}:\x00:{zone}" if region or zone else ""
@@ -28,11 +28,11 @@ def zone_of(dialect: Dialect, node: Mapping[str, Any]) -> str:
 
 def zone_state(ready: Iterable[bool], threshold: float) -> str:
     """The state of a zone from the readiness of its nodes."""
-    found = list(ready)
-    bad = found.count(False)
-    if bad == len(found) and bad:
+    states = list(ready)
+    bad = states.count(False)
+    if bad == len(states) and bad:
         return FULL
-    if bad > 2 and bad / len(found) >= threshold:
+    if bad > 2 and bad / len(states) >= threshold:
         return PARTIAL
     return NORMAL
 
@@ -71,10 +71,10 @@ class Zones:
 
     def zone(self, key: str, now: float) -> Zone:
         """The zone of a key; a new one has the normal rate."""
-        found = self._zones.get(key)
-        if found is None:
-            found = self._zones[key] = Zone(bucket=self._bucket(self._settings.node_eviction_rate, now))
-        return found
+        zone = self._zones.get(key)
+        if zone is None:
+            zone = self._zones[key] = Zone(bucket=self._bucket(self._settings.node_eviction_rate, now))
+        return zone
 
     @property
     def waiting(self) -> bool:

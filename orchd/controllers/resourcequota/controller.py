@@ -40,7 +40,7 @@ _COUNTABLE: Final = frozenset(("create", "list", "watch", "delete"))
 
 def resources_of(catalog: Catalog, hard: Iterable[str], dialect: Any) -> Resources:
     """The resources that a quota names, each in one version, with their names."""
-    wanted = frozenset(hard)
+    limited = frozenset(hard)
     resources: dict[tuple[str, str], tuple[Resource, list[str]]] = {}
     for group in catalog.groups:
         for version in (group.preferred, *group.versions):
@@ -48,7 +48,7 @@ def resources_of(catalog: Catalog, hard: Iterable[str], dialect: Any) -> Resourc
                 countable = resource.namespaced and set(resource.verbs) >= _COUNTABLE
                 if not countable or (resource.group, resource.plural) in resources:
                     continue
-                names = sorted(concerned_names(resource, wanted, dialect))
+                names = sorted(concerned_names(resource, limited, dialect))
                 if names:
                     resources[resource.group, resource.plural] = resource, names
     return {ResourceRef(r.group, r.version, r.plural): (r, names) for r, names in resources.values()}
@@ -59,12 +59,12 @@ def changed_status(quota: Object, fresh: Usage) -> dict[str, Any] | None:
     hard, before = amounts(spec(quota).get("hard")), status(quota)
     known = amounts(before.get("used"))
     used = {name: fresh.get(name, known.get(name)) for name in hard}
-    wanted: dict[str, Any] = {}
+    desired: dict[str, Any] = {}
     if hard:
-        wanted["hard"] = {name: str(value) for name, value in hard.items()}
-    wanted["used"] = {name: str(value) for name, value in used.items() if value is not None}
-    same = "used" in before and amounts(before.get("hard")) == hard and known == amounts(wanted["used"])
-    return None if same else wanted
+        desired["hard"] = {name: str(value) for name, value in hard.items()}
+    desired["used"] = {name: str(value) for name, value in used.items() if value is not None}
+    same = "used" in before and amounts(before.get("hard")) == hard and known == amounts(desired["used"])
+    return None if same else desired
 
 
 class ResourceQuotaController(Controller):
@@ -154,14 +154,14 @@ class ResourceQuotaController(Controller):
             return None
         fresh, complete = await self._usage(quota)
         size = _PER_NAME * len(spec(quota).get("hard") or ())
-        wanted = await self.env.aside(size, changed_status, quota, fresh)
-        if wanted is not None:
-            await self._write(quota, wanted)
+        desired = await self.env.aside(size, changed_status, quota, fresh)
+        if desired is not None:
+            await self._write(quota, desired)
         return self._period if complete else min(_UNKNOWN, self._period)
 
-    async def _write(self, quota: Object, wanted: dict[str, Any]) -> None:
+    async def _write(self, quota: Object, desired: dict[str, Any]) -> None:
         try:
-            await self.client.update(QUOTAS, *key_of(quota), {**quota, "status": wanted}, subresource="status")
+            await self.client.update(QUOTAS, *key_of(quota), {**quota, "status": desired}, subresource="status")
         except ApiError as error:
             if error.code != 404:
                 raise
@@ -170,7 +170,9 @@ class ResourceQuotaController(Controller):
         """The usage of the quota, and True if it covers every name in it."""
         out: Usage = {}
         concerned = await self._determine(quota)
-        charges = await self._charged(quota, {ref: found for ref, found in concerned.items() if ref in self._measured})
+        charges = await self._charged(
+            quota, {ref: observed for ref, observed in concerned.items() if ref in self._measured}
+        )
         for ref, (_, names) in concerned.items():
             if ref in charges.concerned:
                 out |= charges.total(ref, self.env.wall())
@@ -187,9 +189,9 @@ class ResourceQuotaController(Controller):
     async def _charged(self, quota: Object, measured: Concerned) -> Charges:
         """The charges of a quota; the first call visits all objects of its namespace. Raises RetryError if the quota
         was changed meanwhile."""
-        found = self._charges.get(quota, measured)
-        if found is not None:
-            return found
+        charged = self._charges.get(quota, measured)
+        if charged is not None:
+            return charged
         charges = Charges(quota, measured, self.dialect)
         self._charges.begin(charges)
         for ref in measured:

@@ -141,7 +141,7 @@ class StatefulSetController(PodViewController):
         strategy = spec(parent).get("updateStrategy") or {}
         partition = numbers.start + int((strategy.get("rollingUpdate") or {}).get("partition") or 0)
         rolling = strategy.get("type", "RollingUpdate") == "RollingUpdate"
-        made = 0
+        created = 0
         for number in numbers:
             pod = numbered.get(number)
             if pod is not None and status(pod).get("phase") in self._rules.replaced and not deleting(pod):
@@ -155,13 +155,13 @@ class StatefulSetController(PodViewController):
                 if await self._waits_for_claims(parent, number):
                     return
                 await self._create(parent, current if rolling and number < partition else update, number)
-                made += 1
-                if ordered or made == _BURST:
+                created += 1
+                if ordered or created == _BURST:
                     return
             else:
                 if self._rules.restores_claims and status(pod).get("phase") == "Pending":
-                    for wanted in ordinals.claims(parent, number):
-                        await self._ensure_claim(parent, pod, wanted)
+                    for claim in ordinals.claims(parent, number):
+                        await self._ensure_claim(parent, pod, claim)
                 if ordered and (deleting(pod) or not self._available(parent, pod)):
                     return
                 if labels(pod).get(self._pod_name_label) != name(pod):
@@ -208,10 +208,10 @@ class StatefulSetController(PodViewController):
         called = f"{name(parent)}-{number}"
         pod = ordinals.pod(parent, revisions.template_of(revision), name(revision), number, self._tags(called, number))
         try:
-            for wanted in ordinals.claims(parent, number):
-                await self._ensure_claim(parent, pod, wanted)
-            made: Object = await self.client.create(PODS, namespace(parent), pod)
-            await self._set_claim_owners(parent, made, number, live=True)
+            for claim in ordinals.claims(parent, number):
+                await self._ensure_claim(parent, pod, claim)
+            created: Object = await self.client.create(PODS, namespace(parent), pod)
+            await self._set_claim_owners(parent, created, number, live=True)
         except ApiError as error:
             # The informer has not delivered the pod yet; its event will queue the set again.
             if error.reason != "AlreadyExists":
@@ -220,18 +220,18 @@ class StatefulSetController(PodViewController):
         else:
             self._record_outcome(parent, "create", pod)
 
-    async def _ensure_claim(self, parent: Object, pod: Object, wanted: Object) -> None:
-        if await self.live(CLAIMS, namespace(parent), name(wanted)) is not None:
+    async def _ensure_claim(self, parent: Object, pod: Object, claim: Object) -> None:
+        if await self.live(CLAIMS, namespace(parent), name(claim)) is not None:
             return
         try:
-            await self.client.create(CLAIMS, namespace(parent), wanted)
+            await self.client.create(CLAIMS, namespace(parent), claim)
         except ApiError as error:
             if error.reason == "AlreadyExists":
                 return
-            note = f"create Claim {name(wanted)} for Pod {name(pod)} in StatefulSet {name(parent)} failed error: {error.message}"
+            note = f"create Claim {name(claim)} for Pod {name(pod)} in StatefulSet {name(parent)} failed error: {error.message}"
             self.record(parent, WARNING, "FailedCreate", note)
             raise
-        note = f"create Claim {name(wanted)} Pod {name(pod)} in StatefulSet {name(parent)} success"
+        note = f"create Claim {name(claim)} Pod {name(pod)} in StatefulSet {name(parent)} success"
         self.record(parent, NORMAL, "SuccessfulCreate", note)
 
     async def _waits_for_claims(self, parent: Object, number: int) -> bool:
@@ -239,8 +239,8 @@ class StatefulSetController(PodViewController):
         if not self._retains_by_policy(parent):
             return False
         pod = f"{name(parent)}-{number}"
-        found = [await self.live(CLAIMS, namespace(parent), name(each)) for each in ordinals.claims(parent, number)]
-        return any(each is not None and retention.is_stale(each, pod) for each in found)
+        claims = [await self.live(CLAIMS, namespace(parent), name(each)) for each in ordinals.claims(parent, number)]
+        return any(each is not None and retention.is_stale(each, pod) for each in claims)
 
     def _retains_by_policy(self, parent: Object) -> bool:
         return bool(spec(parent).get("persistentVolumeClaimRetentionPolicy")) and self.env.feature(
@@ -254,11 +254,11 @@ class StatefulSetController(PodViewController):
             return
         for each in ordinals.claims(parent, number):
             key = (namespace(parent), name(each))
-            found = await self.live(CLAIMS, *key) if live else self._claims.get(*key)
-            owners = None if found is None else self._rules.owners(found, parent, pod, number)
-            if found is not None and owners is not None:
-                metadata = {**found["metadata"], "ownerReferences": owners}
-                await self.client.update(CLAIMS, namespace(parent), name(found), {**found, "metadata": metadata})
+            claim = await self.live(CLAIMS, *key) if live else self._claims.get(*key)
+            owners = None if claim is None else self._rules.owners(claim, parent, pod, number)
+            if claim is not None and owners is not None:
+                metadata = {**claim["metadata"], "ownerReferences": owners}
+                await self.client.update(CLAIMS, namespace(parent), name(claim), {**claim, "metadata": metadata})
 
     async def _identify(self, parent: Object, pod: Object) -> None:
         """Set the labels of an adopted pod that say its name and number."""

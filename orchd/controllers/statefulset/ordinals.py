@@ -54,17 +54,17 @@ def _claim(parent: Object, template: Object, number: int) -> str:
 def pod(parent: Object, template: dict[str, Any], revision: str, number: int, tags: dict[str, str]) -> Object:
     """The pod of a number, from a template of the set that has the name `revision`, with the labels `tags`."""
     called = f"{name(parent)}-{number}"
-    wanted = fields.metadata(template)
+    template_metadata = fields.metadata(template)
     metadata: dict[str, Any] = {
         "name": called,
         "generateName": f"{name(parent)}-",
         "namespace": namespace(parent),
-        "labels": {**(wanted.get("labels") or {}), REVISION_LABEL: revision, **tags},
+        "labels": {**(template_metadata.get("labels") or {}), REVISION_LABEL: revision, **tags},
         "ownerReferences": [owner_reference(parent, "apps/v1", "StatefulSet")],
     }
     for key in ("annotations", "finalizers"):
-        if wanted.get(key):
-            metadata[key] = wanted[key]
+        if template_metadata.get(key):
+            metadata[key] = template_metadata[key]
     within = {**spec(template), "hostname": called}
     if spec(parent).get("serviceName"):
         within["subdomain"] = spec(parent)["serviceName"]

@@ -20,38 +20,38 @@ def _owns(parent: Object, number: int) -> tuple[bool, bool]:
 def controlling_owners(claim: Object, parent: Object, pod: Object, number: int) -> list[Any] | None:
     """The owner references that a claim of the pod of a number should have; None if it has them. Owners are controllers: a claim
     that another object controls gets none, and one of a former set or pod is left to the garbage collector."""
-    found = list(claim["metadata"].get("ownerReferences") or ())
+    owners = list(claim["metadata"].get("ownerReferences") or ())
     heads = ((parent, "apps/v1", "StatefulSet"), (pod, "v1", "Pod"))
     kept = []
-    for each in found:
+    for each in owners:
         same = next((o for o, _, kind in heads if each.get("kind") == kind and each.get("name") == name(o)), None)
         if same is None:
             kept.append(each)
         elif each.get("uid") != uid(same):
             return None
     owns = _owns(parent, number)
-    wanted = kept
+    desired = kept
     if not any(owns) or not any(each.get("controller") for each in kept):
-        wanted = [*kept, *(owner_reference(*head) for head, own in zip(heads, owns, strict=True) if own)]
-    controllers = {each.get("uid"): bool(each.get("controller")) for each in found}
-    return None if {e.get("uid"): bool(e.get("controller")) for e in wanted} == controllers else wanted
+        desired = [*kept, *(owner_reference(*head) for head, own in zip(heads, owns, strict=True) if own)]
+    controllers = {each.get("uid"): bool(each.get("controller")) for each in owners}
+    return None if {e.get("uid"): bool(e.get("controller")) for e in desired} == controllers else desired
 
 
 def wanted_owners(claim: Object, parent: Object, pod: Object, number: int) -> list[Any] | None:
     """The owner references that a claim of the pod of a number should have; None if it has them. Owners are no controllers."""
     set_owns, pod_owns = _owns(parent, number)
     owners = list(claim["metadata"].get("ownerReferences") or ())
-    wanted = owners
+    desired = owners
     for owner, owns, head in (
         (parent, set_owns, {"apiVersion": "apps/v1", "kind": "StatefulSet"}),
         (pod, pod_owns, {"apiVersion": "v1", "kind": "Pod"}),
     ):
-        there = any(each.get("uid") == uid(owner) for each in wanted)
+        there = any(each.get("uid") == uid(owner) for each in desired)
         if owns and not there:
-            wanted = [*wanted, {**head, "name": name(owner), "uid": uid(owner)}]
+            desired = [*desired, {**head, "name": name(owner), "uid": uid(owner)}]
         elif there and not owns:
-            wanted = [each for each in wanted if each.get("uid") != uid(owner)]
-    return None if wanted is owners else wanted
+            desired = [each for each in desired if each.get("uid") != uid(owner)]
+    return None if desired is owners else desired
 
 
 def is_stale(claim: Object, pod: str, pod_uid: str = "") -> bool:

@@ -37,8 +37,8 @@ class AssumeCache:
 
     def store(self, obj: Object) -> None:
         """`obj` is the answer to a write. Ignored when the informer shows it already, or a later version or its deletion."""
-        shown = self._informer.get(*key_of(obj))
-        if shown is not None and _revision(shown) < _revision(obj):
+        cached = self._informer.get(*key_of(obj))
+        if cached is not None and _revision(cached) < _revision(obj):
             self._newer[key_of(obj)] = obj
 
     def observe(self, old: Object | None, new: Object | None) -> None:

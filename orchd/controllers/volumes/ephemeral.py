@@ -92,9 +92,9 @@ class EphemeralVolumeController(Controller):
 
 def _claim(pod: Object, called: str, source: Mapping[str, Any]) -> Object:
     template = source.get("volumeClaimTemplate") or {}
-    given = fields.metadata(template)
+    metadata_ = fields.metadata(template)
     metadata: dict[str, Any] = {"name": called, "ownerReferences": [owner_reference(pod, *POD_KIND)]}
     for field in ("labels", "annotations"):
-        if given.get(field):
-            metadata[field] = given[field]
+        if metadata_.get(field):
+            metadata[field] = metadata_[field]
     return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec(template)}

@@ -90,13 +90,13 @@ class VolumeExpansion(Controller):
     async def _expand_on_node(self, claim: Object, volume: Object, driver: str) -> None:
         """Set the new size of the volume, and leave the file system to the node: nothing has to be done elsewhere."""
         mark = self.dialect(_PRE_RESIZE)
-        wanted, marked = requested_storage(claim), mark in annotations_of(volume)
-        if marked and current_size(claim) >= max(wanted, capacity(volume)):
+        requested, marked = requested_storage(claim), mark in annotations_of(volume)
+        if marked and current_size(claim) >= max(requested, capacity(volume)):
             await self._patch_volume(volume, {"metadata": {"annotations": {mark: None}}})
             return
         pending = {"conditions": self._conditions(claim, "Resizing")}
         claim = await self._patch_claim(claim, {"metadata": self._resizer(driver), "status": pending})
-        if capacity(volume) < wanted:
+        if capacity(volume) < requested:
             size = {"spec": {"capacity": {"storage": spec(claim)["resources"]["requests"]["storage"]}}}
             before = {} if marked else {"metadata": {"annotations": {mark: spec(volume)["capacity"]["storage"]}}}
             await self._patch_volume(volume, {**size, **before})

@@ -45,10 +45,10 @@ class ProtectionController(Controller):
             return None
         finalizers = obj["metadata"].get("finalizers") or []
         if deleting(obj):
-            wanted = [each for each in finalizers if each != self._finalizer]
+            remaining = [each for each in finalizers if each != self._finalizer]
         else:
-            wanted = [*finalizers, self._finalizer]
-        changed = with_metadata(obj, finalizers=wanted)
+            remaining = [*finalizers, self._finalizer]
+        changed = with_metadata(obj, finalizers=remaining)
         try:
             await self.client.update(self.ref, *key, changed)
         except ApiError as error:

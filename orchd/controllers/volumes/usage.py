@@ -46,7 +46,7 @@ def not_made_for(claim: Object, pod: Object) -> str:
 def claim_keys(pod: Object) -> Iterable[str]:
     """Keys ("namespace/name") of the claims that a pod names."""
     names = (claim_name(pod, volume) for volume in spec(pod).get("volumes") or ())
-    return tuple(f"{namespace(pod)}/{found}" for found in names if found)
+    return tuple(f"{namespace(pod)}/{called}" for called in names if called)
 
 
 def index_by_claim(pods: IInformer) -> None:

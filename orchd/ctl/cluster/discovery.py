@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from orchd.client.errors import NoAnswerError, UnreachableError
+from orchd.client.errors import NoResponseError, UnreachableError
 from orchd.client.interfaces import ResourceRef
 from orchd.ctl.cluster.discovery_cache import DiscoveryCache
 from orchd.ctl.errors import CommandError
@@ -129,7 +129,7 @@ class Discovery:
             path = f"/apis/{group}/{version}" if group else f"/api/{version}"
             try:
                 self._known[key] = _resources(group, version, await self._fetch(path))
-            except (UnreachableError, NoAnswerError):
+            except (UnreachableError, NoResponseError):
                 raise
             except ApiError as error:
                 if not group:

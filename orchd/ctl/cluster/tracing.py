@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import orjson
 from zope.interface import implementer
 
-from orchd.client.interfaces import Answer, IByteStream, IRawClient, ISocketClient, IWebSocket
+from orchd.client.interfaces import IByteStream, IRawClient, ISocketClient, IWebSocket, RawResponse
 from orchd.client.requests import Call
 from orchd.errors import ApiError
 
@@ -34,10 +34,10 @@ class TracingClient:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
-    async def exchange(self, call: Call) -> Answer:
+    async def exchange(self, call: Call) -> RawResponse:
         began = self._begin(call)
         try:
-            response: Answer = await self._inner.exchange(call)
+            response: RawResponse = await self._inner.exchange(call)
         except ApiError as error:
             self._end(call, error.code, began)
             raise

@@ -9,7 +9,7 @@ import click
 import orjson
 
 from orchd.client import paths
-from orchd.client.errors import NoAnswerError
+from orchd.client.errors import NoResponseError
 from orchd.client.interfaces import IByteStream
 from orchd.client.requests import Call
 from orchd.client.statuses import error_of
@@ -217,7 +217,7 @@ class _Watcher:
         while self._api.clock.seconds() < end:
             try:
                 await self._follow()
-            except NoAnswerError:
+            except NoResponseError:
                 if self._api.clock.seconds() < end:
                     raise
             except ApiError as error:

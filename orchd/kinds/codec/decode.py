@@ -153,21 +153,21 @@ def decode_object(
 
 def _version_and_kind(meta: Mapping[str, Any], api_version: str, kind: str) -> tuple[str, str]:
     """apiVersion and kind of a body, by default the expected ones."""
-    given = meta.get("apiVersion") or ""
-    return (api_version if given in ("", "/") else given), meta.get("kind") or kind
+    version = meta.get("apiVersion") or ""
+    return (api_version if version in ("", "/") else version), meta.get("kind") or kind
 
 
 def _check_custom(obj: Mapping[str, Any], data: bytes, form: Form, api_version: str, kind: str) -> None:
     if not obj.get("kind"):
-        shown = data.decode("utf-8", "replace") if form is Form.JSON else json_.encode(obj).decode()
-        raise cannot_be_handled(kind, api_version, kind, f"Object 'Kind' is missing in '{shown}'")
+        body_text = data.decode("utf-8", "replace") if form is Form.JSON else json_.encode(obj).decode()
+        raise cannot_be_handled(kind, api_version, kind, f"Object 'Kind' is missing in '{body_text}'")
     if obj.get("apiVersion", "") != api_version:
         raise _wrong_version(obj.get("apiVersion", ""), api_version)
 
 
-def _wrong_version(given: str, expected: str) -> errors.ApiError:
+def _wrong_version(version: str, expected: str) -> errors.ApiError:
     return errors.bad_request(
-        f"the API version in the data ({given}) does not match the expected API version ({expected})"
+        f"the API version in the data ({version}) does not match the expected API version ({expected})"
     )
 
 
@@ -189,9 +189,9 @@ def foreign(
     api_version, kind = actual
     if scheme == OPTIONS or not _is_registered(catalog, api_version, kind):
         return f'no kind "{kind}" is registered for version "{api_version}" in scheme "{catalog.dialect(scheme)}"'
-    found, wanted = catalog.kind(api_version, kind), catalog.kind(*expected)
+    actual_kind, expected_kind = catalog.kind(api_version, kind), catalog.kind(*expected)
     same = kind == expected[1] and (
-        (found is not None and wanted is not None and found.key == wanted.key)
+        (actual_kind is not None and expected_kind is not None and actual_kind.key == expected_kind.key)
         or split_group_version(api_version)[0] == split_group_version(expected[0])[0]
     )
     if same:
@@ -228,9 +228,9 @@ def _check_names(obj: Mapping[str, Any], api_version: str, kind: str) -> None:
     """Raise ApiError 422 if a custom object does not have the apiVersion and kind of its definition."""
     causes = []
     for name, expected in (("kind", kind), ("apiVersion", api_version)):
-        given = obj.get(name) or ""
-        if given != expected:
-            message = f"Invalid value: {errors.quoted(given)}: must be {expected}"
+        name_ = obj.get(name) or ""
+        if name_ != expected:
+            message = f"Invalid value: {errors.quoted(name_)}: must be {expected}"
             causes.append(errors.Cause("FieldValueInvalid", message, name))
     group = split_group_version(obj.get("apiVersion") or "")[0]
     metadata = obj.get("metadata")

@@ -177,13 +177,13 @@ def negotiate(
     produced = (*media_types(dialect), *(_streams(dialect) if streams else ()))
     check_route(accept, produced, release)
     forms = _forms(dialect)
-    found = _best(accept, forms, dialect, table=table, partial=partial, whole=protobuf)
-    if found is None:
+    negotiated = _best(accept, forms, dialect, table=table, partial=partial, whole=protobuf)
+    if negotiated is None:
         raise errors.not_acceptable(name for name, _ in forms)
-    if watch and found.form is Form.YAML:
+    if watch and negotiated.form is Form.YAML:
         # The encoding exists, but not for events.
         raise errors.not_acceptable(f"{name};stream=watch" for name, form in forms if form is not Form.YAML)
-    return _streaming(found) if watch and found.form is Form.PROTOBUF else found
+    return _streaming(negotiated) if watch and negotiated.form is Form.PROTOBUF else negotiated
 
 
 @remember_short(256)
@@ -211,23 +211,23 @@ def negotiate_aggregated(accept: str, *, dialect: Dialect, release: Release = SP
     return None
 
 
-def _streaming(found: Negotiated) -> Negotiated:
+def _streaming(negotiated: Negotiated) -> Negotiated:
     return Negotiated(
-        form=found.form,
-        content_type=found.content_type + ";stream=watch",
-        as_=found.as_,
-        group=found.group,
-        version=found.version,
+        form=negotiated.form,
+        content_type=negotiated.content_type + ";stream=watch",
+        as_=negotiated.as_,
+        group=negotiated.group,
+        version=negotiated.version,
         stream="watch",
-        pretty=found.pretty,
+        pretty=negotiated.pretty,
     )
 
 
 @remember_short(1024)
 def negotiate_error(accept: str, *, dialect: Dialect) -> Negotiated:
     """Negotiate the representation of a Status: the requested one if possible, else indented JSON. Never fails with 406."""
-    found = _best(accept, _forms(dialect), dialect, table=False, partial=False)
-    return found or Negotiated(form=Form.JSON, content_type=JSON_TYPE, pretty=True)
+    negotiated = _best(accept, _forms(dialect), dialect, table=False, partial=False)
+    return negotiated or Negotiated(form=Form.JSON, content_type=JSON_TYPE, pretty=True)
 
 
 def _best(

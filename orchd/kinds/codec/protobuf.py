@@ -61,13 +61,13 @@ class Envelope:
 
 def has_form(type_: Type) -> bool:
     """True if objects of a struct have a protobuf encoding. Tables and custom kinds have none."""
-    found: bool | None = type_.memo.get("protobuf.has_form")
-    if found is None:
+    form: bool | None = type_.memo.get("protobuf.has_form")
+    if form is None:
         members = type_.members
-        found = type_.memo["protobuf.has_form"] = type_.kind == "struct" and (
+        form = type_.memo["protobuf.has_form"] = type_.kind == "struct" and (
             not members or any(m.number for m in members)
         )
-    return found
+    return form
 
 
 def no_form() -> ApiError:
@@ -138,13 +138,13 @@ def open_envelope(data: bytes) -> Envelope:
         prefix = " ".join(str(b) for b in PROTOBUF_MAGIC)
         raise ProtobufError(f"provided data does not appear to be a protobuf message, expected prefix [{prefix}]")
     FIELDS.left = MAX_VALUES
-    found = _fields(data, 4, len(data), ("TypeMeta", "Raw", "ContentEncoding", "ContentType"), "Unknown")
-    meta = found.get(1, b"")
+    members = _fields(data, 4, len(data), ("TypeMeta", "Raw", "ContentEncoding", "ContentType"), "Unknown")
+    meta = members.get(1, b"")
     names = _fields(meta, 0, len(meta), ("APIVersion", "Kind"), "TypeMeta")
     return Envelope(
         api_version=names.get(1, b"").decode("utf-8", "replace"),
         kind=names.get(2, b"").decode("utf-8", "replace"),
-        raw=found.get(2, b""),
+        raw=members.get(2, b""),
     )
 
 
@@ -173,12 +173,12 @@ def open_watch_event(data: bytes) -> tuple[str, bytes]:
     ProtobufError."""
     FIELDS.left = MAX_VALUES
     try:
-        found = _fields(data, 0, len(data), ("Type", "Object"), "WatchEvent")
-        held = found.get(2, b"")
+        members = _fields(data, 0, len(data), ("Type", "Object"), "WatchEvent")
+        held = members.get(2, b"")
         body = _fields(held, 0, len(held), ("Raw",), "RawExtension").get(1, b"")
     except IndexError:
         raise truncated_error() from None
-    return found.get(1, b"").decode("utf-8", "replace"), body
+    return members.get(1, b"").decode("utf-8", "replace"), body
 
 
 def _fields(data: bytes, at: int, end: int, names: tuple[str, ...], message: str) -> dict[int, bytes]:
@@ -213,5 +213,5 @@ def decode_message(data: bytes, type_: Type) -> dict[str, Any]:
 
 def decode(data: bytes, type_: Type) -> dict[str, Any]:
     """Decode a complete body to an object with the envelope's apiVersion and kind. Raises ProtobufError."""
-    found = open_envelope(data)
-    return {"kind": found.kind, "apiVersion": found.api_version, **decode_message(found.raw, type_)}
+    envelope = open_envelope(data)
+    return {"kind": envelope.kind, "apiVersion": envelope.api_version, **decode_message(envelope.raw, type_)}

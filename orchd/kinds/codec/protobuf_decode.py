@@ -207,11 +207,11 @@ def _list(element: Type, name: str) -> tuple[int, Store]:
 
     def store(data: bytes, at: int, end: int, out: dict[str, Any]) -> int:
         value, at = read(data, at, end)
-        found = out.get(name)
-        if found is None:
+        values = out.get(name)
+        if values is None:
             out[name] = [value]
         else:
-            found.append(value)
+            values.append(value)
         return at
 
     return wire_type, store
@@ -244,11 +244,11 @@ def _map(element: Type, name: str, *, wrapped: bool) -> Store:
                 at = skip(data, at, stop, tag & 7)
         if at != stop:
             raise truncated_error()
-        found = out.get(name)
-        if found is None:
+        values = out.get(name)
+        if values is None:
             out[name] = {key: value}
         else:
-            found[key] = value
+            values[key] = value
         return stop
 
     return store
@@ -336,18 +336,18 @@ def _items(data: bytes, at: int, end: int) -> tuple[list[str], int]:
 
 def _first(data: bytes, at: int, stop: int, number: int = 1) -> bytes:
     """The last payload of field `number` of a message."""
-    found = b""
+    first = b""
     while at < stop:
         tag, at = read_varint(data, at, stop)
         if tag == number << 3 | LENGTH:
             FIELDS.spend(1)
             start, at = read_length(data, at, stop)
-            found = data[start:at]
+            first = data[start:at]
         else:
             at = skip(data, at, stop, tag & 7)
     if at != stop:
         raise truncated_error()
-    return found
+    return first
 
 
 def _quantity(data: bytes, at: int, end: int) -> tuple[str, int]:

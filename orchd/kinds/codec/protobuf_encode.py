@@ -75,10 +75,10 @@ class StructWriter:
         for name, value in obj.items():
             if value is None:
                 continue
-            found = table.get(name)
-            if found is None:
+            writer = table.get(name)
+            if writer is None:
                 continue
-            index, write = found
+            index, write = writer
             if write is not None:
                 chunks[index] = write(value)
             else:

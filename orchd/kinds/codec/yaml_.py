@@ -92,9 +92,9 @@ def _number(text: str) -> Any:
 
 def decode(data: bytes) -> Any:
     """Decode the first document to JSON data; None for a stream without documents. Raises YAMLError."""
-    found = yaml_json.decode_object(data)
-    if found is not None:
-        return found
+    obj = yaml_json.decode_object(data)
+    if obj is not None:
+        return obj
     return _document(_Builder(data))
 
 

@@ -18,8 +18,8 @@ APPROVED: Final = "{Long}APIApprovalPolicyConformant"
 
 def condition(definition: ObjectView, type_: str) -> str:
     """The status of a condition of a definition, "" if it is not set."""
-    found = conditions.find_condition(fields.status(definition), type_)
-    return "" if found is None else str(found.get("status") or "")
+    first = conditions.find_condition(fields.status(definition), type_)
+    return "" if first is None else str(first.get("status") or "")
 
 
 def is_established(definition: ObjectView) -> bool:
@@ -31,5 +31,5 @@ def with_condition(
     status: ObjectView, type_: str, value: str, reason: str, message: str, *, now: str
 ) -> dict[str, Any]:
     """`status` with a condition set. lastTransitionTime only changes with the status of the condition."""
-    made = {"type": type_, "status": value, "lastTransitionTime": now, "reason": reason, "message": message}
-    return {**status, "conditions": conditions.with_condition(status.get("conditions") or (), made)}
+    condition_ = {"type": type_, "status": value, "lastTransitionTime": now, "reason": reason, "message": message}
+    return {**status, "conditions": conditions.with_condition(status.get("conditions") or (), condition_)}

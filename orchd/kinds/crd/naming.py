@@ -67,7 +67,7 @@ def decide_names(definition: ObjectView, taken: AcceptedNames, dialect: Dialect,
 
 
 def _decide(
-    wanted: ObjectView, have: ObjectView, taken: AcceptedNames
+    requested: ObjectView, have: ObjectView, taken: AcceptedNames
 ) -> tuple[dict[str, Any], tuple[str, str] | None]:
     """The accepted names, and reason and message of the last conflict."""
     names = {"plural": have.get("plural") or "", "kind": have.get("kind") or ""}
@@ -75,35 +75,35 @@ def _decide(
     problem: tuple[str, str] | None = None
     for member, reason in _SINGLE:
         used = taken.resources if member in ("plural", "singular") else taken.kinds
-        asked = wanted.get(member) or ""
+        asked = requested.get(member) or ""
         if asked != (have.get(member) or "") and asked in used:
             problem = reason, f'"{asked}" is already in use'
         elif asked:
             names[member] = asked
         if member == "singular":
-            problem = _short_names(wanted, have, taken, names) or problem
-    _replace(names, "categories", wanted)
+            problem = _short_names(requested, have, taken, names) or problem
+    _replace(names, "categories", requested)
     return names, problem
 
 
 def _short_names(
-    wanted: ObjectView, have: ObjectView, taken: AcceptedNames, names: dict[str, Any]
+    requested: ObjectView, have: ObjectView, taken: AcceptedNames, names: dict[str, Any]
 ) -> tuple[str, str] | None:
     ours = have.get("shortNames") or ()
     used = [
         f'"{name}" is already in use'
-        for name in wanted.get("shortNames") or ()
+        for name in requested.get("shortNames") or ()
         if name not in ours and name in taken.resources
     ]
     if used:
         return "ShortNamesConflict", used[0] if len(used) == 1 else f"[{', '.join(used)}]"
-    _replace(names, "shortNames", wanted)
+    _replace(names, "shortNames", requested)
     return None
 
 
-def _replace(names: dict[str, Any], member: str, wanted: ObjectView) -> None:
-    if wanted.get(member):
-        names[member] = wanted[member]
+def _replace(names: dict[str, Any], member: str, requested: ObjectView) -> None:
+    if requested.get(member):
+        names[member] = requested[member]
     else:
         names.pop(member, None)
 
@@ -115,7 +115,11 @@ def _set_approval(definition: ObjectView, status: dict[str, Any], dialect: Diale
     state, text = approval(definition["metadata"], dialect)
     value, reason = _APPROVALS[state]
     type_ = dialect(APPROVED)
-    found = find_condition(status, type_)
-    if found is not None and (found.get("status"), found.get("reason"), found.get("message")) == (value, reason, text):
+    condition = find_condition(status, type_)
+    if condition is not None and (condition.get("status"), condition.get("reason"), condition.get("message")) == (
+        value,
+        reason,
+        text,
+    ):
         return status
     return with_condition(status, type_, value, reason, text, now=now)

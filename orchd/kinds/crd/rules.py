@@ -91,12 +91,12 @@ def compile_rules(schema: Schema, dialect: Dialect, *, resource: bool) -> RuleSe
     apiVersion and names. Raises UntypedSchemaError."""
     encoded = orjson.dumps(schema)
     key = blake2b(encoded, digest_size=16, person=b"rules" + dialect.name.encode()[:10]).digest(), resource
-    found = _KEPT.get(key)
-    if found is None:
+    rules = _KEPT.get(key)
+    if rules is None:
         # The number in the name changes with the schema: nobody is to rely on the name, which messages show.
-        found = _Compiler(schema, dialect, f"selfType{int.from_bytes(key[0][:4])}", resource=resource).rules()
-        _KEPT.put(key, found, len(encoded))
-    return found
+        rules = _Compiler(schema, dialect, f"selfType{int.from_bytes(key[0][:4])}", resource=resource).rules()
+        _KEPT.put(key, rules, len(encoded))
+    return rules
 
 
 class _Kept:
@@ -109,11 +109,11 @@ class _Kept:
 
     def get(self, key: tuple[bytes, bool]) -> RuleSet | None:
         with self._lock:
-            found = self._sets.get(key)
-            if found is None:
+            kept = self._sets.get(key)
+            if kept is None:
                 return None
             self._sets.move_to_end(key)
-            return found[0]
+            return kept[0]
 
     def put(self, key: tuple[bytes, bool], rules: RuleSet, size: int) -> None:
         with self._lock:
@@ -160,13 +160,13 @@ class _Compiler:
         environment = self._optional if rule.get("optionalOldSelf") else self._plain
         text, message = rule.get("rule") or "", rule.get("messageExpression") or ""
         condition, tree = self._expression(text, environment, _CONDITION)
-        made = Expression(text=message)
+        compiled = Expression(text=message)
         if message and condition.program is not None:
-            made, _ = self._expression(message, environment, _MESSAGE)
+            compiled, _ = self._expression(message, environment, _MESSAGE)
         return Rule(
             source=rule,
             condition=condition,
-            message=made,
+            message=compiled,
             transition=tree is not None and _mentions(tree, _OLD_SELF),
             optional=bool(rule.get("optionalOldSelf")),
         )

@@ -81,7 +81,7 @@ class SchemaReader:
                 more["element"] = Type("any", constraints={}, preserve_unknown=keep)
         if schema.get("enum"):
             more["enum"] = tuple(schema["enum"])
-        made = Type(
+        type_ = Type(
             kind,
             list_type=schema.get(self._list_type) or "",
             list_keys=tuple(schema.get(self._list_keys) or ()),
@@ -95,8 +95,8 @@ class SchemaReader:
         default = inner.get("default") if isinstance(inner, dict) else None
         if default is not None:
             # Defaults of struct members are in their field; this one replaces null items.
-            made.memo[ELEMENT_DEFAULT] = default
-        return made
+            type_.memo[ELEMENT_DEFAULT] = default
+        return type_
 
     def _kind_of(self, schema: Schema) -> str:
         if schema.get(self._int_or_string):

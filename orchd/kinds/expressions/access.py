@@ -84,8 +84,8 @@ def texts_of(value: Any) -> tuple[str, ...] | None:
         return (value,)
     if not is_list(value):
         return None
-    found = tuple(value)
-    return found if all(each.__class__ is str for each in found) else None
+    texts = tuple(value)
+    return texts if all(each.__class__ is str for each in texts) else None
 
 
 def uses_claim(expression: Expression, claim: str) -> bool:

@@ -138,10 +138,10 @@ class Compiler:
 
     def add_variable(self, name: str, text: str) -> Expression:
         """Compile a variable, which expressions compiled from now on may refer to, even if it has an error."""
-        made = self.compile(text, Purpose.VARIABLE)
-        self._types[name] = member_type(made.type)
-        self.variables[name] = made
-        return made
+        compiled = self.compile(text, Purpose.VARIABLE)
+        self._types[name] = member_type(compiled.type)
+        self.variables[name] = compiled
+        return compiled
 
 
 def with_members(environment: Environment, members: Mapping[str, Type]) -> Environment:
@@ -151,13 +151,13 @@ def with_members(environment: Environment, members: Mapping[str, Type]) -> Envir
     )
 
 
-def member_type(given: Type) -> Type:
+def member_type(type_: Type) -> Type:
     """The type that a variable is declared with: that of its expression if it is made of scalars, lists and maps."""
-    match given.kind:
+    match type_.kind:
         case "list":
-            return list_of(member_type(given.parameters[0]))
+            return list_of(member_type(type_.parameters[0]))
         case "map":
-            return map_of(*map(member_type, given.parameters))
+            return map_of(*map(member_type, type_.parameters))
         case "bool" | "bytes" | "double" | "duration" | "int" | "null" | "string" | "timestamp" | "uint" | "any":
-            return types.DYN if given.nullable else given
+            return types.DYN if type_.nullable else type_
     return types.DYN

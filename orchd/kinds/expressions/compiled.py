@@ -36,9 +36,9 @@ def compile_expression(
         return Expression(text=text, error=f"compilation failed: {checked.text}")
     if results and checked.type not in results:
         names = [environment.spell(str(each)) for each in results]
-        wanted = names[0] if len(names) == 1 else f"one of [{' '.join(names)}]"
+        expected = names[0] if len(names) == 1 else f"one of [{' '.join(names)}]"
         got = f" but got {checked.type_name}" if names_result else ""
-        return Expression(text=text, error=f"must evaluate to {wanted}{got}")
+        return Expression(text=text, error=f"must evaluate to {expected}{got}")
     try:
         program = checked.program()
     except ProgramError as error:

@@ -65,8 +65,8 @@ class TypeChecker:
     def warnings(self, policy: ObjectView) -> list[Object]:
         """The expression warnings of a policy, as its status has them."""
         spec = policy.get("spec") or {}
-        kinds = [made for resource in self._resources(spec) if (made := self._kind(resource, spec)) is not None]
-        found: list[Object] = []
+        kinds = [type_ for resource in self._resources(spec) if (type_ := self._kind(resource, spec)) is not None]
+        warnings: list[Object] = []
         for i, validation in enumerate(spec.get("validations") or ()):
             for name in ("expression", "messageExpression"):
                 text = validation.get(name) or ""
@@ -76,18 +76,18 @@ class TypeChecker:
                     else ""
                 )
                 if said:
-                    found.append({"fieldRef": f"spec.validations[{i}].{name}", "warning": said})
-        return found
+                    warnings.append({"fieldRef": f"spec.validations[{i}].{name}", "warning": said})
+        return warnings
 
     def _resources(self, spec: ObjectView) -> list[Resource]:
         """The resources that the rules of a policy name, in the order of their kinds."""
-        found: dict[tuple[str, str, str], Resource] = {}
+        resources: dict[tuple[str, str, str], Resource] = {}
         for rule in (spec.get("matchConstraints") or {}).get("resourceRules") or ():
             for count, resource in enumerate(self._named(rule), 1):
-                found[resource.group, resource.version, resource.kind] = resource
+                resources[resource.group, resource.version, resource.kind] = resource
                 if count == _MOST_KINDS:
-                    return [found[key] for key in sorted(found)]
-        return [found[key] for key in sorted(found)]
+                    return [resources[key] for key in sorted(resources)]
+        return [resources[key] for key in sorted(resources)]
 
     def _named(self, rule: ObjectView) -> Iterator[Resource]:
         """The resources of a rule; none if it has wildcards."""
@@ -108,9 +108,13 @@ class TypeChecker:
             return None
         variable, structs = declared
         variables = {"object": variable, "oldObject": variable, "authorizer": Variable(type=AUTHORIZER_TYPE)}
-        given = spec.get("paramKind")
-        found = None if given is None else self._catalog.kind(given.get("apiVersion") or "", given.get("kind") or "")
-        params = None if found is None else self._declare(found)
+        reference = spec.get("paramKind")
+        params_kind = (
+            None
+            if reference is None
+            else self._catalog.kind(reference.get("apiVersion") or "", reference.get("kind") or "")
+        )
+        params = None if params_kind is None else self._declare(params_kind)
         if params is not None:
             variables["params"] = params[0]
             structs = {**structs, **params[1]}

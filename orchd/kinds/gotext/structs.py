@@ -50,9 +50,9 @@ class GoBytes(GoText):
 def dump(type_name: str, value: Any, printed: str = "") -> GoValue:
     """`value` as a Go value of a type of the table, or of a slice, map or pointer of one. `printed` is what ``%#v`` prints, if
     the fields do not tell it."""
-    shown = GoValue(printed or _dump(type_name, value))
-    shown._type, shown._value = type_name, value
-    return shown
+    value_ = GoValue(printed or _dump(type_name, value))
+    value_._type, value_._value = type_name, value
+    return value_
 
 
 def _dump(type_name: str, value: Any) -> str:
@@ -102,8 +102,8 @@ class _Field:
 
     def __init__(self, spelled: str) -> None:
         name, _, type_name = spelled.partition(":")
-        self.name, given, json_name = name.partition("=")
-        self.embedded = bool(given) and not json_name
+        self.name, name_given, json_name = name.partition("=")
+        self.embedded = bool(name_given) and not json_name
         self.json_name = "metadata" if name == "ObjectMeta=" else (json_name or self.name).lower()
         self.type, newer, _ = type_name.partition("@")
         self.newer = bool(newer)
@@ -181,11 +181,11 @@ def go_quantity(text: str, *, short: bool = False) -> str:
     match = QUANTITY.match(text)
     suffix = "" if match is None else match.group(5) or ""
     exponent = "" if match is None else match.group(4) or ""
-    wanted = int(exponent[1:]) if exponent else 0 if suffix in BINARY or suffix == "k" else DECIMAL[suffix]
-    while scale > wanted and not short:
+    scale_floor = int(exponent[1:]) if exponent else 0 if suffix in BINARY or suffix == "k" else DECIMAL[suffix]
+    while scale > scale_floor and not short:
         value, scale = value * 10, scale - 1
-    if wanted > scale == 0:
-        value, scale = value / 10**wanted, wanted
+    if scale_floor > scale == 0:
+        value, scale = value / 10**scale_floor, scale_floor
     style = "BinarySI" if suffix in BINARY else "DecimalExponent" if exponent else "DecimalSI"
     return (
         f"resource.Quantity{{i:resource.int64Amount{{value:{value.numerator}, scale:{scale}}}, "

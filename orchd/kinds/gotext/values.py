@@ -115,8 +115,8 @@ def show(value: Any) -> str:
 def show_json(value: Any) -> str:
     """A value in the form of validation messages of later releases: strings quoted, scalars plain, all others as JSON."""
     if isinstance(value, GoText):
-        shown: str = getattr(value, "as_json", value)
-        return shown
+        text: str = getattr(value, "as_json", value)
+        return text
     if isinstance(value, str):
         return quote(value)
     if isinstance(value, float):

@@ -55,8 +55,8 @@ def _filler(type: Type) -> Fill | None:
                     return None
                 memo["default.begun"] = True
                 memo["default"] = _compile(type)
-    found: Fill | None = memo["default"]
-    return found
+    fill: Fill | None = memo["default"]
+    return fill
 
 
 def _compile(type: Type) -> Fill | None:

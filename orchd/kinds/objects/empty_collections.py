@@ -33,8 +33,8 @@ def _converter(type: Type) -> Convert | None:
         # Only JSON schemas are recursive, and their empty collections are preserved.
         memo["emptied"] = None
         memo["emptied"] = _compile(type)
-    found: Convert | None = memo["emptied"]
-    return found
+    convert: Convert | None = memo["emptied"]
+    return convert
 
 
 def _compile(type: Type) -> Convert | None:

@@ -174,28 +174,28 @@ def _has(gated: _Gated, value: Any, *, any_value: bool) -> bool:
     return (any_value and not gated.drop.partly) or gated.uses(value)
 
 
-def _collect(value: Any, node: _Node, found: set[tuple[str, str]], *, any_value: bool) -> None:
+def _collect(value: Any, node: _Node, members: set[tuple[str, str]], *, any_value: bool) -> None:
     """Collect the uses of gated fields in `value`."""
     if value.__class__ is list:
         inner = node.below.get("")
         if inner is not None:
             for item in value:
-                _collect(item, inner, found, any_value=any_value)
+                _collect(item, inner, members, any_value=any_value)
         return
     if value.__class__ is not dict:
         return
     every = node.below.get("")
     if every is not None:
         for item in value.values():
-            _collect(item, every, found, any_value=any_value)
+            _collect(item, every, members, any_value=any_value)
         return
     for name, gated in node.gated.items():
         if value.get(name) is not None and _has(gated, value[name], any_value=any_value):
-            found.add(gated.use)
+            members.add(gated.use)
     for name, inner in node.below.items():
         item = value.get(name)
         if item:
-            _collect(item, inner, found, any_value=any_value)
+            _collect(item, inner, members, any_value=any_value)
 
 
 def _is_kept(gated: _Gated, used: frozenset[tuple[str, str]], value: Any, *, update: bool) -> bool:

@@ -33,12 +33,12 @@ def _order(type: Type) -> Convert | None:
         # A schema, or another form without members.
         return _order(type.fields["Schema"].type)
     if type.kind == "struct":
-        found: Convert | None = type.memo.get(_MEMO)
-        if found is None:
+        convert: Convert | None = type.memo.get(_MEMO)
+        if convert is None:
             with COMPILE_LOCK:
                 # Recursive types find this while their members are compiled.
-                found = type.memo.setdefault(_MEMO, _struct(type))
-        return found
+                convert = type.memo.setdefault(_MEMO, _struct(type))
+        return convert
     if type.kind in ("list", "map"):
         assert type.element is not None
         element = _order(type.element)
@@ -54,18 +54,22 @@ def _struct(type: Type) -> Convert:
 
     def plan(names: tuple[str, ...]) -> tuple[tuple[str, ...] | None, tuple[tuple[str, Convert], ...]]:
         if not members:
-            found: dict[str, tuple[int, Convert | None]] = {name: (rank, None) for name, rank in _FIRST.items()}
-            found |= {name: (rank, _order(field.type)) for rank, (name, field) in enumerate(type.fields.items())}
-            members.update(found)
+            members_by_name: dict[str, tuple[int, Convert | None]] = {
+                name: (rank, None) for name, rank in _FIRST.items()
+            }
+            members_by_name |= {
+                name: (rank, _order(field.type)) for rank, (name, field) in enumerate(type.fields.items())
+            }
+            members.update(members_by_name)
         ordered = tuple(sorted(names, key=lambda name: members.get(name, _UNKNOWN)[0]))
         inner = tuple((name, order) for name in names if (order := members.get(name, _UNKNOWN)[1]) is not None)
-        made = None if ordered == names else ordered, inner
+        plan_ = None if ordered == names else ordered, inner
         if members.keys() >= set(names):
             # Names that the type does not have could be any number.
             if len(plans) >= _MOST_PLANS:
                 plans.clear()
-            plans[names] = made
-        return made
+            plans[names] = plan_
+        return plan_
 
     def struct(value: Any, earlier: Any) -> Any:
         if value.__class__ is not dict:
@@ -76,10 +80,10 @@ def _struct(type: Type) -> Convert:
         changes: dict[str, Any] | None = None
         for name, order in inner:
             item, was = value[name], before.get(name)
-            if item and item is not was and (made := order(item, was)) is not item:
+            if item and item is not was and (ordered_item := order(item, was)) is not item:
                 if changes is None:
                     changes = {}
-                changes[name] = made
+                changes[name] = ordered_item
         if ordered is not None:
             value = {name: value[name] for name in ordered}
         return value if changes is None else {**value, **changes}

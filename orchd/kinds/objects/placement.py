@@ -62,11 +62,9 @@ class Tolerations:
         """The first toleration that matches a taint."""
         if self._places is None:
             return next((each for each in self._all if tolerates(each, taint)), None)
-        wanted = product(
-            ("", taint.get("key") or ""), ("", taint.get("effect") or ""), (None, taint.get("value") or "")
-        )
-        found = [self._places[one] for one in wanted if one in self._places]
-        return min(found, key=itemgetter(0))[1] if found else None
+        forms = product(("", taint.get("key") or ""), ("", taint.get("effect") or ""), (None, taint.get("value") or ""))
+        places = [self._places[one] for one in forms if one in self._places]
+        return min(places, key=itemgetter(0))[1] if places else None
 
 
 def find_untolerated_taint(

@@ -39,13 +39,13 @@ def qos_class(spec: Mapping[str, Any]) -> str:
     return "Burstable"
 
 
-def _add(total: dict[str, Quantity], given: Mapping[str, Any] | None) -> set[str]:
-    amounts = given or {}
-    found = set()
+def _add(total: dict[str, Quantity], quantities: Mapping[str, Any] | None) -> set[str]:
+    amounts = quantities or {}
+    names = set()
     for name in _COUNTED:
         if name in amounts:
             value = Quantity.parse(amounts[name])
             if value.sign > 0:
-                found.add(name)
+                names.add(name)
                 total[name] = total[name] + value if name in total else value
-    return found
+    return names

@@ -25,8 +25,8 @@ def breakdown(rule: Rule) -> list[Rule]:
     return parts
 
 
-def _has_all(held: Sequence[str], wanted: Sequence[str]) -> bool:
-    return "*" in held or all(w in held for w in wanted)
+def _has_all(held: Sequence[str], names: Sequence[str]) -> bool:
+    return "*" in held or all(w in held for w in names)
 
 
 def _covers_resource(held: Sequence[str], resource: str) -> bool:
@@ -54,11 +54,11 @@ def rule_covers(owner: Rule, part: Rule) -> bool:
     return not names or ("resourceNames" in part and all(n in names for n in part["resourceNames"]))
 
 
-def uncovered(owner: Iterable[Rule], wanted: Iterable[Rule]) -> list[Rule]:
+def uncovered(owner: Iterable[Rule], rules: Iterable[Rule]) -> list[Rule]:
     """The parts of `wanted` that no rule of `owner` covers."""
     held = list(owner)
     # A rule covers itself: most are unchanged when a server starts, or a role is written again.
-    changed = (rule for rule in wanted if rule not in held)
+    changed = (rule for rule in rules if rule not in held)
     return [part for rule in changed for part in breakdown(rule) if not any(rule_covers(h, part) for h in held)]
 
 

@@ -154,13 +154,15 @@ class LabelSelector:
         """Convert a valid LabelSelector object. None selects nothing, an empty object everything."""
         if selector is None:
             return NOTHING
-        found = []
+        requirements = []
         for expression in selector.get("matchExpressions") or ():
             operator = _OPERATORS.get(expression.get("operator", ""))
             if operator is None:
                 raise ValueError(f'"{expression.get("operator", "")}" is not a valid label selector operator')
-            found.append(Requirement(expression.get("key", ""), operator, frozenset(expression.get("values") or ())))
-        return LabelSelector(tuple(found), equal=selector.get("matchLabels") or {})
+            requirements.append(
+                Requirement(expression.get("key", ""), operator, frozenset(expression.get("values") or ()))
+            )
+        return LabelSelector(tuple(requirements), equal=selector.get("matchLabels") or {})
 
     @staticmethod
     def from_map(labels: Labels) -> LabelSelector:
@@ -298,7 +300,7 @@ class _Reader:
         token = self.take()
         if token != "(":
             raise _WrongRequirementError(f"found '{token}' expected: '('")
-        found: list[str] = []
+        values: list[str] = []
         if self.peek() == ")":
             self.take()
             return [""]
@@ -309,18 +311,18 @@ class _Reader:
             token = self.take()
             if token == ",":
                 if expects_value:
-                    found.append("")
+                    values.append("")
                 expects_value = True
             elif token == ")":
                 if expects_value:
-                    found.append("")
-                return found
+                    values.append("")
+                return values
             elif _is_identifier(token) and expects_value:
-                found.append(token)
+                values.append(token)
                 expects_value = False
             else:
-                wanted = "',', or identifier" if expects_value else "',' or ')'"
-                raise _WrongRequirementError(f"found '{token}', expected: {wanted}")
+                expected = "',', or identifier" if expects_value else "',' or ')'"
+                raise _WrongRequirementError(f"found '{token}', expected: {expected}")
 
 
 def _tokens(text: str) -> Iterable[str]:
@@ -445,8 +447,8 @@ def _unescape(text: str) -> str:
         if character == "\\":
             following = next(characters, "")
             if following not in ("\\", ",", "=") or not following:
-                shown = f"\\{following}" if following else "\\"
-                raise bad_request(f"invalid field selector: invalid escape sequence: {shown}")
+                sequence = f"\\{following}" if following else "\\"
+                raise bad_request(f"invalid field selector: invalid escape sequence: {sequence}")
             out.append(following)
         elif character in ",=":
             raise bad_request(f"invalid field selector: unescaped character in value: {ord(character)}")

@@ -82,8 +82,8 @@ class _EmbeddedError(Exception):
     def text(self) -> str:
         from orchd.kinds.gotext.values import interface, show
 
-        shown = interface(self.value) if isinstance(self.value, dict | list) else show(self.value)
-        return f"{''.join(reversed(self.path)).removeprefix('.')}: Invalid value: {shown}: {self.why}"
+        value_text = interface(self.value) if isinstance(self.value, dict | list) else show(self.value)
+        return f"{''.join(reversed(self.path)).removeprefix('.')}: Invalid value: {value_text}: {self.why}"
 
 
 def canonical(obj: dict[str, Any], type: Type, earlier: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -110,17 +110,17 @@ def cannot_handle(kind: str, version: str, expected: str, why: str) -> errors.Ap
 
 def converter(type: Type) -> Convert:
     """The compiled conversion of values of `type`."""
-    found: Convert | None = type.memo.get("shape")
-    if found is None:
+    convert: Convert | None = type.memo.get("shape")
+    if convert is None:
         with COMPILE_LOCK:
-            found = type.memo.get("shape")
-            if found is None:
+            convert = type.memo.get("shape")
+            if convert is None:
                 if "shape.begun" in type.memo:
                     # Recursive types (JSON schemas) are resolved through the memo.
                     return lambda value, earlier=None: converter(type)(value, earlier)
                 type.memo["shape.begun"] = True
-                found = type.memo["shape"] = _compile(type)
-    return found
+                convert = type.memo["shape"] = _compile(type)
+    return convert
 
 
 def zero(type: Type) -> Any:
@@ -262,13 +262,13 @@ def _named_struct(type: Type) -> Convert:
     plans: dict[str, _MemberPlan] = {}
     always: dict[str, Any] = {}
     ready = False
-    wanted = typenames.struct(type)
+    expected = typenames.struct(type)
     owner = _short(type)
 
     def struct(value: Any, earlier: Any = None) -> Any:
         nonlocal plans, always, ready
         if value.__class__ is not dict:
-            raise MismatchError(json_name(value), wanted)
+            raise MismatchError(json_name(value), expected)
         if not ready:
             # Made on first use, since types can be recursive.
             plans, always = _member_plans(type)

@@ -123,20 +123,20 @@ def _parts(value: Any, type: Type, path: str, problems: Problems, *, located: bo
 def paths(value: Any, type: Type) -> list[str]:
     """``unknown field "spec.x"`` for pruned members of a custom object, or unknown members of the result of a strategic merge
     patch; sorted."""
-    found: list[str] = []
+    unknown: list[str] = []
     below = _visit_custom if shape.is_custom(type) else _left_over
-    stack = [below(value, type, "", found)]
+    stack = [below(value, type, "", unknown)]
     while stack:
         for item, its, path in stack[-1]:
             if isinstance(item, dict | list):
-                stack.append(below(item, its, path, found))
+                stack.append(below(item, its, path, unknown))
                 break
         else:
             stack.pop()
-    return [f'unknown field "{path}"' for path in sorted(found)]
+    return [f'unknown field "{path}"' for path in sorted(unknown)]
 
 
-def _visit_custom(value: Any, type: Type, path: str, found: list[str]) -> _Places:
+def _visit_custom(value: Any, type: Type, path: str, unknown: list[str]) -> _Places:
     """Parts of a value of a custom kind. Unknown members are reported."""
     kind = type.kind
     if isinstance(value, list):
@@ -156,10 +156,10 @@ def _visit_custom(value: Any, type: Type, path: str, found: list[str]) -> _Place
         elif field is not None:
             yield item, field.type, here
         elif not type.preserve_unknown:
-            found.append(here)
+            unknown.append(here)
 
 
-def _left_over(value: Any, type: Type, path: str, found: list[str]) -> _Places:
+def _left_over(value: Any, type: Type, path: str, unknown: list[str]) -> _Places:
     """Like `_visit_custom` for a built-in kind, where map keys are not part of paths."""
     kind = type.kind
     if isinstance(value, list):
@@ -177,4 +177,4 @@ def _left_over(value: Any, type: Type, path: str, found: list[str]) -> _Places:
             if field is not None:
                 yield item, field.type, here
             elif key not in known:
-                found.append(here)
+                unknown.append(here)

@@ -162,9 +162,9 @@ class AggregatedDiscovery:
             here = set(catalog.resources)
             for gone in [each for each in self._encoded if each not in here and each not in catalog.later]:
                 del self._encoded[gone]
-        wanted: dict[str, Group] = {group.name: group for group in catalog.groups if (group.name == "") is core}
+        by_name: dict[str, Group] = {group.name: group for group in catalog.groups if (group.name == "") is core}
         out: dict[str, dict[str, list[Resource]]] = {
-            name: {v: [] for v in group.versions} for name, group in wanted.items()
+            name: {v: [] for v in group.versions} for name, group in by_name.items()
         }
         for each in (*catalog.resources, *catalog.later):
             if each.group in out:
@@ -181,10 +181,10 @@ class AggregatedDiscovery:
         return text
 
     def _priority(self, group: str, version: str, resources: Sequence[Resource]) -> tuple[int, int]:
-        found = self._priorities.get((group, version))
-        if found is None:
-            found = CUSTOM_PRIORITY if any(each.custom for each in resources) else _NO_PRIORITY
-        return found
+        priority = self._priorities.get((group, version))
+        if priority is None:
+            priority = CUSTOM_PRIORITY if any(each.custom for each in resources) else _NO_PRIORITY
+        return priority
 
 
 def _group(name: str, versions: list[tuple[int, str, bytes]], release: Release) -> bytes:

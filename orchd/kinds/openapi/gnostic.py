@@ -77,18 +77,18 @@ class MessageEncoder:
 
     def message(self, name: str) -> Encode:
         """The encoder of a message's contents."""
-        found = self._messages.get(name)
-        if found is None:
+        encode = self._messages.get(name)
+        if encode is None:
             # First a detour, so that a message may hold itself.
             self._messages[name] = lambda value: self._messages[name](value)
-            found = self._messages[name] = self._compile(name)
-        return found
+            encode = self._messages[name] = self._compile(name)
+        return encode
 
     def _compile(self, name: str) -> Encode:
         if name in self._maps:
             return self._map(*self._maps[name])
-        found = self._special(name)
-        return self._struct(self._tables[name]) if found is None else found
+        encode = self._special(name)
+        return self._struct(self._tables[name]) if encode is None else encode
 
     def _special(self, name: str) -> Encode | None:
         """The encoder of a message that no table describes, None for others."""

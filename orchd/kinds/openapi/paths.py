@@ -46,19 +46,19 @@ class Paths:
 
     def all(self) -> dict[str, Json]:
         """Path -> path item, sorted by path."""
-        found = dict(self.roots())
+        items = dict(self.roots())
         for resource in self._catalog.resources:
-            found.update(self.of(resource))
-        return dict(sorted(found.items()))
+            items.update(self.of(resource))
+        return dict(sorted(items.items()))
 
     def in_version(self, resources: Sequence[Resource]) -> dict[str, Json]:
         """The paths of `resources`, which are those of one group version, sorted, its discovery document included."""
-        found: dict[str, Json] = {}
+        items: dict[str, Json] = {}
         if any(not r.custom for r in resources):
-            found.update([self._version_root(resources[0].group, resources[0].version)])
+            items.update([self._version_root(resources[0].group, resources[0].version)])
         for resource in resources:
-            found.update(self.of(resource))
-        return dict(sorted(found.items()))
+            items.update(self.of(resource))
+        return dict(sorted(items.items()))
 
     def of(self, resource: Resource) -> Iterator[tuple[str, Json]]:
         """The paths of one resource and of its subresources."""
@@ -255,7 +255,7 @@ class _ResourcePaths:
         suffix: str,
         description: str,
         action: str,
-        answers: dict[str, Json | None],
+        responses: dict[str, Json | None],
         *,
         parameters: Iterable[Json] = (),
         consumes: list[str] | None = None,
@@ -268,7 +268,7 @@ class _ResourcePaths:
             f"{verb}{self._api}{scope}{self._resource.kind}{suffix}",
             description,
             tags=self._tags,
-            answers=answers,
+            answers=responses,
             consumes=consumes or self._consumes,
             produces=produces or self._paths.produced(self._resource),
             parameters=parameters,
@@ -339,13 +339,13 @@ class _ResourcePaths:
         operations = self._rewrites("", f"the specified {kind}", self._object, self._own, resource.verbs, shared)
         if "delete" in resource.verbs:
             returned = resource.row.returns_deleted
-            answer = self._object if returned else self._paths.meta_ref("Status")
+            response = self._object if returned else self._paths.meta_ref("Status")
             operations["delete"] = self._operation(
                 "delete",
                 "",
                 f"delete {_a(kind)} {kind}",
                 "delete",
-                {"200": answer, "202": answer},
+                {"200": response, "202": response},
                 parameters=[*shared, self._delete_body(), *self._par.delete],
             )
         if operations:

@@ -69,10 +69,10 @@ def part_of(document: Any, group: str, version: str) -> ForeignSpecification:
 
 
 def _object(document: Json, key: str) -> Json:
-    found = document.get(key)
-    if found is not None and not isinstance(found, dict):
+    member = document.get(key)
+    if member is not None and not isinstance(member, dict):
         raise SpecificationError(f"{key} is not an object")
-    return found or {}
+    return member or {}
 
 
 def _with_parameters(item: Json, shared: Mapping[str, Any]) -> Json:
@@ -92,10 +92,10 @@ def _parameter(value: Any, shared: Mapping[str, Any]) -> Any:
     reference = value.get("$ref") if isinstance(value, dict) else None
     if not isinstance(reference, str) or not reference.startswith(_PARAMETERS):
         return value
-    found = shared.get(reference.removeprefix(_PARAMETERS))
-    if not isinstance(found, dict):
+    parameter = shared.get(reference.removeprefix(_PARAMETERS))
+    if not isinstance(parameter, dict):
         raise SpecificationError(f"parameter {reference!r} is missing")
-    return found
+    return parameter
 
 
 def _references(value: Any) -> Iterator[str]:
@@ -120,8 +120,8 @@ def union(
     added: dict[str, Json] = {}
 
     def existing(name: str) -> Json | None:
-        found = added.get(name)
-        return definition(name) if found is None else found
+        entry = added.get(name)
+        return definition(name) if entry is None else entry
 
     for each in foreign:
         renamed = _new_names(each, existing)
@@ -144,12 +144,12 @@ def _new_names(source: ForeignSpecification, existing: Callable[[str], Json | No
     taken: set[str] = set()
     for name, schema in source.definitions.items():
         plain, number, candidate = _without_kinds(schema), 1, name
-        while (found := existing(candidate)) is not None and _without_kinds(found) != plain:
+        while (definition_ := existing(candidate)) is not None and _without_kinds(definition_) != plain:
             number += 1
             candidate = f"{name}_v{number}"
         if candidate == name:
             continue
-        if found is None:
+        if definition_ is None:
             while candidate in taken or candidate in source.definitions or existing(candidate) is not None:
                 number += 1
                 candidate = f"{name}_v{number}"

@@ -68,8 +68,8 @@ class DocumentPieces:
         builtin = tuple(resource for resource in catalog.resources if not resource.custom)
         if self._builtin is None or self._builtin[0] != builtin:
             paths = Paths(catalog)
-            found = {path: item for resource in builtin for path, item in paths.of(resource)}
-            self._builtin = builtin, self._piece(found, Definitions(catalog).of(builtin))
+            path_items = {path: item for resource in builtin for path, item in paths.of(resource)}
+            self._builtin = builtin, self._piece(path_items, Definitions(catalog).of(builtin))
             # Their pieces omit what those of the built-in resources contain.
             self._custom = {}
         kept: dict[Resource, _Piece] = {}
@@ -103,8 +103,8 @@ class DocumentPieces:
 
         def definition(name: str) -> Json | None:
             entry = entries.get(name)
-            found: Json | None = None if entry is None else orjson.loads(b"".join((b"{", entry, b"}")))[name]
-            return found
+            schema: Json | None = None if entry is None else orjson.loads(b"".join((b"{", entry, b"}")))[name]
+            return schema
 
         additions = v2_merge.union(foreign, paths, definition)
         return self._piece(dict(additions.paths), dict(additions.definitions))
@@ -133,16 +133,16 @@ class DocumentPieces:
 
 def _merge(pieces: Iterable[_Piece], form: str, member: str) -> list[memoryview]:
     """The entries of all pieces in the order of their names; the first of several with the same name."""
-    found = _entries(pieces, form, member)
-    return [found[name] for name in sorted(found)]
+    entries = _entries(pieces, form, member)
+    return [entries[name] for name in sorted(entries)]
 
 
 def _entries(pieces: Iterable[_Piece], form: str, member: str) -> dict[str, memoryview]:
-    found: dict[str, memoryview] = {}
+    entries: dict[str, memoryview] = {}
     for piece in pieces:
         for name, entry in piece[form, member].items():
-            found.setdefault(name, entry)
-    return found
+            entries.setdefault(name, entry)
+    return entries
 
 
 def _json_document(head: Json, paths: list[memoryview], definitions: list[memoryview]) -> Iterator[bytes | memoryview]:

@@ -32,20 +32,20 @@ def document_path(group: str, version: str) -> str:
 
 def resources_by_path(catalog: Catalog) -> dict[str, tuple[Resource, ...]]:
     """Path of the document of every group version -> its resources, those of later releases included."""
-    found: dict[str, list[Resource]] = {}
+    resources_: dict[str, list[Resource]] = {}
     for resource in (*catalog.resources, *catalog.later):
-        found.setdefault(document_path(resource.group, resource.version), []).append(resource)
-    return {path: tuple(resources) for path, resources in found.items()}
+        resources_.setdefault(document_path(resource.group, resource.version), []).append(resource)
+    return {path: tuple(resources) for path, resources in resources_.items()}
 
 
 def root_items(catalog: Catalog) -> dict[str, dict[str, Json]]:
     """Path of the document -> path items, for what belongs to no group version: discovery, version, logs, keys."""
     versions = {f"/{document_path(group.name, version)}/" for group in catalog.groups for version in group.versions}
-    found: dict[str, dict[str, Json]] = {}
+    items: dict[str, dict[str, Json]] = {}
     for path, item in Paths(catalog, root=V3_ROOT).roots():
         if path not in versions:
-            found.setdefault(path.partition("{")[0].strip("/"), {})[path] = item
-    return found
+            items.setdefault(path.partition("{")[0].strip("/"), {})[path] = item
+    return items
 
 
 def paths(catalog: Catalog) -> Iterator[tuple[str, str, str]]:
@@ -169,7 +169,7 @@ class _Form:
             if key in ("consumes", "produces", "schemes"):
                 continue
             if key == "responses":
-                out[key] = {code: _response(answer, produces) for code, answer in value.items()}
+                out[key] = {code: _response(response, produces) for code, response in value.items()}
             elif key == "parameters":
                 parameters = [_parameter(p) for p in (*value, *later) if p["in"] != "body"]
                 if parameters:
@@ -184,10 +184,10 @@ class _Form:
         return out
 
 
-def _response(answer: Json, produces: list[str]) -> Json:
-    out: Json = {"description": answer["description"]}
-    if "schema" in answer:
-        out["content"] = {media: {"schema": answer["schema"]} for media in produces}
+def _response(response: Json, produces: list[str]) -> Json:
+    out: Json = {"description": response["description"]}
+    if "schema" in response:
+        out["content"] = {media: {"schema": response["schema"]} for media in produces}
     return out
 
 

@@ -187,9 +187,9 @@ def _merge_and_prune(
         merged = live
     conflicts: dict[Identity, FieldSet] = {}
     for other, owner in owners.items():
-        found = None if other == key else versions.changes(owner.version)
-        if found is not None and found[0]:
-            lost = intersection(owner.fields, found[0])
+        change = None if other == key else versions.changes(owner.version)
+        if change is not None and change[0]:
+            lost = intersection(owner.fields, change[0])
             if lost:
                 conflicts[other] = lost
     after = without_lost_fields(owners, versions, key)

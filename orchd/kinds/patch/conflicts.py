@@ -39,17 +39,17 @@ def _reported(fields: FieldSet) -> list[list[str]]:
     A path is an array, of which a path uses the first elements; appending writes into the array where it has room, and into a
     copy of twice the size otherwise.
     """
-    found: list[tuple[list[str], int]] = []
-    _collect(sort_elements(fields), [], 0, found)
-    return [array[:length] for array, length in found]
+    places: list[tuple[list[str], int]] = []
+    _collect(sort_elements(fields), [], 0, places)
+    return [array[:length] for array, length in places]
 
 
-def _collect(fields: FieldSet, array: list[str], length: int, found: list[tuple[list[str], int]]) -> None:
+def _collect(fields: FieldSet, array: list[str], length: int, places: list[tuple[list[str], int]]) -> None:
     elements = [element for element in fields if element != SELF]
-    found += [_append(array, length, element) for element in elements if is_member(fields[element])]
+    places += [_append(array, length, element) for element in elements if is_member(fields[element])]
     for element in elements:
         if fields[element]:
-            _collect(fields[element], *_append(array, length, element), found)
+            _collect(fields[element], *_append(array, length, element), places)
 
 
 def _append(array: list[str], length: int, element: str) -> tuple[list[str], int]:

@@ -71,12 +71,12 @@ def union_all(sets: Sequence[FieldSet]) -> FieldSet:
         for key, node in each.items():
             nodes.setdefault(key, []).append(node)
     out: FieldSet = {}
-    for key, found in nodes.items():
-        if len(found) == 1 or key == SELF:
-            out[key] = found[0]
+    for key, children in nodes.items():
+        if len(children) == 1 or key == SELF:
+            out[key] = children[0]
             continue
-        below = union_all(found)
-        out[key] = below if below and all(found) else with_member(below or None)
+        below = union_all(children)
+        out[key] = below if below and all(children) else with_member(below or None)
     return out
 
 

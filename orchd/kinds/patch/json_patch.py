@@ -47,12 +47,12 @@ def apply(doc: Any, patch: bytes | str | list[Any] | None) -> Any:
     """Apply a patch document. Raises ApiError: 400 for a malformed patch, 413 for more than `MAX_OPERATIONS` operations,
     422 if an operation cannot be applied."""
     try:
-        made = apply_operations(doc, parse(patch))
+        patched = apply_operations(doc, parse(patch))
     except FailedError:
         raise rejection() from None
-    if isinstance(made, list):
-        raise no_object(made)
-    return made
+    if isinstance(patched, list):
+        raise no_object(patched)
+    return patched
 
 
 def apply_operations(doc: Any, operations: list[dict[str, Any]]) -> Any:
@@ -119,21 +119,21 @@ def _wrong_member(operation: Any) -> str:
 
 def problems(operations: Any, *, located: bool = False) -> list[str]:
     """Strict decoding problems of a patch that was decoded to `strict.Members`; `located`: with their paths."""
-    found = strict.Problems()
+    problems_ = strict.Problems()
     for index, operation in enumerate(operations or ()):
         seen: set[str] = set()
         for name, value in operation or ():
             here = f"[{index}].{name}" if located else name
             if name not in (*_TEXTS, "value"):
-                found.add(f'unknown field "{here}"')
+                problems_.add(f'unknown field "{here}"')
                 continue
             if name in seen:
-                found.add(f'duplicate field "{here}"')
+                problems_.add(f'duplicate field "{here}"')
             seen.add(name)
             if name == "value":
                 for text in strict.duplicates(value, located=located, at=here):
-                    found.add(text)
-    return [f"json patch {text}" for text in found]
+                    problems_.add(text)
+    return [f"json patch {text}" for text in problems_]
 
 
 def equal(left: Any, right: Any) -> bool:
@@ -208,12 +208,12 @@ class _Editor:
         kind, value = operation.get("op"), operation.get("value")
         if kind == "add":
             path = _text(operation, "path")
-            found = self._find(path, f'add operation does not apply: doc is missing path: "{path}"')
-            _within(f"error in add for path: '{path}'", lambda: self._add(found, value))
+            place = self._find(path, f'add operation does not apply: doc is missing path: "{path}"')
+            _within(f"error in add for path: '{path}'", lambda: self._add(place, value))
         elif kind == "remove":
             path = _text(operation, "path")
-            found = self._find(path, f'remove operation does not apply: doc is missing path: "{path}"')
-            _within(f"error in remove for path: '{path}'", lambda: self._remove(found))
+            place = self._find(path, f'remove operation does not apply: doc is missing path: "{path}"')
+            _within(f"error in remove for path: '{path}'", lambda: self._remove(place))
         elif kind == "replace":
             self._replace(_text(operation, "path"), value)
         elif kind == "move":
@@ -240,18 +240,18 @@ class _Editor:
 
     def _move(self, operation: dict[str, Any]) -> None:
         source = _text(operation, "from")
-        found = self._find(source, f"move operation does not apply: doc is missing from path: {source}")
-        text = f"error in move for path: '{found[1]}'"
-        value = _within(text, lambda: _get(*found))
-        _within(text, lambda: self._remove(found))
+        place = self._find(source, f"move operation does not apply: doc is missing from path: {source}")
+        text = f"error in move for path: '{place[1]}'"
+        value = _within(text, lambda: _get(*place))
+        _within(text, lambda: self._remove(place))
         path = _text(operation, "path")
         aim = self._find(path, f"move operation does not apply: doc is missing destination path: {path}")
         _within(f"error in move for path: '{path}'", lambda: self._add(aim, value))
 
     def _copy(self, operation: dict[str, Any]) -> None:
         source = _text(operation, "from")
-        found = self._find(source, f"copy operation does not apply: doc is missing from path: {source}")
-        value = _within(f"error in copy for from: '{source}'", lambda: _get(*found))
+        place = self._find(source, f"copy operation does not apply: doc is missing from path: {source}")
+        value = _within(f"error in copy for from: '{source}'", lambda: _get(*place))
         path = _text(operation, "path")
         aim = self._find(path, f"copy operation does not apply: doc is missing destination path: {path}")
         text = _text_of(value)
@@ -273,12 +273,12 @@ class _Editor:
             if not equal(self.doc, value):
                 raise failed
             return
-        found = self._find(path, f"test operation does not apply: is missing path: {path}")
-        if not equal(_within(f"error in test for path: '{path}'", lambda: _get(*found)), value):
+        place = self._find(path, f"test operation does not apply: is missing path: {path}")
+        if not equal(_within(f"error in test for path: '{path}'", lambda: _get(*place)), value):
             raise failed
 
-    def _add(self, found: tuple[Any, str], value: Any) -> None:
-        container, part = found
+    def _add(self, place: tuple[Any, str], value: Any) -> None:
+        container, part = place
         if isinstance(container, dict):
             container[part] = value
         elif part == "-":
@@ -287,8 +287,8 @@ class _Editor:
             note = f"value was not a proper array index: '{part}': "
             container.insert(_index(part, len(container) + 1, note), value)
 
-    def _remove(self, found: tuple[Any, str]) -> None:
-        container, part = found
+    def _remove(self, place: tuple[Any, str]) -> None:
+        container, part = place
         if isinstance(container, list):
             del container[_index(part, len(container))]
         elif part in container:

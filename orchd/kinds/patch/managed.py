@@ -84,10 +84,10 @@ def decode(entries: Any, *, trusted: bool = False) -> Owners:
         if not version:
             raise ManagedFieldsError("apiVersion must not be empty")
         if entry.get("fieldsType") != "FieldsV1":
-            given = entry.get("fieldsType") or ""
+            fields_type = entry.get("fieldsType") or ""
             raise ManagedFieldsError(
-                f"invalid fieldsType {quote(str(given))} in managed fields entry {position}"
-                if given
+                f"invalid fieldsType {quote(str(fields_type))} in managed fields entry {position}"
+                if fields_type
                 else f"missing fieldsType in managed fields entry {position}"
             )
         fields = entry.get("fieldsV1") or {}

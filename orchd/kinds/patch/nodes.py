@@ -58,28 +58,28 @@ class Node:
 
     def child(self, name: str) -> Node | None:
         """The node of a member; None for an undeclared one where these are not allowed."""
-        found = self.fields.get(name)
-        return self.element if found is None else found[1]
+        field = self.fields.get(name)
+        return self.element if field is None else field[1]
 
 
 def root(type: Type) -> Node:
     """The node of a kind: a struct with apiVersion and kind."""
-    found: Node | None = type.memo.get("owned")
-    if found is None:
-        found = _build(type, False)
+    root_: Node | None = type.memo.get("owned")
+    if root_ is None:
+        root_ = _build(type, False)
         for name in ("apiVersion", "kind"):
-            found.fields.setdefault(name, (f"f:{name}", _TEXT_NODE))
-        type.memo["owned"] = found
-    return found
+            root_.fields.setdefault(name, (f"f:{name}", _TEXT_NODE))
+        type.memo["owned"] = root_
+    return root_
 
 
 def node(type: Type, preserve: bool = False) -> Node:
     """The node of any type. `preserve`: inside an object whose unknown members are preserved."""
     memo = "owned.kept" if preserve else "owned.part"
-    found: Node | None = type.memo.get(memo)
-    if found is None:
-        found = type.memo[memo] = _build(type, preserve)
-    return found
+    node_: Node | None = type.memo.get(memo)
+    if node_ is None:
+        node_ = type.memo[memo] = _build(type, preserve)
+    return node_
 
 
 def _build(type: Type, preserve: bool) -> Node:

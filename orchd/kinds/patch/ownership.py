@@ -153,10 +153,10 @@ def without_lost_fields(owners: Owners, versions: VersionComparisons, keep: Iden
             if owner.fields:
                 out[key] = owner
             continue
-        found = versions.changes(owner.version)
-        if found is None:
+        change = versions.changes(owner.version)
+        if change is None:
             continue
-        changed, gone = found
+        changed, gone = change
         fields = difference(difference(owner.fields, changed), gone)
         if fields:
             out[key] = owner.with_fields(fields)
@@ -193,13 +193,13 @@ def on_write(
 
 def _live_or_new(target: OwnershipTarget, live: Object | None, new: Object) -> tuple[Owners, bool]:
     """The initial owners, and whether they are those of the live object."""
-    kept, given = entries_of(live), entries_of(new)
-    if target.subresource or given is kept or given is None or (live is not None and given == kept):
+    kept, entries = entries_of(live), entries_of(new)
+    if target.subresource or entries is kept or entries is None or (live is not None and entries == kept):
         return _omit_empty(kept), True
-    if managed.is_reset(given):
+    if managed.is_reset(entries):
         return {}, False
     try:
-        owners = managed.decode(given)
+        owners = managed.decode(entries)
     except managed.ManagedFieldsError:
         owners = {}
     return (owners, False) if owners else (_omit_empty(kept), True)
@@ -222,10 +222,10 @@ def owners_after_update(
     known = owners
     owners = reconcile_owners(target, old, owners)
     versions = VersionComparisons(target, old, new)
-    found = versions.changes(target.api_version)
-    assert found is not None
+    change = versions.changes(target.api_version)
+    assert change is not None
     owners = without_lost_fields(owners, versions, None)
-    mine = difference(recursive_difference(difference(*found), target.reset), NEVER_OWNED)
+    mine = difference(recursive_difference(difference(*change), target.reset), NEVER_OWNED)
     if mine:
         key = managed.identity(manager, UPDATE, target.api_version, target.subresource)
         previous, former = owners.get(key), known.get(key)

@@ -94,12 +94,12 @@ def _select_elements(node: Node | None, fields: FieldSet) -> FieldSet:
             continue
         child: Node | None = None
         if key[0] == "f" and node is not None:
-            found = declared.get(key[2:])
-            child = node.element if found is None else found[1]
+            field = declared.get(key[2:])
+            child = node.element if field is None else field[1]
             if node.kind == DEDUCED:
                 child = node
             named = _select_elements(child, below)
-            out[key] = named if found is None else with_member(named)
+            out[key] = named if field is None else with_member(named)
         else:
             if node is not None and node.kind == LIST and key[0] == "k":
                 child = node.element
@@ -139,7 +139,7 @@ def _child(node: Node, element: str) -> Node | None:
     """The node of a path element, None if the schema does not specify it."""
     child = node.element
     if element[0] == "f":
-        found = node.fields.get(element[2:])
-        if found is not None:
-            child = found[1]
+        field = node.fields.get(element[2:])
+        if field is not None:
+            child = field[1]
     return None if child is None or child.kind >= DEDUCED else child

@@ -126,9 +126,9 @@ def _field(type: Type | None, name: str) -> Type | None:
         return None
     if type.kind == "map":
         return type.element
-    found = type.fields.get(name)
-    if found is not None:
-        return found.type
+    field = type.fields.get(name)
+    if field is not None:
+        return field.type
     if name in ("apiVersion", "kind"):
         return None
     short = type.name.rpartition(".")[2]
@@ -181,18 +181,18 @@ def _merge_field(original: list[Any], patch: list[Any], field: Type | None, *, d
 
 def _of_maps(*lists: list[Any]) -> bool:
     """True if the items are objects. Raises ApiError for mixed items and for lists."""
-    found: Any = None
+    schema: Any = None
     for items in lists:
         for item in items:
-            if found is None:
-                found = type(item)
-                if found is list:
+            if schema is None:
+                schema = type(item)
+                if schema is list:
                     raise rejection()
-            elif type(item) is not found:
+            elif type(item) is not schema:
                 raise server_error("list element types are not identical: " + plain(list(lists)))
-    if found is None:
+    if schema is None:
         raise server_error("no elements in any of the given slices")
-    return found is dict
+    return schema is dict
 
 
 def _special_items(original: list[Any], patch: list[Any], key: str) -> tuple[list[Any], list[Any]]:
@@ -225,9 +225,9 @@ def _no_key(item: Object, key: str) -> Exception:
     return server_error(f"map: {plain(item)} does not contain declared merge key: {key}")
 
 
-def _in_order(merged: list[Any], wanted: list[Any], live: list[Any], key: str) -> list[Any]:
+def _in_order(merged: list[Any], order_of: list[Any], live: list[Any], key: str) -> list[Any]:
     """Sort items by `wanted`; other items keep their position in `live` as far as possible."""
-    order, before = _places(wanted, key), _places(live, key)
+    order, before = _places(order_of, key), _places(live, key)
     identify = _identify(key)
     ours: list[Any] = []
     others: list[Any] = []

@@ -66,8 +66,8 @@ def _validate(node: Node, value: Any, path: str, errors: list[str]) -> None:
             return
         fields = node.fields
         for key, item in value.items():
-            found = fields.get(key)
-            child = node.element if found is None else found[1]
+            field = fields.get(key)
+            child = node.element if field is None else field[1]
             if child is None:
                 errors.append(f"{path}.{key}: field not declared in schema")
                 return
@@ -78,12 +78,12 @@ def _validate(node: Node, value: Any, path: str, errors: list[str]) -> None:
 
 
 def _validate_scalar(node: Node, value: Any, path: str, errors: list[str]) -> None:
-    wanted = node.text
-    if wanted == "string" and not isinstance(value, str):
+    scalar = node.text
+    if scalar == "string" and not isinstance(value, str):
         errors.append(_at(path, f"expected string, got &value.valueUnstructured{{Value:{_literal(value)}}}"))
-    elif wanted == "numeric" and (isinstance(value, bool) or not isinstance(value, int | float)):
+    elif scalar == "numeric" and (isinstance(value, bool) or not isinstance(value, int | float)):
         errors.append(_at(path, f"expected numeric (int or float), got {type_name(value)}"))
-    elif wanted == "boolean" and not isinstance(value, bool):
+    elif scalar == "boolean" and not isinstance(value, bool):
         errors.append(_at(path, f"expected boolean, got &{{{plain(value)}}}"))
 
 
@@ -203,17 +203,17 @@ def owned_fields(node: Node, value: Any) -> FieldSet | None:
     out: FieldSet = {}
     fields = node.fields
     for key, item in _as(dict, value).items():
-        found = fields.get(key)
-        if found is None:
+        field = fields.get(key)
+        if field is None:
             below = owned_fields(_undeclared_member(node, key), item)
             out["f:" + key] = with_member(below)
             continue
-        child = found[1]
+        child = field[1]
         mine = LEAF if child.atomic else owned_fields(child, item)
         if item is None or item == {}:
             mine = with_member(mine)
         if mine is not None:
-            out[found[0]] = mine
+            out[field[0]] = mine
     return out or None
 
 
@@ -236,12 +236,12 @@ def all_fields(node: Node, value: Any) -> FieldSet:
     out: FieldSet = {SELF: LEAF}
     fields = node.fields
     for key, item in _as(dict, value).items():
-        found = fields.get(key)
-        if found is None:
+        field = fields.get(key)
+        if field is None:
             out["f:" + key] = all_fields(_undeclared_member(node, key), item)
         else:
-            child = found[1]
-            out[found[0]] = LEAF if child.atomic else all_fields(child, item)
+            child = field[1]
+            out[field[0]] = LEAF if child.atomic else all_fields(child, item)
     return out
 
 
@@ -304,11 +304,11 @@ def _map_changes(node: Node, left: dict[str, Any] | None, right: dict[str, Any] 
         before = left.get(key, _MISSING)
         if before is item:
             continue
-        found = fields.get(key)
-        if found is None:
+        field = fields.get(key)
+        if field is None:
             element, child = "f:" + key, _undeclared_member(node, key)
         else:
-            element, child = found
+            element, child = field
         if before is _MISSING:
             added[element] = LEAF if child.atomic else all_fields(child, item)
         elif child.kind == SCALAR:
@@ -318,11 +318,11 @@ def _map_changes(node: Node, left: dict[str, Any] | None, right: dict[str, Any] 
             _add_changes(element, compare_nodes(child, before, item), added, modified, removed)
     for key, before in left.items():
         if key not in right:
-            found = fields.get(key)
-            if found is None:
+            field = fields.get(key)
+            if field is None:
                 removed["f:" + key] = all_fields(_undeclared_member(node, key), before)
             else:
-                removed[found[0]] = all_fields(found[1], before)
+                removed[field[0]] = all_fields(field[1], before)
     return added or None, modified or None, removed or None
 
 
@@ -346,10 +346,10 @@ def _list_changes(node: Node, left: Any, right: Any) -> Changes:
     return added or None, modified or None, removed or None
 
 
-def _add_changes(element: str, found: Changes, added: FieldSet, modified: FieldSet, removed: FieldSet) -> None:
-    if found is _UNCHANGED:
+def _add_changes(element: str, changes: Changes, added: FieldSet, modified: FieldSet, removed: FieldSet) -> None:
+    if changes is _UNCHANGED:
         return
-    new, other, gone = found
+    new, other, gone = changes
     if new is not None:
         added[element] = new
     if other is not None:
@@ -392,8 +392,8 @@ def merge_nodes(node: Node, left: Any, right: Any) -> Any:
         if before is _MISSING:
             after = item
         else:
-            found = fields.get(key)
-            after = merge_nodes(_undeclared_member(node, key) if found is None else found[1], before, item)
+            field = fields.get(key)
+            after = merge_nodes(_undeclared_member(node, key) if field is None else field[1], before, item)
             if after is before:
                 continue
         if out is None:

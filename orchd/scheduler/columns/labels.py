@@ -35,11 +35,11 @@ class LabelColumn:
         self.numbers: dict[str, int] = {}
 
     def number(self, value: str) -> int:
-        found = self.numbers.get(value)
-        if found is None:
-            found = self.numbers[value] = len(self.values)
+        number = self.numbers.get(value)
+        if number is None:
+            number = self.numbers[value] = len(self.values)
             self.values.append(value)
-        return found
+        return number
 
     def table(self, accept: Callable[[str], bool]) -> Mask:
         """For each value, and -1 at the end, whether it is accepted; a node without the label is not."""
@@ -60,18 +60,18 @@ class Labels:
 
     def column(self, key: str) -> LabelColumn:
         """The column of a key, which is kept up to date from now on."""
-        found = self._columns.get(key)
-        if found is None:
-            found = self._columns[key] = self._build(key)
-        return found
+        column = self._columns.get(key)
+        if column is None:
+            column = self._columns[key] = self._build(key)
+        return column
 
     def _build(self, key: str) -> LabelColumn:
-        made = LabelColumn(self.size)
+        column = LabelColumn(self.size)
         for row, labels, _ in self._nodes():
             value = labels.get(key)
             if value is not None:
-                made.rows[row] = made.number(value)
-        return made
+                column.rows[row] = column.number(value)
+        return column
 
     def _selected(self, key: str) -> LabelColumn:
         """The column of a key in a selector, for use at once."""
@@ -104,14 +104,14 @@ class Labels:
 
     # -- selectors
 
-    def match_labels(self, wanted: Mapping[str, str]) -> Mask:
+    def match_labels(self, pairs: Mapping[str, str]) -> Mask:
         """Rows that have all these labels."""
-        signature = b"=" + orjson.dumps(wanted, option=orjson.OPT_SORT_KEYS)
-        found = self._masks.get(signature)
-        if found is None:
-            found = self._match_each(wanted) if len(wanted) > _MOST_COMPARED else self._match_columns(wanted)
-            self._keep(signature, found)
-        return found
+        signature = b"=" + orjson.dumps(pairs, option=orjson.OPT_SORT_KEYS)
+        mask = self._masks.get(signature)
+        if mask is None:
+            mask = self._match_each(pairs) if len(pairs) > _MOST_COMPARED else self._match_columns(pairs)
+            self._keep(signature, mask)
+        return mask
 
     def _match_columns(self, wanted: Mapping[str, str]) -> Mask:
         found: Mask = np.ones(self.size, dtype=np.bool_)
@@ -131,13 +131,13 @@ class Labels:
     def match_terms(self, terms: Sequence[Mapping[str, Any]]) -> Mask:
         """Rows that match any of these node selector terms."""
         signature = orjson.dumps(list(terms), option=orjson.OPT_SORT_KEYS)
-        found = self._masks.get(signature)
-        if found is None:
-            found = np.zeros(self.size, dtype=np.bool_)
+        mask = self._masks.get(signature)
+        if mask is None:
+            mask = np.zeros(self.size, dtype=np.bool_)
             for term in terms:
-                found |= self._term(term)
-            self._keep(signature, found)
-        return found
+                mask |= self._term(term)
+            self._keep(signature, mask)
+        return mask
 
     def _keep(self, signature: bytes, mask: Mask) -> None:
         if len(self._masks) >= _KEPT:
@@ -148,14 +148,14 @@ class Labels:
     def _term(self, term: Mapping[str, Any]) -> Mask:
         expressions, fields = term.get("matchExpressions") or (), term.get("matchFields") or ()
         # An empty term matches no node.
-        found = np.full(self.size, bool(expressions or fields), dtype=np.bool_)
+        mask = np.full(self.size, bool(expressions or fields), dtype=np.bool_)
         for each in expressions:
-            found &= self._requirement(self._selected(each["key"]), each)
-            if not found.any():
-                return found
+            mask &= self._requirement(self._selected(each["key"]), each)
+            if not mask.any():
+                return mask
         for each in fields:
-            found &= self._requirement(self._name_column(), each) if each["key"] == "metadata.name" else False
-        return found
+            mask &= self._requirement(self._name_column(), each) if each["key"] == "metadata.name" else False
+        return mask
 
     def _name_column(self) -> LabelColumn:
         if self._names is None:

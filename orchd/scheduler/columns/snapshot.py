@@ -210,11 +210,11 @@ class Snapshot:
 
     def _taint_number(self, facts: NodeFacts) -> int:
         key = tuple((t.get("key", ""), t.get("value") or "", t.get("effect", "")) for t in facts.taints)
-        found = self._taint_numbers.get(key)
-        if found is None:
-            found = self._taint_numbers[key] = len(self.taint_lists)
+        number = self._taint_numbers.get(key)
+        if number is None:
+            number = self._taint_numbers[key] = len(self.taint_lists)
             self.taint_lists.append(facts.taints)
-        return found
+        return number
 
     def resource(self, name: str) -> int:
         """The index of a resource's columns; creates them for a new resource."""

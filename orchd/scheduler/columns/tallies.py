@@ -72,17 +72,17 @@ class Tallies:
     def tally(self, rule: Rule, *, live: bool = False, with_affinity: bool = False) -> Tally:
         """A new tally of the current pods, updated as long as it is referenced. `with_affinity` promises that the rule
         matches no template without affinity terms."""
-        made = Tally(rule, self.size, live=live)
+        tally = Tally(rule, self.size, live=live)
         for template, rows in (self.with_affinity if with_affinity else self.population).items():
             for row, pods in rows.items():
-                if not made.count(template, row, pods):
+                if not tally.count(template, row, pods):
                     break
         if live:
             for template, rows in self.deleting.items():
                 for row, pods in rows.items():
-                    made.count(template, row, -pods)
-        (self._affine if with_affinity else self._all).add(made)
-        return made
+                    tally.count(template, row, -pods)
+        (self._affine if with_affinity else self._all).add(tally)
+        return tally
 
     def count(self, template: PodTemplate, row: int, sign: int, *, deleting: bool) -> None:
         """A pod came to a row (sign 1) or left it (-1)."""

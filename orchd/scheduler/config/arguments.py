@@ -30,10 +30,10 @@ _FULLEST: Final = (ShapePoint(0, 0), ShapePoint(100, 10))
 _DEFAULT_RESOURCES: Final = (ResourceSpec("cpu", 1), ResourceSpec("memory", 1))
 
 
-def read(plugin: str, features: Mapping[str, bool], given: Json) -> Arguments:
+def read(plugin: str, features: Mapping[str, bool], arguments: Json) -> Arguments:
     """The arguments of a configurable plugin, with defaults; `given` is in the shape of their type. `features` are the feature
     gates that were given."""
-    return _READERS[plugin](given, features)
+    return _READERS[plugin](arguments, features)
 
 
 def default(plugin: str, features: Mapping[str, bool]) -> Arguments | None:
@@ -94,33 +94,33 @@ def _write_shape(points: Iterable[ShapePoint]) -> list[dict[str, int]]:
     return [{"utilization": each.utilization, "score": each.score} for each in points]
 
 
-def _preemption(given: Json, features: Mapping[str, bool]) -> Arguments:
+def _preemption(arguments: Json, features: Mapping[str, bool]) -> Arguments:
     return DefaultPreemptionArgs(
-        min_candidate_nodes_percentage=given.get("minCandidateNodesPercentage", 10),
-        min_candidate_nodes_absolute=given.get("minCandidateNodesAbsolute", 100),
+        min_candidate_nodes_percentage=arguments.get("minCandidateNodesPercentage", 10),
+        min_candidate_nodes_absolute=arguments.get("minCandidateNodesAbsolute", 100),
     )
 
 
-def _pod_affinity(given: Json, features: Mapping[str, bool]) -> Arguments:
-    return InterPodAffinityArgs(hard_pod_affinity_weight=given.get("hardPodAffinityWeight", 1))
+def _pod_affinity(arguments: Json, features: Mapping[str, bool]) -> Arguments:
+    return InterPodAffinityArgs(hard_pod_affinity_weight=arguments.get("hardPodAffinityWeight", 1))
 
 
-def _node_affinity(given: Json, features: Mapping[str, bool]) -> Arguments:
-    return NodeAffinityArgs(added_affinity=given.get("addedAffinity"))
+def _node_affinity(arguments: Json, features: Mapping[str, bool]) -> Arguments:
+    return NodeAffinityArgs(added_affinity=arguments.get("addedAffinity"))
 
 
-def _balanced(given: Json, features: Mapping[str, bool]) -> Arguments:
-    return NodeResourcesBalancedAllocationArgs(resources=_resources(given.get("resources")))
+def _balanced(arguments: Json, features: Mapping[str, bool]) -> Arguments:
+    return NodeResourcesBalancedAllocationArgs(resources=_resources(arguments.get("resources")))
 
 
-def _fit(given: Json, features: Mapping[str, bool]) -> Arguments:
-    strategy = given.get("scoringStrategy")
+def _fit(arguments: Json, features: Mapping[str, bool]) -> Arguments:
+    strategy = arguments.get("scoringStrategy")
     if strategy is None:
         strategy = {"type": LEAST_ALLOCATED}
     ratio = strategy.get("requestedToCapacityRatio")
     return NodeResourcesFitArgs(
-        ignored_resources=tuple(given.get("ignoredResources") or ()),
-        ignored_resource_groups=tuple(given.get("ignoredResourceGroups") or ()),
+        ignored_resources=tuple(arguments.get("ignoredResources") or ()),
+        ignored_resource_groups=tuple(arguments.get("ignoredResourceGroups") or ()),
         scoring_strategy=ScoringStrategy(
             type=strategy.get("type", ""),
             resources=_resources(strategy.get("resources")),
@@ -129,28 +129,28 @@ def _fit(given: Json, features: Mapping[str, bool]) -> Arguments:
     )
 
 
-def _spread(given: Json, features: Mapping[str, bool]) -> Arguments:
+def _spread(arguments: Json, features: Mapping[str, bool]) -> Arguments:
     return PodTopologySpreadArgs(
-        default_constraints=tuple(given.get("defaultConstraints") or ()),
-        defaulting_type=given.get("defaultingType")
+        default_constraints=tuple(arguments.get("defaultConstraints") or ()),
+        defaulting_type=arguments.get("defaultingType")
         or (SYSTEM_DEFAULTING if gates.enabled(features, "DefaultPodTopologySpread") else LIST_DEFAULTING),
     )
 
 
-def _volumes(given: Json, features: Mapping[str, bool]) -> Arguments:
-    shape = _shape(given.get("shape"))
+def _volumes(arguments: Json, features: Mapping[str, bool]) -> Arguments:
+    shape = _shape(arguments.get("shape"))
     if not shape and gates.enabled(features, "VolumeCapacityPriority"):
         shape = _FULLEST
-    return VolumeBindingArgs(bind_timeout_seconds=given.get("bindTimeoutSeconds", 600), shape=shape)
+    return VolumeBindingArgs(bind_timeout_seconds=arguments.get("bindTimeoutSeconds", 600), shape=shape)
 
 
-def _resources(given: Iterable[Json] | None) -> tuple[ResourceSpec, ...]:
+def _resources(entries: Iterable[Json] | None) -> tuple[ResourceSpec, ...]:
     """Apply the default weight 1 for 0."""
-    return tuple(ResourceSpec(each["name"], each.get("weight") or 1) for each in given or ()) or _DEFAULT_RESOURCES
+    return tuple(ResourceSpec(each["name"], each.get("weight") or 1) for each in entries or ()) or _DEFAULT_RESOURCES
 
 
-def _shape(given: Iterable[Json] | None) -> tuple[ShapePoint, ...]:
-    return tuple(ShapePoint(each["utilization"], each["score"]) for each in given or ())
+def _shape(entries: Iterable[Json] | None) -> tuple[ShapePoint, ...]:
+    return tuple(ShapePoint(each["utilization"], each["score"]) for each in entries or ())
 
 
 _READERS: Final[dict[str, Callable[[Json, Mapping[str, bool]], Arguments]]] = {

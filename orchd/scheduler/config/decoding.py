@@ -37,7 +37,7 @@ def decode_configuration(
         raise ConfigError(str(error)) from None
     known = _api_versions(dialect, release)
     version = _version(document, data, dialect, known)
-    wanted = types.configuration(version, dialect)
+    type_ = types.configuration(version, dialect)
     # JSON members as a list of pairs reveal duplicates; the YAML parser reports them itself.
     members = json_.decode_members(data) if form is Form.JSON else document
     problems: list[str] = []
@@ -45,10 +45,10 @@ def decode_configuration(
         repeated = yaml_.duplicates(data)
         problems += [repeated] if repeated else []
     renamed = _with_stock_name(members, dialect)
-    problems += strict.names(_without_head(renamed), wanted)
-    given = _shaped(_with_stock_name(document, dialect), wanted, data, form)
+    problems += strict.names(_without_head(renamed), type_)
+    shaped = _shaped(_with_stock_name(document, dialect), type_, data, form)
     args = _ArgumentsReader(version, dialect, known, renamed)
-    config = reading.configuration(given, version, dialect, args, features)
+    config = reading.configuration(shaped, version, dialect, args, features)
     problems += args.problems
     if problems:
         raise ConfigError(_STRICT + ", ".join(problems))
@@ -91,13 +91,13 @@ class _ArgumentsReader:
             raise ConfigError(
                 f"converting {place} into internal type: no kind is registered for the type {version}.{kind}"
             )
-        wanted = types.arguments(plugin, self._version, self._dialect)
+        type_ = types.arguments(plugin, self._version, self._dialect)
         members = _descend(self._members, "profiles", profile, "pluginConfig", index, "args")
-        wrong = strict.names(_without_head({} if members is None else members), wanted)
+        wrong = strict.names(_without_head({} if members is None else members), type_)
         if wrong:
             self.problems.append(f"{place}{_STRICT}decoding args for plugin {plugin}: {_STRICT}{', '.join(wrong)}")
         try:
-            return read(shape.canonical(_without_head(given), wanted))
+            return read(shape.canonical(_without_head(given), type_))
         except ShapeError as error:
             raise ConfigError(f"{place}decoding args for plugin {plugin}: {error}") from None
 
@@ -111,13 +111,13 @@ class _ArgumentsReader:
                 )
         group = self._dialect(types.GROUP)
         version = given.get("apiVersion") or types.api_version(self._version, self._dialect)
-        found = given.get("kind") or kind
-        if version not in self._known or found.removesuffix("Args") not in types.CONFIGURABLE:
+        kind_ = given.get("kind") or kind
+        if version not in self._known or kind_.removesuffix("Args") not in types.CONFIGURABLE:
             raise ConfigError(
-                f"{place}decoding args for plugin {plugin}: {_unregistered(found, version, self._dialect)}"
+                f"{place}decoding args for plugin {plugin}: {_unregistered(kind_, version, self._dialect)}"
             )
-        if found != kind:
-            raise ConfigError(f"{place}args for plugin {plugin} were not of type {kind}.{group}, got {found}.{group}")
+        if kind_ != kind:
+            raise ConfigError(f"{place}args for plugin {plugin} were not of type {kind}.{group}, got {kind_}.{group}")
 
 
 def _version(document: Mapping[str, Any], data: bytes, dialect: Dialect, known: Mapping[str, str]) -> str:
@@ -150,18 +150,18 @@ def _not_an_object(value: Any) -> str:
     return f"couldn't get version/kind; json parse error: json: cannot unmarshal {json_name(value)} into Go value"
 
 
-def _shaped(document: Mapping[str, Any], wanted: Type, data: bytes, form: Form) -> dict[str, Any]:
+def _shaped(document: Mapping[str, Any], type_: Type, data: bytes, form: Form) -> dict[str, Any]:
     try:
-        return shape.canonical(_without_head(document), wanted)
+        return shape.canonical(_without_head(document), type_)
     except ShapeError as error:
-        raise ConfigError(_exactly(error, wanted, data, form)) from None
+        raise ConfigError(_exactly(error, type_, data, form)) from None
 
 
-def _exactly(error: ShapeError, wanted: Type, data: bytes, form: Form) -> str:
+def _exactly(error: ShapeError, type_: Type, data: bytes, form: Form) -> str:
     """The text of an error; numbers of a JSON text are quoted as they were written."""
     if form is Form.JSON:
         try:
-            shape.canonical(_without_head(json_.decode_exact(data)), wanted)
+            shape.canonical(_without_head(json_.decode_exact(data)), type_)
         except ShapeError as exact:
             return str(exact)
     return str(error)

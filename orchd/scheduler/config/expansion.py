@@ -32,16 +32,16 @@ class ExpandedProfile:
 def expand_all(config: SchedulerConfiguration, implemented: Implemented) -> tuple[ExpandedProfile, ...]:
     """The profiles in order. Raises ConfigError for an unknown plugin, one at a point that it does not implement, one that
     is enabled twice, and profiles that sort the queue differently."""
-    found: list[ExpandedProfile] = []
+    profiles: list[ExpandedProfile] = []
     for profile in config.profiles:
         try:
             expanded = _expand(profile, implemented)
         except ConfigError as error:
             raise ConfigError(f"creating profile for scheduler name {profile.scheduler_name}: {error}") from None
-        if found:
-            _check_same_queue_sort(found[0], expanded)
-        found.append(expanded)
-    return tuple(found)
+        if profiles:
+            _check_same_queue_sort(profiles[0], expanded)
+        profiles.append(expanded)
+    return tuple(profiles)
 
 
 def _check_same_queue_sort(first: ExpandedProfile, other: ExpandedProfile) -> None:
@@ -85,10 +85,10 @@ def _enabled_at_point(plugins: PluginSet, point: str, implemented: Implemented) 
     """The plugins that the extension point itself enables."""
     names: list[str] = []
     for plugin in plugins.enabled:
-        found = implemented.get(plugin.name)
-        if found is None:
+        factory = implemented.get(plugin.name)
+        if factory is None:
             raise ConfigError(f'{_interface(point)} "{plugin.name}" does not exist')
-        if point not in found:
+        if point not in factory:
             raise ConfigError(f'plugin "{plugin.name}" does not extend {_interface(point)} plugin')
         _append_once(plugin.name, names, point)
     return names
@@ -101,10 +101,10 @@ def _from_multi_point(multiple: PluginSet, plugins: PluginSet, point: str, imple
     own = {each.name for each in plugins.enabled} | set(plugins.disabled)
     names: list[str] = []
     for plugin in multiple.enabled:
-        found = implemented.get(plugin.name)
-        if found is None:
+        factory = implemented.get(plugin.name)
+        if factory is None:
             raise ConfigError(f'{_interface(point)} "{plugin.name}" does not exist')
-        if point in found and plugin.name not in own:
+        if point in factory and plugin.name not in own:
             _append_once(plugin.name, names, point)
     return names
 
@@ -117,9 +117,9 @@ def _append_once(name: str, names: list[str], point: str) -> None:
 
 def _weights(profile: Profile, names: Collection[str]) -> dict[str, int]:
     """Weights of score plugins: the weight under `score` overrides the one under `multiPoint`; the default is 1."""
-    found: dict[str, int] = {}
+    weights: dict[str, int] = {}
     for plugin in (*profile.plugins["score"].enabled, *profile.plugins[MULTI_POINT].enabled):
-        if plugin.name in found or plugin.name not in names:
+        if plugin.name in weights or plugin.name not in names:
             continue
-        found[plugin.name] = plugin.weight or 1
-    return found
+        weights[plugin.name] = plugin.weight or 1
+    return weights

@@ -64,21 +64,21 @@ _GATED: Final[dict[str, dict[str, tuple[bool, dict[str, str]]]]] = {
 
 def defaults(version: str, features: Mapping[str, bool] = MappingProxyType({})) -> dict[str, PluginSet]:
     """The default plugins of a profile."""
-    found = {point: _DEFAULTS[version].get(point, "") for point in (*VERSION_POINTS[version], MULTI_POINT)}
+    by_point = {point: _DEFAULTS[version].get(point, "") for point in (*VERSION_POINTS[version], MULTI_POINT)}
     for gate, (value, more) in _GATED[version].items():
         if gates.enabled(features, gate) == value:
-            found.update((point, f"{found[point]} {plugins}") for point, plugins in more.items())
-    return {point: PluginSet(_plugins(plugins)) for point, plugins in found.items()}
+            by_point.update((point, f"{by_point[point]} {plugins}") for point, plugins in more.items())
+    return {point: PluginSet(_plugins(plugins)) for point, plugins in by_point.items()}
 
 
 def merged(
-    version: str, given: Json | None, features: Mapping[str, bool] = MappingProxyType({})
+    version: str, plugin_sets: Json | None, features: Mapping[str, bool] = MappingProxyType({})
 ) -> dict[str, PluginSet]:
     """The default plugins merged with a profile's `plugins`."""
     sets = defaults(version, features)
-    if given is None:
+    if plugin_sets is None:
         return sets
-    return {point: merge(of_default, _read(given.get(point) or {})) for point, of_default in sets.items()}
+    return {point: merge(of_default, _read(plugin_sets.get(point) or {})) for point, of_default in sets.items()}
 
 
 def merge(base: PluginSet, custom: PluginSet) -> PluginSet:
@@ -107,10 +107,10 @@ def names(sets: Mapping[str, PluginSet]) -> list[str]:
     return sorted({plugin.name for each in sets.values() for plugin in each.enabled})
 
 
-def _read(given: Json) -> PluginSet:
+def _read(plugin_set: Json) -> PluginSet:
     return PluginSet(
-        tuple(Plugin(each["name"], each.get("weight", 0)) for each in given.get("enabled") or ()),
-        tuple(each["name"] for each in given.get("disabled") or ()),
+        tuple(Plugin(each["name"], each.get("weight", 0)) for each in plugin_set.get("enabled") or ()),
+        tuple(each["name"] for each in plugin_set.get("disabled") or ()),
     )
 
 

@@ -78,8 +78,8 @@ def _leader_election(election: LeaderElection, at: Path, report: Report) -> None
         if seconds <= 0:
             report.invalid(at / name, _format_duration(seconds), "must be greater than zero")
     if election.lease_duration < election.renew_deadline:
-        shown = _format_duration(election.renew_deadline)
-        report.invalid(at / "leaseDuration", shown, "LeaseDuration must be greater than RenewDeadline")
+        deadline = _format_duration(election.renew_deadline)
+        report.invalid(at / "leaseDuration", deadline, "LeaseDuration must be greater than RenewDeadline")
     if election.resource_lock not in LOCKS:
         report.unsupported(at / "resourceLock", election.resource_lock, LOCKS)
 

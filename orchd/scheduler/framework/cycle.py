@@ -145,20 +145,20 @@ class Decider:
         started = metrics.now()
         evaluation = self._evaluations.of(state, pod)
         self._check_prepared(evaluation)
-        found = _Filtering(self, evaluation, state, pod)
-        found.keep(self._only_nodes(pod))
+        filtering = _Filtering(self, evaluation, state, pod)
+        filtering.keep(self._only_nodes(pod))
         metrics.observe_extension_point(
-            "Filter", name, started, "Success" if found.mask.any() else Code.UNSCHEDULABLE.label
+            "Filter", name, started, "Success" if filtering.mask.any() else Code.UNSCHEDULABLE.label
         )
         if state.timed:
-            found.time_node(metrics, self._sampling.next_row(at))
-        rows = await self._nominated_row(found, pod, obj)
+            filtering.time_node(metrics, self._sampling.next_row(at))
+        rows = await self._nominated_row(filtering, pod, obj)
         if rows is None:
-            rows = self._sampling.choose(at, found.mask)
-            rows = await self._ask_extenders(pod, obj, rows, found.single)
+            rows = self._sampling.choose(at, filtering.mask)
+            rows = await self._ask_extenders(pod, obj, rows, filtering.single)
         if not len(rows):
-            raise UnfitError(found.refusals(), self._message)
-        decision = Decision("", at.names(), rows, refusals=found.refusals() if found.any_refused else None)
+            raise UnfitError(filtering.refusals(), self._message)
+        decision = Decision("", at.names(), rows, refusals=filtering.refusals() if filtering.any_refused else None)
         if len(rows) == 1:
             decision.node = decision.names[int(rows[0])]
             return decision
@@ -209,12 +209,12 @@ class Decider:
         plugins = " ".join(sorted(named))
         return frozenset.intersection(*named.values()), unresolvable(f"node(s) didn't satisfy plugin(s) [{plugins}]")
 
-    async def _nominated_row(self, found: _Filtering, pod: Pod, obj: PodObjectSource) -> Rows | None:
+    async def _nominated_row(self, filtering: _Filtering, pod: Pod, obj: PodObjectSource) -> Rows | None:
         """The row of the pod's nominated node if it passes the filters; it is preferred over all others."""
         if not pod.nominated or not self._prefers_nominated:
             return None
         row = self._snapshot.row_of(pod.nominated)
-        if row < 0 or not found.mask[row]:
+        if row < 0 or not filtering.mask[row]:
             return None
         rows = await self._ask_extenders(pod, obj, np.array([row], dtype=np.intp), {})
         return rows if len(rows) else None
@@ -324,12 +324,14 @@ class Decider:
         names = [decision.names[row] for row in decision.rows.tolist()]
         for extender in asked:
             try:
-                given = await extender.prioritize(obj() or {}, names)
+                scores_by_node = await extender.prioritize(obj() or {}, names)
             except ExtenderError:
                 # The reference ignores errors of prioritize calls too.
                 continue
             scores = (
-                np.array([given.get(name, 0) for name in names], dtype=np.int64) * extender.weight * _EXTENDER_SCALE
+                np.array([scores_by_node.get(name, 0) for name in names], dtype=np.int64)
+                * extender.weight
+                * _EXTENDER_SCALE
             )
             decision.extenders.append(scores)
             total = total + scores
@@ -435,5 +437,5 @@ class _Filtering:
     def refusals(self) -> Refusals:
         """Why rows were refused. Codes are copied, so that it stays true."""
         rows = np.nonzero(self._snapshot.alive & ~self.mask)[0]
-        found = [(self._filters[n].name, judge, codes) for n, judge, codes in sorted(self._found, key=lambda f: f[0])]
-        return Refusals(self._snapshot, rows, found, self.single)
+        judged = [(self._filters[n].name, judge, codes) for n, judge, codes in sorted(self._found, key=lambda f: f[0])]
+        return Refusals(self._snapshot, rows, judged, self.single)

@@ -167,8 +167,8 @@ def _rows(touched: dict[int, int], columns: int, known: dict[int, Rows | None]) 
     if columns in known:
         return known[columns]
     rows = [row for row, what in touched.items() if what & columns]
-    found = known[columns] = np.array(rows, dtype=np.intp) if rows else None
-    return found
+    rows_ = known[columns] = np.array(rows, dtype=np.intp) if rows else None
+    return rows_
 
 
 class Evaluations:

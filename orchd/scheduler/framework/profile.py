@@ -75,16 +75,16 @@ class Profile:
         if isinstance(args, UntypedArgs) or args is None:
             args = {} if args is None or args.data is None else args.data
         try:
-            made = factories[name].make(self.handle, args)
+            plugin = factories[name].make(self.handle, args)
         except ValueError as error:
             raise ConfigError(f'initializing plugin "{name}": {error}') from None
-        if getattr(made, "name", None) != name:
+        if getattr(plugin, "name", None) != name:
             raise ConfigError(f'initializing plugin "{name}": its factory made one that is named otherwise')
-        if not all(isinstance(each, ClusterEvent) for each in getattr(made, "events", ANY_EVENT)):
+        if not all(isinstance(each, ClusterEvent) for each in getattr(plugin, "events", ANY_EVENT)):
             raise ConfigError(
                 f'initializing plugin "{name}": events must be a sequence of ClusterEvent, such as ANY_EVENT'
             )
-        return made
+        return plugin
 
     def _at(self, point: str, name: str) -> Any:
         plugin = self.plugins[name]

@@ -43,7 +43,7 @@ class Refusals:
         self,
         snapshot: Snapshot,
         rows: NDArray[np.intp],
-        found: Iterable[tuple[str, IRowFilter, NDArray[np.int64]]],
+        judged: Iterable[tuple[str, IRowFilter, NDArray[np.int64]]],
         single: dict[int, Status],
         everywhere: Status | None = None,
     ) -> None:
@@ -56,7 +56,7 @@ class Refusals:
         self._rows = rows
         self._which = np.full(len(rows), -1, dtype=np.int16)
         self._codes = np.zeros(len(rows), dtype=np.int64)
-        for name, judge, codes in found:
+        for name, judge, codes in judged:
             here = codes[rows]
             new = (self._which < 0) & (here != 0)
             if new.any():
@@ -66,12 +66,12 @@ class Refusals:
         self._known: dict[tuple[int, int], Status] = {}
 
     def _status(self, which: int, code: int) -> Status:
-        found = self._known.get((which, code))
-        if found is None:
+        status = self._known.get((which, code))
+        if status is None:
             name, judge = self._judges[which]
             plain = judge.status(code)
-            found = self._known[which, code] = Status(plain.code, plain.reasons, name)
-        return found
+            status = self._known[which, code] = Status(plain.code, plain.reasons, name)
+        return status
 
     def _each(self) -> Iterator[tuple[int, Status]]:
         """Rows rejected by columns without a status of their own."""
@@ -135,8 +135,8 @@ class Refusals:
         for row, status in self.single.items():
             helps[row] = status.code is not Code.UNRESOLVABLE
         rows = self._snapshot.rows()
-        found: list[int] = rows[helps[rows]].tolist()
-        return found
+        resolvable: list[int] = rows[helps[rows]].tolist()
+        return resolvable
 
     def explain(self, reason: str) -> None:
         self.explanations.append(reason)

@@ -37,22 +37,22 @@ class Sampling:
 
     def choose(self, snapshot: Snapshot, mask: NDArray[np.bool_]) -> NDArray[np.intp]:
         """The first feasible rows, up to the required number."""
-        wanted = self.count_feasible(snapshot.count)
-        if wanted >= snapshot.count:
+        count = self.count_feasible(snapshot.count)
+        if count >= snapshot.count:
             # The next search starts at the same row: every node was visited.
             return np.nonzero(mask)[0]
         order = snapshot.rows()
         start = self.position % len(order)
-        first = order[start : start + wanted]
-        if len(first) == wanted and mask[first].all() and np.count_nonzero(mask) > wanted:
+        first = order[start : start + count]
+        if len(first) == count and mask[first].all() and np.count_nonzero(mask) > count:
             # The usual case: the next nodes are all feasible, and there are more.
-            self.position = (start + wanted) % len(order)
+            self.position = (start + count) % len(order)
             return first
         visited = np.concatenate((order[start:], order[:start]))
         feasible = np.nonzero(mask[visited])[0]
         looked_at = len(visited)
-        if len(feasible) > wanted:
-            feasible = feasible[:wanted]
+        if len(feasible) > count:
+            feasible = feasible[:count]
             looked_at = int(feasible[-1]) + 1
         self.position = (start + looked_at) % len(order)
         rows: NDArray[np.intp] = visited[feasible]

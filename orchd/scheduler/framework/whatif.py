@@ -40,8 +40,8 @@ class WhatIf:
 
     def _extensions(self, state: CycleState) -> Sequence[Any]:
         """The extensions that must be notified of added and removed pods."""
-        found: Sequence[Any] | None = state.get(_EXTENSIONS)
-        return self._profile.extensions if found is None else found
+        extensions: Sequence[Any] | None = state.get(_EXTENSIONS)
+        return self._profile.extensions if extensions is None else extensions
 
     def add_pod(self, state: CycleState, pod: Pod, other: Pod, node: NodeView) -> None:
         node.add(other)

@@ -29,8 +29,8 @@ class AssumedObjects:
 
     def get(self, namespace: str, name: str) -> Object | None:
         """The assumed version of the object, else the informer's."""
-        found = self._assumed.get((namespace, name))
-        return self._informer.get(namespace, name) if found is None else found
+        assumed = self._assumed.get((namespace, name))
+        return self._informer.get(namespace, name) if assumed is None else assumed
 
     def present(self, namespace: str, name: str) -> Object | None:
         """The informer's version of the object."""

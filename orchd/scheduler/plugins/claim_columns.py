@@ -63,8 +63,8 @@ class ClaimRows:
     def _mask(self, terms: Terms | None) -> Mask:
         if terms is None:
             return np.ones(self._snapshot.size, dtype=np.bool_)
-        found: Mask = self._snapshot.match_selector(terms)
-        return found
+        mask: Mask = self._snapshot.match_selector(terms)
+        return mask
 
     def _add_bound(self, codes: NDArray[np.int64]) -> None:
         """Add the reason of the first bound claim that is not usable on a row."""
@@ -112,7 +112,7 @@ class ClaimRows:
 
     def _matched(self, claim: Object, taken: dict[str, Mask]) -> Mask:
         """Rows on which a volume matches a claim. `taken` has the rows on which another claim already gets a volume."""
-        reserved, found = candidates(claim, self._binder.candidates(claim), self._binder.dialect)
+        reserved, fitting = candidates(claim, self._binder.candidates(claim), self._binder.dialect)
         open_ = np.ones(self._snapshot.size, dtype=np.bool_)
         matched = np.zeros(self._snapshot.size, dtype=np.bool_)
 
@@ -127,7 +127,7 @@ class ClaimRows:
         if reserved is not None:
             # A free volume that is reserved for the claim excludes all others, whether it is usable on the row or not.
             open_ &= ~take(reserved)
-        for volume in found:
+        for volume in fitting:
             if not open_.any():
                 break
             take(volume)

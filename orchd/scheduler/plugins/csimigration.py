@@ -99,9 +99,9 @@ def volume_handle(volume: Object, migration: Migration, dialect: Dialect) -> str
     source: Mapping[str, Any] = volume["spec"][migration.source]
     match migration.source:
         case "awsElasticBlockStore":
-            found = source.get("volumeID", "")
-            url = _EBS_URL.match(found)
-            return url.group(1).strip("/") if url else found
+            volume_id = source.get("volumeID", "")
+            url = _EBS_URL.match(volume_id)
+            return url.group(1).strip("/") if url else volume_id
         case "gcePersistentDisk":
             return f"projects/UNSPECIFIED/{_location(volume, dialect)}/disks/{source.get('pdName', '')}"
         case "azureDisk":
@@ -112,10 +112,10 @@ def volume_handle(volume: Object, migration: Migration, dialect: Dialect) -> str
 def _location(volume: Object, dialect: Dialect) -> str:
     labels: Mapping[str, str] = volume["metadata"].get("labels") or {}
     label = next((labels[key] for key in map(dialect, _ZONES) if key in labels), "")
-    found = sorted(zones(label) or ()) if label else []
-    if len(found) > 1:
-        return f"regions/{found[0].rpartition('-')[0]}"
-    return f"zones/{found[0] if found else 'UNSPECIFIED'}"
+    names = sorted(zones(label) or ()) if label else []
+    if len(names) > 1:
+        return f"regions/{names[0].rpartition('-')[0]}"
+    return f"zones/{names[0] if names else 'UNSPECIFIED'}"
 
 
 def migrated_terms(volume: Object, migration: Migration, dialect: Dialect) -> Terms | None:
@@ -129,8 +129,10 @@ def migrated_terms(volume: Object, migration: Migration, dialect: Dialect) -> Te
     zone = next((labels[key] for key in keys if key in labels), None)
     if zone is None:
         return terms
-    wanted = {"key": migration.topology, "operator": "In", "values": [zone]}
-    return [{**term, "matchExpressions": [*(term.get("matchExpressions") or ()), wanted]} for term in terms or ({},)]
+    requirement = {"key": migration.topology, "operator": "In", "values": [zone]}
+    return [
+        {**term, "matchExpressions": [*(term.get("matchExpressions") or ()), requirement]} for term in terms or ({},)
+    ]
 
 
 def _renamed(term: Mapping[str, Any], keys: Sequence[str], topology: str) -> dict[str, Any]:

@@ -30,7 +30,7 @@ class DefaultBinder:
         }
         try:
             await self._client.create(
-                PODS, pod.namespace, binding, name=pod.name, subresource="binding", need_answer=False
+                PODS, pod.namespace, binding, name=pod.name, subresource="binding", need_response=False
             )
         except ApiError as error:
             return failed(error.message)

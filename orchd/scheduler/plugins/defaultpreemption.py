@@ -184,7 +184,7 @@ class DefaultPreemption:
         self._handle.prepare_plain(state, pod)
         budgets = self._known_budgets()
         start, enough = self._handle.random.randrange(len(rows)), self.count_candidates(len(rows))
-        found: list[Candidate] = []
+        candidates: list[Candidate] = []
         # Candidates with and without budget violations are counted separately: violations are the last resort.
         without_violations = 0
         started = clock.seconds()
@@ -201,11 +201,11 @@ class DefaultPreemption:
             if isinstance(candidate, Status):
                 hopeless.append(candidate)
             else:
-                found.append(candidate)
+                candidates.append(candidate)
                 without_violations += not candidate.violations
-                if without_violations and len(found) >= enough:
+                if without_violations and len(candidates) >= enough:
                     break
-        return found
+        return candidates
 
     def try_node(
         self, state: CycleState, pod: Pod, node: NodeView, budgets: Sequence[tuple[Object, LabelSelector]]

@@ -37,19 +37,19 @@ class DefaultSelectors:
         """The combined selector for a template; None if nothing selects its pods."""
         labels: dict[str, str] = {}
         for service in self._services.list(template.namespace):
-            wanted = _selector(service)
-            if wanted and wanted.items() <= template.labels.items():
-                labels.update(wanted)
+            pairs = _selector(service)
+            if pairs and pairs.items() <= template.labels.items():
+                labels.update(pairs)
         owned = EVERYTHING
         if template.owner is not None:
             kind, name, version = template.owner
             informer = self._owners.get((version, kind))
             owner = None if informer is None else informer.get(template.namespace, name)
-            wanted = None if owner is None else _selector(owner)
-            if wanted and version == "v1":
-                labels.update(wanted)
-            elif wanted:
-                owned = LabelSelector.from_object(wanted)
+            pairs = None if owner is None else _selector(owner)
+            if pairs and version == "v1":
+                labels.update(pairs)
+            elif pairs:
+                owned = LabelSelector.from_object(pairs)
         differ = any(labels.get(key, value) != value for key, value in owned.equal.items())
         joined = LabelSelector(owned.requirements, impossible=differ, equal={**labels, **owned.equal})
         return None if joined.everything else joined

@@ -102,9 +102,9 @@ class DriverColumns:
         pods = [] if facts is None else [pod for pod in self._snapshot.pods(row) if pod.template.volumes]
         self._named.put(row, self._names_of(pods))
         self.served[row] = self._plugin_number(served_plugins(csi_node, self._storage.dialect))
-        found = _NONE.union(*(self._volumes_of(pod, csi_node) for pod in pods))
-        self._attached.put(row, found)
-        present = Counter(driver for driver, _ in found)
+        volumes = _NONE.union(*(self._volumes_of(pod, csi_node) for pod in pods))
+        self._attached.put(row, volumes)
+        present = Counter(driver for driver, _ in volumes)
         for driver in {*self._present, *present}:
             self._column(self._present, driver, 0)[row] = present[driver]
         for limits in self._limits.values():
@@ -127,10 +127,10 @@ class DriverColumns:
         return self.plugins.index(plugins)
 
     def _column(self, table: dict[str, Numbers], driver: str, fill: int) -> Numbers:
-        found = table.get(driver)
-        if found is None:
-            found = table[driver] = np.full(self._snapshot.size, fill, dtype=np.int64)
-        return found
+        column = table.get(driver)
+        if column is None:
+            column = table[driver] = np.full(self._snapshot.size, fill, dtype=np.int64)
+        return column
 
     # -- reading
 
@@ -159,6 +159,6 @@ class DriverColumns:
         for row in np.flatnonzero(self._snapshot.alive):
             facts = self._snapshot.nodes[row]
             assert facts is not None
-            found = self._limits_of(facts, self._storage.csi_node(facts.name), (driver,)).get(driver)
-            if found is not None:
-                limits[row] = found
+            limit = self._limits_of(facts, self._storage.csi_node(facts.name), (driver,)).get(driver)
+            if limit is not None:
+                limits[row] = limit

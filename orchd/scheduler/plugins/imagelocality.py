@@ -60,8 +60,8 @@ class ImageLocality:
         return scores
 
     def compile_score(self, state: CycleState, pod: Pod) -> IRowScore | int:
-        found = _ImageScores(self._snapshot, pod.template)
-        return found if found.found else 0
+        scores = _ImageScores(self._snapshot, pod.template)
+        return scores if scores.found else 0
 
 
 @implementer(IRowScore)

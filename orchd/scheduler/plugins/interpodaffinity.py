@@ -71,8 +71,8 @@ class InterPodAffinity:
             self.epoch += 1
 
     def _labels_of(self, namespace: str) -> Mapping[str, str]:
-        found = self._namespaces.get("", namespace)
-        return {} if found is None else found["metadata"].get("labels") or {}
+        obj = self._namespaces.get("", namespace)
+        return {} if obj is None else obj["metadata"].get("labels") or {}
 
     def matches(self, term: AffinityTerm, template: PodTemplate) -> bool:
         """True if the term selects pods of the template."""
@@ -89,42 +89,44 @@ class InterPodAffinity:
 
     def attracted(self, template: PodTemplate, other: PodTemplate) -> list[tuple[str, int]]:
         """Topology keys with the weight that a pod of `other` gives to its domain."""
-        found = [
+        contributions = [
             (term.topology_key, sign * term.weight)
             for terms, sign in ((template.preferred_affinity, 1), (template.preferred_anti_affinity, -1))
             for term in terms
             if self.matches(term, other)
         ]
         if not other.has_affinity:
-            return found
+            return contributions
         weighted = [(term, self._hard_weight) for term in other.affinity if self._hard_weight]
         weighted += [(term, term.weight) for term in other.preferred_affinity]
         weighted += [(term, -term.weight) for term in other.preferred_anti_affinity]
-        return found + [(term.topology_key, weight) for term, weight in weighted if self.matches(term, template)]
+        return contributions + [
+            (term.topology_key, weight) for term, weight in weighted if self.matches(term, template)
+        ]
 
     def required(self, template: PodTemplate, other: PodTemplate) -> list[Contribution]:
         """The contribution of a pod of `other` to the filter's counts."""
-        found = [Contribution(EXISTING, key) for key, _ in self.repelled(template, other)]
+        contributions = [Contribution(EXISTING, key) for key, _ in self.repelled(template, other)]
         if self.matches_all(template.affinity, other):
-            found += [Contribution(AFFINITY, term.topology_key) for term in template.affinity]
-        found += [
+            contributions += [Contribution(AFFINITY, term.topology_key) for term in template.affinity]
+        contributions += [
             Contribution(ANTI_AFFINITY, term.topology_key)
             for term in template.anti_affinity
             if self.matches(term, other)
         ]
-        return found
+        return contributions
 
     def count_matching(self, terms: tuple[AffinityTerm, ...]) -> Tally:
         """Pods per row that all terms select; shared between equal callers while no namespace label changes."""
         key = (terms, self.epoch)
-        found = self._tallies.get(key)
-        if found is None:
+        tally = self._tallies.get(key)
+        if tally is None:
 
             def rule(other: PodTemplate) -> Sequence[tuple[str, int]]:
                 return _ONE if self.matches_all(terms, other) else ()
 
-            found = self._tallies[key] = self._snapshot.tally(rule)
-        return found
+            tally = self._tallies[key] = self._snapshot.tally(rule)
+        return tally
 
     # -- filter
 
@@ -196,9 +198,9 @@ class _Required:
         for key, counts in self._repelling.rows.items():
             codes[self._occupied(key, counts)] = 3
         for key, tally in self._apart:
-            found = tally.rows.get("")
-            if found is not None:
-                codes[self._occupied(key, found)] = 2
+            column = tally.rows.get("")
+            if column is not None:
+                codes[self._occupied(key, column)] = 2
         if self._near is not None:
             self._judge_affinity(self._near.rows.get(""), codes)
         return codes if rows is None else codes[rows]
@@ -212,8 +214,8 @@ class _Required:
         domains = np.zeros(int(column.max(initial=-1)) + 2, dtype=np.bool_)
         domains[column[there]] = True
         domains[-1] = False
-        found: NDArray[np.bool_] = domains[column]
-        return found
+        occupied: NDArray[np.bool_] = domains[column]
+        return occupied
 
     def _judge_affinity(self, counts: Numbers | None, codes: Numbers) -> None:
         at = self._snapshot
@@ -221,9 +223,9 @@ class _Required:
         for term in self._own:
             column = at.label(term.topology_key)
             codes[column < 0] = 1
-            found = np.zeros(at.size, dtype=np.bool_) if counts is None else self._occupied(term.topology_key, counts)
-            everywhere &= found
-            anywhere = anywhere or bool(found.any())
+            matched = np.zeros(at.size, dtype=np.bool_) if counts is None else self._occupied(term.topology_key, counts)
+            everywhere &= matched
+            anywhere = anywhere or bool(matched.any())
         # The first pod of a group with affinity to itself may run on any node with the topology keys.
         if anywhere or not self._first_of_group:
             codes[~everywhere] = 1

@@ -71,10 +71,10 @@ class Counts:
                 self._pairs[pair] = self._pairs.get(pair, 0) + pods
 
     def _contributions(self, other: PodTemplate) -> tuple[Contribution, ...]:
-        found = self._known.get(other)
-        if found is None:
-            found = self._known[other] = tuple(self._required(self._template, other))
-        return found
+        contributions = self._known.get(other)
+        if contributions is None:
+            contributions = self._known[other] = tuple(self._required(self._template, other))
+        return contributions
 
     def judge(self, node: NodeView) -> Status | None:
         """The filter's status for a node."""
@@ -104,16 +104,16 @@ def weights(
     snapshot: Snapshot,
 ) -> Weights:
     """Sum of weights per topology pair."""
-    found: dict[str, dict[str | None, int]] = {}
+    by_key: dict[str, dict[str | None, int]] = {}
     for row in snapshot.rows():
         node = snapshot.node(int(row))
         for pod in node.pods.values():
             for key, weight in attracted(template, pod.template):
                 value = node.labels.get(key)
                 if value is not None:
-                    values = found.setdefault(key, {})
+                    values = by_key.setdefault(key, {})
                     values[value] = values.get(value, 0) + weight
-    return found
+    return by_key
 
 
 def normalize(scores: Sequence[int]) -> list[int]:

@@ -34,8 +34,8 @@ class NodeName:
         return None if pod.node_name in ("", node.name) else REFUSED
 
     def compile_filter(self, state: CycleState, pod: Pod) -> IRowFilter | None:
-        wanted = pod.node_name
-        return _OnlyRow(self._snapshot, wanted) if wanted else None
+        node_name = pod.node_name
+        return _OnlyRow(self._snapshot, node_name) if node_name else None
 
 
 @implementer(IRowFilter)
@@ -43,9 +43,9 @@ class _OnlyRow:
     local = True
     columns = Columns.ROWS
 
-    def __init__(self, snapshot: Snapshot, wanted: str) -> None:
+    def __init__(self, snapshot: Snapshot, node_name: str) -> None:
         self._snapshot = snapshot
-        self._wanted = wanted
+        self._wanted = node_name
 
     def codes(self, rows: NDArray[np.intp] | None) -> NDArray[np.int64]:
         rows = np.arange(self._snapshot.size) if rows is None else rows

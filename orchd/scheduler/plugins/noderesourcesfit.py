@@ -78,10 +78,10 @@ class NodeResourcesFit:
 
     def required_resources(self, template: PodTemplate) -> list[tuple[str, int]]:
         """The resources that the filter checks for a template, with amounts; empty for a template without requests."""
-        found = self._wanted.get(template)
-        if found is None:
-            found = self._wanted[template] = self._find_required(template)
-        return found
+        amounts = self._wanted.get(template)
+        if amounts is None:
+            amounts = self._wanted[template] = self._find_required(template)
+        return amounts
 
     def _find_required(self, template: PodTemplate) -> list[tuple[str, int]]:
         requests = template.requests
@@ -150,20 +150,20 @@ class _Fits:
     local = True
     columns = Columns.NODE | Columns.RESOURCES
 
-    def __init__(self, snapshot: Snapshot, wanted: Sequence[tuple[str, int]], *, too_small: bool) -> None:
+    def __init__(self, snapshot: Snapshot, amounts: Sequence[tuple[str, int]], *, too_small: bool) -> None:
         self._snapshot = snapshot
-        self._reasons = (TOO_MANY, *(insufficient(name) for name, _ in wanted))
+        self._reasons = (TOO_MANY, *(insufficient(name) for name, _ in amounts))
         # The basic resources come first, so that a slice is enough for most pods.
-        indexes = snapshot.indexes_of([name for name, _ in wanted])
+        indexes = snapshot.indexes_of([name for name, _ in amounts])
         self._indexes = slice(0, len(indexes)) if indexes == list(range(len(indexes))) else np.array(indexes)
-        self._amounts = np.array([[amount] for _, amount in wanted], dtype=np.int64)
-        self._is_wide = len(wanted) > _MOST_BITS
+        self._amounts = np.array([[amount] for _, amount in amounts], dtype=np.int64)
+        self._is_wide = len(amounts) > _MOST_BITS
         #: Of a pod with many resources: sets of bits to codes.
         self._numbers = {0: 0}
-        self._bits = np.array([[2 << n] for n in range(len(wanted))], dtype=object if self._is_wide else np.int64)
-        self._wanted = [(index, amount) for index, (_, amount) in zip(indexes, wanted, strict=True)]
+        self._bits = np.array([[2 << n] for n in range(len(amounts))], dtype=object if self._is_wide else np.int64)
+        self._wanted = [(index, amount) for index, (_, amount) in zip(indexes, amounts, strict=True)]
         #: The bit of nodes that are too small; 0 if that does not count.
-        self._too_small = 2 << len(wanted) if too_small else 0
+        self._too_small = 2 << len(amounts) if too_small else 0
         self._known: dict[int, Status] = {}
 
     def at(self, row: int) -> int:
@@ -202,13 +202,13 @@ class _Fits:
         return codes
 
     def status(self, code: int) -> Status:
-        found = self._known.get(code)
-        if found is None:
+        status = self._known.get(code)
+        if status is None:
             bits = list(self._numbers)[code] if self._is_wide else code
             reasons = (reason for bit, reason in enumerate(self._reasons) if bits >> bit & 1)
             refuse = unresolvable if bits & self._too_small else unschedulable
-            found = self._known[code] = refuse(*reasons)
-        return found
+            status = self._known[code] = refuse(*reasons)
+        return status
 
 
 @implementer(IRowScore, ISingleRow)

@@ -63,8 +63,8 @@ class NodeVolumeLimits:
         # A volume that is already on the node does not count again.
         more = Counter(driver for driver, _ in new - attached)
         present = Counter(driver for driver, _ in attached)
-        found = ((driver, count, limits.get(limit_name(driver))) for driver, count in more.items())
-        return any(limit is not None and present[driver] + count > limit for driver, count, limit in found)
+        counts = ((driver, count, limits.get(limit_name(driver))) for driver, count in more.items())
+        return any(limit is not None and present[driver] + count > limit for driver, count, limit in counts)
 
     def exceeded(self, pod: Pod) -> NDArray[np.bool_]:
         """Rows on which the volumes of a pod exceed a limit. Raises StorageError."""
@@ -79,9 +79,9 @@ class NodeVolumeLimits:
 
     def _limits_of(self, facts: NodeFacts, csi_node: Object | None, drivers: Iterable[str]) -> Mapping[str, int]:
         """Limits of a node by driver: those of its CSINode, and for `drivers` those in its allocatable."""
-        found = _limits(facts, csi_node)
+        limits = _limits(facts, csi_node)
         named = [driver["name"] for driver in _drivers(csi_node)]
-        return {each: found[name] for each in (*drivers, *named) if (name := limit_name(each)) in found}
+        return {each: limits[name] for each in (*drivers, *named) if (name := limit_name(each)) in limits}
 
     def _attached_of(self, pod: Pod, csi_node: Object | None) -> Volumes:
         return self.volumes(pod, served_plugins(csi_node, self._storage.dialect), new=False)
@@ -89,7 +89,7 @@ class NodeVolumeLimits:
     def volumes(self, pod: Pod, served: str, *, new: bool) -> Volumes:
         """The CSI volumes of a pod on a node whose drivers serve in-tree plugins. Raises
         StorageError for a `new` pod with missing or invalid claims."""
-        found: set[tuple[str, str]] = set()
+        volumes: set[tuple[str, str]] = set()
         for name, ephemeral in claim_names(pod):
             claim = (
                 self._storage.usable_claim(pod, name, ephemeral) if new else self._storage.claim(pod.namespace, name)
@@ -100,8 +100,8 @@ class NodeVolumeLimits:
             volume = self._storage.volume(volume_name) if volume_name else None
             driver, handle = self._of_class(claim, served) if volume is None else self._of_volume(volume, served)
             if driver and handle:
-                found.add((driver, handle))
-        return frozenset(found)
+                volumes.add((driver, handle))
+        return frozenset(volumes)
 
     def _of_volume(self, volume: Object, served: str) -> tuple[str, str]:
         """Driver and handle of a volume; "" without a CSI driver."""
@@ -140,12 +140,12 @@ def _drivers(csi_node: Object | None) -> list[Object]:
 
 def _limits(facts: NodeFacts, csi_node: Object | None) -> dict[str, int]:
     """Limits of a node by the names of resources."""
-    found = {name: number for name, number in facts.allocatable.items() if name.startswith(_ATTACHABLE)}
+    limits = {name: number for name, number in facts.allocatable.items() if name.startswith(_ATTACHABLE)}
     for driver in _drivers(csi_node):
         count = (driver.get("allocatable") or {}).get("count")
         if count is not None:
-            found[limit_name(driver["name"])] = count
-    return found
+            limits[limit_name(driver["name"])] = count
+    return limits
 
 
 @implementer(IRowFilter)

@@ -58,7 +58,7 @@ class PodTopologySpread:
         self.rule = handle.release.choose(SPREAD_RULES)
         self._hostname = dialect("{long}.io/hostname")
         self._system = args.defaulting_type == SYSTEM_DEFAULTING
-        given = (
+        constraints = (
             (("{long}.io/hostname", 3, False), ("topology.{long}.io/zone", 5, False))
             if self._system
             else [
@@ -67,7 +67,7 @@ class PodTopologySpread:
             ]
         )
         #: Topology key, skew and hardness of the default constraints.
-        self._defaults = tuple((dialect(key), skew, hard) for key, skew, hard in given)
+        self._defaults = tuple((dialect(key), skew, hard) for key, skew, hard in constraints)
         self._selectors = DefaultSelectors(handle) if self._defaults else None
         self._tallies: WeakValueDictionary[object, Tally] = WeakValueDictionary()
 
@@ -96,15 +96,15 @@ class PodTopologySpread:
         """Pods of the template's namespace that a constraint counts, per row."""
         namespace, selector = template.namespace, constraint.selector
         key = (namespace, selector)
-        found = self._tallies.get(key)
-        if found is None:
+        tally = self._tallies.get(key)
+        if tally is None:
             nothing = selector.everything and not self.rule.counts_everything
 
             def rule(other: PodTemplate) -> Sequence[tuple[str, int]]:
                 return _ONE if other.namespace == namespace and not nothing and selector.matches(other.labels) else ()
 
-            found = self._tallies[key] = self._snapshot.tally(rule, live=True)
-        return found
+            tally = self._tallies[key] = self._snapshot.tally(rule, live=True)
+        return tally
 
     # -- filter
 
@@ -192,8 +192,8 @@ class _Eligible:
 
 
 def _column(tally: Tally, size: int) -> Numbers:
-    found = tally.rows.get("")
-    return np.zeros(size, dtype=np.int64) if found is None else found
+    counts = tally.rows.get("")
+    return np.zeros(size, dtype=np.int64) if counts is None else counts
 
 
 @implementer(IRowFilter)

@@ -119,11 +119,11 @@ BUILT_IN: Sequence[BuiltIn] = (
 
 def plugin_factories() -> Mapping[str, IPluginFactory]:
     """Factories of all plugins by name. Raises ConfigError for a drop-in whose name is taken."""
-    found: dict[str, IPluginFactory] = {each.name: each for each in BUILT_IN}
+    factories: dict[str, IPluginFactory] = {each.name: each for each in BUILT_IN}
     for factory in dropins.drop_ins(IPluginFactory, orchd.plugins):
-        if factory.name in found:
+        if factory.name in factories:
             raise ConfigError(
                 f'scheduler plugin "{factory.name}" of {type(factory).__module__} has a name that is taken'
             )
-        found[factory.name] = factory
-    return found
+        factories[factory.name] = factory
+    return factories

@@ -63,14 +63,14 @@ class SelectorSpread:
         selector, namespace = self._selectors.selector(template), template.namespace
         if selector is None:
             return None
-        found = self._tallies.get((namespace, selector))
-        if found is None:
+        tally = self._tallies.get((namespace, selector))
+        if tally is None:
 
             def rule(other: PodTemplate) -> Sequence[tuple[str, int]]:
                 return _ONE if other.namespace == namespace and selector.matches(other.labels) else ()
 
-            found = self._tallies[(namespace, selector)] = self._snapshot.tally(rule, live=True)
-        return found
+            tally = self._tallies[(namespace, selector)] = self._snapshot.tally(rule, live=True)
+        return tally
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: Sequence[NodeView]) -> Status | None:
         state.write(_NODES, nodes)

@@ -75,9 +75,9 @@ class CapacityRatio:
         score = weights = 0
         for each in amounts:
             over = each.requested > each.capacity
-            found = self._table[MAX_SCORE if over else each.requested * MAX_SCORE // each.capacity]
-            if found > 0:
-                score += found * each.weight
+            score_of = self._table[MAX_SCORE if over else each.requested * MAX_SCORE // each.capacity]
+            if score_of > 0:
+                score += score_of * each.weight
                 weights += each.weight
         # Round half away from zero.
         return (2 * score + weights) // (2 * weights) if weights else 0
@@ -88,9 +88,9 @@ class CapacityRatio:
         for each in amounts:
             utilization = np.minimum(each.requested * MAX_SCORE // np.maximum(each.capacity, 1), MAX_SCORE)
             utilization[each.requested > each.capacity] = MAX_SCORE
-            found = np.where(each.capacity != 0, self._column[utilization], 0)
-            score = score + found * each.weight
-            weights = weights + (found > 0) * each.weight
+            scores = np.where(each.capacity != 0, self._column[utilization], 0)
+            score = score + scores * each.weight
+            weights = weights + (scores > 0) * each.weight
         mean: Numbers = np.asarray((2 * score + weights) // np.maximum(2 * weights, 1))
         return mean
 

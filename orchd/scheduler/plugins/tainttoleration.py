@@ -68,8 +68,8 @@ class TaintToleration:
 
     def compile_filter(self, state: CycleState, pod: Pod) -> IRowFilter | None:
         tolerations = Tolerations(pod.template.tolerations)
-        found = [find_untolerated_taint(taints, tolerations, _HARD) for taints in self._snapshot.taint_lists]
-        return self._tainted(found) if any(taint is not None for taint in found) else None
+        untolerated = [find_untolerated_taint(taints, tolerations, _HARD) for taints in self._snapshot.taint_lists]
+        return self._tainted(untolerated) if any(taint is not None for taint in untolerated) else None
 
     def _tainted(self, found: Sequence[Mapping[str, str] | None]) -> _Tainted:
         return _Tainted(self._snapshot, [None if taint is None else self._refusal(taint) for taint in found])
@@ -105,10 +105,10 @@ class _Tainted:
     local = True
     columns = Columns.NODE
 
-    def __init__(self, snapshot: Snapshot, found: Sequence[Status | None]) -> None:
+    def __init__(self, snapshot: Snapshot, untolerated: Sequence[Status | None]) -> None:
         self._snapshot = snapshot
-        self._found = found
-        self._codes = np.array([0 if each is None else 1 + n for n, each in enumerate(found)], dtype=np.int64)
+        self._found = untolerated
+        self._codes = np.array([0 if each is None else 1 + n for n, each in enumerate(untolerated)], dtype=np.int64)
 
     def codes(self, rows: NDArray[np.intp] | None) -> NDArray[np.int64]:
         lists = self._snapshot.taints if rows is None else self._snapshot.taints[rows]

@@ -47,10 +47,10 @@ class Fullness:
 
     def _weighted_resources(self, template: PodTemplate) -> list[tuple[str, int, int, int]]:
         """(name, weight, amount that the pod adds, 0 or 1 for the columns of `nonzero` else -1)."""
-        found = self._known.get(template)
-        if found is None:
-            found = self._known[template] = self._find_counted(template)
-        return found
+        resources = self._known.get(template)
+        if resources is None:
+            resources = self._known[template] = self._find_counted(template)
+        return resources
 
     def _find_counted(self, template: PodTemplate) -> list[tuple[str, int, int, int]]:
         out = []
@@ -74,34 +74,34 @@ class Fullness:
         return any(amount for _, _, amount, _ in self._weighted_resources(template))
 
     def plain(self, template: PodTemplate, node: NodeView) -> list[Amounts]:
-        found = []
+        amounts = []
         for name, weight, amount, column in self._weighted_resources(template):
             capacity = node.facts.allocatable.get(name, 0)
             if capacity:
                 used = node.requested.get(name, 0) if column < 0 else node.nonzero[column]
-                found.append(Amounts(weight, used + amount, capacity))
-        return found
+                amounts.append(Amounts(weight, used + amount, capacity))
+        return amounts
 
     def at(self, template: PodTemplate, row: int) -> list[Amounts]:
         """`plain` for a row, computed from the columns."""
         at = self._snapshot
-        found = []
+        amounts = []
         for name, weight, amount, column in self._weighted_resources(template):
             index = at.resource(name)
             capacity = at.allocatable.item(index, row)
             if capacity:
                 used = at.requested.item(index, row) if column < 0 else at.nonzero.item(column, row)
-                found.append(Amounts(weight, used + amount, capacity))
-        return found
+                amounts.append(Amounts(weight, used + amount, capacity))
+        return amounts
 
     def columns(self, template: PodTemplate, rows: NDArray[np.intp] | None) -> list[AmountColumns]:
         at = self._snapshot
-        found = []
+        amounts = []
         for name, weight, amount, column in self._weighted_resources(template):
             index = at.resource(name)
             used = at.requested[index] if column < 0 else at.nonzero[column]
             capacity = at.allocatable[index]
             if rows is not None:
                 used, capacity = used[rows], capacity[rows]
-            found.append(AmountColumns(weight, used + amount, capacity))
-        return found
+            amounts.append(AmountColumns(weight, used + amount, capacity))
+        return amounts

@@ -151,8 +151,8 @@ class VolumeWrites:
 def _present(objects: AssumedObjects, obj: Object, doing: str, kind: str) -> Object:
     """The current object of the API. Raises WriteError if it was deleted."""
     namespace, name = obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
-    found = objects.present(namespace, name)
-    if found is None:
-        shown = f"{namespace}/{name}" if namespace else name
-        raise WriteError(f'{doing}: could not find {kind} "{shown}"')
-    return found
+    current = objects.present(namespace, name)
+    if current is None:
+        path = f"{namespace}/{name}" if namespace else name
+        raise WriteError(f'{doing}: could not find {kind} "{path}"')
+    return current

@@ -75,9 +75,9 @@ class VolumeBinder:
 
     def check_claims(self, pod: Pod) -> bool:
         """True if the pod has claims. Raises StorageError for one that is missing, lost or being deleted."""
-        found = False
+        any_delayed = False
         for name, ephemeral in claim_names(pod):
-            found = True
+            any_delayed = True
             claim = self.claims.present(pod.namespace, name)
             if claim is None:
                 if ephemeral:
@@ -92,7 +92,7 @@ class VolumeBinder:
                 raise StorageError(f'persistentvolumeclaim "{name}" is being deleted')
             if ephemeral:
                 check_owner(pod, claim)
-        return found
+        return any_delayed
 
     def claims_of(self, pod: Pod) -> Claims | None:
         """The claims of a pod; None if an unbound claim does not wait for a consumer. Raises StorageError."""
@@ -190,10 +190,10 @@ class VolumeBinder:
         metadata, name = claim["metadata"], class_of(claim, self.dialect)
         if not name:
             raise StorageError(f'no class for claim "{metadata.get("namespace", "")}/{metadata["name"]}"')
-        found = self.storage.storage_class(name)
-        if found is None:
+        storage_class = self.storage.storage_class(name)
+        if storage_class is None:
             raise StorageError(f'failed to find storage class "{name}"')
-        return None if found.get("provisioner", "") in ("", self.dialect(NO_PROVISIONER)) else found
+        return None if storage_class.get("provisioner", "") in ("", self.dialect(NO_PROVISIONER)) else storage_class
 
     def pools(self, claim: Object, storage_class: Object) -> Sequence[Object] | None:
         """The CSIStorageCapacity objects that have room for a claim; None if its driver does not publish capacity."""

@@ -199,8 +199,8 @@ class VolumeBinding:
 
     def _all_bound(self, pod: Pod, reserved: Reserved) -> bool:
         claims: list[Object] = [claim for claim, _ in reserved.bindings] + reserved.provisions
-        found = [self._binder.claims.present(pod.namespace, each["metadata"]["name"]) for each in claims]
-        return all(each is not None and is_fully_bound(each, self._binder.dialect) for each in found)
+        bound = [self._binder.claims.present(pod.namespace, each["metadata"]["name"]) for each in claims]
+        return all(each is not None and is_fully_bound(each, self._binder.dialect) for each in bound)
 
 
 @implementer(IRowScore)
@@ -218,8 +218,8 @@ class _CapacityScores:
     def scores(self, rows: NDArray[np.intp] | None) -> NDArray[np.int64]:
         at = self._snapshot
         rows = at.rows() if rows is None else rows
-        found = [self._plugin.score_node(self._claims, at.node(row)) for row in rows.tolist()]
-        return np.array(found, dtype=np.int64)
+        scores = [self._plugin.score_node(self._claims, at.node(row)) for row in rows.tolist()]
+        return np.array(scores, dtype=np.int64)
 
     def normalize(self, raw: NDArray[np.int64]) -> NDArray[np.int64] | int:
         return raw

@@ -110,7 +110,7 @@ class DiskLimits:
         missing or invalid claims."""
         cloud = self._cloud
         sources = (volume.get(cloud.source) for volume in pod.template.volumes)
-        found = {source.get(cloud.member, "") for source in sources if source}
+        disks = {source.get(cloud.member, "") for source in sources if source}
         for name, ephemeral in claim_names(pod):
             claim = (
                 self._storage.usable_claim(pod, name, ephemeral) if new else self._storage.claim(pod.namespace, name)
@@ -121,12 +121,12 @@ class DiskLimits:
             volume = self._storage.volume(volume_name) if volume_name else None
             if volume is None:
                 if self._provisions(claim):
-                    found.add(f"\0{pod.namespace}/{name}")
+                    disks.add(f"\0{pod.namespace}/{name}")
                 continue
             source: Mapping[str, Any] | None = volume["spec"].get(cloud.source)
             if source is not None:
-                found.add(source.get(cloud.member, ""))
-        return frozenset((cloud.source, each) for each in found)
+                disks.add(source.get(cloud.member, ""))
+        return frozenset((cloud.source, each) for each in disks)
 
     def _provisions(self, claim: Object) -> bool:
         """True if a volume provisioned for the claim would count against this limit."""

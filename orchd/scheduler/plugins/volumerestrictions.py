@@ -50,8 +50,8 @@ class VolumeRestrictions:
 
     def pre_filter(self, state: CycleState, pod: Pod) -> Status | None:
         names = (name for name, ephemeral in claim_names(pod) if not ephemeral)
-        wanted = {name for name in names if self._is_for_one(pod.namespace, name)}
-        return USED_ONCE if wanted and self._is_used(pod.namespace, wanted) else None
+        exclusive = {name for name in names if self._is_for_one(pod.namespace, name)}
+        return USED_ONCE if exclusive and self._is_used(pod.namespace, exclusive) else None
 
     def _is_for_one(self, namespace: str, name: str) -> bool:
         claim = self._storage.claim(namespace, name)
@@ -67,12 +67,12 @@ class VolumeRestrictions:
         )
 
     def filter(self, state: CycleState, pod: Pod, node: NodeView) -> Status | None:
-        wanted = _disks(pod)
-        return REFUSED if wanted and _conflicts(wanted, node.pods.values()) else None
+        disks = _disks(pod)
+        return REFUSED if disks and _conflicts(disks, node.pods.values()) else None
 
     def compile_filter(self, state: CycleState, pod: Pod) -> IRowFilter | None:
-        wanted = _disks(pod)
-        return _Taken(self._snapshot, self._disks, wanted) if wanted else None
+        disks = _disks(pod)
+        return _Taken(self._snapshot, self._disks, disks) if disks else None
 
 
 def _disks(pod: Pod) -> list[Volume]:
@@ -80,9 +80,9 @@ def _disks(pod: Pod) -> list[Volume]:
     return [volume for volume in pod.template.volumes if "rbd" in volume or any(source in volume for source in _DISKS)]
 
 
-def _conflicts(wanted: Iterable[Volume], pods: Iterable[Pod]) -> bool:
+def _conflicts(disks: Iterable[Volume], pods: Iterable[Pod]) -> bool:
     others = [volume for pod in pods for volume in _disks(pod)]
-    return any(_conflict(volume, other) for volume in wanted for other in others)
+    return any(_conflict(volume, other) for volume in disks for other in others)
 
 
 def _conflict(volume: Volume, other: Volume) -> bool:
@@ -118,10 +118,10 @@ class _DiskRows:
         self._index: RowIndex[tuple[str, str]] = RowIndex()
         self._version = -1
 
-    def sharing(self, wanted: Iterable[Volume]) -> set[int]:
+    def sharing(self, disks: Iterable[Volume]) -> set[int]:
         """Rows that have a disk of one of these names."""
         self._refresh()
-        return {row for volume in wanted for key in _keys(volume) for row in self._index.rows(key)}
+        return {row for volume in disks for key in _keys(volume) for row in self._index.rows(key)}
 
     def _refresh(self) -> None:
         snapshot = self._snapshot
@@ -140,10 +140,10 @@ class _Taken:
     local = True
     columns = Columns.VOLUMES
 
-    def __init__(self, snapshot: ISnapshot, disks: _DiskRows, wanted: list[Volume]) -> None:
+    def __init__(self, snapshot: ISnapshot, disks: _DiskRows, requested: list[Volume]) -> None:
         self._snapshot = snapshot
         self._disks = disks
-        self._wanted = wanted
+        self._wanted = requested
 
     def codes(self, rows: NDArray[np.intp] | None) -> NDArray[np.int64]:
         if rows is not None and len(rows) < _FEW:

@@ -53,28 +53,28 @@ class VolumeZone:
     def filter(self, state: CycleState, pod: Pod, node: NodeView) -> Status | None:
         if not any(key in node.labels for key in self._keys):
             return None
-        wanted, error = self._required_zones(pod.template)
-        if any(node.labels.get(key) not in values for key, values in wanted):
+        required, error = self._required_zones(pod.template)
+        if any(node.labels.get(key) not in values for key, values in required):
             return REFUSED
         return unresolvable(error) if error else None
 
     def compile_filter(self, state: CycleState, pod: Pod) -> IRowFilter | None:
         if not any("persistentVolumeClaim" in volume for volume in pod.template.volumes):
             return None
-        wanted, error = self._required_zones(pod.template)
-        return _InZone(self._snapshot, self._keys, wanted, error) if wanted or error else None
+        required, error = self._required_zones(pod.template)
+        return _InZone(self._snapshot, self._keys, required, error) if required or error else None
 
     def _required_zones(self, template: PodTemplate) -> tuple[Wanted, str]:
         """Zone requirements of the pod's volumes up to the first invalid claim, and the status for that claim."""
-        wanted: Wanted = []
+        required: Wanted = []
         try:
             for volume in template.volumes:
                 claim = volume.get("persistentVolumeClaim")
                 if claim is not None:
-                    wanted += self._of_claim(template.namespace, claim.get("claimName", ""))
+                    required += self._of_claim(template.namespace, claim.get("claimName", ""))
         except StorageError as error:
-            return wanted, str(error)
-        return wanted, ""
+            return required, str(error)
+        return required, ""
 
     def _of_claim(self, namespace: str, name: str) -> Wanted:
         if not name:
@@ -97,8 +97,8 @@ class VolumeZone:
         if volume is None:
             raise StorageError(missing("persistentvolume", volume_name))
         labels: Mapping[str, str] = volume["metadata"].get("labels") or {}
-        found = ((key, zones(labels[key])) for key in self._keys if key in labels)
-        return [(key, values) for key, values in found if values is not None]
+        zones_by_key = ((key, zones(labels[key])) for key in self._keys if key in labels)
+        return [(key, values) for key, values in zones_by_key if values is not None]
 
 
 @implementer(IRowFilter)
@@ -106,10 +106,10 @@ class _InZone:
     local = True
     columns = Columns.NODE
 
-    def __init__(self, snapshot: Snapshot, keys: tuple[str, ...], wanted: Wanted, error: str) -> None:
+    def __init__(self, snapshot: Snapshot, keys: tuple[str, ...], required: Wanted, error: str) -> None:
         self._snapshot = snapshot
         self._keys = keys
-        self._required_zones = wanted
+        self._required_zones = required
         self._error = error
 
     def codes(self, rows: NDArray[np.intp] | None) -> NDArray[np.int64]:

@@ -108,9 +108,9 @@ class SchedulingQueue:
 
     def add(self, pod: Pod) -> None:
         """Add a pod without a node."""
-        found = self._pods.get(pod.uid)
-        if found is not None:
-            self.update(found.pod, pod, changed=True)
+        entry = self._pods.get(pod.uid)
+        if entry is not None:
+            self.update(entry.pod, pod, changed=True)
             return
         queued = self._pods[pod.uid] = QueuedPod(pod, self._clock.seconds())
         self._updated(None, pod)
@@ -212,12 +212,12 @@ class SchedulingQueue:
     def move_affine(self, which: Callable[[PodTemplate], bool], label: str) -> None:
         """Move unschedulable pods with pod affinity terms whose template `which` accepts, regardless of the plugin that
         rejected them."""
-        wanted = {template for template in self._affine if which(template)}
-        if not wanted:
+        affine = {template for template in self._affine if which(template)}
+        if not affine:
             return
         self._moves += 1
         for templates in list(self._groups.values()):
-            for template in wanted & templates.keys():
+            for template in affine & templates.keys():
                 self._reactivate(list(templates[template].values()), label)
 
     def activate(self, uids: Iterable[str]) -> None:

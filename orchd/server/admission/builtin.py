@@ -129,15 +129,15 @@ NAMES = tuple(b.name for b in BUILT_INS)
 
 def drop_ins() -> list[Any]:
     """Factories found in `orchd.plugins`, by name. Raises ValueError naming an invalid one."""
-    found = []
+    factories = []
     for factory in dropins.drop_ins(IAdmissionPluginFactory, orchd.plugins):
         try:
             verifyObject(IAdmissionPluginFactory, factory)
         except Exception as error:
             # Any exception of a drop-in must name the drop-in.
             raise ValueError(f"admission plugin {factory!r} cannot be used: {error}") from error
-        found.append(factory)
-    return sorted(found, key=lambda f: str(f.name))
+        factories.append(factory)
+    return sorted(factories, key=lambda f: str(f.name))
 
 
 def make_chain(

@@ -88,14 +88,14 @@ class AdmissionChain:
     def steps(self, operation: str, resource: Resource, subresource: str) -> tuple[list[Step], list[Step]]:
         """The mutating and validating plugins for an operation and resource."""
         key = (operation, resource, subresource)
-        found = self._steps.get(key)
-        if found is None:
-            found = self._choose(operation, resource, subresource)
+        steps = self._steps.get(key)
+        if steps is None:
+            steps = self._choose(operation, resource, subresource)
             if len(self._steps) > 8192:
                 # Custom resources are added and removed; each has its own identity.
                 self._steps.clear()
-            self._steps[key] = found
-        return found
+            self._steps[key] = steps
+        return steps
 
     def _choose(self, operation: str, resource: Resource, subresource: str) -> tuple[list[Step], list[Step]]:
         mutating: list[Step] = []

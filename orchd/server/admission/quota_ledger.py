@@ -38,11 +38,11 @@ class Ledger:
 
     def names(self, resource: Resource) -> list[str]:
         """The names in the quota that limit a resource."""
-        found = self._names.get(resource)
-        if found is None:
+        names = self._names.get(resource)
+        if names is None:
             known = concerned_names(resource, self._hard, self._dialect)
-            found = self._names[resource] = [name for name in self._hard if name in known] if known else []
-        return found
+            names = self._names[resource] = [name for name in self._hard if name in known] if known else []
+        return names
 
     def check(self, review: Review, delta: Usage) -> Usage:
         """The part of `delta` that the quota counts. Raises ApiError 403 if the write exceeds it."""

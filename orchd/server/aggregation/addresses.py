@@ -40,10 +40,10 @@ class ServiceAddresses:
             if spec.get("clusterIP") in (None, "", "None"):
                 raise UnreachableError(f'cannot route to service with ClusterIP "{spec.get("clusterIP", "")}"')
             return spec["clusterIP"], server.port
-        found = list(_ready(self._endpoints.get(server.namespace, server.service), port.get("name") or ""))
-        if not found:
+        addresses = list(_ready(self._endpoints.get(server.namespace, server.service), port.get("name") or ""))
+        if not addresses:
             raise UnreachableError(f'no endpoints available for service "{server.service}"')
-        chosen: tuple[str, int] = self._random.choice(found)
+        chosen: tuple[str, int] = self._random.choice(addresses)
         return chosen
 
 

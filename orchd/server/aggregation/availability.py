@@ -57,9 +57,9 @@ def _ready(endpoints: Object, port_name: str) -> bool:
     )
 
 
-def with_availability(status: Object, found: Finding, *, now: str) -> Object:
+def with_availability(status: Object, finding: Finding, *, now: str) -> Object:
     """`status` with the condition; lastTransitionTime changes only with its status."""
-    state, reason, message = found
+    state, reason, message = finding
     before = find_condition(status, _AVAILABLE) or {}
     fresh = {
         **before, "type": _AVAILABLE, "status": state, "lastTransitionTime": now, "reason": reason, "message": message,
@@ -167,17 +167,17 @@ class Availability:
         if obj is None:
             return
         server = registered_of(obj)
-        found = finding(server, *self._service_and_endpoints(server))
-        if found is None:
+        availability = finding(server, *self._service_and_endpoints(server))
+        if availability is None:
             assert server is not None
             why = await self._probe(server)
-            found = ("False", "FailedDiscoveryCheck", why) if why else _PASSED
+            availability = ("False", "FailedDiscoveryCheck", why) if why else _PASSED
         status = fields.status(obj)
-        wanted = with_availability(status, found, now=timestamp(self._wall()))
-        if wanted != status:
-            if found[0] == "False" and _state(status) != "False":
-                self._unavailable.add(name, found[1])
-            changed: dict[str, Any] = {**obj, "status": wanted}
+        updated = with_availability(status, availability, now=timestamp(self._wall()))
+        if updated != status:
+            if availability[0] == "False" and _state(status) != "False":
+                self._unavailable.add(name, availability[1])
+            changed: dict[str, Any] = {**obj, "status": updated}
             await self._client.update(self._ref, "", name, changed, subresource="status")
 
     def _service_and_endpoints(self, server: AggregatedService | None) -> tuple[Object | None, Object | None]:

@@ -120,17 +120,17 @@ class ForeignDiscovery:
         if reply.code == 503:
             raise DiscoveryError(f"GET /apis was answered {reply.code}")
         if reply.code == 200 and f"as={KIND}" in reply.content_type.replace(" ", ""):
-            wanted = frozenset((each.group, each.version) for each in members)
-            known.found, known.tag = await self._in_thread(_from_aggregated, reply.body, wanted), reply.tag
+            versions = frozenset((each.group, each.version) for each in members)
+            known.found, known.tag = await self._in_thread(_from_aggregated, reply.body, versions), reply.tag
             return
-        found: dict[GroupVersion, bytes] = {}
+        documents: dict[GroupVersion, bytes] = {}
         for each in members:
             path = f"/apis/{each.group}/{each.version}"
             listed = await self._download(each, path, accept="application/json", tag="")
             if listed.code != 200:
                 raise DiscoveryError(f"GET {path} was answered {listed.code}")
-            found[each.group, each.version] = await self._in_thread(_from_list, listed.body)
-        known.found, known.tag = found, ""
+            documents[each.group, each.version] = await self._in_thread(_from_list, listed.body)
+        known.found, known.tag = documents, ""
 
 
 def _parse(data: bytes) -> Mapping[str, Any]:
@@ -143,14 +143,14 @@ def _parse(data: bytes) -> Mapping[str, Any]:
     return value
 
 
-def _from_aggregated(data: bytes, wanted: frozenset[GroupVersion]) -> dict[GroupVersion, bytes]:
+def _from_aggregated(data: bytes, versions: frozenset[GroupVersion]) -> dict[GroupVersion, bytes]:
     """The encoded resources of the `wanted` group versions in an APIGroupDiscoveryList. Raises DiscoveryError."""
     out = {}
     try:
         for group in _parse(data).get("items") or ():
             name = (group.get("metadata") or {}).get("name", "")
             for version in group.get("versions") or ():
-                if (name, version["version"]) in wanted:
+                if (name, version["version"]) in versions:
                     resources = [_resource(each) for each in version.get("resources") or ()]
                     out[name, version["version"]] = _join(resources)
     except (KeyError, TypeError, AttributeError) as error:

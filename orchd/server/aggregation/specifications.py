@@ -118,20 +118,20 @@ class ForeignSpecifications:
             return
         if reply.code != 200:
             raise DiscoveryError(f"GET {_PATH} was answered {reply.code}")
-        wanted = tuple((each.group, each.version) for each in members)
-        known.found, known.tag = await self._in_thread(_parts, reply.body, wanted), reply.tag
+        versions = tuple((each.group, each.version) for each in members)
+        known.found, known.tag = await self._in_thread(_parts, reply.body, versions), reply.tag
 
 
-def _parts(data: bytes, wanted: tuple[GroupVersion, ...]) -> dict[GroupVersion, ForeignSpecification]:
+def _parts(data: bytes, versions: tuple[GroupVersion, ...]) -> dict[GroupVersion, ForeignSpecification]:
     """What a document says about group versions. Raises SpecificationError, also for one that could not be served."""
     try:
         document = orjson.loads(data)
     except orjson.JSONDecodeError as error:
         raise SpecificationError(f"malformed OpenAPI document: {error}") from error
-    found = {(group, version): part_of(document, group, version) for group, version in wanted}
+    parts = {(group, version): part_of(document, group, version) for group, version in versions}
     entries = v2_protobuf.MapEntries()
     try:
-        for each in found.values():
+        for each in parts.values():
             for path, item in each.paths.items():
                 orjson.dumps(item)
                 entries.path(path, item)
@@ -140,4 +140,4 @@ def _parts(data: bytes, wanted: tuple[GroupVersion, ...]) -> dict[GroupVersion, 
                 entries.definition(name, schema)
     except Exception as error:  # each malformed member fails in its own way in the encoder
         raise SpecificationError(f"malformed OpenAPI document: {error!r}") from error
-    return found
+    return parts

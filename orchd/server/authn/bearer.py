@@ -35,13 +35,13 @@ class BearerTokens:
         token = credentials.bearer
         if not token:
             return None
-        found = await self.authenticate_token(token, self._audiences)
+        authenticated = await self.authenticate_token(token, self._audiences)
         return Authenticated(
-            user=found.user,
-            audiences=found.audiences,
-            annotations=found.annotations,
-            consumed=(*found.consumed, "authorization"),
-            warnings=found.warnings,
+            user=authenticated.user,
+            audiences=authenticated.audiences,
+            annotations=authenticated.annotations,
+            consumed=(*authenticated.consumed, "authorization"),
+            warnings=authenticated.warnings,
         )
 
     async def authenticate_token(self, token: str, audiences: Sequence[str] = ()) -> Authenticated:
@@ -52,11 +52,11 @@ class BearerTokens:
         problems = [INVALID]
         for method in self.methods:
             try:
-                found = await method.authenticate_token(token, audiences or self._audiences)
+                authenticated = await method.authenticate_token(token, audiences or self._audiences)
             except AuthenticationError as error:
                 problems.append(str(error))
                 continue
-            if found is not None:
-                return found
+            if authenticated is not None:
+                return authenticated
         texts = list(dict.fromkeys(problems))
         raise AuthenticationError(INVALID if len(texts) == 1 else f"[{', '.join(texts)}]")

@@ -45,29 +45,29 @@ class AuthenticatorChain:
         began = self._clock()
         for method in self._methods:
             try:
-                found = await method.authenticate(credentials)
+                authenticated = await method.authenticate(credentials)
             except AuthenticationError as error:
                 problems.append(str(error))
                 continue
-            if found is not None:
-                self._observe("success", found.user.name, self._clock() - began)
-                user = with_authenticated_group(found.user)
-                if user is found.user:
-                    return found
+            if authenticated is not None:
+                self._observe("success", authenticated.user.name, self._clock() - began)
+                user = with_authenticated_group(authenticated.user)
+                if user is authenticated.user:
+                    return authenticated
                 # Written out: `replace` is ten times slower, and this runs for every request.
                 return Authenticated(
                     user=user,
-                    audiences=found.audiences,
-                    annotations=found.annotations,
-                    consumed=found.consumed,
-                    instead=found.instead,
-                    warnings=found.warnings,
+                    audiences=authenticated.audiences,
+                    annotations=authenticated.annotations,
+                    consumed=authenticated.consumed,
+                    instead=authenticated.instead,
+                    warnings=authenticated.warnings,
                 )
         if self._anonymous is not None and not problems:
-            found = await self._anonymous.authenticate(credentials)
-            if found is not None:
-                self._observe("success", found.user.name, self._clock() - began)
-                return found
+            authenticated = await self._anonymous.authenticate(credentials)
+            if authenticated is not None:
+                self._observe("success", authenticated.user.name, self._clock() - began)
+                return authenticated
         self._observe("failure" if problems else "unknown", "", self._clock() - began)
         if problems:
             self._log(f"unable to authenticate {credentials.remote}: {'; '.join(problems)}")

@@ -78,8 +78,8 @@ class TokenEvaluation:
 
     def extra(self) -> dict[str, tuple[str, ...]]:
         """The extra attributes that have values."""
-        found = {key: self._texts(made, "extra", named=True) for key, made in self._expressions.extra}
-        return {key: values for key, values in found.items() if values}
+        extra = {key: self._texts(made, "extra", named=True) for key, made in self._expressions.extra}
+        return {key: values for key, values in extra.items() if values}
 
     def check_claims(self) -> None:
         """Apply the rules about claims."""
@@ -113,8 +113,8 @@ class TokenEvaluation:
         value = self._evaluate(expression, self._claims, "" if named else f"{what} claim expression")
         listed = texts_of(value)
         if listed is None:
-            shown = f"{expression.text}: " if named else ""
-            why = f"{shown}expression must return a string or a list of strings"
+            prefix = f"{expression.text}: " if named else ""
+            why = f"{prefix}expression must return a string or a list of strings"
             raise TokenError(f"error evaluating {what} claim expression: {why}")
         return tuple(each for each in listed if each)
 

@@ -19,10 +19,10 @@ KEYS_PATH = "/openid/v1/jwks"
 
 def configuration(issuer: str, keys_uri: str, keys: Sequence[PublicKey]) -> dict[str, Any]:
     """The discovery document. Raises ValueError for an invalid issuer, or a URI that is not https."""
-    found = urlsplit(issuer)
-    if found.scheme != "https":
+    url = urlsplit(issuer)
+    if url.scheme != "https":
         raise ValueError(f"issuer URL must use https scheme, got: {issuer}")
-    if found.query:
+    if url.query:
         raise ValueError(f"issuer URL may not include a query, got: {issuer}")
     if urlsplit(keys_uri).scheme != "https":
         raise ValueError(f"JWKS URI must use https scheme, got: {keys_uri}")

@@ -69,17 +69,17 @@ class DistributedClaims:
 
     async def _fetch_claims(self, url: str, access_token: str) -> str:
         headers = {"Authorization": f"Bearer {access_token}"} if access_token else {}
-        answer = await self._fetch(url, headers)
-        if not 200 <= answer.code <= 226:
-            raise TokenError(f"error while getting distributed claim JWT: {status_line(answer.code)}")
-        return answer.data.decode("utf-8", "replace")
+        response = await self._fetch(url, headers)
+        if not 200 <= response.code <= 226:
+            raise TokenError(f"error while getting distributed claim JWT: {status_line(response.code)}")
+        return response.data.decode("utf-8", "replace")
 
     def _issuer(self, url: str) -> Issuer | None:
         """An issuer; a new one is not ready yet. None beyond the maximum number."""
-        found = self._issuers.get(url)
-        if found is None and len(self._issuers) < _MOST_ISSUERS and url.startswith("https://"):
-            found = self._issuers[url] = self._make_issuer(url)
-        return found
+        issuer = self._issuers.get(url)
+        if issuer is None and len(self._issuers) < _MOST_ISSUERS and url.startswith("https://"):
+            issuer = self._issuers[url] = self._make_issuer(url)
+        return issuer
 
 
 def _member(endpoint: Any, name: str) -> str:

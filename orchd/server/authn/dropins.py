@@ -16,7 +16,7 @@ def drop_ins(flags: Mapping[str, Any]) -> list[IAuthenticator]:
     """The methods that factories in `orchd.plugins` make from the effective flags, by the factories' names.
 
     Raises ValueError naming a factory that is invalid or makes an invalid method."""
-    made = []
+    methods = []
     for factory in sorted(
         dropins.drop_ins(IAuthenticatorFactory, orchd.plugins), key=lambda f: str(getattr(f, "name", ""))
     ):
@@ -29,5 +29,5 @@ def drop_ins(flags: Mapping[str, Any]) -> list[IAuthenticator]:
             # Any exception of a drop-in must name the drop-in.
             raise ValueError(f"authenticator {factory!r} cannot be used: {error}") from error
         if method is not None:
-            made.append(method)
-    return made
+            methods.append(method)
+    return methods

@@ -45,23 +45,23 @@ class FrontProxy:
         self._chains.replace_authorities(verifier)
 
     async def authenticate(self, credentials: Credentials) -> Authenticated | None:
-        headers, wanted = credentials.headers, self._headers
-        name = _first(headers, wanted.username)
+        headers, names = credentials.headers, self._headers
+        name = _first(headers, names.username)
         if not name or not credentials.certificates:
             # Checked first: most clients with certificates are not proxies, and verification is expensive.
             return None
         proxy = self._chains.verify(credentials.certificates)
-        if wanted.names and proxy not in wanted.names:
+        if names.names and proxy not in names.names:
             raise AuthenticationError(f"x509: subject with cn={proxy} is not in the allowed list")
-        extra, used = _extra(headers, wanted.extra)
+        extra, used = _extra(headers, names.extra)
         return Authenticated(
             user=User(
                 name=name,
-                uid=_first(headers, wanted.uid),
-                groups=tuple(value for h in wanted.groups for value in headers.get(h, ()) if value),
+                uid=_first(headers, names.uid),
+                groups=tuple(value for h in names.groups for value in headers.get(h, ()) if value),
                 extra=extra,
             ),
-            consumed=(*wanted.username, *wanted.uid, *wanted.groups, *used),
+            consumed=(*names.username, *names.uid, *names.groups, *used),
         )
 
 
@@ -78,12 +78,12 @@ def _extra(
     headers: Mapping[str, tuple[str, ...]], prefixes: Sequence[str]
 ) -> tuple[dict[str, tuple[str, ...]], list[str]]:
     """The extra attributes by key, and the headers that held them."""
-    found: dict[str, tuple[str, ...]] = {}
+    extra: dict[str, tuple[str, ...]] = {}
     used: list[str] = []
     for prefix in prefixes:
         for header, values in headers.items():
             if header.startswith(prefix):
                 key = unescaped_key(header[len(prefix) :])
-                found[key] = (*found.get(key, ()), *values)
+                extra[key] = (*extra.get(key, ()), *values)
                 used.append(header)
-    return found, used
+    return extra, used

@@ -107,8 +107,8 @@ def _groups(name: str, asked: tuple[str, ...]) -> tuple[str, ...]:
 
 def _without_user(group: str, groups: tuple[str, ...], extra: Mapping[str, tuple[str, ...]], uid: str) -> str:
     """The recorded text shows the requested references: kind, name, version and field, separated by spaces."""
-    shown = [f"{{Group  {g}    }}" for g in groups]
-    shown.extend(f"{{UserExtra  {v}  {group}/v1  {k}}}" for k, values in extra.items() for v in values)
+    requested = [f"{{Group  {g}    }}" for g in groups]
+    requested.extend(f"{{UserExtra  {v}  {group}/v1  {k}}}" for k, values in extra.items() for v in values)
     if uid:
-        shown.append(f"{{UID  {uid}  {group}/v1  }}")
-    return f"requested [{' '.join(shown)}] without impersonating a user"
+        requested.append(f"{{UID  {uid}  {group}/v1  }}")
+    return f"requested [{' '.join(requested)}] without impersonating a user"

@@ -108,14 +108,16 @@ def json_object(data: bytes) -> dict[str, Any]:
     review could be encoded with them. Raises TokenError."""
     text = data.decode("utf-8", "replace")
     try:
-        found = json.loads(text, parse_constant=_no_constant)
+        document = json.loads(text, parse_constant=_no_constant)
         if _SURROGATE.search(text):
-            found = _without_surrogates(found)
+            document = _without_surrogates(document)
     except (ValueError, RecursionError) as error:
         raise TokenError(f"not JSON: {error}") from None
-    if not isinstance(found, dict):
-        raise TokenError(f"json: cannot unmarshal {json_name(found)} into Go value of type map[string]json.RawMessage")
-    return found
+    if not isinstance(document, dict):
+        raise TokenError(
+            f"json: cannot unmarshal {json_name(document)} into Go value of type map[string]json.RawMessage"
+        )
+    return document
 
 
 def _without_surrogates(value: Any) -> Any:
@@ -165,8 +167,8 @@ def read_keys(document: Mapping[str, Any]) -> list[Key]:
     listed = document.get("keys")
     if not isinstance(listed, list):
         raise TokenError("there is no list of keys")
-    found = [_key(each) for each in listed[:_MOST_KEYS] if isinstance(each, dict)]
-    return [key for key in found if key is not None]
+    keys = [_key(each) for each in listed[:_MOST_KEYS] if isinstance(each, dict)]
+    return [key for key in keys if key is not None]
 
 
 def _key(jwk: dict[str, Any]) -> Key | None:

@@ -67,9 +67,9 @@ class OpenIdTokens:
         def issuer(url: str, discovery: str = "") -> Issuer:
             # Issuers of distributed claims are named in tokens.
             counted = numbers if url == options.issuer else NO_METRICS
-            made = Issuer(fetch, url, rules, reactor=reactor, wall=wall, discovery=discovery, numbers=counted)
-            background(made.run(), f"reaching for {url}")
-            return made
+            issuer_ = Issuer(fetch, url, rules, reactor=reactor, wall=wall, discovery=discovery, numbers=counted)
+            background(issuer_.run(), f"reaching for {url}")
+            return issuer_
 
         self._make_issuer = issuer
         self._issuer: Issuer | None = None
@@ -165,10 +165,10 @@ def _username(claims: Mapping[str, Any], options: OidcOptions, evaluation: Token
 def _groups(claims: Mapping[str, Any], options: OidcOptions, evaluation: TokenEvaluation) -> tuple[str, ...]:
     if options.groups_claim and options.groups_claim in claims:
         try:
-            found = _texts(claims[options.groups_claim])
+            groups = _texts(claims[options.groups_claim])
         except TokenError as error:
             raise TokenError(f"parse groups claim {quoted(options.groups_claim)}: {error}") from error
-        return tuple(options.groups_prefix + group for group in found)
+        return tuple(options.groups_prefix + group for group in groups)
     expression = options.expressions.groups
     return () if expression is None else evaluation.groups(expression)
 
@@ -188,11 +188,11 @@ def _check_required(claims: Mapping[str, Any], options: OidcOptions) -> None:
         if required not in claims:
             raise TokenError(f"required claim {required} not present in ID token")
         try:
-            found = _text(claims, required)
+            actual = _text(claims, required)
         except TokenError as error:
             raise TokenError(f"parse claim {required}: {error}") from error
-        if found != value:
-            raise TokenError(f"required claim {required} value does not match. Got = {found}, want = {value}")
+        if actual != value:
+            raise TokenError(f"required claim {required} value does not match. Got = {actual}, want = {value}")
 
 
 def _text(claims: Mapping[str, Any], name: str) -> str:

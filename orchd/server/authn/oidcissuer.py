@@ -22,7 +22,7 @@ from twisted.internet.task import deferLater
 from orchd.errors import quoted
 from orchd.kinds.gotext.values import json_name
 from orchd.server.authn.jose import GOOGLE, GOOGLE_ALIAS, Key, Signed, TokenError, json_object, parse_signed, read_keys
-from orchd.server.outbound.webhooks import Answer, WebhookClient, WebhookError
+from orchd.server.outbound.webhooks import WebhookClient, WebhookError, WebhookResponse
 from orchd.txkit.log import Logger
 from orchd.txkit.shared_call import SharedCall
 
@@ -47,17 +47,17 @@ class Fetcher:
         self._authority = authority
         self._turns = DeferredSemaphore(_AT_ONCE)
 
-    async def __call__(self, url: str, headers: Mapping[str, str] | None = None) -> Answer:
+    async def __call__(self, url: str, headers: Mapping[str, str] | None = None) -> WebhookResponse:
         """The response of any status, after redirects. Raises TokenError."""
         await self._turns.acquire()
         try:
             for _ in range(_MOST_REDIRECTS):
-                answer = await self._calls.call(
+                response = await self._calls.call(
                     "GET", url, _SECONDS, authority=self._authority, headers=headers, limit=_MOST_BODY
                 )
-                to = answer.headers.get("location", "")
-                if answer.code not in (301, 302, 303, 307, 308) or not to:
-                    return answer
+                to = response.headers.get("location", "")
+                if response.code not in (301, 302, 303, 307, 308) or not to:
+                    return response
                 there = _redirect_target(url, to)
                 if urlsplit(there).netloc != urlsplit(url).netloc:
                     # Credentials must not follow a redirect to another host.
@@ -163,25 +163,25 @@ class RemoteKeys:
 
     async def _read(self) -> tuple[bytes, list[Key]]:
         try:
-            answer = await self._fetch(self._url)
+            response = await self._fetch(self._url)
         except TokenError as error:
             raise TokenError(f"oidc: get keys failed {error}") from error
-        if answer.code != 200:
+        if response.code != 200:
             raise TokenError(
-                f"oidc: get keys failed: {status_line(answer.code)} {answer.data[:1024].decode('utf-8', 'replace')}"
+                f"oidc: get keys failed: {status_line(response.code)} {response.data[:1024].decode('utf-8', 'replace')}"
             )
         try:
-            keys = read_keys(json_object(answer.data))
+            keys = read_keys(json_object(response.data))
         except TokenError as error:
             raise TokenError(f"oidc: failed to decode keys: {error}") from error
         now = self._wall()
-        self._keys, self._expires = keys, max(now, now + _fresh_for(answer.headers, now))
-        return answer.data, keys
+        self._keys, self._expires = keys, max(now, now + _fresh_for(response.headers, now))
+        return response.data, keys
 
 
 def _any_key_signed(keys: list[Key], token: Signed) -> bool:
-    wanted = token.key_id
-    return any(key.has_signed(token) for key in keys if not wanted or key.id == wanted)
+    key_id = token.key_id
+    return any(key.has_signed(token) for key in keys if not key_id or key.id == key_id)
 
 
 def _fresh_for(headers: Mapping[str, str], now: float) -> float:
@@ -248,11 +248,11 @@ class Issuer:
             await deferLater(self._reactor, _AGAIN)
 
     async def _discover(self) -> RemoteKeys:
-        answer = await self._fetch(self._discovery)
-        if answer.code != 200:
-            raise TokenError(f"{status_line(answer.code)}: {answer.data[:1024].decode('utf-8', 'replace')}")
+        response = await self._fetch(self._discovery)
+        if response.code != 200:
+            raise TokenError(f"{status_line(response.code)}: {response.data[:1024].decode('utf-8', 'replace')}")
         try:
-            document = json_object(answer.data)
+            document = json_object(response.data)
         except TokenError as error:
             raise TokenError(f"oidc: failed to decode provider discovery object: {error}") from error
         named, keys = document.get("issuer"), document.get("jwks_uri")
@@ -299,10 +299,10 @@ class Issuer:
             raise TokenError(
                 f"oidc: id token issued by a different provider, expected {quoted(self.url)} got {quoted(issuer)}"
             )
-        wanted = self._rules.audiences
-        if not any(audience in claimed.audience for audience in wanted):
-            shown = quoted(wanted[0]) if len(wanted) == 1 else f"in {_go_list(tuple(sorted(wanted)))}"
-            raise TokenError(f"oidc: expected audience {shown} got {_go_list(claimed.audience)}")
+        audiences = self._rules.audiences
+        if not any(audience in claimed.audience for audience in audiences):
+            expected_text = quoted(audiences[0]) if len(audiences) == 1 else f"in {_go_list(tuple(sorted(audiences)))}"
+            raise TokenError(f"oidc: expected audience {expected_text} got {_go_list(claimed.audience)}")
         now = self._wall()
         if claimed.expires is None or claimed.expires < now:
             raise TokenError(f"oidc: token is expired (Token Expiry: {_go_time(claimed.expires)})")
@@ -350,8 +350,8 @@ def _check_map(name: str, value: Any) -> None:
         raise TokenError(f"json: cannot unmarshal {json_name(value)} into {where}{shown}")
     for each in value.values():
         if not isinstance(each, inner):
-            wanted = "string" if inner is str else "oidc.claimSource"
-            raise TokenError(f"json: cannot unmarshal {json_name(each)} into {where}{wanted}")
+            type_name = "string" if inner is str else "oidc.claimSource"
+            raise TokenError(f"json: cannot unmarshal {json_name(each)} into {where}{type_name}")
 
 
 def _audience(value: Any) -> tuple[str, ...]:
@@ -376,13 +376,13 @@ def _moment(value: Any) -> float:
     try:
         if isinstance(value, str) and not _NUMBER.fullmatch(value):
             raise ValueError
-        found = float(value)
+        seconds = float(value)
     except (ValueError, OverflowError):
-        shown = quoted(str(value))
-        raise TokenError(f"json: invalid number literal, trying to unmarshal {quoted(shown)} into Number") from None
-    if found != found or found in (float("inf"), float("-inf")):
+        literal = quoted(str(value))
+        raise TokenError(f"json: invalid number literal, trying to unmarshal {quoted(literal)} into Number") from None
+    if seconds != seconds or seconds in (float("inf"), float("-inf")):
         raise TokenError(f"strconv.ParseFloat: parsing {quoted(str(value))}: value out of range")
-    return float(int(found))
+    return float(int(seconds))
 
 
 def _go_list(texts: tuple[str, ...]) -> str:

@@ -102,10 +102,10 @@ def _number(value: Any) -> float | None:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
     try:
-        found = float(value)
+        number = float(value)
     except OverflowError:
         return None
-    return found if math.isfinite(found) else None
+    return number if math.isfinite(number) else None
 
 
 def _deleted_before(obj: Object, moment: float) -> bool:
@@ -127,12 +127,12 @@ class AccountObjects:
         if obj is not None or self._client is None:
             return obj
         try:
-            found: Object = await self._client.get(ref, namespace, name)
+            current: Object = await self._client.get(ref, namespace, name)
         except ApiError as error:
             if error.code != 404:
                 raise AuthenticationError(error.message) from error
             return None
-        return found
+        return current
 
     async def label(self, secret: Object, labels: Mapping[str, str]) -> None:
         """Add labels to a secret. Failures are logged; nothing happens without a client."""
@@ -237,13 +237,13 @@ class ServiceAccountTokens:
         namespace = str(private.get("namespace", ""))
         account = private["serviceaccount"]
         name, uid = str(account.get("name", "")), str(account.get("uid", ""))
-        found = await self._objects.find(ACCOUNTS, namespace, name)
-        if found is None:
+        current = await self._objects.find(ACCOUNTS, namespace, name)
+        if current is None:
             raise AuthenticationError(f'serviceaccounts "{name}" not found')
-        if _deleted_before(found, now - LEEWAY):
+        if _deleted_before(current, now - LEEWAY):
             raise AuthenticationError(f"service account {namespace}/{name} has been deleted")
-        if found["metadata"].get("uid", "") != uid:
-            has = found["metadata"].get("uid", "")
+        if current["metadata"].get("uid", "") != uid:
+            has = current["metadata"].get("uid", "")
             raise AuthenticationError(f"service account UID ({has}) does not match claim ({uid})")
         await self._check_bound(SECRETS, "secret", private.get("secret"), namespace, now)
         pod = private.get("pod")
@@ -274,19 +274,19 @@ class ServiceAccountTokens:
     async def _check_bound(self, ref: ResourceRef, what: str, claim: Any, namespace: str, now: float) -> None:
         if not isinstance(claim, dict):
             return
-        found = await self._objects.find(ref, namespace, str(claim.get("name", "")))
-        if found is None or _deleted_before(found, now - LEEWAY):
+        obj = await self._objects.find(ref, namespace, str(claim.get("name", "")))
+        if obj is None or _deleted_before(obj, now - LEEWAY):
             raise AuthenticationError(_INVALIDATED)
-        has, wanted = found["metadata"].get("uid", ""), claim.get("uid", "")
-        if has != wanted:
-            raise AuthenticationError(f"{what} UID ({has}) does not match service account {what} ref claim ({wanted})")
+        has, claimed = obj["metadata"].get("uid", ""), claim.get("uid", "")
+        if has != claimed:
+            raise AuthenticationError(f"{what} UID ({has}) does not match service account {what} ref claim ({claimed})")
 
     async def _validate_legacy(self, token: str, claims: Mapping[str, Any]) -> Authenticated:
         subject = claims.get("sub")
         if not subject:
             raise AuthenticationError("sub claim is missing")
         values = []
-        for key, shown in (
+        for key, claim_name in (
             ("namespace", "namespace"),
             ("secret.name", "secretName"),
             ("service-account.name", "serviceAccountName"),
@@ -294,7 +294,7 @@ class ServiceAccountTokens:
         ):
             value = claims.get(self._legacy + key)
             if not value or not isinstance(value, str):
-                raise AuthenticationError(f"{shown} claim is missing")
+                raise AuthenticationError(f"{claim_name} claim is missing")
             values.append(value)
         namespace, secret_name, name, uid = values
         if subject != f"{SERVICE_ACCOUNT_PREFIX}{namespace}:{name}":

@@ -85,17 +85,17 @@ class VerificationKey:
 KeyChoice = Callable[[Sequence[VerificationKey], str], Sequence[VerificationKey]]
 
 
-def all_keys(keys: Sequence[VerificationKey], wanted: str) -> Sequence[VerificationKey]:
+def all_keys(keys: Sequence[VerificationKey], key_id: str) -> Sequence[VerificationKey]:
     """All keys, the named one first: IDs are a hint."""
-    return sorted(keys, key=lambda k: k.id != wanted)
+    return sorted(keys, key=lambda k: k.id != key_id)
 
 
-def named_keys(keys: Sequence[VerificationKey], wanted: str) -> Sequence[VerificationKey]:
+def named_keys(keys: Sequence[VerificationKey], key_id: str) -> Sequence[VerificationKey]:
     """The named key; all keys for a token that names none. Raises AuthenticationError for the ID of no key."""
-    found = [key for key in keys if not wanted or key.id == wanted]
-    if not found:
+    named = [key for key in keys if not key_id or key.id == key_id]
+    if not named:
         raise AuthenticationError("invalid signature, no keys found")
-    return found
+    return named
 
 
 def key_choice(release: Release) -> KeyChoice:

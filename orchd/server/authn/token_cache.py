@@ -35,7 +35,7 @@ class CachedTokens:
         method: ITokenAuthenticator,
         reactor: IReactorTime,
         *,
-        found: float,
+        found_ttl: float,
         unknown: float,
         secret: bytes,
         metrics: TokenCacheMetrics | None = None,
@@ -44,7 +44,7 @@ class CachedTokens:
         self.name = method.name
         self._method = method
         self._reactor = reactor
-        self._ttls = found, unknown
+        self._ttls = found_ttl, unknown
         self._secret = secret
         self._metrics = metrics or TokenCacheMetrics()
         #: Results, each in a 1-tuple: that a token is unknown is cached too.
@@ -87,12 +87,12 @@ class CachedTokens:
         ok = False
         try:
             asked = start(self._method.authenticate_token(token, audiences))
-            found = await within(asked, _SECONDS, self._reactor)
+            authenticated = await within(asked, _SECONDS, self._reactor)
             ok = True
         except TimeoutError:
             raise AuthenticationError("context deadline exceeded") from None
         finally:
             self._metrics.active("in_flight", -1)
             self._metrics.count_lookup(ok)
-        self._kept.put(key, (found,), self._ttls[0 if found is not None else 1])
-        return found
+        self._kept.put(key, (authenticated,), self._ttls[0 if authenticated is not None else 1])
+        return authenticated

@@ -58,7 +58,7 @@ class TokenWebhook:
         }
         try:
             status = ReviewStatus(await self._reviews.ask(review), "TokenReviewStatus")
-            found = _user(status.inner("user", "UserInfo"))
+            user = _user(status.inner("user", "UserInfo"))
             authenticated, error = status.flag("authenticated"), status.text("error")
             named = status.texts("audiences")
         except WebhookError as failed:
@@ -68,21 +68,21 @@ class TokenWebhook:
         if audiences and not good:
             return None
         if authenticated:
-            return Authenticated(user=found, audiences=good)
+            return Authenticated(user=user, audiences=good)
         if error:
             raise AuthenticationError(error)
         return None
 
 
-def _user(found: Mapping[str, Any]) -> User:
+def _user(members: Mapping[str, Any]) -> User:
     """The user in a response. Raises WebhookError."""
     where = "struct field UserInfo.status.user."
-    extra = found.get("extra")
+    extra = members.get("extra")
     if extra is not None and not isinstance(extra, dict):
         raise type_mismatch(extra, where + "extra", "map[string]v1.ExtraValue")
     return User(
-        name=read_text(found.get("username"), where + "username"),
-        uid=read_text(found.get("uid"), where + "uid"),
-        groups=read_texts(found.get("groups"), where + "groups"),
+        name=read_text(members.get("username"), where + "username"),
+        uid=read_text(members.get("uid"), where + "uid"),
+        groups=read_texts(members.get("groups"), where + "groups"),
         extra={key: read_texts(value, where + "extra") for key, value in (extra or {}).items()},
     )

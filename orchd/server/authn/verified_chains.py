@@ -52,6 +52,6 @@ class VerifiedChains(Generic[T]):
             verified = self._verifier.verify(chain, now=datetime.fromtimestamp(now, UTC))
         except VerificationError as error:
             raise AuthenticationError(f"x509: {error}") from error
-        made = self._make(verified)
-        self._verified.put(digest, made, verified.expires.timestamp() - now)
-        return made
+        identity = self._make(verified)
+        self._verified.put(digest, identity, verified.expires.timestamp() - now)
+        return identity

@@ -47,12 +47,12 @@ class WebSocketTokens:
             return None
         if not others:
             raise AuthenticationError("missing additional subprotocol")
-        found = await self._bearer.authenticate_token(token, self._audiences)
+        authenticated = await self._bearer.authenticate_token(token, self._audiences)
         return Authenticated(
-            user=found.user,
-            audiences=found.audiences,
-            annotations=found.annotations,
-            consumed=(*found.consumed, _HEADER),
+            user=authenticated.user,
+            audiences=authenticated.audiences,
+            annotations=authenticated.annotations,
+            consumed=(*authenticated.consumed, _HEADER),
             instead={_HEADER: (",".join(others),)},
         )
 

@@ -42,9 +42,9 @@ class ClientCertificates:
     async def authenticate(self, credentials: Credentials) -> Authenticated | None:
         if not credentials.certificates:
             return None
-        found, expires = self._chains.verify(credentials.certificates)
+        authenticated, expires = self._chains.verify(credentials.certificates)
         self._observe(expires - self._wall())
-        return found
+        return authenticated
 
     def _holder(self, verified: Verified) -> tuple[Authenticated | None, float]:
         """The user of a certificate, None without a common name, and its expiration in epoch seconds."""

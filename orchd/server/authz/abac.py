@@ -123,8 +123,8 @@ def parse_policies(dialect: Dialect, name: str, text: bytes) -> list[Policy]:
         try:
             policies.append(_policy(_object(line), group))
         except _BadLineError as error:
-            shown = line.decode("utf-8", "replace")
-            raise PolicyFileError(f"error reading policy file {name}, line {number}: {shown}: {error}") from None
+            line_text = line.decode("utf-8", "replace")
+            raise PolicyFileError(f"error reading policy file {name}, line {number}: {line_text}: {error}") from None
     return policies
 
 
@@ -135,17 +135,17 @@ class _BadLineError(Exception):
 def _object(line: bytes) -> Mapping[str, Any]:
     """The mapping on a line: JSON if it begins like JSON, otherwise YAML."""
     try:
-        found: Any = orjson.loads(line) if line.lstrip().startswith(b"{") else yaml_.decode(line)
+        obj: Any = orjson.loads(line) if line.lstrip().startswith(b"{") else yaml_.decode(line)
     except orjson.JSONDecodeError as error:
         why = json_syntax.syntax_error(line) or str(error)
         raise _BadLineError(f"couldn't get version/kind; json parse error: {why}") from None
     except yaml_.YAMLError as error:
         raise _BadLineError(str(error)) from None
-    if isinstance(found, dict):
-        return found
+    if isinstance(obj, dict):
+        return obj
     what = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
     raise _BadLineError(
-        f"couldn't get version/kind; json parse error: json: cannot unmarshal {json_name(found)} into Go value of type {what}"
+        f"couldn't get version/kind; json parse error: json: cannot unmarshal {json_name(obj)} into Go value of type {what}"
     )
 
 
@@ -224,12 +224,12 @@ class _Members:
             return bool(value)
         raise self._type_error(name, value, "bool")
 
-    def _type_error(self, name: str, value: Any, wanted: str) -> _BadLineError:
+    def _type_error(self, name: str, value: Any, type_name: str) -> _BadLineError:
         if not self._where:
             return _BadLineError(
                 f"couldn't get version/kind; json parse error: json: cannot unmarshal {json_name(value)} into Go struct field "
-                f".{name} of type {wanted}"
+                f".{name} of type {type_name}"
             )
         return _BadLineError(
-            f"json: cannot unmarshal {json_name(value)} into Go struct field {self._where}{name} of type {wanted}"
+            f"json: cannot unmarshal {json_name(value)} into Go struct field {self._where}{name} of type {type_name}"
         )

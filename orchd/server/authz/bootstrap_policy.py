@@ -153,11 +153,11 @@ def _autoupdate_key(expected: Object) -> str:
 def _with_metadata(obj: Object, existing: Object, expected: Object | None = None) -> Object:
     """`obj` with the metadata of `existing`, and missing labels and annotations from `expected`."""
     old = existing["metadata"]
-    wanted = (expected or obj)["metadata"]
+    expected_metadata = (expected or obj)["metadata"]
     meta = {k: v for k, v in old.items() if expected is not None or k not in ("uid", "resourceVersion")}
     for key in ("labels", "annotations"):
-        if wanted.get(key):
-            meta[key] = {**wanted[key], **(old.get(key) or {})}
+        if expected_metadata.get(key):
+            meta[key] = {**expected_metadata[key], **(old.get(key) or {})}
     return {**obj, "metadata": meta}
 
 
@@ -168,15 +168,15 @@ def _with_subjects(existing: Object, expected: Object) -> Object:
 
 
 def _with_rules(existing: Object, expected: Object) -> Object:
-    wanted = expected.get("aggregationRule")
+    aggregation = expected.get("aggregationRule")
     have = existing.get("aggregationRule")
-    if wanted is None:
+    if aggregation is None:
         result = {k: v for k, v in existing.items() if k != "aggregationRule"}
         rules = existing.get("rules") or []
         missing = uncovered(rules, expected.get("rules") or ())
         return {**result, "rules": [*rules, *missing]} if missing else result
     selectors = (have or {}).get("clusterRoleSelectors") or []
-    absent = [s for s in wanted["clusterRoleSelectors"] if s not in selectors]
+    absent = [s for s in aggregation["clusterRoleSelectors"] if s not in selectors]
     if not absent:
         return existing
     return {**existing, "aggregationRule": {**(have or {}), "clusterRoleSelectors": [*selectors, *absent]}}
@@ -231,14 +231,14 @@ def _key(expected: Object, dialect: Dialect) -> _Key:
 async def _list_existing(client: IClient, dialect: Dialect, objects: Iterable[Object]) -> dict[_Key, Object]:
     """Those of `objects` that exist, as they are now. Four lists cost less than a request for each object."""
     expected = {_key(each, dialect): None for each in objects}
-    found: dict[_Key, Object] = {}
+    existing: dict[_Key, Object] = {}
     for ref in {ref: None for ref, _, _ in expected}:
         for item in (await client.list(ref)).get("items") or ():
             metadata = item["metadata"]
             key = ref, metadata.get("namespace", ""), metadata["name"]
             if key in expected:
-                found[key] = item
-    return found
+                existing[key] = item
+    return existing
 
 
 async def _current(client: IClient, key: _Key) -> Object | None:
@@ -255,7 +255,7 @@ async def _write(client: IClient, key: _Key, change: Change) -> int:
     """The number of writes. Raises ApiError."""
     ref, namespace, name = key
     if change.action == "create":
-        await client.create(ref, namespace, change.object, need_answer=False)
+        await client.create(ref, namespace, change.object, need_response=False)
     elif change.action == "update":
         await client.update(ref, namespace, name, change.object)
     elif change.action == "recreate":

@@ -71,7 +71,7 @@ class CompiledRules:
 
     def _allow_path(self, verb: str, path: str) -> bool:
         for key in (verb, "*"):
-            found = self._paths.get(key)
-            if found is not None and (path in found[0] or path.startswith(found[1])):
+            paths = self._paths.get(key)
+            if paths is not None and (path in paths[0] or path.startswith(paths[1])):
                 return True
         return False

@@ -55,11 +55,11 @@ def join_errors(errors: Iterable[str]) -> str:
 
 def describe_rule(rule: Rule) -> str:
     """``{APIGroups:[""], Resources:["pods"], Verbs:["get"]}``"""
-    shown = (
+    titles = (
         ("APIGroups", "apiGroups"),
         ("Resources", "resources"),
         ("NonResourceURLs", "nonResourceURLs"),
         ("ResourceNames", "resourceNames"),
         ("Verbs", "verbs"),
     )
-    return "{" + ", ".join(f"{title}:{quote_list(rule[key])}" for title, key in shown if rule.get(key)) + "}"
+    return "{" + ", ".join(f"{title}:{quote_list(rule[key])}" for title, key in titles if rule.get(key)) + "}"

@@ -28,15 +28,15 @@ _NAMES = {"Webhook": "default"}
 
 def drop_ins() -> dict[str, Any]:
     """Factories found in `orchd.plugins`, by name. Raises ValueError naming an invalid one."""
-    found = {}
+    factories = {}
     for factory in dropins.drop_ins(IAuthorizerFactory, orchd.plugins):
         try:
             verifyObject(IAuthorizerFactory, factory)
         except Exception as error:
             # Any exception of a drop-in must name the drop-in.
             raise ValueError(f"authorizer {factory!r} cannot be used: {error}") from error
-        found[str(factory.name)] = factory
-    return found
+        factories[str(factory.name)] = factory
+    return factories
 
 
 def make_union(

@@ -84,14 +84,14 @@ class ParameterCheck:
     def _resource(self, kind: ObjectView) -> tuple[tuple[str, str, str], str]:
         api_version, name = kind.get("apiVersion") or "", kind.get("kind") or ""
         group, version = split_group_version(api_version)
-        found = self._catalog().kind(api_version, name)
-        if found is None:
+        resource = self._catalog().kind(api_version, name)
+        if resource is None:
             return (
                 group,
                 version,
                 "*",
             ), f"unable to resolve paramKind &ParamKind{{APIVersion:{api_version},Kind:{name},}}"
-        return (group, version, found.plural), ""
+        return (group, version, resource.plural), ""
 
 
 def _same_parameters(spec: ObjectView, old: ObjectView) -> bool:

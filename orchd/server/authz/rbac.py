@@ -93,9 +93,9 @@ class _Bindings:
         namespace, name = meta.get("namespace", ""), meta["name"]
         role = role_key(ref, namespace)
         scope = self.scopes.setdefault(namespace, {})
-        shown = f"{name}/{namespace}" if namespace else name
+        path = f"{name}/{namespace}" if namespace else name
         for key, subject in self._subjects(obj):
-            reason = f'RBAC: allowed by {self._kind} "{shown}" of {role.kind} "{role.name}" to {subject}'
+            reason = f'RBAC: allowed by {self._kind} "{path}" of {role.kind} "{role.name}" to {subject}'
             scope.setdefault(key, []).append(Grant((namespace, name), role, Verdict(Decision.ALLOW, reason)))
 
     def _forget(self, obj: Object) -> None:
@@ -144,13 +144,13 @@ class RoleBasedAuthorizer:
         return changed
 
     def _role(self, key: RoleKey) -> CompiledRules | None:
-        found = self._compiled.get(key)
-        if found is None:
+        role = self._compiled.get(key)
+        if role is None:
             rules = self.role_rules(key)
             if rules is None:
                 return None
-            found = self._compiled[key] = CompiledRules(rules)
-        return found
+            role = self._compiled[key] = CompiledRules(rules)
+        return role
 
     def role_rules(self, key: RoleKey) -> Sequence[Object] | None:
         """The PolicyRules of a role, None when it does not exist."""

@@ -49,10 +49,10 @@ class AuthorizerUnion:
         return Verdict(Decision.NO_OPINION, "\n".join(reasons), join_errors(errors))
 
     def rules(self, user: User, namespace: str) -> Rules:
-        found = [a.rules(user, namespace) for a in self.authorizers]
+        listed = [a.rules(user, namespace) for a in self.authorizers]
         return Rules(
-            resource=tuple(r for rules in found for r in rules.resource),
-            non_resource=tuple(r for rules in found for r in rules.non_resource),
-            incomplete=any(rules.incomplete for rules in found),
-            error=join_errors([rules.error for rules in found if rules.error]),
+            resource=tuple(r for rules in listed for r in rules.resource),
+            non_resource=tuple(r for rules in listed for r in rules.non_resource),
+            incomplete=any(rules.incomplete for rules in listed),
+            error=join_errors([rules.error for rules in listed if rules.error]),
         )

@@ -90,8 +90,8 @@ class WebhookAuthorizer:
             "status": {"allowed": False},
         }
         try:
-            answer = ReviewStatus(await self._reviews.ask(review), "SubjectAccessReviewStatus")
-            allowed, denied, reason = answer.flag("allowed"), answer.flag("denied"), answer.text("reason")
+            response = ReviewStatus(await self._reviews.ask(review), "SubjectAccessReviewStatus")
+            allowed, denied, reason = response.flag("allowed"), response.flag("denied"), response.text("reason")
         except WebhookError as error:
             self._log.error("the authorization webhook failed: {error}", error=str(error))
             if self._options.on_failure is Decision.NO_OPINION:

@@ -19,14 +19,14 @@ _ATTEMPTS = 5
 _WORTH_A_LIST = 8
 
 
-async def ensure(client: IClient, wanted: Iterable[BootstrapObject], *, now: str) -> None:
+async def ensure(client: IClient, objects: Iterable[BootstrapObject], *, now: str) -> None:
     """Ensure all of `wanted` concurrently (their writes share commits). `now` is the timestamp of conditions. Raises
     the first ApiError."""
-    wanted = tuple(wanted)
-    present = await _list_existing(client, wanted)
+    objects = tuple(objects)
+    present = await _list_existing(client, objects)
     try:
         await gatherResults(
-            [Deferred.fromCoroutine(_one(client, each, present, now)) for each in wanted], consumeErrors=True
+            [Deferred.fromCoroutine(_one(client, each, present, now)) for each in objects], consumeErrors=True
         )
     except FirstError as first:
         first.subFailure.raiseException()
@@ -36,37 +36,37 @@ async def ensure(client: IClient, wanted: Iterable[BootstrapObject], *, now: str
 _Key = tuple[ResourceRef, str, str]
 
 
-def _key(wanted: BootstrapObject) -> _Key:
-    return wanted.ref, wanted.namespace, wanted.name
+def _key(obj: BootstrapObject) -> _Key:
+    return obj.ref, obj.namespace, obj.name
 
 
-async def _list_existing(client: IClient, wanted: Iterable[BootstrapObject]) -> dict[_Key, Object | None]:
+async def _list_existing(client: IClient, objects: Iterable[BootstrapObject]) -> dict[_Key, Object | None]:
     """Those of `wanted` of whose resource many are wanted, as they are now (None if they do not exist): a list costs less than a
     request for each."""
     by_ref: defaultdict[ResourceRef, set[_Key]] = defaultdict(set)
-    for each in wanted:
+    for each in objects:
         by_ref[each.ref].add(_key(each))
-    found: dict[_Key, Object | None] = {}
+    existing: dict[_Key, Object | None] = {}
     for ref, keys in by_ref.items():
         if len(keys) < _WORTH_A_LIST:
             continue
-        found.update(dict.fromkeys(keys))
+        existing.update(dict.fromkeys(keys))
         for item in (await client.list(ref)).get("items") or ():
             metadata = item["metadata"]
             key = ref, metadata.get("namespace", ""), metadata["name"]
             if key in keys:
-                found[key] = item
-    return found
+                existing[key] = item
+    return existing
 
 
-async def _one(client: IClient, wanted: BootstrapObject, present: Mapping[_Key, Object | None], now: str) -> None:
+async def _one(client: IClient, obj: BootstrapObject, present: Mapping[_Key, Object | None], now: str) -> None:
     for attempt in range(_ATTEMPTS):
         try:
-            if attempt > 0 or _key(wanted) not in present:
-                existing = await _current(client, wanted)
+            if attempt > 0 or _key(obj) not in present:
+                existing = await _current(client, obj)
             else:
-                existing = present[_key(wanted)]
-            await _attempt(client, wanted, existing, now)
+                existing = present[_key(obj)]
+            await _attempt(client, obj, existing, now)
             return
         except ApiError as error:
             # Another server was faster: 409, or 422 for an address that its object already has.
@@ -74,46 +74,46 @@ async def _one(client: IClient, wanted: BootstrapObject, present: Mapping[_Key, 
                 raise
 
 
-async def _current(client: IClient, wanted: BootstrapObject) -> Object | None:
+async def _current(client: IClient, obj: BootstrapObject) -> Object | None:
     try:
-        return await client.get(wanted.ref, wanted.namespace, wanted.name)
+        return await client.get(obj.ref, obj.namespace, obj.name)
     except ApiError as error:
         if error.code != 404:
             raise
         return None
 
 
-async def _attempt(client: IClient, wanted: BootstrapObject, existing: Object | None, now: str) -> None:
-    ref, namespace, name = wanted.ref, wanted.namespace, wanted.name
+async def _attempt(client: IClient, obj: BootstrapObject, existing: Object | None, now: str) -> None:
+    ref, namespace, name = obj.ref, obj.namespace, obj.name
     if existing is None:
-        existing = await client.create(ref, namespace, wanted.object)
-    elif _is_kept(wanted, existing):
-        members = {m: wanted.object[m] for m in wanted.restored if not _within(wanted.object[m], existing.get(m))}
+        existing = await client.create(ref, namespace, obj.object)
+    elif _is_kept(obj, existing):
+        members = {m: obj.object[m] for m in obj.restored if not _within(obj.object[m], existing.get(m))}
         if members:
             existing = await client.update(ref, namespace, name, {**existing, **members})
-    if wanted.status is not None and not existing.get("status", {}).get("conditions"):
-        conditions = [{**c, "lastTransitionTime": now} for c in wanted.status["conditions"]]
+    if obj.status is not None and not existing.get("status", {}).get("conditions"):
+        conditions = [{**c, "lastTransitionTime": now} for c in obj.status["conditions"]]
         await client.update(
             ref, namespace, name, {**existing, "status": {"conditions": conditions}}, subresource="status"
         )
 
 
-def _is_kept(wanted: BootstrapObject, existing: Object) -> bool:
-    if not wanted.update_annotation:
+def _is_kept(obj: BootstrapObject, existing: Object) -> bool:
+    if not obj.update_annotation:
         return True
     metadata = existing["metadata"]
-    said = metadata.get("annotations", {}).get(wanted.update_annotation)
+    said = metadata.get("annotations", {}).get(obj.update_annotation)
     return bool(metadata.get("generation") == 1) if said is None else bool(said == "true")
 
 
-def _within(wanted: Any, found: Any) -> bool:
+def _within(expected: Any, actual: Any) -> bool:
     """True if `found` contains every value of `wanted`. Defaults added by the server are ignored."""
-    if isinstance(wanted, dict):
-        return isinstance(found, dict) and all(_within(v, found.get(k)) for k, v in wanted.items())
-    if isinstance(wanted, list):
+    if isinstance(expected, dict):
+        return isinstance(actual, dict) and all(_within(v, actual.get(k)) for k, v in expected.items())
+    if isinstance(expected, list):
         return (
-            isinstance(found, list)
-            and len(found) == len(wanted)
-            and all(_within(w, f) for w, f in zip(wanted, found, strict=True))
+            isinstance(actual, list)
+            and len(actual) == len(expected)
+            and all(_within(w, f) for w, f in zip(expected, actual, strict=True))
         )
-    return bool(wanted == found)
+    return bool(expected == actual)

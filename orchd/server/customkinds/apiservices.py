@@ -26,14 +26,14 @@ class ApiServices:
 
     async def follow(self, served: Mapping[tuple[str, str], bool]) -> None:
         """Create missing APIServices for `served` groups and versions, delete those no longer served."""
-        wanted = {f"{version}.{group}": (group, version) for group, version in served}
+        versions = {f"{version}.{group}": (group, version) for group, version in served}
         if self._made is None:
             listed = await self._client.list(self._ref)
             self._made = dict.fromkeys(item["metadata"]["name"] for item in listed["items"] if self._ours(item))
-        for name in [name for name in self._made if name not in wanted]:
+        for name in [name for name in self._made if name not in versions]:
             await self._remove(name)
             del self._made[name]
-        for name, (group, version) in wanted.items():
+        for name, (group, version) in versions.items():
             if name not in self._made:
                 await self._make(name, group, version)
                 self._made[name] = None
@@ -42,14 +42,14 @@ class ApiServices:
         return bool((item["metadata"].get("labels") or {}).get(self._label) == "true")
 
     async def _make(self, name: str, group: str, version: str) -> None:
-        made: Object = {
+        service: Object = {
             "apiVersion": f"{self._group}/v1",
             "kind": "APIService",
             "metadata": {"name": name, "labels": {self._label: "true"}},
             "spec": {"group": group, "version": version, **_PRIORITIES},
         }
         try:
-            await self._client.create(self._ref, "", made)
+            await self._client.create(self._ref, "", service)
         except ApiError as error:
             # An administrator registered another server for this version.
             if error.code != 409:

@@ -61,27 +61,27 @@ class ConversionWebhook:
 
     async def __call__(self, resource: Resource, objects: Sequence[Object], to: str) -> list[Object]:
         """Convert the objects, all of `resource`'s kind, to the version with apiVersion `to`. Raises ApiError 500."""
-        wanted = [obj for obj in objects if obj["apiVersion"] != to]
-        if not wanted:
+        outdated = [obj for obj in objects if obj["apiVersion"] != to]
+        if not outdated:
             return list(objects)
         try:
-            made = iter(await self._convert(resource, wanted, to))
-        except _BadAnswerError as error:
-            if len(wanted) == 1:
+            converted = iter(await self._convert(resource, outdated, to))
+        except _BadResponseError as error:
+            if len(outdated) == 1:
                 raise ApiError(500, "", str(error)) from error
             # The reference converts one object per call. Find the invalid object, so that its error text can be
             # reproduced.
-            made = iter([await self._alone(resource, obj, to) for obj in wanted])
-        return [obj if obj["apiVersion"] == to else next(made) for obj in objects]
+            converted = iter([await self._alone(resource, obj, to) for obj in outdated])
+        return [obj if obj["apiVersion"] == to else next(converted) for obj in objects]
 
     async def _alone(self, resource: Resource, obj: Object, to: str) -> Object:
         try:
             return (await self._convert(resource, [obj], to))[0]
-        except _BadAnswerError as error:
+        except _BadResponseError as error:
             raise ApiError(500, "", str(error)) from error
 
     async def _convert(self, resource: Resource, objects: list[Object], to: str) -> list[Object]:
-        """Raises ApiError 500 for failed calls, and `_BadAnswerError`."""
+        """Raises ApiError 500 for failed calls, and `_BadResponseError`."""
         began, succeeded = perf_counter(), False
         try:
             converted = await self._convert_all(resource, objects, to)
@@ -94,14 +94,14 @@ class ConversionWebhook:
     async def _convert_all(self, resource: Resource, objects: list[Object], to: str) -> list[Object]:
         source = f"conversion webhook for {objects[0]['apiVersion']}, Kind={resource.kind}"
         try:
-            found = await self._ask(resource.converter or {}, objects, to)
+            converted = await self._ask(resource.converter or {}, objects, to)
         except WebhookError as error:
             raise ApiError(500, "", f"{source} failed: {error}") from error
         except _BadReviewError as error:
-            raise _BadAnswerError(f"{source} failed: {error}") from error
-        if len(found) != len(objects):
-            raise _BadAnswerError(f"{source} returned {len(found)} objects, expected {len(objects)}")
-        return [self._check(obj, new, to, source) for obj, new in zip(objects, found, strict=True)]
+            raise _BadResponseError(f"{source} failed: {error}") from error
+        if len(converted) != len(objects):
+            raise _BadResponseError(f"{source} returned {len(converted)} objects, expected {len(objects)}")
+        return [self._check(obj, new, to, source) for obj, new in zip(objects, converted, strict=True)]
 
     async def _ask(self, webhook: Mapping[str, Any], objects: list[Object], to: str) -> list[Any]:
         version = next((v for v in webhook.get("conversionReviewVersions") or () if v in _SPOKEN), "")
@@ -120,8 +120,10 @@ class ConversionWebhook:
             raise _BadReviewError("no response provided")
         if version == "v1":
             if (answer.get("apiVersion"), answer.get("kind")) != (api_version, "ConversionReview"):
-                found = f"{answer.get('apiVersion') or '/'}, Kind={answer.get('kind') or ''}"
-                raise _BadReviewError(f"expected webhook response of {api_version}, Kind=ConversionReview, got {found}")
+                actual = f"{answer.get('apiVersion') or '/'}, Kind={answer.get('kind') or ''}"
+                raise _BadReviewError(
+                    f"expected webhook response of {api_version}, Kind=ConversionReview, got {actual}"
+                )
             if response.get("uid", "") != uid:
                 raise _BadReviewError(
                     f"expected response.uid={quoted(uid)}, got {quoted(str(response.get('uid', '')))}"
@@ -136,25 +138,25 @@ class ConversionWebhook:
         return converted if isinstance(converted, list) else []
 
     def _check(self, obj: Object, new: Any, to: str, source: str) -> Object:
-        """Check a converted object and restore its metadata. Raises `_BadAnswerError`."""
+        """Check a converted object and restore its metadata. Raises `_BadResponseError`."""
         if not isinstance(new, dict) or not new.get("kind"):
-            raise _BadAnswerError(f"Object 'Kind' is missing in '{orjson.dumps(new).decode()}'")
+            raise _BadResponseError(f"Object 'Kind' is missing in '{orjson.dumps(new).decode()}'")
         at_first = f"{source} returned invalid object at index 0"
         if new.get("apiVersion") != to:
-            raise _BadAnswerError(
+            raise _BadResponseError(
                 f"{at_first}: invalid groupVersion (expected {to}, received {new.get('apiVersion') or ''})"
             )
         if new["kind"] != obj["kind"]:
-            raise _BadAnswerError(f"{at_first}: invalid kind (expected {obj['kind']}, received {new['kind']})")
+            raise _BadResponseError(f"{at_first}: invalid kind (expected {obj['kind']}, received {new['kind']})")
         before, after = obj.get("metadata") or {}, new.get("metadata")
         said = after if isinstance(after, dict) else {}
         for member, named in (("name", "name"), ("namespace", "namespace"), ("uid", "UID")):
             if said.get(member, "") != before.get(member, ""):
                 why = f"must have the same {named}: {before.get(member, '')} != {said.get(member, '')}"
-                raise _BadAnswerError(f"{source} returned invalid object: {why}")
+                raise _BadResponseError(f"{source} returned invalid object: {why}")
         wrong = self._wrong_metadata(before, new)
         if wrong:
-            raise _BadAnswerError(f"{source} returned invalid metadata: {wrong}")
+            raise _BadResponseError(f"{source} returned invalid metadata: {wrong}")
         kept = {key: value for key, value in before.items() if key not in _ITS_OWN}
         return {**new, "metadata": {**kept, **{key: said[key] for key in _ITS_OWN if said.get(key)}}}
 
@@ -188,5 +190,5 @@ class _BadReviewError(Exception):
     """A malformed ConversionReview."""
 
 
-class _BadAnswerError(Exception):
+class _BadResponseError(Exception):
     """A malformed ConversionReview response, with the reference's message."""

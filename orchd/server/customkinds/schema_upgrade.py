@@ -54,11 +54,11 @@ class _Reader:
         if known is None or (written or entry.revision) > known.since:
             return entry
         mark = ("settled", known.since)
-        found: Entry | None = entry.derived.get(mark)
-        if found is None:
-            found = self._upgrade(entry, known)
-            entry.keep(mark, found, len(found.json))
-        return found
+        upgraded: Entry | None = entry.derived.get(mark)
+        if upgraded is None:
+            upgraded = self._upgrade(entry, known)
+            entry.keep(mark, upgraded, len(upgraded.json))
+        return upgraded
 
     def _upgrade(self, entry: Entry, known: Definition) -> Entry:
         obj = orjson.loads(entry.json)
@@ -75,10 +75,10 @@ class _Reader:
         before = previous if previous is None else self.entry(previous)
         if entry is change.entry and before is previous:
             return change
-        made: Change | None = change.versions.get("settled")
-        if made is None or made.entry is not entry:
-            made = change.versions["settled"] = Change(change.type, entry, before, change.budget)
-        return made
+        upgraded: Change | None = change.versions.get("settled")
+        if upgraded is None or upgraded.entry is not entry:
+            upgraded = change.versions["settled"] = Change(change.type, entry, before, change.budget)
+        return upgraded
 
 
 @implementer(ICache)
@@ -105,8 +105,8 @@ class UpgradingCache:
         return oldest
 
     def get(self, path: str) -> Entry | None:
-        found: Entry | None = self._cache.get(path)
-        return None if found is None else self._reader.entry(found)
+        entry: Entry | None = self._cache.get(path)
+        return None if entry is None else self._reader.entry(entry)
 
     def page(self, **wanted: Any) -> Page:
         page: Page = self._cache.page(**wanted)
@@ -127,8 +127,8 @@ class UpgradingCache:
         return [self._reader.change(each) for each in changes]
 
     async def applied(self, path: str, revision: int) -> Entry | None:
-        found: Entry | None = await self._cache.applied(path, revision)
-        return None if found is None else self._reader.entry(found)
+        entry: Entry | None = await self._cache.applied(path, revision)
+        return None if entry is None else self._reader.entry(entry)
 
 
 @implementer(ICaches)

@@ -86,8 +86,8 @@ class DefinitionTracker:
         if self._stopped:
             return
         page = cache.page()
-        found = {entry.path: entry for entry in page.entries}
-        for name in [name for name in self.by_name if name not in found]:
+        paths = {entry.path: entry for entry in page.entries}
+        for name in [name for name in self.by_name if name not in paths]:
             self._remove(name)
         for entry in page.entries:
             definition = self.by_name.get(entry.path)

@@ -281,7 +281,7 @@ class HttpChannel(Protocol):
             # HTTP/1.0 knows no upgrades (RFC 9110, 7.8).
             hijack=self._take_over if target.modern else None,
         )
-        self._running = enter(factory.pipeline.handle(request), self._answer, self._failed)
+        self._running = enter(factory.pipeline.handle(request), self._respond, self._failed)
 
     def _body_wanted(self) -> None:
         if not self._told_continue:
@@ -330,7 +330,7 @@ class HttpChannel(Protocol):
         else:
             self.abort()
 
-    def _answer(self, response: Response) -> None:
+    def _respond(self, response: Response) -> None:
         self._running = None
         if self.state != BUSY:
             stream = response.stream
@@ -341,19 +341,19 @@ class HttpChannel(Protocol):
             self._keep = False
             self._lingering = True
         if response.stream is not None:
-            self._answer_stream(response, response.stream)
+            self._respond_stream(response, response.stream)
             return
         body = response.body
         size = size_of(body)
         above = self._limits.gzip_above
         if self._gzip and above is not None and size > above and not _has(response, "content-encoding"):
             compressing = self._factory.compress([body] if isinstance(body, bytes) else body)
-            compressing.addCallback(self._answer_compressed, response)
+            compressing.addCallback(self._respond_compressed, response)
             compressing.addErrback(self._failed)
             return
         self._write(response, body, size)
 
-    def _answer_compressed(self, pieces: list[bytes], response: Response) -> None:
+    def _respond_compressed(self, pieces: list[bytes], response: Response) -> None:
         if self.state == BUSY:
             response.headers = [*response.headers, ("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding")]
             size = sum(map(len, pieces))
@@ -420,7 +420,7 @@ class HttpChannel(Protocol):
             return "Connection: close\r\n"
         return "" if self._request is None or self._request.modern else "Connection: keep-alive\r\n"
 
-    def _answer_stream(self, response: Response, stream: IStream) -> None:
+    def _respond_stream(self, response: Response, stream: IStream) -> None:
         target = self._request
         assert target is not None
         if not target.modern:

@@ -36,13 +36,13 @@ class Binding:
 
     def open(self) -> socket.socket:
         """The bound and listening socket. Raises OSError."""
-        made = self.bind()
+        listening = self.bind()
         try:
-            made.listen(BACKLOG)
+            listening.listen(BACKLOG)
         except OSError as error:
-            made.close()
+            listening.close()
             raise self._error(error) from error
-        return made
+        return listening
 
     def bind(self) -> socket.socket:
         """The bound socket, which refuses connections until it listens. Raises OSError."""

@@ -39,9 +39,9 @@ class BufferedBody:
         "_by_pieces", "_error", "_limit", "_pieces", "_waiting", "_wanted", "complete", "discarding", "length", "size",
     )  # fmt: skip
 
-    def __init__(self, length: int | None, wanted: Callable[[], None]) -> None:
+    def __init__(self, length: int | None, on_read: Callable[[], None]) -> None:
         self.length = length
-        self._wanted = wanted
+        self._wanted = on_read
         self._pieces: list[bytes] = []
         #: Number of buffered bytes.
         self.size = 0
@@ -155,9 +155,9 @@ class IncomingBody(BufferedBody):
 
     __slots__ = ("_decoder", "chunked", "left")
 
-    def __init__(self, length: int, wanted: Callable[[], None]) -> None:
+    def __init__(self, length: int, on_read: Callable[[], None]) -> None:
         self.chunked = length == CHUNKED
-        super().__init__(None if self.chunked else length, wanted)
+        super().__init__(None if self.chunked else length, on_read)
         #: Remaining bytes, if known.
         self.left = length
         self._decoder = ChunkDecoder() if self.chunked else None

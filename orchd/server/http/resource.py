@@ -159,14 +159,14 @@ class ApiResource(Resource):
 
     def render(self, request: Any) -> int:
         try:
-            made, gzip = self._request(request)
+            parsed, gzip = self._request(request)
         except BadHead as bad:
             request.setResponseCode(bad.code)
             request.setHeader(b"content-type", b"text/plain; charset=utf-8")
             request.write(bad.text.encode())
             request.finish()
             return NOT_DONE_YET
-        _Exchange(self, request, gzip).begin(self._pipeline, made)
+        _Exchange(self, request, gzip).begin(self._pipeline, parsed)
         return NOT_DONE_YET
 
     def _request(self, request: WebRequest) -> tuple[Request, bool]:
@@ -182,7 +182,7 @@ class ApiResource(Resource):
         remote = str(getattr(request.getClientAddress(), "host", ""))
         chain = certificate_chain(_transport(request))
         credentials = Credentials(headers=fields.headers, certificates=chain, remote=remote, path=target.path)
-        made = Request(
+        parsed = Request(
             method=target.method,
             path=target.path,
             raw_path=target.raw_path,
@@ -192,7 +192,7 @@ class ApiResource(Resource):
             credentials=credentials,
             received=self._clock.seconds(),
         )
-        return made, fields.gzip
+        return parsed, fields.gzip
 
 
 def _transport(request: WebRequest) -> Any:
@@ -221,18 +221,18 @@ class _Exchange:
         self._sink: WebSink | None = None
         self._stream: Any = None
 
-    def begin(self, pipeline: IPipeline, made: Request) -> None:
+    def begin(self, pipeline: IPipeline, request: Request) -> None:
         """Pass the request to the pipeline after the client has read most of the previous responses."""
         self._request.notifyFinish().addErrback(self._lost)
-        self._begin(pipeline, made)
+        self._begin(pipeline, request)
 
-    def _begin(self, pipeline: IPipeline, made: Request) -> None:
+    def _begin(self, pipeline: IPipeline, request: Request) -> None:
         if self._gone:
             return
         if _waiting(self._request) > _MAX_WAITING:
-            self._resource._clock.callLater(_LOOK_AGAIN, self._begin, pipeline, made)
+            self._resource._clock.callLater(_LOOK_AGAIN, self._begin, pipeline, request)
             return
-        self._running = enter(cast(Any, pipeline.handle(made)), self._answer, self._failed)
+        self._running = enter(cast(Any, pipeline.handle(request)), self._respond, self._failed)
 
     def _lost(self, _: Failure) -> None:
         self._gone = True
@@ -256,7 +256,7 @@ class _Exchange:
             self._request.write(b"Internal Server Error\n")
             self._request.finish()
 
-    def _answer(self, response: Response) -> None:
+    def _respond(self, response: Response) -> None:
         self._running = None
         request = self._request
         if self._gone:

@@ -48,29 +48,29 @@ class ObjectIndex:
             del self._values[path]
 
     def _add(self, value: str, path: str) -> None:
-        found = self._paths.get(value)
-        if found is None:
+        held = self._paths.get(value)
+        if held is None:
             self._paths[value] = path
-        elif isinstance(found, str):
-            self._paths[value] = {found: None, path: None}
+        elif isinstance(held, str):
+            self._paths[value] = {held: None, path: None}
         else:
-            found[path] = None
+            held[path] = None
 
     def _remove(self, value: str, path: str) -> None:
-        found = self._paths[value]
-        if isinstance(found, str):
+        held = self._paths[value]
+        if isinstance(held, str):
             del self._paths[value]
             return
-        del found[path]
-        if len(found) == 1:
-            self._paths[value] = next(iter(found))
+        del held[path]
+        if len(held) == 1:
+            self._paths[value] = next(iter(held))
 
     def __contains__(self, value: str) -> bool:
         return value in self._paths
 
     def paths(self, value: str) -> tuple[str, ...]:
         """In order of insertion."""
-        found = self._paths.get(value)
-        if found is None:
+        held = self._paths.get(value)
+        if held is None:
             return ()
-        return (found,) if isinstance(found, str) else tuple(found)
+        return (held,) if isinstance(held, str) else tuple(held)

@@ -103,16 +103,16 @@ class CachedInformer:
                 yield entry
 
     def _object(self, entry: Entry) -> Object:
-        found: Object | None = entry.derived.get(self._form)
-        if found is None:
-            found = self._decode(entry)
-            entry.keep(self._form, found, _WEIGHT * len(entry.json))
-        return found
+        obj: Object | None = entry.derived.get(self._form)
+        if obj is None:
+            obj = self._decode(entry)
+            entry.keep(self._form, obj, _WEIGHT * len(entry.json))
+        return obj
 
     def _decode_once(self, entry: Entry) -> Object:
         """The object, without keeping it."""
-        found: Object | None = entry.derived.get(self._form)
-        return self._decode(entry) if found is None else found
+        obj: Object | None = entry.derived.get(self._form)
+        return self._decode(entry) if obj is None else obj
 
     # -- indexes
 
@@ -121,64 +121,64 @@ class CachedInformer:
 
     async def wait_indexed(self, index: str) -> None:
         await self.wait_synced()
-        made = self._indexes[index]
-        if not made.wanted:
-            self._spawn(self._fill(made), f"index of {self.ref.plural}")
-        if not made.complete:
+        index_ = self._indexes[index]
+        if not index_.wanted:
+            self._spawn(self._fill(index_), f"index of {self.ref.plural}")
+        if not index_.complete:
             waiting: Deferred[None] = Deferred()
-            made.waiting.append(waiting)
+            index_.waiting.append(waiting)
             await waiting
 
     def _complete(self, index: str) -> ObjectIndex:
-        made = self._indexes[index]
-        if not made.complete and self.synced:
-            self._put_some(made, self._begin_index(made))
-            made.complete = True
-        return made
+        index_ = self._indexes[index]
+        if not index_.complete and self.synced:
+            self._put_some(index_, self._begin_index(index_))
+            index_.complete = True
+        return index_
 
-    async def _fill(self, made: ObjectIndex) -> None:
+    async def _fill(self, index: ObjectIndex) -> None:
         """Build an index in batches."""
         try:
-            entries = self._begin_index(made)
-            while not made.complete and self._put_some(made, islice(entries, _PIECE)):
+            entries = self._begin_index(index)
+            while not index.complete and self._put_some(index, islice(entries, _PIECE)):
                 await deferLater(self._clock, 0)
-            made.complete = True
+            index.complete = True
         finally:
             # On any error: waiters build the missing part synchronously.
-            made.wanted = made.complete
-            waiting, made.waiting = made.waiting, []
+            index.wanted = index.complete
+            waiting, index.waiting = index.waiting, []
             for each in waiting:
                 if not each.called:
                     each.callback(None)
 
-    def _begin_index(self, made: ObjectIndex) -> Iterator[Entry]:
-        made.wanted = True
+    def _begin_index(self, index: ObjectIndex) -> Iterator[Entry]:
+        index.wanted = True
         self._follow()
         return iter(self._cache.page().entries)
 
-    def _put_some(self, made: ObjectIndex, entries: Iterable[Entry]) -> int:
+    def _put_some(self, index: ObjectIndex, entries: Iterable[Entry]) -> int:
         """Add a batch of entries in their current state; returns their number."""
         count = 0
         for entry in entries:
-            self._put(made, entry.path, self._cache.get(entry.path))
+            self._put(index, entry.path, self._cache.get(entry.path))
             count += 1
         return count
 
-    def _put(self, made: ObjectIndex, path: str, entry: Entry | None) -> None:
+    def _put(self, index: ObjectIndex, path: str, entry: Entry | None) -> None:
         try:
             obj = None if entry is None else self._decode_once(entry)
         except ValueError:
             self.log.failure("cannot index {path} of {ref}", path=path, ref=self.ref.plural)
             obj = None
-        self._put_object(made, path, obj)
+        self._put_object(index, path, obj)
 
-    def _put_object(self, made: ObjectIndex, path: str, obj: Object | None) -> None:
+    def _put_object(self, index: ObjectIndex, path: str, obj: Object | None) -> None:
         try:
-            made.put(path, obj)
+            index.put(path, obj)
         except Exception:
             # One invalid object must not hide the others.
             self.log.failure("cannot index {path} of {ref}", path=path, ref=self.ref.plural)
-            made.put(path, None)
+            index.put(path, None)
 
     # -- listening
 
@@ -279,14 +279,14 @@ class CachedInformer:
         self._late.clear()
         for each in list(self._delivery_waiters):
             each.cancel()
-        for waiting in (self._sync_waiters, *(made.waiting for made in self._indexes.values())):
+        for waiting in (self._sync_waiters, *(index.waiting for index in self._indexes.values())):
             while waiting:
                 waiting.pop().cancel()
 
     @property
     def _followed(self) -> bool:
         """True if there are listeners or indexes."""
-        return bool(self._listeners or self._feeds) or any(made.wanted for made in self._indexes.values())
+        return bool(self._listeners or self._feeds) or any(index.wanted for index in self._indexes.values())
 
     def _follow(self) -> None:
         """Follow changes from now on."""
@@ -328,9 +328,9 @@ class CachedInformer:
 
     def _apply(self, change: Change, new: Entry | None) -> None:
         path = change.entry.path
-        for made in self._indexes.values():
-            if made.wanted:
-                self._put(made, path, new)
+        for index in self._indexes.values():
+            if index.wanted:
+                self._put(index, path, new)
         if concerned := self._concerned(change):
             self._notify(concerned, change.type.value, change.previous, new, self._object)
 
@@ -349,15 +349,15 @@ class CachedInformer:
         for entry in (late.change.previous, late.new):
             if entry is None or entry in late.objects:
                 continue
-            found: Object | None = entry.derived.get(self._form)
-            if found is None:
+            obj: Object | None = entry.derived.get(self._form)
+            if obj is None:
                 try:
-                    found = await self._aside(len(entry.json), self._decode, entry)
+                    obj = await self._aside(len(entry.json), self._decode, entry)
                 except ValueError:
                     return
                 if entry is late.new:
-                    entry.keep(self._form, found, _WEIGHT * len(entry.json))
-            late.objects[entry] = found
+                    entry.keep(self._form, obj, _WEIGHT * len(entry.json))
+            late.objects[entry] = obj
 
     def _deliver_late(self, late: LateChange) -> Iterator[None]:
         """Update one index or call one listener in each step."""
@@ -367,12 +367,12 @@ class CachedInformer:
             after = None if new is None else late.objects.get(new) or self._object(new)
         except ValueError:
             self.log.failure("{ref} has an invalid object", ref=self.ref.plural)
-            for made in self._indexes.values():
-                made.put(path, None)
+            for index in self._indexes.values():
+                index.put(path, None)
             return
-        for made in tuple(self._indexes.values()):
-            if made.wanted:
-                self._put_object(made, path, after)
+        for index in tuple(self._indexes.values()):
+            if index.wanted:
+                self._put_object(index, path, after)
                 yield
         for listener in late.listeners:
             # One that was removed meanwhile is not called any more.

@@ -41,15 +41,15 @@ class CachedInformers:
         self._started = False
 
     def informer(self, ref: ResourceRef) -> IInformer:
-        found = self._running.get(ref)
-        if found is None:
+        informer = self._running.get(ref)
+        if informer is None:
             opened = self._opened(ref)
             if opened is None:
                 return self._others.informer(ref)
-            found = self._running[ref] = CachedInformer(ref, *opened, self._clock, self._background.add, self._aside)
+            informer = self._running[ref] = CachedInformer(ref, *opened, self._clock, self._background.add, self._aside)
             if self._started:
-                self._run(found)
-        return found
+                self._run(informer)
+        return informer
 
     def _run(self, informer: CachedInformer) -> None:
         self._background.add(informer.run(), f"informer of {informer.ref.plural}")

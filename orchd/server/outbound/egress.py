@@ -99,12 +99,12 @@ class _Proxied:
         proxy, metrics = self._proxy, self._metrics
         began = self._reactor.seconds()
         try:
-            made = await self._tunnel().connect(factory)
+            connected = await self._tunnel().connect(factory)
         except ProxyError as error:
             metrics.failures.add(_PROTOCOL, proxy.transport, "proxy" if error.connected else "connect")
             raise
         metrics.seconds.observe(self._reactor.seconds() - began, _PROTOCOL, proxy.transport)
-        return made
+        return connected
 
     def _tunnel(self) -> TunnelEndpoint:
         """Raises ProxyError for a host that cannot be named in a request."""

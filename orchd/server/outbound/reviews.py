@@ -22,7 +22,7 @@ from twisted.internet.task import deferLater
 from orchd.kinds.gotext.values import json_name
 from orchd.pki import clientconfig
 from orchd.pki.clientconfig import ClientConfig, ClientConfigError
-from orchd.server.outbound.webhooks import Answer, WebhookClient, WebhookError, failed_response, read_document
+from orchd.server.outbound.webhooks import WebhookClient, WebhookError, WebhookResponse, failed_response, read_document
 from orchd.txkit.file_reloading import FileReloader
 
 #: Default timeout of one call in seconds.
@@ -60,15 +60,15 @@ class ConfigurationFile(FileReloader[ClientConfig]):
         try:
             text = self._path.read_text(encoding="utf-8")
             clientconfig.check_names(text)
-            found = clientconfig.only_credentials(clientconfig.parse(text, folder=self._path.parent.absolute()))
-            if urlsplit(found.server).scheme not in ("https", "http"):
-                raise ClientConfigError(f"not the URL of a service: {found.server}")
-            if found.token_file:
-                found = replace(found, token=Path(found.token_file).read_text(encoding="utf-8").strip())
+            user = clientconfig.only_credentials(clientconfig.parse(text, folder=self._path.parent.absolute()))
+            if urlsplit(user.server).scheme not in ("https", "http"):
+                raise ClientConfigError(f"not the URL of a service: {user.server}")
+            if user.token_file:
+                user = replace(user, token=Path(user.token_file).read_text(encoding="utf-8").strip())
         except (OSError, ValueError) as error:
             raise ValueError(f"{self._path}: {error}") from error
-        self._named = (*found.files, *([found.token_file] if found.token_file else ()))
-        return found
+        self._named = (*user.files, *([user.token_file] if user.token_file else ()))
+        return user
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,9 +116,9 @@ class RemoteReviews:
             began = self._reactor.seconds()
             result = "error"
             try:
-                found = await self._attempt(body, document, laters)
+                response = await self._attempt(body, document, laters)
                 result = "success"
-                return found
+                return response
             except WebhookError as error:
                 result = error.outcome
                 attempts += 1
@@ -135,16 +135,16 @@ class RemoteReviews:
     async def _attempt(self, body: bytes, document: Mapping[str, Any], laters: Iterator[int]) -> dict[str, Any]:
         """Post once, and again when the service asks for it, as often as `laters` has items. Raises WebhookError."""
         while True:
-            answer = await self._in_turn(body)
-            later = _later(answer)
+            response = await self._in_turn(body)
+            later = _later(response)
             if later is None or next(laters, None) is None:
                 break
             await deferLater(self._reactor, later)
-        if not 200 <= answer.code <= 206:
-            raise _status_error(answer)
-        return _check(read_document(answer.data, answer.code), document)
+        if not 200 <= response.code <= 206:
+            raise _status_error(response)
+        return _check(read_document(response.data, response.code), document)
 
-    async def _in_turn(self, body: bytes) -> Answer:
+    async def _in_turn(self, body: bytes) -> WebhookResponse:
         if len(self._turns.waiting) >= self._limits.waiting:
             raise WebhookError("too many reviews are waiting for the service")
         await self._turns.acquire()
@@ -153,12 +153,12 @@ class RemoteReviews:
         finally:
             self._turns.release()
 
-    async def _post(self, body: bytes) -> Answer:
+    async def _post(self, body: bytes) -> WebhookResponse:
         to = self._configuration()
         began = self._reactor.seconds()
         code = "<error>"
         try:
-            answer = await self._calls.call(
+            response = await self._calls.call(
                 "POST",
                 _url(to.server, self._limits.timeout),
                 self._limits.timeout,
@@ -167,8 +167,8 @@ class RemoteReviews:
                 body=body,
                 limit=_MOST_BODY,
             )
-            code = str(answer.code)
-            return answer
+            code = str(response.code)
+            return response
         finally:
             self._observe(code, self._reactor.seconds() - began)
 
@@ -179,10 +179,10 @@ def _url(server: str, timeout: float) -> str:
     return f"{parts.scheme}://{parts.netloc}{path}?timeout={timeout:g}s"
 
 
-def _later(answer: Answer) -> float | None:
+def _later(response: WebhookResponse) -> float | None:
     """Bounded Retry-After delay of a response in seconds; None without one."""
-    asked = answer.headers.get("retry-after", "")
-    if (answer.code == 429 or answer.code >= 500) and asked.isascii() and asked.isdigit():
+    asked = response.headers.get("retry-after", "")
+    if (response.code == 429 or response.code >= 500) and asked.isascii() and asked.isdigit():
         return min(float(asked), _LONGEST_LATER)
     return None
 
@@ -192,23 +192,23 @@ def _passing(error: WebhookError) -> bool:
     return error.reset or error.code == 429 or (error.code >= 500 and error.code != 503)
 
 
-def _status_error(answer: Answer) -> WebhookError:
+def _status_error(response: WebhookResponse) -> WebhookError:
     """The error that a response describes: its Status if it has one, otherwise that of its HTTP status."""
     try:
-        found = orjson.loads(answer.data)
+        status = orjson.loads(response.data)
     except orjson.JSONDecodeError:
-        found = None
-    if isinstance(found, dict) and found.get("kind") == "Status" and found.get("status") == "Failure":
-        return WebhookError(str(found.get("message") or "unknown"), answer.code)
-    return failed_response(answer)
+        status = None
+    if isinstance(status, dict) and status.get("kind") == "Status" and status.get("status") == "Failure":
+        return WebhookError(str(status.get("message") or "unknown"), response.code)
+    return failed_response(response)
 
 
-def _check(found: dict[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
+def _check(document: dict[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
     """`found` if it has the kind and version of `asked`; absent ones are assumed to match."""
     expected = str(asked["apiVersion"]), str(asked["kind"])
-    version, kind = found.get("apiVersion") or expected[0], found.get("kind") or expected[1]
+    version, kind = document.get("apiVersion") or expected[0], document.get("kind") or expected[1]
     if (version, kind) == expected:
-        return found
+        return document
     group = expected[0].partition("/")[0]
     same = kind == expected[1] and version in (f"{group}/v1", f"{group}/v1beta1")
     if same or (version, kind) == ("v1", "Status"):
@@ -271,6 +271,6 @@ def read_texts(value: Any, where: str) -> tuple[str, ...]:
     return tuple(read_text(each, where) for each in value)
 
 
-def type_mismatch(value: Any, where: str, wanted: str) -> WebhookError:
+def type_mismatch(value: Any, where: str, type_name: str) -> WebhookError:
     """The error for a value whose type differs from its field's."""
-    return WebhookError(f"json: cannot unmarshal {json_name(value)} into Go {where} of type {wanted}")
+    return WebhookError(f"json: cannot unmarshal {json_name(value)} into Go {where} of type {type_name}")

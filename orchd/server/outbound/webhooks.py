@@ -77,7 +77,7 @@ class WebhookError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class WebhookResponse:
     """A response of any status. `text` is the body of a text content type; `headers` has the first value by lower-case
     name."""
 
@@ -101,9 +101,9 @@ class Credentials:
                 return self.users[name]
             parts = name.split(".")
             for start in range(1, len(parts)):
-                found = self.users.get("*." + ".".join(parts[start:]))
-                if found is not None:
-                    return found
+                user = self.users.get("*." + ".".join(parts[start:]))
+                if user is not None:
+                    return user
         return self.users.get("*")
 
 
@@ -214,13 +214,17 @@ class WebhookClient:
         bundle = where.get("caBundle") or ""
         call = _Call.to("POST", f"{_base(where)}?timeout={seconds:g}s", orjson.dumps(document), {}, _MOST_BODY)
         user = credentials.of(f"{call.host}:{call.port}")
-        answer = await self._within(call, seconds, lambda: _pem(bundle), user, service)
-        if not 200 <= answer.code <= 206:
-            raise failed_response(answer)
-        given = read_document(answer.data, answer.code)
-        if given.get("kind") == "Status" and given.get("apiVersion") == "v1" and given.get("status") != "Success":
-            raise WebhookError(_message(given), answer.code)
-        return given
+        response = await self._within(call, seconds, lambda: _pem(bundle), user, service)
+        if not 200 <= response.code <= 206:
+            raise failed_response(response)
+        document_ = read_document(response.data, response.code)
+        if (
+            document_.get("kind") == "Status"
+            and document_.get("apiVersion") == "v1"
+            and document_.get("status") != "Success"
+        ):
+            raise WebhookError(_message(document_), response.code)
+        return document_
 
     async def call(
         self,
@@ -233,7 +237,7 @@ class WebhookClient:
         body: bytes | None = None,
         headers: Mapping[str, str] | None = None,
         limit: int = _MOST_BODY,
-    ) -> Answer:
+    ) -> WebhookResponse:
         """Send any request to any service. `authority` verifies the server (PEM; b"": the system's CAs), `user` are the
         credentials. A body longer than `limit` bytes is an error. Raises WebhookError without a response."""
         call = _Call.to(method, url, body, headers or {}, limit)
@@ -246,18 +250,18 @@ class WebhookClient:
         authority: Callable[[], bytes],
         user: ClientConfig | None,
         service: Mapping[str, Any] | None,
-    ) -> Answer:
+    ) -> WebhookResponse:
         with traced(
             f"HTTP {call.method}", {"net.peer.name": call.host, "net.peer.port": call.port}, outgoing=True
         ) as span:
             waiting = Deferred.fromCoroutine(self._send(call, seconds, authority, user, service))
             try:
-                answer = await within(waiting, seconds, self._reactor)
+                response = await within(waiting, seconds, self._reactor)
             except TimeoutError:
                 raise WebhookError(f"{call}: context deadline exceeded", timed_out=True) from None
             if span is not None:
-                span.set("http.status_code", answer.code)
-            return answer
+                span.set("http.status_code", response.code)
+            return response
 
     async def _send(
         self,
@@ -266,7 +270,7 @@ class WebhookClient:
         authority: Callable[[], bytes],
         user: ClientConfig | None,
         service: Mapping[str, Any] | None,
-    ) -> Answer:
+    ) -> WebhookResponse:
         # The start of the server does not wait for the library.
         from orchd.client.plain_http import exchange
 
@@ -287,7 +291,7 @@ class WebhookClient:
             }
             plain = received.get("content-type", "").startswith("text/")
             text = data.decode("utf-8", "replace").strip() if plain else ""
-            return Answer(code=response.code, data=data, text=text, headers=received)
+            return WebhookResponse(code=response.code, data=data, text=text, headers=received)
         except (CancelledError, WebhookError):
             raise
         except Exception as error:
@@ -356,16 +360,16 @@ def _error_text(error: BaseException, address: tuple[str, int]) -> str:
     return error.message if isinstance(error, ApiError) else describe(error, address)
 
 
-def _status_error(answer: Answer) -> WebhookError | None:
+def _status_error(response: WebhookResponse) -> WebhookError | None:
     """The error in the body of a failed response that is a Status; None for any other body."""
     try:
-        document = read_document(answer.data, answer.code)
+        document = read_document(response.data, response.code)
     except WebhookError:
         return None
     named = document.get("kind") or "Status", document.get("apiVersion") or "v1"
     if named != ("Status", "v1") or document.get("status") != "Failure":
         return None
-    return WebhookError(_message(document), answer.code)
+    return WebhookError(_message(document), response.code)
 
 
 def _message(status: Mapping[str, Any]) -> str:
@@ -373,9 +377,9 @@ def _message(status: Mapping[str, Any]) -> str:
     return message if isinstance(message, str) else ""
 
 
-def failed_response(answer: Answer) -> WebhookError:
+def failed_response(response: WebhookResponse) -> WebhookError:
     """The error of a response without success status: from its body, or from its status code."""
-    return _status_error(answer) or _by_code(answer.code, answer.text)
+    return _status_error(response) or _by_code(response.code, response.text)
 
 
 def _by_code(code: int, text: str) -> WebhookError:
@@ -396,19 +400,19 @@ def read_document(data: bytes, code: int) -> dict[str, Any]:
     if not data:
         raise WebhookError(f"0-length response with status code: {code} and content type: application/json")
     try:
-        found: Any = orjson.loads(data)
+        document: Any = orjson.loads(data)
     except orjson.JSONDecodeError as bad:
         if data.lstrip()[:1] == b"{":
             why = json_syntax.syntax_error(data) or str(bad)
             raise WebhookError(f"couldn't get version/kind; json parse error: {why}") from None
         try:
-            found = yaml_.decode(data)
+            document = yaml_.decode(data)
         except yaml_.YAMLError as error:
             raise WebhookError(str(error)) from None
-    if isinstance(found, dict):
-        return found
+    if isinstance(document, dict):
+        return document
     what = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
     raise WebhookError(
         "couldn't get version/kind; json parse error: json: cannot unmarshal "
-        f"{json_name(found)} into Go value of type {what}"
+        f"{json_name(document)} into Go value of type {what}"
     )

@@ -120,9 +120,9 @@ class Request:
     warnings: list[str] = field(default_factory=list)
     trace: Trace = field(default_factory=Trace)
     #: Headers added to the response, whichever stage makes it.
-    answer_headers: list[tuple[str, str]] = field(default_factory=list)
+    response_headers: list[tuple[str, str]] = field(default_factory=list)
     #: False if the client, one in this process, uses nothing of a successful answer: its body may be empty.
-    need_answer: bool = True
+    need_response: bool = True
     #: For upgrade subresources: takes over the raw connection (None where the transport cannot).
     hijack: Callable[[], Any] | None = None
 

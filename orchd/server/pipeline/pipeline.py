@@ -24,19 +24,19 @@ _FILTER_SECONDS = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 5.0)
 
 @implementer(IPipeline)
 class Pipeline:
-    """Runs a request through `stages`, in order; the last one calls `answer` (the verbs)."""
+    """Runs a request through `stages`, in order; the last one calls `response` (the verbs)."""
 
     def __init__(
         self,
         stages: Sequence[Stage],
-        answer: Callable[[Request], Awaitable[Response]],
+        response: Callable[[Request], Awaitable[Response]],
         random: Random,
         timed: Mapping[Stage, str] | None = None,
     ) -> None:
         """`timed` names the stages whose duration is measured, in one of 64 requests: measuring costs more than some of them."""
         self.stages = tuple(stages)
-        entrance: Next = answer
-        measured: Next = answer
+        entrance: Next = response
+        measured: Next = response
         for stage in reversed(self.stages):
             entrance = partial(_enter, stage, entrance)
             name = (timed or {}).get(stage)
@@ -71,7 +71,7 @@ class Pipeline:
         if request.warnings:
             for text in _truncate(list(dict.fromkeys(request.warnings))):
                 response.headers.append(("Warning", f'299 - "{_quote(text)}"'))
-        response.headers += request.answer_headers
+        response.headers += request.response_headers
         response.headers.append(("Audit-Id", request.trace.audit_id))
         return response
 

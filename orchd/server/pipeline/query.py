@@ -21,7 +21,7 @@ class Query(Mapping[str, Sequence[str]]):
     __slots__ = ("_list_options", "_values")
 
     def __init__(self, values: Mapping[str, Sequence[str]]) -> None:
-        self._values = {name: tuple(given) for name, given in values.items()}
+        self._values = {name: tuple(texts) for name, texts in values.items()}
         self._list_options: ListOptions | None = None
 
     @staticmethod

@@ -181,11 +181,11 @@ class Presenter:
         stored get it here."""
         if not resource.custom or sorted_form(entry.json) is entry.json:
             return entry.json
-        found: bytes | None = entry.derived.get(_SORTED)
-        if found is None:
-            found = sorted_form(entry.json)
-            entry.keep(_SORTED, found, len(found))
-        return found
+        encoded: bytes | None = entry.derived.get(_SORTED)
+        if encoded is None:
+            encoded = sorted_form(entry.json)
+            entry.keep(_SORTED, encoded, len(encoded))
+        return encoded
 
     def _document(self, view: Representation, obj: dict[str, Any]) -> bytes:
         """A body of an object, or of a list, of the view's resource."""
@@ -257,8 +257,8 @@ class Presenter:
         return _CELL * len(table.tabulator(view.resource, self._dialect).columns)
 
     def _row(self, view: Representation, entry: Entry, how: table.Tabulator, now: datetime) -> tables.Row | None:
-        printed, shown = self._printed(view, self.in_version(view.resource, entry))
-        return tables.row(printed, shown, how, self._dialect, now)
+        printed, partial_ = self._printed(view, self.in_version(view.resource, entry))
+        return tables.row(printed, partial_, how, self._dialect, now)
 
     def other(self, view: Representation, obj: dict[str, Any]) -> bytes:
         """An object of another kind (Status, Scale, reviews) in a negotiated format; such kinds have no tables, and a
@@ -356,12 +356,12 @@ class Presenter:
 
     def _message(self, view: Representation, entry: Entry) -> bytes:
         key = ("message", view.resource.api_version)
-        found: bytes | None = entry.derived.get(key)
-        if found is None:
+        message: bytes | None = entry.derived.get(key)
+        if message is None:
             obj = self.in_version(view.resource, entry)
-            found = protobuf.encode_message(obj, view.resource.type)
-            entry.keep(key, found, len(found))
-        return found
+            message = protobuf.encode_message(obj, view.resource.type)
+            entry.keep(key, message, len(message))
+        return message
 
     def _partials(self, view: Representation, entries: Sequence[Entry], meta: Mapping[str, Any]) -> bytes | list[bytes]:
         api_version = view.chosen.api_version

@@ -58,13 +58,13 @@ class LinkingPresenter(Presenter):
 def _linked(view: Representation, entry: Entry) -> Entry:
     """The entry whose JSON has the link."""
     key = ("linked", view.resource.api_version, view.suffix)
-    found: Entry | None = entry.derived.get(key)
-    if found is None:
+    linked: Entry | None = entry.derived.get(key)
+    if linked is None:
         obj = orjson.loads(entry.json)
         body = orjson.dumps({**obj, "metadata": _with_link(view, obj["metadata"])})
-        found = Entry(entry.path, entry.revision, entry.created, body, entry.labels, entry.fields)
-        entry.keep(key, found, len(body))
-    return found
+        linked = Entry(entry.path, entry.revision, entry.created, body, entry.labels, entry.fields)
+        entry.keep(key, linked, len(body))
+    return linked
 
 
 def _with_link(view: Representation, metadata: Mapping[str, Any]) -> dict[str, Any]:

@@ -74,9 +74,9 @@ class EndpointReconciler:
             _log.warn("failed to remove this server from the endpoints of its service: {why}", why=str(error))
 
     async def _withdraw(self) -> None:
-        found = await self._store.get(self._key)
-        if found is not None:
-            await self._store.delete(self._key, expected=found.revision)
+        item = await self._store.get(self._key)
+        if item is not None:
+            await self._store.delete(self._key, expected=item.revision)
 
     def _turn(self) -> Deferred[None]:
         self._running = start(self._reconcile_once())
@@ -90,21 +90,21 @@ class EndpointReconciler:
             _log.warn("failed to reconcile the endpoints of this server's service: {why}", why=str(error))
 
     async def _renew(self) -> None:
-        found = await self._store.get(self._key)
+        item = await self._store.get(self._key)
         try:
-            if found is None:
+            if item is None:
                 await self._store.create(self._key, b"", ttl=_TTL)
             else:
-                await self._store.update(self._key, b"", expected=found.revision, ttl=_TTL)
+                await self._store.update(self._key, b"", expected=item.revision, ttl=_TTL)
         except (KeyExistsError, RevisionConflictError):
             # The key has just expired, or another server wrote it: retry in the next period.
             return
 
     async def _servers(self) -> list[objects.ServerEndpoint]:
         """The servers to publish."""
-        found = await self._store.range(_PREFIX)
+        page = await self._store.range(_PREFIX)
         servers = []
-        for item in found.items:
+        for item in page.items:
             ip, _, port = item.key.removeprefix(_PREFIX).rpartition(":")
             servers.append(objects.ServerEndpoint(ip=ip, port=int(port)))
         return servers
@@ -148,14 +148,14 @@ class CountedEndpointReconciler(EndpointReconciler):
 
     async def _servers(self) -> list[objects.ServerEndpoint]:
         try:
-            found = await self._client.get(ResourceRef("", "v1", "endpoints"), "default", self._dialect("{long}"))
+            endpoints = await self._client.get(ResourceRef("", "v1", "endpoints"), "default", self._dialect("{long}"))
         except ApiError as error:
             if error.code != 404:
                 raise
-            found = {}
+            endpoints = {}
         servers = {
             objects.ServerEndpoint(ip=address["ip"], port=port["port"])
-            for subset in found.get("subsets") or ()
+            for subset in endpoints.get("subsets") or ()
             for port in subset.get("ports") or ()
             for address in subset.get("addresses") or ()
         }

@@ -127,19 +127,21 @@ class CaBundlePublisher:
         self.publish_soon()
 
     def _load(self) -> _Bundles:
-        given = {flag: Path(name).read_bytes() if name else self._initial[flag] for flag, name in self._files.items()}
+        contents = {
+            flag: Path(name).read_bytes() if name else self._initial[flag] for flag, name in self._files.items()
+        }
         return _Bundles(
-            given=given,
-            clients=ClientVerifier(chain_pem(*load_chain(given["client-ca-file"])) + self._own),
-            proxies=ClientVerifier(given[_BUNDLES[1]]) if self._files[_BUNDLES[1]] else None,
+            given=contents,
+            clients=ClientVerifier(chain_pem(*load_chain(contents["client-ca-file"])) + self._own),
+            proxies=ClientVerifier(contents[_BUNDLES[1]]) if self._files[_BUNDLES[1]] else None,
         )
 
     def data(self) -> dict[str, str]:
         """This server's data for the config map."""
-        given = self._bundles.value.given
-        out = {"client-ca-file": given["client-ca-file"].decode("utf-8", "replace")}
+        contents = self._bundles.value.given
+        out = {"client-ca-file": contents["client-ca-file"].decode("utf-8", "replace")}
         if self._files["requestheader-client-ca-file"]:
-            out["requestheader-client-ca-file"] = given["requestheader-client-ca-file"].decode("utf-8", "replace")
+            out["requestheader-client-ca-file"] = contents["requestheader-client-ca-file"].decode("utf-8", "replace")
             out |= {key: _encode_list(texts) for key, texts in self._proxy_lists.items()}
         return out
 
@@ -155,25 +157,25 @@ class CaBundlePublisher:
 
     async def _write(self) -> None:
         namespace = self._dialect.system_namespace
-        found: Object | None
+        config_map: Object | None
         try:
-            found = await self._client.get(_CONFIG_MAPS, namespace, _NAME)
+            config_map = await self._client.get(_CONFIG_MAPS, namespace, _NAME)
         except ApiError as error:
             if error.code != 404:
                 raise
-            found = None
-        said = (found or {}).get("data") or {}
+            config_map = None
+        said = (config_map or {}).get("data") or {}
         data = combine(said, self.data(), now=datetime.fromtimestamp(self._wall(), UTC))
-        if found is None:
-            made = {
+        if config_map is None:
+            new = {
                 "apiVersion": "v1",
                 "kind": "ConfigMap",
                 "metadata": {"name": _NAME, "namespace": namespace},
                 "data": data,
             }
-            await self._client.create(_CONFIG_MAPS, namespace, made)
+            await self._client.create(_CONFIG_MAPS, namespace, new)
         elif data != said:
-            await self._client.update(_CONFIG_MAPS, namespace, _NAME, {**found, "data": data})
+            await self._client.update(_CONFIG_MAPS, namespace, _NAME, {**config_map, "data": data})
 
 
 def _encode_list(texts: Sequence[str]) -> str:

@@ -89,7 +89,7 @@ class AddressRecords:
         made: list[str] = []
         for address in sorted(addresses):
             try:
-                await self._client.create(self._ref, "", self.record(obj, address), need_answer=False)
+                await self._client.create(self._ref, "", self.record(obj, address), need_response=False)
             except ApiError as error:
                 await self.leave(made)
                 if error.reason == "AlreadyExists":

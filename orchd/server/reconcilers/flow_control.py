@@ -34,9 +34,9 @@ _PATCHES: Final = (
 
 def mandatory(dialect: Dialect, release: Release) -> tuple[list[Object], list[Object]]:
     """The flow schemas and priority levels that every server needs to classify requests."""
-    found = [each.object for each in objects.flow_control(dialect, release, ("exempt", "catch-all"))]
-    schemas = [each for each in found if each["kind"] == "FlowSchema"]
-    return schemas, [each for each in found if each not in schemas]
+    configuration = [each.object for each in objects.flow_control(dialect, release, ("exempt", "catch-all"))]
+    schemas = [each for each in configuration if each["kind"] == "FlowSchema"]
+    return schemas, [each for each in configuration if each not in schemas]
 
 
 class FlowControlReconciler:
@@ -98,8 +98,8 @@ class FlowControlReconciler:
 
     async def _ensure(self) -> None:
         try:
-            wanted = objects.flow_control(self._dialect, self._release)
-            await ensure_objects.ensure(self._client, wanted, now=timestamp(self._wall()))
+            configuration = objects.flow_control(self._dialect, self._release)
+            await ensure_objects.ensure(self._client, configuration, now=timestamp(self._wall()))
         except ApiError as error:
             self._log.warn("failed to reconcile flow control objects: {error}", error=error.message)
         # Retries conditions that were not written.
@@ -169,10 +169,10 @@ class FlowControlReconciler:
 
 def _condition(schema: Object, dangling: bool) -> dict[str, str]:
     level = schema["spec"]["priorityLevelConfiguration"]["name"]
-    found = "but there is no such object" if dangling else "and it exists"
+    why = "but there is no such object" if dangling else "and it exists"
     return {
         "type": "Dangling",
         "status": "True" if dangling else "False",
         "reason": "NotFound" if dangling else "Found",
-        "message": f'This FlowSchema references the PriorityLevelConfiguration object named "{level}" {found}',
+        "message": f'This FlowSchema references the PriorityLevelConfiguration object named "{level}" {why}',
     }

@@ -154,12 +154,12 @@ class ServerIdentity:
 
     async def _get(self, ref: ResourceRef, namespace: str, name: str) -> Object | None:
         try:
-            found: Object = await self._client.get(ref, namespace, name)
+            obj: Object = await self._client.get(ref, namespace, name)
         except ApiError as error:
             if error.code != 404:
                 raise
             return None
-        return found
+        return obj
 
     # -- versions
 
@@ -179,17 +179,17 @@ class ServerIdentity:
     async def _change_versions(self, name: str, change: Callable[[list[Object]], list[Object]]) -> None:
         """Change the entries of a StorageVersion, which is created if it is missing. Raises ApiError."""
         for attempt in range(_ATTEMPTS):
-            found = await self._get(self._versions, "", name)
-            if found is None:
-                made = {"metadata": {"name": name}, "spec": {}}
-                found = await self._client.create(self._versions, "", made)
-            status = fields.status(found)
+            versions = await self._get(self._versions, "", name)
+            if versions is None:
+                new = {"metadata": {"name": name}, "spec": {}}
+                versions = await self._client.create(self._versions, "", new)
+            status = fields.status(versions)
             entries = change(list(status.get("storageVersions") or ()))
             fresh = versions_status(entries, status, timestamp(self._wall()))
             if fresh == status:
                 return
             try:
-                await self._client.update(self._versions, "", name, {**found, "status": fresh}, subresource="status")
+                await self._client.update(self._versions, "", name, {**versions, "status": fresh}, subresource="status")
                 return
             except ApiError as error:
                 # Another server has just written its own entry.
@@ -217,15 +217,15 @@ class ServerIdentity:
             if any(entry.get("apiServerID") not in alive for entry in entries):
                 await self._forget_servers(each, alive)
 
-    async def _forget_servers(self, found: Object, alive: set[str]) -> None:
+    async def _forget_servers(self, lease: Object, alive: set[str]) -> None:
         """Remove the entries of other servers than these from a StorageVersion, or itself if nothing remains."""
-        name = found["metadata"]["name"]
-        if any(entry.get("apiServerID") in alive for entry in found["status"]["storageVersions"]):
+        name = lease["metadata"]["name"]
+        if any(entry.get("apiServerID") in alive for entry in lease["status"]["storageVersions"]):
             await self._change_versions(
                 name, lambda entries: [each for each in entries if each.get("apiServerID") in alive]
             )
         else:
-            options = {"preconditions": {"resourceVersion": found["metadata"]["resourceVersion"]}}
+            options = {"preconditions": {"resourceVersion": lease["metadata"]["resourceVersion"]}}
             await self._client.delete(self._versions, "", name, options=options)
 
     def _is_expired(self, lease: Object) -> bool:

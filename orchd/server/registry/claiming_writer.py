@@ -102,8 +102,8 @@ class ClaimingWriter:
         try:
             return await store.write(key, value, expected=expected, ttl=ttl, take=sorted(take), leave=sorted(leave))
         except ClaimedError as error:
-            found = await store.get(error.holder)
-            if found is None or error.claim not in self._strategy.unique_values(orjson.loads(found.value)):
+            holder = await store.get(error.holder)
+            if holder is None or error.claim not in self._strategy.unique_values(orjson.loads(holder.value)):
                 # The holder was removed or changed directly in the store. It is of this kind: kinds never share claim
                 # names.
                 await store.free(error)

@@ -54,12 +54,12 @@ def decode(meta_group: str, token: str, shown: Callable[[str], str] = errors.quo
     for name, kind, type_ in (("v", str, "string"), ("rv", int, "int64"), ("start", str, "string")):
         value = fields.get(name)
         if value is not None and (not isinstance(value, kind) or isinstance(value, bool) or _too_large(value)):
-            found = (
+            json_type = (
                 f"number {value}"
                 if isinstance(value, int | float) and not isinstance(value, bool)
                 else json_name(value)
             )
-            raise _unreadable(f"{found} into Go struct field continueToken.{name} of type {type_}")
+            raise _unreadable(f"{json_type} into Go struct field continueToken.{name} of type {type_}")
     version, revision, start = fields.get("v") or "", fields.get("rv") or 0, fields.get("start") or ""
     if version != f"{meta_group}/v1":
         raise errors.bad_request(_BAD + f"server does not recognize this encoded version {shown(version)}")

@@ -91,10 +91,10 @@ class Deleter:
     ) -> Deleted:
         """Remove a value that cannot be decoded. Finalizers, grace period and admission are skipped, since they need
         the object. A uid cannot be compared, so a uid precondition is rejected."""
-        resource, wanted = context.resource, options.get("preconditions") or {}
-        if wanted.get("uid") is not None:
+        resource, preconditions = context.resource, options.get("preconditions") or {}
+        if preconditions.get("uid") is not None:
             raise damaged.error()
-        if wanted.get("resourceVersion") not in (None, str(damaged.revision)):
+        if preconditions.get("resourceVersion") not in (None, str(damaged.revision)):
             raise errors.conflict(resource.group, resource.plural, name, errors.MODIFIED)
         revision = damaged.revision
         if not context.dry_run:
@@ -167,17 +167,17 @@ def _at_removal(obj: Object, revision: int) -> Object:
 
 
 def _check_preconditions(
-    strategy: IStrategy, resource: Resource, name: str, old: Object, wanted: Mapping[str, Any]
+    strategy: IStrategy, resource: Resource, name: str, old: Object, preconditions: Mapping[str, Any]
 ) -> None:
     metadata = old["metadata"]
-    uid, version = wanted.get("uid"), wanted.get("resourceVersion")
+    uid, version = preconditions.get("uid"), preconditions.get("resourceVersion")
     if strategy.two_phase_deletion:
-        for what, given, has in (
+        for what, expected, has in (
             ("UID", uid, metadata.get("uid")),
             ("ResourceVersion", version, metadata.get("resourceVersion")),
         ):
-            if given is not None and given != has:
-                why = f"Precondition failed: {what} in precondition: {given}, {what} in object meta: {has}"
+            if expected is not None and expected != has:
+                why = f"Precondition failed: {what} in precondition: {expected}, {what} in object meta: {has}"
                 raise errors.conflict(resource.group, resource.plural, name, why)
     if uid is not None and uid != metadata.get("uid"):
         why = (
@@ -233,8 +233,8 @@ def mark(context: Context, strategy: IStrategy, old: Object, options: Mapping[st
             metadata["deletionTimestamp"] = timestamp(context.now)
         else:
             _stamp(context, old, metadata, 0)
-    made = {**old, "metadata": metadata}
-    return (strategy.prepare_deletion(context, made, old) if first else made), False
+    marked = {**old, "metadata": metadata}
+    return (strategy.prepare_deletion(context, marked, old) if first else marked), False
 
 
 def _grace(
@@ -287,14 +287,14 @@ def finalizers_after(strategy: IStrategy, current: list[str], options: Mapping[s
     asked = options.get("propagationPolicy")
     orphan_asked = options.get("orphanDependents")
     if orphan_asked is not None:
-        wanted = ORPHAN if orphan_asked else strategy.dependents_finalizer
+        added = ORPHAN if orphan_asked else strategy.dependents_finalizer
     elif asked is not None:
-        wanted = {"Orphan": ORPHAN, "Foreground": FOREGROUND}.get(asked, "")
+        added = {"Orphan": ORPHAN, "Foreground": FOREGROUND}.get(asked, "")
     elif ORPHAN in current:
-        wanted = ORPHAN
+        added = ORPHAN
     elif FOREGROUND in current:
-        wanted = FOREGROUND
+        added = FOREGROUND
     else:
-        wanted = ORPHAN if strategy.default_propagation == "Orphan" else ""
-    after = [*kept, wanted] if wanted else kept
+        added = ORPHAN if strategy.default_propagation == "Orphan" else ""
+    after = [*kept, added] if added else kept
     return current if set(after) == set(current) else after

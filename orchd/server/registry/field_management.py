@@ -79,8 +79,8 @@ class FieldManagement:
             try:
                 return await self._aside(context.size, work, target)
             except ConversionNeededError as wanted:
-                (made,) = await self._access.versions.to_requested(wanted.resource, [wanted.object])
-                translations.add(wanted, made)
+                (converted,) = await self._access.versions.to_requested(wanted.resource, [wanted.object])
+                translations.add(wanted, converted)
 
     def _plain_target(self, context: Context) -> OwnershipTarget:
         """The target of a write of a kind without a conversion webhook: it depends on the endpoint alone."""

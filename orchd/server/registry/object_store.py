@@ -140,7 +140,7 @@ class ObjectStore:
         others = [entry for entry in entries if not entry.json.startswith(head)]
         if not others:
             return entries
-        made = iter(await self.versions.to_requested(resource, [self.decode(entry) for entry in others]))
+        converted = iter(await self.versions.to_requested(resource, [self.decode(entry) for entry in others]))
         return [
             entry
             if entry.json.startswith(head)
@@ -148,7 +148,7 @@ class ObjectStore:
                 entry.path,
                 entry.revision,
                 entry.created,
-                sortedjson.encode_escaped(next(made)),
+                sortedjson.encode_escaped(next(converted)),
                 entry.labels,
                 entry.fields,
             )

@@ -103,7 +103,7 @@ def _recognize(rules: PatchRules, resource: Resource, catalog: Catalog, raw: Obj
         # This patch was applied to the fields of a type, which exclude apiVersion and kind.
         return {**raw, "apiVersion": resource.api_version, "kind": resource.kind}
     try:
-        found: Object = decode.patched_object(
+        obj: Object = decode.patched_object(
             raw,
             catalog=catalog,
             api_version=resource.api_version,
@@ -111,7 +111,7 @@ def _recognize(rules: PatchRules, resource: Resource, catalog: Catalog, raw: Obj
             type_=resource.type,
             custom=resource.custom,
         )
-        return found
+        return obj
     except decode.BodyError as error:
         raise patch_errors.unusable_result(rules.shown(raw), str(error)) from None
 

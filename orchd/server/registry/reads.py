@@ -37,28 +37,28 @@ async def read_entry(cache: ICache, resource: Resource, path: str, resource_vers
         if resource_version:
             _not_older(cache, _stored_version(resource_version))
     else:
-        wanted = parse_version(resource_version)
-        if wanted:
-            await cache.at_least(wanted)
+        version = parse_version(resource_version)
+        if version:
+            await cache.at_least(version)
         else:
             await cache.ready()
-    found: Entry | None = cache.get(path)
-    if found is None:
+    entry: Entry | None = cache.get(path)
+    if entry is None:
         cache.check_readable(path)
-    return found
+    return entry
 
 
-async def _refuse_future(cache: ICache, resource: Resource, wanted: int) -> None:
+async def _refuse_future(cache: ICache, resource: Resource, revision: int) -> None:
     """A revision that does not exist yet is an error of the reference's store."""
-    if wanted > cache.revision:
+    if revision > cache.revision:
         raise ApiError(500, "", "etcdserver: mvcc: required revision is a future revision")
 
 
-async def _await_future(cache: ICache, resource: Resource, wanted: int) -> None:
+async def _await_future(cache: ICache, resource: Resource, revision: int) -> None:
     """A revision that does not exist yet is waited for where the reference has a watch cache. Raises ApiError 504."""
-    if wanted > cache.revision and has_watch_cache(resource):
-        await cache.at_least(wanted)
-    _not_older(cache, wanted)
+    if revision > cache.revision and has_watch_cache(resource):
+        await cache.at_least(revision)
+    _not_older(cache, revision)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,25 +93,25 @@ async def read_page(dialect: Dialect, cache: ICache, query: ListQuery, rules: Re
     paged = limit > 0 and version != "0"
     single = bool(query.path) and not continued
     if has_watch_cache(query.resource) and version and not continued and not paged and options.match != "Exact":
-        wanted = rules.version(version)
-        if wanted:
-            await cache.at_least(wanted)
+        at_least = rules.version(version)
+        if at_least:
+            await cache.at_least(at_least)
         else:
             await cache.ready()
         limit = 0
     else:
-        wanted = _stored_version(version)
+        at_least = _stored_version(version)
         if continued:
             revision, key = continuation.decode(dialect.meta_group, options.continue_, rules.shown)
-            if wanted:
+            if at_least:
                 raise errors.bad_request("specifying resource version is not allowed when using continue")
             start = prefix + key
             revision = max(revision, 0)
-        elif options.match == "Exact" or (wanted and limit and not options.match and not single):
-            revision = wanted
+        elif options.match == "Exact" or (at_least and limit and not options.match and not single):
+            revision = at_least
         await cache.fresh()
         await rules.reach(cache, query.resource, revision)
-        _not_older(cache, wanted)
+        _not_older(cache, at_least)
         if single:
             limit = 0
     try:
@@ -153,10 +153,10 @@ def _stored_version(text: str) -> int:
         raise errors.bad_request(f"invalid resource version: {error.message}") from None
 
 
-def _not_older(cache: ICache, wanted: int) -> None:
+def _not_older(cache: ICache, revision: int) -> None:
     """Reject a version that the store has not reached. Raises ApiError 504."""
-    if wanted > cache.revision:
-        raise errors.resource_version_too_large(wanted, cache.revision, retry_after=0)
+    if revision > cache.revision:
+        raise errors.resource_version_too_large(revision, cache.revision, retry_after=0)
 
 
 def _expired_token(token: str) -> ApiError:

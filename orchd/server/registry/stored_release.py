@@ -48,10 +48,10 @@ class Upgrade:
 class ReleaseMismatchError(StoreError):
     """The store is of a later release than the server."""
 
-    def __init__(self, stored: str, wanted: Release, in_the_way: str) -> None:
+    def __init__(self, stored: str, serving: Release, in_the_way: str) -> None:
         super().__init__(
-            f"the store is of release {stored}, which a server of release {wanted} cannot use"
-            + (f": it holds objects that {wanted} does not have: {in_the_way}" if in_the_way else "")
+            f"the store is of release {stored}, which a server of release {serving} cannot use"
+            + (f": it holds objects that {serving} does not have: {in_the_way}" if in_the_way else "")
             + f". Start the server with --emulated-version={stored}, or with another store"
         )
 
@@ -59,28 +59,28 @@ class ReleaseMismatchError(StoreError):
 async def prepare_store(store: IStore, settings: ObjectSettings) -> Upgrade:
     """Bring the objects of a started store to the release of `settings`, and record it. Raises ReleaseMismatchError for a
     store of a later release, StoreError."""
-    wanted, found = settings.release, await store.get(_RECORD)
-    stored = SPECIFICATION.name if found is None else str(orjson.loads(found.value)["release"])
-    if stored == wanted.name:
+    release, record = settings.release, await store.get(_RECORD)
+    stored = SPECIFICATION.name if record is None else str(orjson.loads(record.value)["release"])
+    if stored == release.name:
         return Upgrade()
     before = RELEASES.get(stored)
-    if before is None or before > wanted:
-        in_the_way = "" if before is None else await _only_in(before, wanted, settings.dialect, store)
-        raise ReleaseMismatchError(stored, wanted, in_the_way)
-    catalog, used = _complete(settings.dialect, wanted), (await store.range("/", start=_OBJECTS, limit=1)).items
+    if before is None or before > release:
+        in_the_way = "" if before is None else await _only_in(before, release, settings.dialect, store)
+        raise ReleaseMismatchError(stored, release, in_the_way)
+    catalog, used = _complete(settings.dialect, release), (await store.range("/", start=_OBJECTS, limit=1)).items
     rewritten, unreadable = 0, []
     known = _stored(catalog)
     for resource in known.values():
         count, failed = await _rewrite(store, resource, catalog, settings)
         rewritten += count
         unreadable += failed
-    value = orjson.dumps({"release": wanted.name})
+    value = orjson.dumps({"release": release.name})
     # Another server of the cluster, which starts too, may be faster.
     with suppress(KeyExistsError, RevisionConflictError):
-        if found is None:
+        if record is None:
             await store.create(_RECORD, value)
         else:
-            await store.update(_RECORD, value, expected=found.revision)
+            await store.update(_RECORD, value, expected=record.revision)
     earlier = _stored(_complete(settings.dialect, before))
     return Upgrade(
         raised_from=before if used else None,
@@ -96,16 +96,16 @@ def _complete(dialect: Dialect, release: Release) -> Catalog:
 
 def _stored(catalog: Catalog) -> dict[str, Resource]:
     """A resource of each stored kind by key, in the storage version where that is served."""
-    found: dict[str, Resource] = {}
+    by_key: dict[str, Resource] = {}
     for resource in catalog.resources:
-        if resource.key and (resource.key not in found or resource.api_version == resource.storage_version):
-            found[resource.key] = resource
-    return found
+        if resource.key and (resource.key not in by_key or resource.api_version == resource.storage_version):
+            by_key[resource.key] = resource
+    return by_key
 
 
-async def _only_in(stored: Release, wanted: Release, dialect: Dialect, store: IStore) -> str:
+async def _only_in(stored: Release, release: Release, dialect: Dialect, store: IStore) -> str:
     """The kinds with objects that `wanted` cannot read, and their numbers."""
-    known = {key: each.storage_version for key, each in _stored(_complete(dialect, wanted)).items()}
+    known = {key: each.storage_version for key, each in _stored(_complete(dialect, release)).items()}
     kinds = _stored(_complete(dialect, stored)).items()
     return await _numbers(store, (each for key, each in kinds if known.get(key) != each.storage_version))
 
@@ -149,12 +149,12 @@ async def _rewrite(
 async def _each(store: IStore, prefix: str) -> AsyncIterator[KeyValue]:
     at, begin = 0, prefix
     while True:
-        found = await store.range(prefix, start=begin, limit=_PAGE, revision=at)
-        for item in found.items:
+        page = await store.range(prefix, start=begin, limit=_PAGE, revision=at)
+        for item in page.items:
             yield item
-        if not found.remaining:
+        if not page.remaining:
             return
-        at, begin = found.revision, found.items[-1].key + "\0"
+        at, begin = page.revision, page.items[-1].key + "\0"
 
 
 def _in_release(item: KeyValue, resource: Resource, catalog: Catalog, settings: ObjectSettings) -> bytes:

@@ -83,8 +83,8 @@ class Transformer:
                 f"failed to convert new object ({describe(resource.api_version, config)}) to proper version: {reason}"
             )
 
-        made = canonicalize if resource.custom else partial(_canonicalize_applied, refuse=refuse)
-        return await self._aside(context.size, made, merged, resource, self._access.settings, earlier)
+        canonical = canonicalize if resource.custom else partial(_canonicalize_applied, refuse=refuse)
+        return await self._aside(context.size, canonical, merged, resource, self._access.settings, earlier)
 
 
 def _canonicalize_applied(

@@ -46,9 +46,9 @@ class VersionTranslation:
         except KeyError:
             raise ConversionNeededError(resource, obj, key) from None
 
-    def add(self, wanted: ConversionNeededError, made: Object) -> None:
+    def add(self, needed: ConversionNeededError, translated: Object) -> None:
         """Add the result of a conversion."""
-        self._known[wanted.key, wanted.resource.api_version] = made
+        self._known[needed.key, needed.resource.api_version] = translated
 
 
 def version_of(resource: Resource, api_version: str) -> Resource | None:

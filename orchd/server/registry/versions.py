@@ -53,11 +53,11 @@ class Versions:
             (out,) = await self._convert(resource, (obj,), resource.storage_version, type_)
             if out is not obj:
                 out = default.fill(out, type_, self._settings)
-        found = out.get("apiVersion"), out.get("kind")
-        if found != (resource.storage_version, resource.kind):
+        head = out.get("apiVersion"), out.get("kind")
+        if head != (resource.storage_version, resource.kind):
             # Lists are joined from stored bytes: all objects must be of this kind.
             what = f"{resource.kind} of {resource.storage_version}"
-            raise errors.internal(f"an object of kind {found[1]} and version {found[0]} cannot be stored as {what}")
+            raise errors.internal(f"an object of kind {head[1]} and version {head[0]} cannot be stored as {what}")
         return out
 
     async def _convert(

@@ -92,8 +92,8 @@ class Writer:
             return await self._create_with_retries(context, obj)
         except KeyExistsError as taken:
             name = taken.key.rpartition("/")[2]
-            made = errors.generated_name_conflict if metadata.get("generateName") else errors.already_exists
-            error = made(resource.group, resource.plural, name)
+            make_error = errors.generated_name_conflict if metadata.get("generateName") else errors.already_exists
+            error = make_error(resource.group, resource.plural, name)
             if self._is_terminating(context, name):
                 error.message = f"object is being deleted: {error.message}"
             raise error from None
@@ -102,8 +102,8 @@ class Writer:
 
     def _is_terminating(self, context: Context, name: str) -> bool:
         """True if the object of this name is marked for deletion."""
-        found = self._access.cache(context.resource).get(path_of(context.resource, context.namespace, name))
-        return found is not None and bool(self._access.decode(found)["metadata"].get("deletionTimestamp"))
+        entry = self._access.cache(context.resource).get(path_of(context.resource, context.namespace, name))
+        return entry is not None and bool(self._access.decode(entry)["metadata"].get("deletionTimestamp"))
 
     async def _create_with_retries(self, context: Context, obj: Object) -> Entry:
         for _ in range(_ATTEMPTS - 1):
@@ -213,8 +213,8 @@ class Writer:
         """One attempt to change the object of `entry`. Raises StoreError when the race is lost."""
         resource, name = context.resource, operation.name
         strategy: IStrategy = self._strategy(resource)
-        found = self._access.decode(entry)
-        old = await self._versions.to_working(resource, found, len(entry.json))
+        decoded = self._access.decode(entry)
+        old = await self._versions.to_working(resource, decoded, len(entry.json))
         uid = _wanted_uid(operation)
         if uid and uid != old["metadata"].get("uid"):
             raise precondition_failed(context, name, uid, old["metadata"].get("uid", ""))
@@ -224,7 +224,7 @@ class Writer:
             context,
             size=max(context.size, len(entry.json)),
             stored=entry.json,
-            stored_canonical=entry.own and entry.fresh is None and live is found,
+            stored_canonical=entry.own and entry.fresh is None and live is decoded,
         )
         sent = await self.transformer.transform(context, operation, live)
         _check_guard(resource, strategy, sent, old, self._no_version)
@@ -349,7 +349,7 @@ def _names_a_version(obj: Object) -> bool:
         return False
 
 
-def precondition_failed(context: Context, name: str, wanted: str, found: str) -> ApiError:
+def precondition_failed(context: Context, name: str, expected: str, actual: str) -> ApiError:
     """409 for a uid that is not the object's."""
     resource = context.resource
     # The reference checks dry runs before it completes the key.
@@ -357,6 +357,6 @@ def precondition_failed(context: Context, name: str, wanted: str, found: str) ->
     key = f"{root}/{resource.key}/{path_of(resource, context.namespace, name)}"
     why = (
         f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: "
-        f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}"
+        f"Precondition failed: UID in precondition: {expected}, UID in object meta: {actual}"
     )
     return errors.conflict(resource.group, resource.plural, name, why)

@@ -126,14 +126,14 @@ def span_name(method: str, info: RequestInfo | None) -> str:
 
 def _attributes(request: Request) -> dict[str, Value]:
     target = request.raw_path + (f"?{urlencode(request.query, doseq=True)}" if request.query else "")
-    found: dict[str, Value] = {
+    attributes: dict[str, Value] = {
         "http.method": request.method,
         "http.target": target,
         "http.user_agent": request.header("user-agent"),
         "net.peer.ip": request.credentials.remote,
         "audit-id": request.trace.audit_id,
     }
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in attributes.items() if value}
 
 
 class IChain(Protocol):

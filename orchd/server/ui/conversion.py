@@ -50,10 +50,10 @@ class ConversionStage:
         if request.method != "POST":
             raise errors.method_not_allowed()
         conversions = {JSON_TYPE: (to_yaml, YAML_TYPE), YAML_TYPE: (to_json, JSON_TYPE)}
-        found = conversions.get(request.header("content-type").partition(";")[0].strip().lower())
-        if found is None:
+        conversion = conversions.get(request.header("content-type").partition(";")[0].strip().lower())
+        if conversion is None:
             raise errors.unsupported_media_type(conversions)
-        convert, answered = found
+        convert, answered = conversion
         data = await request.body.read(self._limit)
         request.trace.body_size = len(data)
         body = await self._aside(len(data), convert, data)

@@ -65,7 +65,7 @@ class StaticFile:
     content_type: str
     etag: str
 
-    def answer(self, request: Request) -> Response:
+    def respond(self, request: Request) -> Response:
         """The response to GET and HEAD; 304 when the client has the file. Raises ApiError 405."""
         if request.method not in ("GET", "HEAD"):
             raise protected(errors.method_not_allowed())
@@ -78,7 +78,7 @@ class StaticFile:
 @cache
 def page_files() -> Mapping[str, StaticFile]:
     """All files of the page by URL path; the page itself also at ``/ui/``."""
-    found: dict[str, StaticFile] = {}
+    files: dict[str, StaticFile] = {}
     for entry in sorted(resources.files("orchd.server.ui").joinpath("static").iterdir(), key=lambda each: each.name):
         kind = _TYPES.get(entry.name.rpartition(".")[2])
         if kind is None:
@@ -86,10 +86,10 @@ def page_files() -> Mapping[str, StaticFile]:
         body = entry.read_bytes()
         etag = urlsafe_b64encode(sha256(body).digest()[:18]).decode()
         file = StaticFile(body=body, content_type=kind, etag=f'"{etag}"')
-        found[f"{ROOT}/{entry.name}"] = file
+        files[f"{ROOT}/{entry.name}"] = file
         if entry.name == _INDEX:
-            found[f"{ROOT}/"] = file
-    return MappingProxyType(found)
+            files[f"{ROOT}/"] = file
+    return MappingProxyType(files)
 
 
 def protected(error: ApiError) -> ApiError:
@@ -101,14 +101,14 @@ def protected(error: ApiError) -> ApiError:
 def is_loopback(address: str) -> bool:
     """True for addresses of this machine alone; False for other text, such as the path of a socket."""
     try:
-        found = ip_address(address)
+        ip = ip_address(address)
     except ValueError:
         return False
-    mapped = getattr(found, "ipv4_mapped", None)
-    return bool((mapped or found).is_loopback)
+    mapped = getattr(ip, "ipv4_mapped", None)
+    return bool((mapped or ip).is_loopback)
 
 
 def _has(request: Request, etag: str) -> bool:
     """Weak comparison of If-None-Match (RFC 9110, 13.1.2)."""
-    given = [each.strip() for value in request.headers.get("if-none-match", ()) for each in value.split(",")]
-    return "*" in given or any(each.removeprefix("W/") == etag for each in given)
+    tags = [each.strip() for value in request.headers.get("if-none-match", ()) for each in value.split(",")]
+    return "*" in tags or any(each.removeprefix("W/") == etag for each in tags)

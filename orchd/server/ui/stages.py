@@ -38,7 +38,7 @@ class LocalPage:
             return to_page()
         file = self._files.get(path)
         if file is not None:
-            return file.answer(request)
+            return file.respond(request)
         try:
             return await then(request)
         except ApiError as error:
@@ -95,7 +95,7 @@ def to_page() -> Response:
 
 
 def _endpoint(file: StaticFile) -> Callable[[Request], Awaitable[Response]]:
-    async def answer(request: Request) -> Response:
-        return file.answer(request)
+    async def respond(request: Request) -> Response:
+        return file.respond(request)
 
-    return answer
+    return respond

@@ -220,7 +220,7 @@ class Channel:
 
 
 def _unary(reactor: IReactorTime, connection: Connection, path: str, request: bytes, timeout: float) -> Deferred[bytes]:
-    answer: list[bytes] = []
+    response: list[bytes] = []
     done: Deferred[bytes] = Deferred(lambda _: end(None))
 
     def end(failure: CallError | None) -> None:
@@ -237,9 +237,9 @@ def _unary(reactor: IReactorTime, connection: Connection, path: str, request: by
         if failure is not None:
             done.errback(failure)
         else:
-            done.callback(b"".join(answer))
+            done.callback(b"".join(response))
 
-    call = connection.call(path, answer.append, ended, timeout=timeout)
+    call = connection.call(path, response.append, ended, timeout=timeout)
     late = reactor.callLater(timeout, lambda: end(CallError(DEADLINE_EXCEEDED, f"no answer within {timeout:.1f} s")))
     call.send(request, last=True)
     return done

@@ -78,8 +78,8 @@ class _Filling:
     async def must_be_empty(self) -> None:
         dialect = await _range(self._channel, messages.RangeRequest(key=self.space.dialect_key))
         low, high = self.space.span("/")
-        found = await _range(self._channel, messages.RangeRequest(key=low, range_end=high, count_only=True))
-        if dialect.kvs or found.count:
+        dialect_marks = await _range(self._channel, messages.RangeRequest(key=low, range_end=high, count_only=True))
+        if dialect.kvs or dialect_marks.count:
             raise StoreError(f"{self.space.prefix} of etcd is not empty: choose another --etcd-prefix")
 
     async def write(self, content: Content, progress: Callable[[int, int], object]) -> None:

@@ -36,10 +36,10 @@ _PATIENCE: Final = 30.0
 
 def tells_progress(version: str) -> bool:
     """True if this release of etcd reports progress only after the events before it."""
-    found = re.match(r"(\d+)\.(\d+)\.(\d+)", version)
-    if found is None:
+    match = re.match(r"(\d+)\.(\d+)\.(\d+)", version)
+    if match is None:
         return False
-    major, minor, patch = map(int, found.groups())
+    major, minor, patch = map(int, match.groups())
     return (major, minor) >= (3, 6) or (major, minor, patch) >= (3, 5, 8) or ((major, minor) == (3, 4) and patch >= 25)
 
 
@@ -128,15 +128,15 @@ class Feed:
     def watch_created(self) -> None:
         self.live = True
 
-    def watch_events(self, found: list[Any]) -> None:
+    def watch_events(self, raw: list[Any]) -> None:
         try:
-            events = self._space.events(found)
+            events = self._space.events(raw)
         except LostValueError:
-            self.watch_ended(CompactedError(self.revision, found[-1].kv.mod_revision))
+            self.watch_ended(CompactedError(self.revision, raw[-1].kv.mod_revision))
             return
-        if found[0].kv.mod_revision <= self.revision:
+        if raw[0].kv.mod_revision <= self.revision:
             events = [event for event in events if event.revision > self.revision]
-        upto = found[-1].kv.mod_revision
+        upto = raw[-1].kv.mod_revision
         if events:
             self._remember(events)
         self.revision = max(self.revision, upto)
@@ -233,8 +233,8 @@ class Feed:
         # Watch all keys: the event of the last revision then proves completeness.
         return WatchStream(self._channel, past, *EVERYTHING, after)
 
-    def ours(self, found: list[Any], prefix: str) -> list[Event]:
-        events = self._space.events(found)
+    def ours(self, raw: list[Any], prefix: str) -> list[Event]:
+        events = self._space.events(raw)
         return [event for event in events if event.key.startswith(prefix)] if prefix not in ("", "/") else events
 
 
@@ -261,15 +261,15 @@ class _Past:
     def watch_created(self) -> None:
         """Does nothing: events follow."""
 
-    def watch_events(self, found: list[Any]) -> None:
+    def watch_events(self, raw: list[Any]) -> None:
         try:
-            events = self._feed.ours(found, self._prefix)
+            events = self._feed.ours(raw, self._prefix)
         except LostValueError:
-            self.fail(CompactedError(self._after, found[-1].kv.mod_revision))
+            self.fail(CompactedError(self._after, raw[-1].kv.mod_revision))
             return
         self._events += events
         self._size += sum(len(event.value) + _size(event) for event in events)
-        last = found[-1].kv.mod_revision
+        last = raw[-1].kv.mod_revision
         if last >= self._upto or self._size > _PIECE:
             self._done(last)
 

@@ -100,14 +100,14 @@ def _certificates(name: str) -> list[Any]:
     """Every certificate of a PEM file."""
     try:
         data = Path(name).read_bytes()
-        found = [
+        certificates = [
             ssl.Certificate.loadPEM(_BEGIN + part.partition(_END)[0] + _END + b"\n") for part in data.split(_BEGIN)[1:]
         ]
     except (OSError, TlsError, ValueError) as error:
         raise StoreError(f"certificates for etcd {name}: {_reason(error)}") from error
-    if not found:
+    if not certificates:
         raise StoreError(f"certificates for etcd {name}: no certificate in it")
-    return found
+    return certificates
 
 
 def _reason(error: Exception) -> str:

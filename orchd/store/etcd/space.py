@@ -60,11 +60,11 @@ class Space:
         key: bytes = kv.key
         return KeyValue(key.decode("utf-8", "replace")[self._cut :], kv.value, kv.mod_revision, kv.create_revision)
 
-    def events(self, found: Iterable[Any]) -> list[Event]:
+    def events(self, raw: Iterable[Any]) -> list[Event]:
         """The events of this store. Raises LostValueError."""
         low, cut = self._low, self._cut
         events: list[Event] = []
-        for each in found:
+        for each in raw:
             kv = each.kv
             if not kv.key.startswith(low):
                 continue

@@ -215,9 +215,9 @@ class EtcdStore:
         every = request.success[1].range
         every.key, every.range_end, every.count_only = low, high, True
         response = await self._txn("claim", request, timeout, repeat=True)
-        found = response.responses[0].range.kvs
-        if found:
-            name = found[0].value.decode("utf-8", "replace")
+        holders = response.responses[0].range.kvs
+        if holders:
+            name = holders[0].value.decode("utf-8", "replace")
             if name != self._dialect_name:
                 raise DialectMismatchError(f"{self._space.prefix} of etcd at {self._urls}", name, self._dialect_name)
             return int(response.header.revision)

@@ -56,11 +56,11 @@ class Write:
         """The revision of a successful write. Raises the reason of a failed one."""
         if response.succeeded:
             return int(response.header.revision)
-        answers = [answer.range.kvs for answer in response.responses] or [()]
-        found, claims = answers[0], answers[1:]
-        if self.expected and (not found or found[0].mod_revision != self.expected):
-            raise RevisionConflictError(self.key, space.item(found[0]) if found else None)
-        if not self.expected and (found or not claims):
+        responses = [answer.range.kvs for answer in response.responses] or [()]
+        current, claims = responses[0], responses[1:]
+        if self.expected and (not current or current[0].mod_revision != self.expected):
+            raise RevisionConflictError(self.key, space.item(current[0]) if current else None)
+        if not self.expected and (current or not claims):
             raise KeyExistsError(self.key)
         # The key's guard holds, so a claim failed.
         raise next(

@@ -22,17 +22,17 @@ def frames_of(pieces: Sequence[bytes]) -> tuple[list[bytes], int]:
     prefix = b"\0" + size.to_bytes(4, "big")
     if size < _FRAME:
         return [b"".join((prefix, *pieces))], size + 5
-    found: list[bytes] = []
+    frames: list[bytes] = []
     group, length = [prefix], 5
     for piece in pieces:
         group.append(piece)
         length += len(piece)
         if length >= _FRAME:
-            found.append(b"".join(group))
+            frames.append(b"".join(group))
             group, length = [], 0
     if group:
-        found.append(b"".join(group))
-    return found, size + 5
+        frames.append(b"".join(group))
+    return frames, size + 5
 
 
 class Deframer:

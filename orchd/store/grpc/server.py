@@ -330,8 +330,8 @@ def _seconds(timeout: bytes | None) -> float | None:
     """A grpc-timeout in seconds; 0.0 without one, None for a malformed one."""
     if timeout is None:
         return 0.0
-    found = _TIMEOUT.match(timeout)
-    return None if found is None else max(1e-9, int(found[1]) * _UNITS[found[2]])
+    match = _TIMEOUT.match(timeout)
+    return None if match is None else max(1e-9, int(match[1]) * _UNITS[match[2]])
 
 
 class ServerFactory(Factory):

@@ -72,21 +72,21 @@ async def read(store: IServedStore, request: Any) -> tuple[Found, int]:
     """What a request finds among durable items, and the newest revision. Raises StoreError."""
     asked = bounds(request.key, request.range_end)
     limit = 1 if request.count_only else 0 if is_selective(request) else max(0, request.limit)
-    found = await store.span(asked.low, asked.high, limit=limit, revision=max(0, request.revision))
+    span = await store.span(asked.low, asked.high, limit=limit, revision=max(0, request.revision))
     if is_selective(request) and not request.count_only:
-        return select(request, found.items), store.revision
-    count = len(found.items) + found.remaining
+        return select(request, span.items), store.revision
+    count = len(span.items) + span.remaining
     if request.count_only:
         return Found((), count, False), store.revision
-    return Found(found.items, count, found.remaining > 0), store.revision
+    return Found(span.items, count, span.remaining > 0), store.revision
 
 
-def range_pieces(found: Found, *, keys_only: bool) -> list[bytes]:
+def range_pieces(selection: Found, *, keys_only: bool) -> list[bytes]:
     """A RangeResponse without its header."""
     pieces: list[bytes] = []
-    for item in found.items:
+    for item in selection.items:
         pieces += item_pieces(b"\x12", item, keys_only=keys_only)
-    pieces.append(range_tail(found.count, found.more))
+    pieces.append(range_tail(selection.count, selection.more))
     return pieces
 
 
@@ -101,10 +101,10 @@ class Ranges:
         request = parsed(messages.RangeRequest.FromString, data)
         check_range(request)
         try:
-            found, revision = await read(self._store, request)
+            selection, revision = await read(self._store, request)
         except StoreError as error:
             raise of_store(error) from error
-        items = found.items
+        items = selection.items
         pieces = [headed(revision)]
         keys_only = request.keys_only
         for first in range(0, len(items), _AT_ONCE):
@@ -112,5 +112,5 @@ class Ranges:
                 await deferLater(self._reactor, 0)
             for item in items[first : first + _AT_ONCE]:
                 pieces += item_pieces(b"\x12", item, keys_only=keys_only)
-        pieces.append(range_tail(found.count, found.more))
+        pieces.append(range_tail(selection.count, selection.more))
         return pieces

@@ -24,7 +24,7 @@ def methods(
     """What a server of `store` offers, which clients reach at `urls`."""
     ranges, transactions, compactions = Ranges(store, reactor), Transactions(store), Compactions(store)
     watches, leases, maintenance = WatchService(store, reactor), LeaseService(store, random), Maintenance(store, urls)
-    found = {
+    by_path = {
         messages.RANGE: Method(unary=ranges.range),
         messages.PUT: Method(unary=transactions.put),
         messages.DELETE_RANGE: Method(unary=transactions.delete),
@@ -40,4 +40,4 @@ def methods(
         messages.ALARM: Method(unary=maintenance.alarm),
         messages.MEMBER_LIST: Method(unary=maintenance.members),
     }
-    return {path.encode(): method for path, method in found.items()}
+    return {path.encode(): method for path, method in by_path.items()}

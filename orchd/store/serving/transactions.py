@@ -110,14 +110,14 @@ class Execution:
         if asked.high == asked.low + "\0":
             item = self._get(asked.low)
             return () if item is None else (item,)
-        found = {item.key: item for item in self._store.newest_span(asked.low, asked.high)}
+        items = {item.key: item for item in self._store.newest_span(asked.low, asked.high)}
         for key, made in self._made.items():
             if key in asked:
                 if made is None:
-                    found.pop(key, None)
+                    items.pop(key, None)
                 else:
-                    found[key] = made
-        return [found[key] for key in sorted(found)]
+                    items[key] = made
+        return [items[key] for key in sorted(items)]
 
     # Operations. Each returns its response.
 
@@ -141,14 +141,14 @@ class Execution:
         return lambda revision: [] if previous is None else [*item_pieces(b"\x12", previous)]
 
     def delete(self, request: Any) -> Response:
-        found = self._span(bounds(request.key, request.range_end))
-        for item in found:
+        keys = self._span(bounds(request.key, request.range_end))
+        for item in keys:
             self._made[item.key] = None
             self._changes[item.key] = Change(item.key, None)
-        previous = found if request.prev_kv else ()
+        previous = keys if request.prev_kv else ()
 
         def response(revision: int) -> list[bytes]:
-            pieces = [b"\x10" + varint(len(found))] if found else []
+            pieces = [b"\x10" + varint(len(keys))] if keys else []
             for item in previous:
                 pieces += item_pieces(b"\x1a", item)
             return pieces
@@ -158,16 +158,16 @@ class Execution:
     def range(self, request: Any) -> Response:
         """At the revision of the transaction, or the one that is given."""
         if request.revision > 0:
-            found = self._past[request.SerializeToString()]
+            past = self._past[request.SerializeToString()]
         else:
-            found = select(request, self._span(bounds(request.key, request.range_end)))
+            past = select(request, self._span(bounds(request.key, request.range_end)))
         keys_only = request.keys_only
 
         def response(revision: int) -> list[bytes]:
             pieces: list[bytes] = []
-            for item in found.items:
+            for item in past.items:
                 pieces += item_pieces(b"\x12", _as_of(item, revision), keys_only=keys_only)
-            pieces.append(range_tail(found.count, found.more))
+            pieces.append(range_tail(past.count, past.more))
             return pieces
 
         return response
@@ -185,22 +185,22 @@ class Execution:
     def _run(self, request: Any, decided: tuple[bool, list[Any]]) -> Response:
         succeeded, inner = decided
         nested = iter(inner)
-        made: list[tuple[bytes, Response]] = []
+        responses: list[tuple[bytes, Response]] = []
         for operation in request.success if succeeded else request.failure:
             kind = operation.WhichOneof("one")
             if kind == "range":
-                made.append((b"\x0a", self.range(operation.range)))
+                responses.append((b"\x0a", self.range(operation.range)))
             elif kind == "put":
-                made.append((b"\x12", self.put(operation.put)))
+                responses.append((b"\x12", self.put(operation.put)))
             elif kind == "delete_range":
-                made.append((b"\x1a", self.delete(operation.delete_range)))
+                responses.append((b"\x1a", self.delete(operation.delete_range)))
             else:
-                made.append((b"\x22", self._run(operation.txn, next(nested))))
+                responses.append((b"\x22", self._run(operation.txn, next(nested))))
 
         def response(revision: int) -> list[bytes]:
             pieces = [b"\x10\x01"] if succeeded else []
             head = headed(revision)
-            for tag, each in made:
+            for tag, each in responses:
                 body = b"".join(each(revision))
                 inner = tag + varint(len(head) + len(body)) + head + body
                 pieces.append(b"\x1a" + varint(len(inner)) + inner)
@@ -210,16 +210,16 @@ class Execution:
 
     def _holds(self, compare: Any) -> bool:
         """Whether all keys of a comparison fulfil it; a range without keys is compared as a missing key, whose value equals nothing."""
-        found: Sequence[KeyValue | None] = self._span(bounds(compare.key, compare.range_end))
-        if not found:
+        items: Sequence[KeyValue | None] = self._span(bounds(compare.key, compare.range_end))
+        if not items:
             if compare.target == messages.VALUE:
                 return False
-            found = (None,)
+            items = (None,)
         read_item = _COMPARED.get(compare.target)
         if read_item is None:
             return True
         expected = getattr(compare, _FIELDS[compare.target])
-        return all(_compare(compare.result, read_item(item), expected) for item in found)
+        return all(_compare(compare.result, read_item(item), expected) for item in items)
 
 
 def _past_ranges(request: Any) -> Iterator[Any]:

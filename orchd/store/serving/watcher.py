@@ -56,9 +56,9 @@ class Watcher:
     """The watch `id` of `stream`: events above `after`. `live` is False while it reads past events or is suspended; `quiet`
     is True if nothing was sent since it was last set."""
 
-    def __init__(self, store: IServedStore, stream: Stream, id: int, wanted: Wanted, after: int) -> None:
+    def __init__(self, store: IServedStore, stream: Stream, id: int, request: Wanted, after: int) -> None:
         self.id = id
-        self.wanted = wanted
+        self.wanted = request
         self.after = after
         self.live = False
         self.quiet = False
@@ -104,11 +104,11 @@ class Watcher:
 
     def _events(self, events: Sequence[Event]) -> None:
         self.after = events[-1].revision
-        wanted = self.wanted
+        request = self.wanted
         chosen = [
             event
             for event in events
-            if event.key in wanted.bounds and (wanted.deletions if event.type is EventType.DELETE else wanted.puts)
+            if event.key in request.bounds and (request.deletions if event.type is EventType.DELETE else request.puts)
         ]
         if chosen:
             self.quiet = False
@@ -120,13 +120,13 @@ class Watcher:
 
     def _responses(self, events: Sequence[Event]) -> Iterator[list[bytes]]:
         """Responses of limited size, whose ends are those of revisions unless the client permits fragments."""
-        wanted = self.wanted
+        request = self.wanted
         head = watch_head(self.after, self.id)
         pieces, size = [head], 0
         last = 0
         for event in events:
-            encoded = event_bytes(event, previous=wanted.previous)
-            if size and size + len(encoded) > _LARGE and (event.revision != last or wanted.fragment):
+            encoded = event_bytes(event, previous=request.previous)
+            if size and size + len(encoded) > _LARGE and (event.revision != last or request.fragment):
                 if event.revision == last:
                     # `fragment`: more of this revision follows.
                     pieces.append(b"\x38\x01")

@@ -116,12 +116,12 @@ class WatchCall:
             return
         # Nothing is written at the first revision, so a history that begins with it is complete.
         after = max(_FIRST, create.start_revision - 1) if create.start_revision > 0 else store.revision
-        wanted = Wanted(
+        request_ = Wanted(
             bounds=bounds(create.key or b"\0", create.range_end), previous=create.prev_kv, fragment=create.fragment,
             progress=create.progress_notify, puts=_NO_PUT not in create.filters, deletions=_NO_DELETE not in create.filters,
         )  # fmt: skip
-        watcher = self._watchers[watch_id] = Watcher(store, self, watch_id, wanted, after)
-        if wanted.progress and self._reporting is None:
+        watcher = self._watchers[watch_id] = Watcher(store, self, watch_id, request_, after)
+        if request_.progress and self._reporting is None:
             self._reporting = self._reactor.callLater(_PROGRESS_INTERVAL, self._report_quiet)
         self._start(watcher)
 

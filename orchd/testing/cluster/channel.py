@@ -53,13 +53,13 @@ class ClusterChannel:
             except OSError as error:
                 raise ClusterError(f"the server has ended: {error}") from error
             end = time.monotonic() + _COMMAND_LIMIT
-            answer = self._receive(end)
-            while answer.get("id") != self._number:
+            response = self._receive(end)
+            while response.get("id") != self._number:
                 # The answer to an earlier command, which took too long.
-                answer = self._receive(end)
-        if "error" in answer:
-            raise ClusterError(answer["error"])
-        return answer["result"]
+                response = self._receive(end)
+        if "error" in response:
+            raise ClusterError(response["error"])
+        return response["result"]
 
     def _receive(self, end: float) -> dict[str, Any]:
         while b"\n" not in self._buffer:

@@ -62,7 +62,7 @@ class RecordedRequest:
     agent: str
 
 
-def _exists(found: Any) -> bool:
+def _exists(value: Any) -> bool:
     return True
 
 
@@ -79,22 +79,22 @@ def _describe(function: Callable[..., object]) -> str:
 
 def _evaluate(condition: Callable[[], T]) -> T:
     """The result of `condition`. Raises TypeError for an asynchronous one, whose result would always be true."""
-    found = condition()
-    if inspect.isawaitable(found):
-        if inspect.iscoroutine(found):
-            found.close()
+    value = condition()
+    if inspect.isawaitable(value):
+        if inspect.iscoroutine(value):
+            value.close()
         raise TypeError(f"wait_for: {_describe(condition)} is asynchronous; wait_for needs an ordinary function")
-    return found
+    return value
 
 
-def _format_answer(code: int, answer: Any) -> str:
+def _format_response(code: int, response: Any) -> str:
     """Text of an answer for errors: its code, then the message of a Status, or the object without its managed fields."""
-    if isinstance(answer, dict) and answer.get("kind") == "Status":
-        return f"{code} {answer.get('message', '')}"
-    if isinstance(answer, dict) and isinstance(answer.get("metadata"), dict):
-        plain = {name: value for name, value in answer["metadata"].items() if name != "managedFields"}
-        answer = {**answer, "metadata": plain}
-    text = answer if isinstance(answer, str) else json.dumps(answer)
+    if isinstance(response, dict) and response.get("kind") == "Status":
+        return f"{code} {response.get('message', '')}"
+    if isinstance(response, dict) and isinstance(response.get("metadata"), dict):
+        plain = {name: value for name, value in response["metadata"].items() if name != "managedFields"}
+        response = {**response, "metadata": plain}
+    text = response if isinstance(response, str) else json.dumps(response)
     return f"{code} {text if len(text) <= _MAX_OBJECT_TEXT else text[:_MAX_OBJECT_TEXT] + '...'}"
 
 
@@ -286,13 +286,13 @@ class Cluster:
         )
         try:
             connection.request(method, path, data, headers)
-            answer = connection.getresponse()
-            text = answer.read()
+            response = connection.getresponse()
+            text = response.read()
         finally:
             connection.close()
-        if "json" in (answer.getheader("Content-Type") or ""):
-            return answer.status, json.loads(text)
-        return answer.status, text.decode("utf-8", "replace")
+        if "json" in (response.getheader("Content-Type") or ""):
+            return response.status, json.loads(text)
+        return response.status, text.decode("utf-8", "replace")
 
     def wait_for(
         self, condition: Callable[[], T | None], *, timeout: float = LIMIT, what: str | Callable[[], str] = ""
@@ -303,13 +303,13 @@ class Cluster:
             raise TypeError(f"wait_for: {condition!r} is a value, not a function: pass wait_for(lambda: ...)")
         end = time.monotonic() + timeout
         pause = 0.005
-        while not (found := _evaluate(condition)):
+        while not (value := _evaluate(condition)):
             if time.monotonic() > end:
-                text = what() if callable(what) else what or f"{_describe(condition)} was {found!r}"
+                text = what() if callable(what) else what or f"{_describe(condition)} was {value!r}"
                 raise ClusterError(f"not after {timeout:g} s: {text}")
             time.sleep(pause)
             pause = min(pause * 1.5, 0.2)
-        return found
+        return value
 
     def wait_for_object(
         self, path: str, until: Callable[[Any], Any] = _exists, *, timeout: float = LIMIT
@@ -320,12 +320,12 @@ class Cluster:
 
         def look() -> dict[str, Any] | None:
             nonlocal last
-            last = code, found = self.request("GET", path)
-            return found if code == 200 and until(found) else None
+            last = code, obj = self.request("GET", path)
+            return obj if code == 200 and until(obj) else None
 
         def describe() -> str:
             condition = "exists" if until is _exists else f"exists, and {_describe(until)} is true"
-            return f"{path} {condition}; the last answer was {_format_answer(*last)}"
+            return f"{path} {condition}; the last answer was {_format_response(*last)}"
 
         return self.wait_for(look, timeout=timeout, what=describe)
 
@@ -339,7 +339,7 @@ class Cluster:
             return last[0] == 404
 
         self.wait_for(
-            look, timeout=timeout, what=lambda: f"{path} is removed; the last answer was {_format_answer(*last)}"
+            look, timeout=timeout, what=lambda: f"{path} is removed; the last answer was {_format_response(*last)}"
         )
 
     # -- recorded requests

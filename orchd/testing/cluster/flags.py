@@ -67,8 +67,8 @@ def command_line(
         "simulated-nodes": ("nodes", nodes != 0),
         "feature-gates": ("gates", bool(gates)),
     }
-    for flag, (argument, given) in both.items():
-        if flag in named and given:
+    for flag, (argument, is_given) in both.items():
+        if flag in named and is_given:
             raise ValueError(f"flags: {flag} is the argument {argument}, which is given as well")
     chosen = {**default_gates(release), **gates}
     return [f"--emulated-version={release}", *_lines(nodes, controller_names(controllers), scheduler, chosen, named)]

@@ -19,9 +19,9 @@ def create_namespace(cluster: Cluster, prefix: str = "test-") -> str:
     """Create a namespace with a unique name; with controllers, its default service account exists on return. Raises
     ClusterError."""
     name = prefix + secrets.token_hex(5)
-    code, answer = cluster.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
+    code, response = cluster.request("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
     if code != 201:
-        raise ClusterError(f"namespace {name} was not created: {code} {answer}")
+        raise ClusterError(f"namespace {name} was not created: {code} {response}")
     if cluster.runs_controllers("serviceaccount"):
         cluster.wait_for_object(f"/api/v1/namespaces/{name}/serviceaccounts/default")
     return name
@@ -32,19 +32,19 @@ def remove_namespace(cluster: Cluster, name: str) -> None:
     namespace alone is removed. Where only finalizers keep objects, their owners get a second; then the finalizers are removed, and a
     warning names the objects. Raises ClusterError."""
     path = f"/api/v1/namespaces/{name}"
-    code, answer = cluster.request("DELETE", path)
+    code, response = cluster.request("DELETE", path)
     if code == 404:
         return
     if code not in (200, 202):
-        raise ClusterError(f"namespace {name} was not deleted: {code} {answer}")
+        raise ClusterError(f"namespace {name} was not deleted: {code} {response}")
     if cluster.runs_controllers("namespace"):
         if not _is_gone(cluster, path) and (left := sorted(_release(cluster, name))):
             warnings.warn(f"the test left objects with finalizers, which were removed: {', '.join(left)}", stacklevel=2)
         cluster.wait_for_absence(path)
         return
-    code, found = cluster.request("GET", path)
+    code, namespace = cluster.request("GET", path)
     if code == 200:
-        cluster.request("PUT", f"{path}/finalize", {**found, "spec": {"finalizers": []}})
+        cluster.request("PUT", f"{path}/finalize", {**namespace, "spec": {"finalizers": []}})
 
 
 def _is_gone(cluster: Cluster, path: str) -> bool:
@@ -52,10 +52,10 @@ def _is_gone(cluster: Cluster, path: str) -> bool:
     since: list[float] = []
 
     def settled() -> str:
-        code, found = cluster.request("GET", path)
+        code, obj = cluster.request("GET", path)
         if code == 404:
             return "gone"
-        conditions = found.get("status", {}).get("conditions", ()) if code == 200 else ()
+        conditions = obj.get("status", {}).get("conditions", ()) if code == 200 else ()
         if not any(each["type"] == "NamespaceFinalizersRemaining" and each["status"] == "True" for each in conditions):
             since.clear()
             return ""
@@ -69,8 +69,8 @@ def _release(cluster: Cluster, namespace: str) -> Iterator[str]:
     """Remove the finalizers of the objects that are being deleted, and name those objects."""
     for base, resource in _namespaced(cluster):
         collection = f"{base}/namespaces/{namespace}/{resource}"
-        code, found = cluster.request("GET", collection)
-        for item in found["items"] if code == 200 else ():
+        code, page = cluster.request("GET", collection)
+        for item in page["items"] if code == 200 else ():
             metadata = item["metadata"]
             if metadata.get("finalizers") and metadata.get("deletionTimestamp"):
                 yield f"{resource}/{metadata['name']} ({', '.join(metadata['finalizers'])})"
@@ -84,7 +84,7 @@ def _namespaced(cluster: Cluster) -> Iterator[tuple[str, str]]:
     """The path of the group version and the name of each resource that is listed and patched in namespaces."""
     groups: list[Any] = cluster.request("GET", "/apis")[1]["groups"]
     for base in ("/api/v1", *(f"/apis/{group['preferredVersion']['groupVersion']}" for group in groups)):
-        code, found = cluster.request("GET", base)
-        for resource in found["resources"] if code == 200 else ():
+        code, listing = cluster.request("GET", base)
+        for resource in listing["resources"] if code == 200 else ():
             if resource["namespaced"] and {"list", "patch"} <= set(resource["verbs"]):
                 yield base, resource["name"]

@@ -38,10 +38,10 @@ class RequestLog:
 
     def take(self, *, clear: bool) -> list[dict[str, Any]]:
         """The recorded requests; with `clear`, the log is emptied."""
-        found = list(self.entries)
+        taken = list(self.entries)
         if clear:
             self.entries.clear()
-        return found
+        return taken
 
 
 def is_internal(request: Request) -> bool:

@@ -174,28 +174,28 @@ class ClusterServer:
         self.reactor.bind(real)
         self.endpoint.open(real, bound)
         client, services, name = self.server.client, ResourceRef("", "v1", "services"), self.dialect("{long}")
-        found = await client.get(services, "default", name)
-        ports = [{**entry, "targetPort": bound.getsockname()[1]} for entry in found["spec"]["ports"]]
-        await client.update(services, "default", name, {**found, "spec": {**found["spec"], "ports": ports}})
+        service = await client.get(services, "default", name)
+        ports = [{**entry, "targetPort": bound.getsockname()[1]} for entry in service["spec"]["ports"]]
+        await client.update(services, "default", name, {**service, "spec": {**service["spec"], "ports": ports}})
 
     # -- credentials
 
     def config(self, url: str) -> ClientConfig:
         """The administrator's client configuration, with certificate and key."""
-        made = self.server.files.made
+        files = self.server.files.made
         return ClientConfig(
             server=url,
-            authority=made.ca_certificate.read_bytes(),
-            certificate=made.admin_certificate.read_bytes(),
-            key=made.admin_key.read_bytes(),
+            authority=files.ca_certificate.read_bytes(),
+            certificate=files.admin_certificate.read_bytes(),
+            key=files.admin_key.read_bytes(),
             cluster=self.dialect("{long}"),
             user=self.dialect("{long}-admin"),
         )
 
     def _authority(self) -> Signed:
-        made = self.server.files.made
-        first, *others = load_chain(made.ca_certificate.read_bytes())
-        return Signed(certificate=first, key=load_private(made.ca_key.read_bytes()), chain=tuple(others))
+        files = self.server.files.made
+        first, *others = load_chain(files.ca_certificate.read_bytes())
+        return Signed(certificate=first, key=load_private(files.ca_key.read_bytes()), chain=tuple(others))
 
     def issue(self, user: str, groups: list[str], *, lifetime: float) -> tuple[bytes, bytes]:
         """(certificate, key) of a client, PEM. A certificate with a negative `lifetime` expired that many seconds ago."""

@@ -41,8 +41,8 @@ class ClientSubject:
         }
 
     async def make(self, name: str, **data: str) -> dict[str, Any]:
-        made: dict[str, Any] = await self.client.create(MAPS, self.namespace, self.map(name, **data))
-        return made
+        created: dict[str, Any] = await self.client.create(MAPS, self.namespace, self.map(name, **data))
+        return created
 
     async def event(self, stream: IWatchStream) -> WatchEvent | None:
         """The next event that is not a bookmark."""
@@ -66,10 +66,10 @@ async def _next(stream: IWatchStream) -> WatchEvent | None:
 
 async def check_create_and_get(s: ClientSubject) -> None:
     """A created object can be read, with the fields that the server added."""
-    made = await s.make("a", k="v")
-    found = await s.client.get(MAPS, s.namespace, "a")
-    assert found["metadata"]["uid"] == made["metadata"]["uid"]
-    assert found["data"] == {"k": "v"}
+    created = await s.make("a", k="v")
+    obj = await s.client.get(MAPS, s.namespace, "a")
+    assert obj["metadata"]["uid"] == created["metadata"]["uid"]
+    assert obj["data"] == {"k": "v"}
 
 
 async def check_text_survives(s: ClientSubject) -> None:
@@ -88,10 +88,10 @@ async def check_not_found(s: ClientSubject) -> None:
 
 async def check_exists_and_conflict(s: ClientSubject) -> None:
     """A name can be created once; an update from an old version is rejected."""
-    made = await s.make("twice")
+    created = await s.make("twice")
     assert (await s.refused(s.make("twice"))).reason == "AlreadyExists"
-    await s.client.update(MAPS, s.namespace, "twice", {**made, "data": {"a": "1"}})
-    error = await s.refused(s.client.update(MAPS, s.namespace, "twice", {**made, "data": {"a": "2"}}))
+    await s.client.update(MAPS, s.namespace, "twice", {**created, "data": {"a": "1"}})
+    error = await s.refused(s.client.update(MAPS, s.namespace, "twice", {**created, "data": {"a": "2"}}))
     assert (error.code, error.reason) == (409, "Conflict")
 
 
@@ -108,15 +108,15 @@ async def check_dry_run(s: ClientSubject) -> None:
     assert (await s.refused(s.client.get(MAPS, s.namespace, "dry"))).code == 404
 
 
-async def check_unneeded_answer(s: ClientSubject) -> None:
+async def check_unneeded_response(s: ClientSubject) -> None:
     """Writes whose answer the caller does not need are carried out, and their errors are raised."""
-    await s.client.create(MAPS, s.namespace, s.map("quiet", a="1"), need_answer=False)
+    await s.client.create(MAPS, s.namespace, s.map("quiet", a="1"), need_response=False)
     change = {"data": {"a": "2"}}
     await s.client.patch(
-        MAPS, s.namespace, "quiet", change, content_type="application/merge-patch+json", need_answer=False
+        MAPS, s.namespace, "quiet", change, content_type="application/merge-patch+json", need_response=False
     )
     assert (await s.client.get(MAPS, s.namespace, "quiet"))["data"] == {"a": "2"}
-    again = s.client.create(MAPS, s.namespace, s.map("quiet"), need_answer=False)
+    again = s.client.create(MAPS, s.namespace, s.map("quiet"), need_response=False)
     assert (await s.refused(again)).reason == "AlreadyExists"
 
 
@@ -162,10 +162,10 @@ async def check_list(s: ClientSubject) -> None:
 
 async def check_delete(s: ClientSubject) -> None:
     """Deletes honour preconditions; a deleted object does not exist."""
-    made = await s.make("gone")
+    created = await s.make("gone")
     wrong = {"preconditions": {"uid": "another"}}
     assert (await s.refused(s.client.delete(MAPS, s.namespace, "gone", options=wrong))).code == 409
-    right = {"preconditions": {"uid": made["metadata"]["uid"]}}
+    right = {"preconditions": {"uid": created["metadata"]["uid"]}}
     await s.client.delete(MAPS, s.namespace, "gone", options=right)
     assert (await s.refused(s.client.get(MAPS, s.namespace, "gone"))).code == 404
 
@@ -182,9 +182,9 @@ async def check_delete_collection(s: ClientSubject) -> None:
 
 async def check_subresource(s: ClientSubject) -> None:
     """Subresources are read and written by the name of their object."""
-    found = await s.client.get(NAMESPACES, "", s.namespace, subresource="status")
-    assert found["status"]["phase"] == "Active"
-    changed = {**found, "status": {**found["status"], "phase": "Active"}}
+    namespace = await s.client.get(NAMESPACES, "", s.namespace, subresource="status")
+    assert namespace["status"]["phase"] == "Active"
+    changed = {**namespace, "status": {**namespace["status"], "phase": "Active"}}
     assert (await s.client.update(NAMESPACES, "", s.namespace, changed, subresource="status"))["kind"] == "Namespace"
 
 
@@ -193,9 +193,9 @@ async def check_exchange(s: ClientSubject) -> None:
     client: Any = s.client
     await s.make("raw")
     path = f"/api/v1/namespaces/{s.namespace}/configmaps/raw"
-    answer = await client.exchange(Call(method="GET", path=path, accept="application/yaml"))
-    assert (answer.code, answer.content_type.partition(";")[0]) == (200, "application/yaml")
-    assert b"name: raw\n" in answer.body
+    response = await client.exchange(Call(method="GET", path=path, accept="application/yaml"))
+    assert (response.code, response.content_type.partition(";")[0]) == (200, "application/yaml")
+    assert b"name: raw\n" in response.body
     assert (await s.refused(client.exchange(Call(method="GET", path=f"{path}x")))).code == 404
 
 
@@ -222,8 +222,8 @@ async def check_watch(s: ClientSubject) -> None:
     """A watch reports each change after its start version, in order."""
     version = (await s.client.list(MAPS, s.namespace))["metadata"]["resourceVersion"]
     stream = await s.client.watch(MAPS, s.namespace, resource_version=version)
-    made = await s.make("w", k="1")
-    await s.client.update(MAPS, s.namespace, "w", {**made, "data": {"k": "2"}})
+    created = await s.make("w", k="1")
+    await s.client.update(MAPS, s.namespace, "w", {**created, "data": {"k": "2"}})
     await s.client.delete(MAPS, s.namespace, "w")
     events = [await s.event(stream) for _ in range(3)]
     assert [e.type for e in events if e is not None] == ["ADDED", "MODIFIED", "DELETED"]

@@ -67,8 +67,8 @@ def _data(obj: Object | None) -> str | None:
     return None if obj is None else str((obj.get("data") or {}).get("x"))
 
 
-def _names(found: Iterable[Object]) -> list[str]:
-    keys = [(obj["metadata"]["namespace"], obj["metadata"]["name"]) for obj in found]
+def _names(objects: Iterable[Object]) -> list[str]:
+    keys = [(obj["metadata"]["namespace"], obj["metadata"]["name"]) for obj in objects]
     return sorted(f"{namespace}/{name}" for namespace, name in keys if namespace in NAMESPACES)
 
 

@@ -69,13 +69,13 @@ class History:
 
     def begin(self, client: str, kind: Kind, key: str, *, value: str = "", expected: int = 0) -> Operation:
         """Record a call before it is made. Calls without an end count as UNKNOWN."""
-        made = Operation(client=client, kind=kind, key=key, called=self.clock(), value=value, expected=expected)
-        self.operations.append(made)
-        return made
+        operation = Operation(client=client, kind=kind, key=key, called=self.clock(), value=value, expected=expected)
+        self.operations.append(operation)
+        return operation
 
-    def saw(self, operation: Operation, found: State) -> None:
+    def saw(self, operation: Operation, state: State) -> None:
         """Record the result of a GET."""
-        operation.found, operation.outcome, operation.returned = found, Outcome.OK, self.clock()
+        operation.found, operation.outcome, operation.returned = state, Outcome.OK, self.clock()
 
     def wrote(self, operation: Operation, revision: int) -> None:
         operation.revision, operation.outcome, operation.returned = revision, Outcome.OK, self.clock()
@@ -143,7 +143,7 @@ class _Search:
 
     def _candidates(self, done: int) -> list[int]:
         """Operations that may happen next: those called before any pending operation returned."""
-        found, first_return = [], math.inf
+        candidates, first_return = [], math.inf
         first = (~done & (done + 1)).bit_length() - 1
         for number in range(first, len(self._operations)):
             if done >> number & 1:
@@ -152,8 +152,8 @@ class _Search:
             if operation.called > first_return:
                 break
             first_return = min(first_return, operation.returned)
-            found.append(number)
-        return found
+            candidates.append(number)
+        return candidates
 
     def _next(self, done: int, state: State) -> list[tuple[int, State]]:
         following: list[tuple[int, State]] = []

@@ -89,21 +89,21 @@ async def raises(kind: type[Exception], awaited: Awaitable[object]) -> Any:
 
 async def present(store: IStore, key: str, *, revision: int = 0) -> KeyValue:
     """Read a key that must exist."""
-    found: KeyValue | None = await store.get(key, revision=revision)
-    assert found is not None, key
-    return found
+    item: KeyValue | None = await store.get(key, revision=revision)
+    assert item is not None, key
+    return item
 
 
 async def outcomes(coroutines: Sequence[Any]) -> list[Any]:
     """Start all in order, without waiting in between; their results or errors."""
     started: list[Deferred[Any]] = [ensureDeferred(each) for each in coroutines]
-    found: list[Any] = []
+    results: list[Any] = []
     for deferred in started:
         try:
-            found.append(await deferred)
+            results.append(await deferred)
         except StoreError as error:
-            found.append(error)
-    return found
+            results.append(error)
+    return results
 
 
 async def check_fresh_store(subject: Subject) -> None:
@@ -111,8 +111,8 @@ async def check_fresh_store(subject: Subject) -> None:
     store = subject.store
     assert (store.revision, store.healthy()) == (1, "")
     assert await store.current_revision() == 1
-    found = await store.range("/")
-    assert (found.items, found.revision, found.remaining) == ((), 1, 0)
+    page = await store.range("/")
+    assert (page.items, page.revision, page.remaining) == ((), 1, 0)
     assert await store.get("/a") is None
 
 
@@ -195,21 +195,21 @@ async def check_counters(subject: Subject) -> None:
     seen.watch(store, "/counter/", store.revision)
 
     async def count(key: str) -> list[int]:
-        made: list[int] = []
-        while len(made) < 25:
+        revisions: list[int] = []
+        while len(revisions) < 25:
             there = await present(store, key)
             try:
-                made.append(await store.update(key, b"%d" % (int(there.value) + 1), expected=there.revision))
+                revisions.append(await store.update(key, b"%d" % (int(there.value) + 1), expected=there.revision))
             except RevisionConflictError as conflict:
                 assert conflict.current is not None
                 assert conflict.current.revision > there.revision
                 await deferLater(subject.reactor, 0)
                 continue
-            assert (await present(store, key)).revision >= made[-1], "an acknowledged write is visible"
-        return made
+            assert (await present(store, key)).revision >= revisions[-1], "an acknowledged write is visible"
+        return revisions
 
-    made = await outcomes([count(key) for key in keys * 4])
-    assert sorted(revision for each in made for revision in each) == seen.revisions()
+    revisions = await outcomes([count(key) for key in keys * 4])
+    assert sorted(revision for each in revisions for revision in each) == seen.revisions()
     for key in keys:
         steps = [int(event.value) for event in seen.events if event.key == key]
         assert steps == list(range(1, 101))
@@ -256,18 +256,18 @@ async def check_event_contents(subject: Subject) -> None:
 async def check_writes_from_a_watch(subject: Subject) -> None:
     """A watch callback may write; every watch still sees all events in order."""
     store, first, last = subject.store, Seen(), Seen()
-    made: list[Deferred[int]] = []
+    writes: list[Deferred[int]] = []
 
     def on_events(events: Sequence[Event]) -> None:
         first.on_events(events)
-        if len(made) < 5:
-            made.append(ensureDeferred(store.create(f"/more/{len(made)}", b"")))
+        if len(writes) < 5:
+            writes.append(ensureDeferred(store.create(f"/more/{len(writes)}", b"")))
 
     store.watch("/", after=1, on_events=on_events, on_end=first.ends.append)
     last.watch(store, "/", 1)
     await store.create("/a", b"")
     await subject.until(lambda: len(last.events) == 6)
-    assert subject.in_order([await each for each in made]) == [3, 4, 5, 6, 7]
+    assert subject.in_order([await each for each in writes]) == [3, 4, 5, 6, 7]
     assert first.revisions() == last.revisions() == list(range(2, 8))
 
 
@@ -280,9 +280,9 @@ async def check_range(subject: Subject) -> None:
     await store.create("/o", b"")
 
     async def names(prefix: str, **more: Any) -> tuple[list[str], int]:
-        found = await store.range(prefix, **more)
-        assert found.revision == 9
-        return [item.key for item in found.items], found.remaining
+        page = await store.range(prefix, **more)
+        assert page.revision == 9
+        return [item.key for item in page.items], page.remaining
 
     assert await names("/p/") == (["/p/a", "/p/b", "/p/c", "/p/c/x", "/p/ca", "/p/d"], 0)
     assert await names("/p/", limit=2) == (["/p/a", "/p/b"], 4)
@@ -316,10 +316,10 @@ async def check_reads_at_a_revision(subject: Subject) -> None:
             revision = await store.update(key, state[key], expected=there.revision)
         states[revision] = dict(state)
     for revision, expected in states.items():
-        found = await store.range("/k/", revision=revision)
-        assert {item.key: item.value for item in found.items} == expected
-        assert (found.revision, found.remaining) == (revision, 0)
-        assert [item.key for item in found.items] == sorted(expected)
+        page = await store.range("/k/", revision=revision)
+        assert {item.key: item.value for item in page.items} == expected
+        assert (page.revision, page.remaining) == (revision, 0)
+        assert [item.key for item in page.items] == sorted(expected)
         part = await store.range("/k/", revision=revision, limit=3, start="/k/2")
         rest = [key for key in sorted(expected) if key >= "/k/2"]
         assert [item.key for item in part.items] == rest[:3]
@@ -461,9 +461,9 @@ async def check_many_keys(subject: Subject) -> None:
         ]
         for write in writes:
             await write
-    found = await store.range("/n3/", limit=10)
-    assert [item.key for item in found.items] == [f"/n3/{i:06}" for i in range(3, 100, 10)]
-    assert found.remaining == many // 10 - 10
+    page = await store.range("/n3/", limit=10)
+    assert [item.key for item in page.items] == [f"/n3/{i:06}" for i in range(3, 100, 10)]
+    assert page.remaining == many // 10 - 10
     assert len((await store.range("/")).items) == many
     last = await present(store, f"/n9/{many - 1:06}")
     assert last.revision == many + 1 or (subject.shared and last.revision <= many + 1)

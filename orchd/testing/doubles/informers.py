@@ -52,8 +52,8 @@ class MemoryInformer:
         return self._objects.get((namespace, name))
 
     def list(self, namespace: str = "", labels: Mapping[str, str] | None = None) -> Iterator[Object]:
-        found = [o for (ns, _), o in self._objects.items() if not namespace or ns == namespace]
-        return iter([o for o in found if has_labels(o, labels)] if labels else found)
+        objects = [o for (ns, _), o in self._objects.items() if not namespace or ns == namespace]
+        return iter([o for o in objects if has_labels(o, labels)] if labels else objects)
 
     def by_index(self, index: str, value: str) -> Iterable[Object]:
         return list(self._indexes[index][1].get(value, {}).values())

@@ -18,5 +18,5 @@ def result_of(coroutine: Coroutine[Deferred[Any], Any, T]) -> T:
     assert outcome, "the coroutine is still waiting"
     if isinstance(outcome[0], Failure):
         outcome[0].raiseException()
-    found: T = outcome[0]
-    return found
+    result: T = outcome[0]
+    return result

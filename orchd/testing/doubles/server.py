@@ -134,7 +134,7 @@ class BytesBody:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class JsonResponse:
     """A response for tests; `stream` is None or the stream that would follow."""
 
     code: int
@@ -172,12 +172,12 @@ class InProcessServer:
         user: User | None = None,
         headers: Mapping[str, str] | None = None,
         hijack: Callable[[], Any] | None = None,
-    ) -> Answer:
+    ) -> JsonResponse:
         """Send a request; `path` includes the query, `body` is bytes or JSON data. Errors are returned as responses. What the request
         left to later turns of the reactor is done afterwards."""
         raw, _, query = path.partition("?")
-        given = {"user-agent": "test/1", "content-type": "application/json", **(headers or {})}
-        named = {name.lower(): (value,) for name, value in given.items()}
+        fields = {"user-agent": "test/1", "content-type": "application/json", **(headers or {})}
+        named = {name.lower(): (value,) for name, value in fields.items()}
         data = body if isinstance(body, bytes) else b"" if body is None else orjson.dumps(body)
         request = Request(
             method=method,
@@ -193,7 +193,7 @@ class InProcessServer:
         )
         response = await self.server.pipeline.handle(request)
         self.clock.advance(0)
-        return Answer(response.code, dict(response.headers), whole(response.body), response)
+        return JsonResponse(response.code, dict(response.headers), whole(response.body), response)
 
     def contents(self) -> Mapping[str, KeyValue]:
         """What the store has now, for `restore`."""

@@ -36,45 +36,45 @@ _FORMER = {"insecure-port": ("0",), "insecure-bind-address": ("127.0.0.1", "loca
 _ETCD_TIMEOUT = 5.0
 
 
-def map_flags(given: Iterable[str]) -> Iterator[str]:
+def map_flags(arguments: Iterable[str]) -> Iterator[str]:
     """The server's flags for the flags of a framework. Raises ValueError for a value that the server cannot provide."""
-    given = list(given)
-    names = {text.lstrip("-").partition("=")[0] for text in given}
-    folder = Path(_value(given, "cert-dir"))
+    arguments = list(arguments)
+    names = {text.lstrip("-").partition("=")[0] for text in arguments}
+    folder = Path(_value(arguments, "cert-dir"))
     pair = folder / "apiserver.crt", folder / "apiserver.key"
-    found = (
+    flags = (
         "cert-dir" in names and not {"tls-cert-file", "tls-private-key-file"} & names and all(p.exists() for p in pair)
     )
-    if found:
+    if flags:
         # Issued by the framework under its own CA. With --cert-dir, this server would replace them.
         yield f"--tls-cert-file={pair[0]}"
         yield f"--tls-private-key-file={pair[1]}"
-    for text in given:
+    for text in arguments:
         name, _, value = text.lstrip("-").partition("=")
         if name in _FORMER:
             if value not in _FORMER[name]:
                 raise ValueError(f"--{name}: {value!r}: the server has no insecure port")
-        elif name == "cert-dir" and found:
+        elif name == "cert-dir" and flags:
             continue
         elif name != "etcd-servers" or not all(_is_double(url) for url in value.split(",")):
             yield text
 
 
-def _value(given: Iterable[str], name: str) -> str:
+def _value(arguments: Iterable[str], name: str) -> str:
     """The last value of a flag, "" if it is not given."""
-    found = ""
-    for text in given:
+    last = ""
+    for text in arguments:
         flag, _, value = text.lstrip("-").partition("=")
         if flag == name:
-            found = value
-    return found
+            last = value
+    return last
 
 
 def _is_double(url: str) -> bool:
     """True if `orchd.testing.envtest.etcd` answers at this URL, not a real etcd."""
     try:
-        with urllib.request.urlopen(f"{url.rstrip('/')}/version", timeout=_ETCD_TIMEOUT) as answer:
-            return MARK in json.loads(answer.read())
+        with urllib.request.urlopen(f"{url.rstrip('/')}/version", timeout=_ETCD_TIMEOUT) as response:
+            return MARK in json.loads(response.read())
     except (OSError, ValueError):
         return False
 

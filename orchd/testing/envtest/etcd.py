@@ -46,15 +46,15 @@ class _Handler(BaseHTTPRequestHandler):
 
 def parser() -> argparse.ArgumentParser:
     """The flags, in the spelling of etcd."""
-    made = argparse.ArgumentParser(prog="etcd", description=__doc__, allow_abbrev=False)
-    made.add_argument(
+    arguments = argparse.ArgumentParser(prog="etcd", description=__doc__, allow_abbrev=False)
+    arguments.add_argument(
         "--listen-client-urls", default="http://127.0.0.1:2379", help="Where to answer health checks (http)."
     )
-    made.add_argument("--unsafe-no-fsync", nargs="?", const="true", help="Means nothing: there is no store.")
+    arguments.add_argument("--unsafe-no-fsync", nargs="?", const="true", help="Means nothing: there is no store.")
     for name in _UNUSED:
-        made.add_argument(f"--{name}", help="Means nothing: there is no store.")
-    made.add_argument("--version", action="version", version=f"etcd Version: {_VERSION['etcdserver']}")
-    return made
+        arguments.add_argument(f"--{name}", help="Means nothing: there is no store.")
+    arguments.add_argument("--version", action="version", version=f"etcd Version: {_VERSION['etcdserver']}")
+    return arguments
 
 
 def main(arguments: list[str] | None = None) -> None:

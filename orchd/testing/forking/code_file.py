@@ -23,10 +23,10 @@ def code_file(name: str) -> Path:
 def read_code(file: Path) -> dict[Any, Any]:
     """The content of a file that `write_code` wrote; empty if it is missing or damaged."""
     try:
-        found = marshal.loads(file.read_bytes())
+        code = marshal.loads(file.read_bytes())
     except (OSError, ValueError, EOFError, TypeError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return code if isinstance(code, dict) else {}
 
 
 def write_code(file: Path, content: Mapping[Any, Any]) -> None:

@@ -25,11 +25,11 @@ def kept_code(file: Path, *, write: bool) -> Iterator[None]:
     used: dict[str, CodeType] = {}
 
     def execute(text: str, namespace: dict[str, Any] | None = None, locals: Mapping[str, Any] | None = None) -> None:
-        found = used.get(text) or code.get(text)
-        if found is None:
-            found = compile(text, "<string>", "exec", dont_inherit=True)
-        used[text] = found
-        exec(found, namespace, locals)
+        compiled = used.get(text) or code.get(text)
+        if compiled is None:
+            compiled = compile(text, "<string>", "exec", dont_inherit=True)
+        used[text] = compiled
+        exec(compiled, namespace, locals)
 
     # The module finds its own name before the builtin one.
     vars(dataclasses)["exec"] = execute

@@ -36,8 +36,8 @@ class _Module(NamedTuple):
 
 
 def _stamp(source: str) -> _Stamp:
-    found = os.stat(source)
-    return found.st_mtime_ns, found.st_ctime_ns, found.st_size
+    status = os.stat(source)
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size
 
 
 class KeptModules:
@@ -56,14 +56,14 @@ class KeptModules:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        found = self._present.get(name)
-        if found is not None and path is not None and list(path) == [found.folder] and self._is_current(found):
-            return self._spec(name, found)
+        module = self._present.get(name)
+        if module is not None and path is not None and list(path) == [module.folder] and self._is_current(module):
+            return self._spec(name, module)
         spec = PathFinder.find_spec(name, path, target)
         if spec is None or type(spec.loader) is not SourceFileLoader or spec.origin is None:
             return spec
-        if found is not None and path is None and spec.origin == found.source and self._is_current(found):
-            return self._spec(name, found)
+        if module is not None and path is None and spec.origin == module.source and self._is_current(module):
+            return self._spec(name, module)
         spec.loader = _RecordingLoader(name, spec.origin, self._added, spec.cached)
         return spec
 

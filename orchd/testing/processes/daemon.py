@@ -209,8 +209,8 @@ class DaemonProcess:
 
     def connect(self, timeout: float = PATIENCE) -> http.client.HTTPSConnection:
         # Made once for each version of the file: that takes longer than a request.
-        found = self.config_file.stat()
-        version = found.st_ino, found.st_mtime_ns, found.st_size
+        status = self.config_file.stat()
+        version = status.st_ino, status.st_mtime_ns, status.st_size
         if self._context is None or self._context[0] != version:
             self._context = version, self.context()
         return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=timeout, context=self._context[1])
@@ -227,12 +227,12 @@ class DaemonProcess:
         """Send one request as administrator: the status code and the decoded JSON, or text if it is not JSON."""
         connection = self._take_connection(timeout)
         try:
-            answer = exchange(connection, method, path, body, content_type=content_type)
+            response = exchange(connection, method, path, body, content_type=content_type)
         except BaseException:
             connection.close()
             raise
         self._idle.append((self._context, connection))
-        return answer
+        return response
 
     def _take_connection(self, timeout: float) -> http.client.HTTPSConnection:
         """A connection that no thread uses: an idle one that the server has not closed, or a new one, which takes eight times as
@@ -314,11 +314,11 @@ def exchange(
     """Send one request on an open connection; see `DaemonProcess.request`."""
     data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
     connection.request(method, path, data, {"Content-Type": content_type} if data is not None else {})
-    answer = connection.getresponse()
-    text = answer.read()
-    if "json" in (answer.getheader("Content-Type") or ""):
-        return answer.status, json.loads(text)
-    return answer.status, text.decode()
+    response = connection.getresponse()
+    text = response.read()
+    if "json" in (response.getheader("Content-Type") or ""):
+        return response.status, json.loads(text)
+    return response.status, text.decode()
 
 
 def _decoded(section: Mapping[str, str], key: str) -> str:

@@ -168,9 +168,9 @@ class Rebased:
 
     async def range(self, prefix: str, *, start: str = "", limit: int = 0, revision: int = 0) -> Range:
         at = revision + self._base if revision else 0
-        found = await self._shifted(self._store.range(prefix, start=start, limit=limit, revision=at))
-        items = tuple(item for item in map(self._item, found.items) if item is not None)
-        return Range(items, found.revision - self._base, found.remaining)
+        page = await self._shifted(self._store.range(prefix, start=start, limit=limit, revision=at))
+        items = tuple(item for item in map(self._item, page.items) if item is not None)
+        return Range(items, page.revision - self._base, page.remaining)
 
     async def current_revision(self) -> int:
         return int(await self._store.current_revision()) - self._base

@@ -38,8 +38,8 @@ def free_port() -> int:
                 return port
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        found: int = probe.getsockname()[1]
-        return found
+        number: int = probe.getsockname()[1]
+        return number
 
 
 def _first_ephemeral() -> int:

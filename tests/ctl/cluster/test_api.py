@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from orchd.client.interfaces import Answer
+from orchd.client.interfaces import RawResponse
 from orchd.client.requests import Call
 from orchd.ctl.cluster.api import Api, is_object_or_list
 from orchd.ctl.errors import CommandError
@@ -39,9 +39,9 @@ def test_the_same_page_of_a_list_again_is_an_error(ctl: Ctl) -> None:
     """A server that gives one continue token for ever ends a list with an error."""
 
     class Client:
-        async def exchange(self, call: Call) -> Answer:
+        async def exchange(self, call: Call) -> RawResponse:
             body = b'{"metadata": {"continue": "again"}, "items": []}'
-            return Answer(code=200, content_type="application/json", body=body, warnings=())
+            return RawResponse(code=200, content_type="application/json", body=body, warnings=())
 
     api = Api(cast(Any, Client()), None, "default", lambda text: None)
     resource = run(

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from orchd.client.errors import NoAnswerError, UnreachableError
-from orchd.client.interfaces import Answer
+from orchd.client.errors import NoResponseError, UnreachableError
+from orchd.client.interfaces import RawResponse
 from orchd.client.requests import Call
 from orchd.ctl.cluster.discovery import Discovery
 from orchd.dialect import COMMAND_LINE, DIALECTS
@@ -63,10 +63,10 @@ class Failing:
         self._inner: Any = ctl.server.client("admin")
         self._path, self._error = path, error
 
-    async def exchange(self, call: Call) -> Answer:
+    async def exchange(self, call: Call) -> RawResponse:
         if call.path.startswith(self._path):
             raise self._error
-        answer: Answer = await self._inner.exchange(call)
+        answer: RawResponse = await self._inner.exchange(call)
         return answer
 
 
@@ -82,7 +82,7 @@ DEPLOYMENT = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n"
             "cannot reach https://s: refused: check --server, or the cluster of the current context (config view)",
         ),
         (
-            NoAnswerError("https://s", 30),
+            NoResponseError("https://s", 30),
             "/",
             "no answer from https://s within 30 s: give a longer --request-timeout, or check the server's health",
         ),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from orchd.client.interfaces import Answer
+from orchd.client.interfaces import RawResponse
 from orchd.client.requests import Call
 from orchd.ctl.cluster import configuration
 from orchd.ctl.cluster.configuration import GlobalFlags
@@ -40,9 +40,9 @@ def requests(ctl: Ctl, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         inner: Any = make(*user, **more)
         exchange = inner.exchange
 
-        async def counted(call: Call) -> Answer:
+        async def counted(call: Call) -> RawResponse:
             asked.append(call.path)
-            answer: Answer = await exchange(call)
+            answer: RawResponse = await exchange(call)
             return answer
 
         inner.exchange = counted

@@ -21,7 +21,7 @@ from orchd.server.authn.interfaces import Authenticated, AuthenticationError
 from orchd.server.authn.jose import TokenError, parse_signed, read_keys
 from orchd.server.authn.oidc import OidcOptions, OpenIdTokens, user_of
 from orchd.server.authn.oidcissuer import Fetcher
-from orchd.server.outbound.webhooks import Answer, WebhookError
+from orchd.server.outbound.webhooks import WebhookError, WebhookResponse
 from orchd.testing.doubles.results import result_of
 from orchd.txkit.coroutines import start
 from tests.server.authn.rsa_keys import OTHER_RSA as OTHER
@@ -53,7 +53,7 @@ class Web:
         }
         self.asked: list[tuple[str, Mapping[str, str]]] = []
 
-    async def call(self, method: str, url: str, seconds: float, **given: Any) -> Answer:
+    async def call(self, method: str, url: str, seconds: float, **given: Any) -> WebhookResponse:
         assert method == "GET" and given["authority"] == b"ca" and given["limit"] <= 1 << 20
         self.asked.append((url, given["headers"] or {}))
         page = self.pages.get(url)
@@ -61,9 +61,9 @@ class Web:
             page = await page
         if page is None:
             raise WebhookError(f'Get "{url}": dial tcp: connection refused')
-        if isinstance(page, Answer):
+        if isinstance(page, WebhookResponse):
             return page
-        return Answer(code=200, data=page.encode() if isinstance(page, str) else json.dumps(page).encode())
+        return WebhookResponse(code=200, data=page.encode() if isinstance(page, str) else json.dumps(page).encode())
 
     def count(self, url: str) -> int:
         return sum(asked == url for asked, _ in self.asked)
@@ -290,7 +290,7 @@ def test_unreachable_issuer_is_retried() -> None:
     page = web.pages.pop(url)
     played = OidcBench(web)
     assert played.error_of(sign(CLAIMS)) == "oidc: authenticator not initialized"
-    for wrong in (Answer(code=503, data=b"later"), "{", {"issuer": ISSUER + "/", "jwks_uri": "x"}):
+    for wrong in (WebhookResponse(code=503, data=b"later"), "{", {"issuer": ISSUER + "/", "jwks_uri": "x"}):
         web.pages[url] = wrong
         played.clock.advance(10)
         assert played.error_of(sign(CLAIMS)) == "oidc: authenticator not initialized"
@@ -338,7 +338,7 @@ def test_keys_are_fetched_again_for_an_unknown_key() -> None:
 def test_keys_are_cached_for_their_max_age(headers: dict[str, str], fetched: int) -> None:
     """The keys of an issuer that sends max-age are not fetched again before that."""
     web = Web()
-    web.pages[ISSUER + "/keys"] = Answer(
+    web.pages[ISSUER + "/keys"] = WebhookResponse(
         code=200, data=json.dumps({"keys": [jwk(RSA, kid="one")]}).encode(), headers=headers
     )
     played = OidcBench(web)
@@ -363,7 +363,7 @@ def test_concurrent_requests_share_a_key_fetch() -> None:
 
 @pytest.mark.parametrize(("page", "why"), [
     (None, f'oidc: get keys failed Get "{ISSUER}/keys": dial tcp: connection refused'),
-    (Answer(code=500, data=b"oops"), "oidc: get keys failed: 500 Internal Server Error oops"),
+    (WebhookResponse(code=500, data=b"oops"), "oidc: get keys failed: 500 Internal Server Error oops"),
     ({"keys": 3}, "oidc: failed to decode keys: there is no list of keys"),
 ])  # fmt: skip
 def test_failed_key_fetch_is_retried(page: Any, why: str) -> None:
@@ -376,8 +376,8 @@ def test_failed_key_fetch_is_retried(page: Any, why: str) -> None:
     assert played.ask(sign(CLAIMS))
 
 
-def redirect(to: str, code: int = 302) -> Answer:
-    return Answer(code=code, data=b"", headers={"location": to})
+def redirect(to: str, code: int = 302) -> WebhookResponse:
+    return WebhookResponse(code=code, data=b"", headers={"location": to})
 
 
 def test_redirects_are_limited() -> None:
@@ -530,7 +530,7 @@ def test_missing_distributed_claims_are_no_groups() -> None:
 
 @pytest.mark.parametrize(("page", "why"), [
     (None, f'while getting distributed claim "groups": Get "{CLAIMS_ISSUER}/groups": dial tcp: connection refused'),
-    (Answer(code=404, data=b""), 'while getting distributed claim "groups": error while getting distributed claim JWT: 404 Not Found'),
+    (WebhookResponse(code=404, data=b""), 'while getting distributed claim "groups": error while getting distributed claim JWT: 404 Not Found'),
     ("hello", f'getting untrusted issuer from endpoint {CLAIMS_ISSUER}/groups failed for claim "groups": malformed token'),
     (sign({**CLAIMS, "iss": CLAIMS_ISSUER}, OTHER),
      f'jwt returned by distributed claim endpoint "{CLAIMS_ISSUER}/groups" did not contain claim: groups'),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from orchd.testing.doubles.server import Answer, InProcessServer, make_server, run, user
+from orchd.testing.doubles.server import InProcessServer, JsonResponse, make_server, run, user
 from orchd.txkit.coroutines import start
 
 HERE = "/api/v1/namespaces/default"
@@ -23,7 +23,7 @@ def server(tmp_path: Path) -> Iterator[InProcessServer]:
 
 def ask(server: InProcessServer, path: str, node: str = "n1") -> tuple[int, str]:
     """Code and message of the response to a node, which may come in a later turn."""
-    answers: list[Answer] = []
+    answers: list[JsonResponse] = []
     start(server.request("GET", path, user=user(f"system:node:{node}", "system:nodes"))).addCallback(answers.append)
     for _ in range(5):
         server.clock.advance(0)

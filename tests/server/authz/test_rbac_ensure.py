@@ -38,8 +38,8 @@ class Client:
     async def list(self, ref: ResourceRef) -> Object:
         return {"items": [each for (plural, _, _), each in self.objects.items() if plural == ref.plural]}
 
-    async def create(self, ref: ResourceRef, namespace: str, obj: Object, *, need_answer: bool) -> None:
-        assert not need_answer
+    async def create(self, ref: ResourceRef, namespace: str, obj: Object, *, need_response: bool) -> None:
+        assert not need_response
         self.objects[(ref.plural, namespace, obj["metadata"]["name"])] = obj
 
     async def update(self, ref: ResourceRef, namespace: str, name: str, obj: Object) -> None:
@@ -73,17 +73,17 @@ class SlowClient(Client):
         super().__init__()
         self.waiting: list[Deferred[None]] = []
 
-    async def create(self, ref: ResourceRef, namespace: str, obj: Object, *, need_answer: bool) -> None:
+    async def create(self, ref: ResourceRef, namespace: str, obj: Object, *, need_response: bool) -> None:
         self.waiting.append(Deferred())
         await self.waiting[-1]
-        await super().create(ref, namespace, obj, need_answer=need_answer)
+        await super().create(ref, namespace, obj, need_response=need_response)
 
 
 class OvertakenClient(Client):
     """A client for which another server creates each object first."""
 
-    async def create(self, ref: ResourceRef, namespace: str, obj: Object, *, need_answer: bool) -> None:
-        await super().create(ref, namespace, obj, need_answer=need_answer)
+    async def create(self, ref: ResourceRef, namespace: str, obj: Object, *, need_response: bool) -> None:
+        await super().create(ref, namespace, obj, need_response=need_response)
         raise errors.already_exists(ref.group, ref.plural, obj["metadata"]["name"])
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from orchd.dialect import ORCH
-from orchd.testing.doubles.server import Answer, InProcessServer, make_server, run
+from orchd.testing.doubles.server import InProcessServer, JsonResponse, make_server, run
 
 URL = f"/apis/{ORCH('apiextensions.{abbr}.io')}/v1/customresourcedefinitions/things.example.com"
 TEXT = {"type": "string", "description": "first"}
@@ -51,7 +51,7 @@ def definition(member: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def member_of(answer: Answer) -> Any:
+def member_of(answer: JsonResponse) -> Any:
     schema = answer.json["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     return schema["properties"]["spec"]["properties"]["m"]
 
@@ -63,7 +63,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer
     made.stop()
 
 
-def apply(server: InProcessServer, body: dict[str, Any], manager: str = "one", query: str = "") -> Answer:
+def apply(server: InProcessServer, body: dict[str, Any], manager: str = "one", query: str = "") -> JsonResponse:
     """Apply a definition; afterwards its status is up to date."""
     headers = {"content-type": "application/apply-patch+yaml"}
     answer = run(server.request("PATCH", f"{URL}?fieldManager={manager}{query}", body=body, headers=headers))

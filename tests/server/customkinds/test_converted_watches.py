@@ -49,7 +49,7 @@ class Webhook:
         response = {"uid": request["uid"], "convertedObjects": converted, "result": {"status": "Success"}}
         return {"apiVersion": document["apiVersion"], "kind": document["kind"], "response": response}
 
-    def answer(self) -> None:
+    def respond(self) -> None:
         self.open.pop(0).callback(None)
 
 
@@ -170,9 +170,9 @@ def test_events_keep_their_order_during_conversion(server: InProcessServer, webh
     for name in ("a", "b", "c"):
         run(admin.create(V1, "default", thing("v1", name, old=name)))
     assert webhook.calls == [["a"]]
-    webhook.answer()
+    webhook.respond()
     assert webhook.calls == [["a"], ["b", "c"]]
-    webhook.answer()
+    webhook.respond()
     for stream in streams:
         assert [seen(e)[2] for e in next_events(stream, 3)] == ["a", "b", "c"]
         stream.close()
@@ -224,7 +224,7 @@ def test_slow_conversion_ends_the_watch(
     with pytest.raises(ApiError, match="too many changes wait for the conversion webhook") as caught:
         run(stream.next())
     assert caught.value.code == 410
-    webhook.answer()
+    webhook.respond()
 
 
 def test_closed_watch_does_not_end_a_shared_conversion(server: InProcessServer, webhook: Webhook) -> None:
@@ -237,7 +237,7 @@ def test_closed_watch_does_not_end_a_shared_conversion(server: InProcessServer, 
     start(second.next()).addCallback(got.append)
     first.close()
     assert got == []
-    webhook.answer()
+    webhook.respond()
     assert [seen(e)[3] for e in got] == [{"new": "x"}]
     second.close()
 

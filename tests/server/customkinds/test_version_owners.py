@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from orchd.dialect import ORCH
-from orchd.testing.doubles.server import Answer, InProcessServer, make_server, run
+from orchd.testing.doubles.server import InProcessServer, JsonResponse, make_server, run
 
 DEFINITIONS = f"/apis/{ORCH('apiextensions.{abbr}.io')}/v1/customresourcedefinitions"
 TEXT = {"type": "string"}
@@ -48,7 +48,7 @@ class Things:
     def __init__(self, server: InProcessServer, name: str) -> None:
         self._server, self._name = server, name
 
-    def write(self, version: str, manager: str, form: str = MERGE, query: str = "", **spec: Any) -> Answer:
+    def write(self, version: str, manager: str, form: str = MERGE, query: str = "", **spec: Any) -> JsonResponse:
         body = {"apiVersion": f"example.com/{version}", "kind": "Thing", "metadata": {"name": self._name}, "spec": spec}
         url = f"/apis/example.com/{version}/things/{self._name}?fieldManager={manager}{query}"
         return run(self._server.request("PATCH", url, body=body, headers={"content-type": form}))

@@ -14,17 +14,17 @@ from twisted.internet.task import Clock
 
 from orchd.pki.clientconfig import ClientConfig
 from orchd.server.outbound.reviews import ConfigurationFile, Limits, RemoteReviews, ReviewStatus
-from orchd.server.outbound.webhooks import Answer, WebhookError
+from orchd.server.outbound.webhooks import WebhookError, WebhookResponse
 from orchd.txkit.coroutines import start
 
 GROUP = "g.example/v1"
 REVIEW = {"kind": "Review", "apiVersion": GROUP, "spec": {"a": 1}}
-GOOD = Answer(code=200, data=orjson.dumps({"kind": "Review", "apiVersion": GROUP, "status": {"ok": True}}))
+GOOD = WebhookResponse(code=200, data=orjson.dumps({"kind": "Review", "apiVersion": GROUP, "status": {"ok": True}}))
 
 
-def answer(code: int, text: str = "", later: str = "", data: Any = None) -> Answer:
+def answer(code: int, text: str = "", later: str = "", data: Any = None) -> WebhookResponse:
     body = text.encode() if data is None else orjson.dumps(data)
-    return Answer(code=code, data=body, text=text, headers={"retry-after": later} if later else {})
+    return WebhookResponse(code=code, data=body, text=text, headers={"retry-after": later} if later else {})
 
 
 class Service:
@@ -34,14 +34,14 @@ class Service:
         self.answers = list(answers)
         self.calls: list[tuple[str, str, Any]] = []
 
-    async def call(self, method: str, url: str, seconds: float, **given: Any) -> Answer:
+    async def call(self, method: str, url: str, seconds: float, **given: Any) -> WebhookResponse:
         self.calls.append((method, url, given))
         found = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(found, Deferred):
             found = await found
         if isinstance(found, Exception):
             raise found
-        result: Answer = found
+        result: WebhookResponse = found
         return result
 
 
@@ -185,7 +185,7 @@ def test_retry_after_is_respected() -> None:
     (answer(403, "not you"), "not you"),
     (answer(418), "the server responded with the status code 418 but did not return more information"),
 ])  # fmt: skip
-def test_invalid_responses_are_errors(given: Answer, why: str) -> None:
+def test_invalid_responses_are_errors(given: WebhookResponse, why: str) -> None:
     """Anything but the requested review is an error with a message."""
     error = Play(given).result()
     assert isinstance(error, WebhookError) and str(error) == why

@@ -304,7 +304,7 @@ class Bench:
         out: list[Any] = []
         self.last = start(self.stage(request, self.answers))
         self.last.addBoth(out.append)
-        self.headers = request.answer_headers
+        self.headers = request.response_headers
         return out
 
 

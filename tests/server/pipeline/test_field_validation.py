@@ -11,7 +11,7 @@ import pytest
 
 from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
-from orchd.testing.doubles.server import Answer, InProcessServer, make_server, run
+from orchd.testing.doubles.server import InProcessServer, JsonResponse, make_server, run
 
 GATE = "--feature-gates=ServerSideFieldValidation=true"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/a/deployments"
@@ -86,19 +86,21 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer
     made.stop()
 
 
-def send(server: InProcessServer, method: str, path: str, body: str | dict[str, Any], form: str = "json") -> Answer:
+def send(
+    server: InProcessServer, method: str, path: str, body: str | dict[str, Any], form: str = "json"
+) -> JsonResponse:
     data = body.encode() if isinstance(body, str) else orjson.dumps(body)
     return run(server.request(method, path, body=data, headers={"Content-Type": f"application/{form}"}))
 
 
-def warnings(answer: Answer) -> list[str]:
+def warnings(answer: JsonResponse) -> list[str]:
     """The texts of the Warning headers."""
     return [
         text[len('299 - "') : -1].replace('\\"', '"') for name, text in answer.response.headers if name == "Warning"
     ]
 
 
-def message(answer: Answer, code: int) -> str:
+def message(answer: JsonResponse, code: int) -> str:
     assert answer.code == code, answer.body
     text: str = answer.json["message"]
     return text

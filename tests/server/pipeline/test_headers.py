@@ -34,7 +34,7 @@ def send(stage: Any, request: Request) -> tuple[Response, dict[str, str]]:
         return Response(code=200, body=b"answer")
 
     response = run(stage(request, answer))
-    return response, dict([*response.headers, *request.answer_headers])
+    return response, dict([*response.headers, *request.response_headers])
 
 
 class TestCrossOrigin:

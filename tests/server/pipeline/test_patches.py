@@ -10,7 +10,7 @@ import pytest
 
 from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
-from orchd.testing.doubles.server import Answer, InProcessServer, make_server, run
+from orchd.testing.doubles.server import InProcessServer, JsonResponse, make_server, run
 
 MERGE = "application/merge-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
@@ -48,12 +48,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer
     made.stop()
 
 
-def send(server: InProcessServer, method: str, path: str, body: Any, form: str) -> Answer:
+def send(server: InProcessServer, method: str, path: str, body: Any, form: str) -> JsonResponse:
     data = body.encode() if isinstance(body, str) else orjson.dumps(body)
     return run(server.request(method, path, body=data, headers={"Content-Type": form}))
 
 
-def message(answer: Answer, code: int) -> str:
+def message(answer: JsonResponse, code: int) -> str:
     assert answer.code == code, answer.body
     text: str = answer.json["message"]
     return text
@@ -187,7 +187,7 @@ def test_patches_cannot_exceed_the_nesting_limit(server: InProcessServer) -> Non
     assert send(server, "PATCH", f"{WIDGETS}/w", [step], EDIT).code == 200
 
 
-def managers(answer: Answer) -> list[str]:
+def managers(answer: JsonResponse) -> list[str]:
     assert answer.code < 300, answer.body
     return [entry["manager"] for entry in answer.json["metadata"].get("managedFields", [])]
 

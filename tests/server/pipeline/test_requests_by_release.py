@@ -12,7 +12,7 @@ from orchd.kinds.identity import User
 from orchd.kinds.release import NEWEST, SPECIFICATION
 from orchd.server.authn.signedtokens import unverified_claims
 from orchd.server.pipeline.audit.record import STATUS_MEMBERS_BY_RELEASE, status_of
-from orchd.testing.doubles.server import Answer, InProcessServer, make_server, run
+from orchd.testing.doubles.server import InProcessServer, JsonResponse, make_server, run
 from orchd.txkit.coroutines import start
 
 OLD, NEW = "1.23", "1.35"
@@ -53,7 +53,7 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, InPr
         server.stop()
 
 
-def ask(server: InProcessServer, request: tuple[str, str, Any], **more: Any) -> Answer:
+def ask(server: InProcessServer, request: tuple[str, str, Any], **more: Any) -> JsonResponse:
     method, path, body = request
     user = User(name="admin", groups=("system:masters",))
     return run(server.request(method, path, user=user, body=body, **more))

@@ -64,7 +64,7 @@ class Bench:
 
     def ask(self) -> Deferred[Response]:
         headers = {"accept": ("application/json",), "accept-encoding": ("gzip",)}
-        return start(self.specification.answer(_request(headers)))
+        return start(self.specification.respond(_request(headers)))
 
 
 def _request(headers: Mapping[str, tuple[str, ...]]) -> Request:

@@ -52,7 +52,7 @@ async def answers_errors(request: Request, then: Next) -> Response:
 
 
 class Server:
-    """A pipeline with tracing around `answer`."""
+    """A pipeline with tracing around `response`."""
 
     def __init__(self, ratio: float, answer: Callable[[Request], Any], user: User | None = ANN) -> None:
         self.exporter = InMemorySpanExporter()

@@ -27,21 +27,21 @@ def test_matching_etag_is_304() -> None:
     """A matching Etag is 304, also as a weak one in a list; another Etag gets the file."""
     file = FILES[f"{ROOT}/main.js"]
     for tag in (file.etag, f'"other", W/{file.etag}', "*"):
-        answer = file.answer(ask(if_none_match=tag))
+        answer = file.respond(ask(if_none_match=tag))
         assert (answer.code, answer.body) == (304, b"")
-    assert file.answer(ask(if_none_match='"other"')).code == 200
+    assert file.respond(ask(if_none_match='"other"')).code == 200
 
 
 def test_files_are_read_only() -> None:
     """Methods other than GET and HEAD are rejected."""
     with pytest.raises(ApiError) as caught:
-        FILES[f"{ROOT}/"].answer(ask("POST"))
+        FILES[f"{ROOT}/"].respond(ask("POST"))
     assert caught.value.code == 405
 
 
 def test_security_headers() -> None:
     """The content policy allows only own scripts and styles, no inline code, and no framing by other pages."""
-    headers = dict(FILES[f"{ROOT}/"].answer(ask()).headers)
+    headers = dict(FILES[f"{ROOT}/"].respond(ask()).headers)
     policy = headers["Content-Security-Policy"]
     assert (
         policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'")

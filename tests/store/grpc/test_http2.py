@@ -222,7 +222,7 @@ class Peer:
         self.exchange()
         return results
 
-    def answer(self, stream: int, pieces: Sequence[bytes]) -> None:
+    def respond(self, stream: int, pieces: Sequence[bytes]) -> None:
         self.http.send_headers(stream, [(":status", "200"), ("content-type", "application/grpc")])
         for piece in pieces:
             self.http.send_data(stream, piece)
@@ -273,5 +273,5 @@ def test_long_answers_in_pieces() -> None:
     peer = Peer()
     results = peer.call()
     content = b"\0\0\0\0\5hello\0\0\0\0\0\0\0\0\0\3you"
-    peer.answer(1, [content[at : at + 1] for at in range(len(content))])
+    peer.respond(1, [content[at : at + 1] for at in range(len(content))])
     assert results == [b"hello", b"", b"you", None]

@@ -157,30 +157,30 @@ class AttachDetachController(Controller):
         node = self._nodes.get("", called)
         if node is not None and not managed(node, self.dialect):
             return None
-        wanted = self._wanted.on(called, node)
-        self._count(called, wanted)
-        waits = await self._detach(called, node, wanted)
+        desired = self._wanted.on(called, node)
+        self._count(called, desired)
+        waits = await self._detach(called, node, desired)
         if node is not None:
-            waits += await self._attach(called, node, wanted)
+            waits += await self._attach(called, node, desired)
         else:
-            self._forget(called, wanted)
-        if wanted and self._period >= 1.0:
+            self._forget(called, desired)
+        if desired and self._period >= 1.0:
             waits.append(self._period)
         return min(waits, default=None)
 
-    def _count(self, node_name: str, wanted: dict[str, Wanted]) -> None:
+    def _count(self, node_name: str, desired: dict[str, Wanted]) -> None:
         """Note how many volumes of each plugin the pods of a node use."""
         prefix = self.dialect("{long}.io/csi:")
-        counts = Counter(prefix + each.volume.driver for each in wanted.values())
+        counts = Counter(prefix + each.volume.driver for each in desired.values())
         if counts:
             self._in_use[node_name] = counts
         else:
             self._in_use.pop(node_name, None)
 
-    def _forget(self, node_name: str, wanted: dict[str, Wanted]) -> None:
+    def _forget(self, node_name: str, desired: dict[str, Wanted]) -> None:
         """Drop the state of a deleted node. Its remaining attachments are detached with its last pod."""
         self._blocked.pop(node_name, None)
-        for key in [each for each in self._leaving if each[0] == node_name and each[1] not in wanted]:
+        for key in [each for each in self._leaving if each[0] == node_name and each[1] not in desired]:
             del self._leaving[key]
 
     def _own_attachments(self, node: str) -> dict[str, Attachable | None]:
@@ -195,12 +195,12 @@ class AttachDetachController(Controller):
                 attachables[name(each)] = attachable
         return attachables
 
-    async def _detach(self, node_name: str, node: Object | None, wanted: dict[str, Wanted]) -> list[float]:
+    async def _detach(self, node_name: str, node: Object | None, desired: dict[str, Wanted]) -> list[float]:
         """Report the attached volumes, then delete attachments that no pod needs. Returns seconds until the next check."""
         own = self._own_attachments(node_name)
-        unwanted = {each: volume for each, volume in own.items() if volume is None or volume.unique_name not in wanted}
+        unwanted = {each: volume for each, volume in own.items() if volume is None or volume.unique_name not in desired}
         for attachable in own.values():
-            if attachable is not None and attachable.unique_name in wanted:
+            if attachable is not None and attachable.unique_name in desired:
                 self._leaving.pop((node_name, attachable.unique_name), None)
         waits: list[float] = []
         ready: list[str] = []
@@ -211,7 +211,7 @@ class AttachDetachController(Controller):
             else:
                 ready.append(each)
         if node is not None:
-            node = await self._report(node_name, node, wanted, own, set(ready), waits)
+            node = await self._report(node_name, node, desired, own, set(ready), waits)
         for each in ready:
             mounted = self._mount_name(each, own[each])
             # The answer to the report is newer than what the informer shows.
@@ -254,7 +254,7 @@ class AttachDetachController(Controller):
         self,
         node_name: str,
         node: Object,
-        wanted: dict[str, Wanted],
+        desired: dict[str, Wanted],
         own: dict[str, Attachable | None],
         ready: set[str],
         waits: list[float],
@@ -266,7 +266,7 @@ class AttachDetachController(Controller):
             attachment = self._attachments.get("", each)
             if volume is not None and each not in ready and attachment is not None and _attached(attachment):
                 after.add(volume.unique_name)
-        after |= self._by_node(node_name, node, wanted, waits)
+        after |= self._by_node(node_name, node, desired, waits)
         if after == set(before):
             return node
         listed = [{"name": each, "devicePath": before.get(each, "")} for each in sorted(after)]
@@ -280,22 +280,22 @@ class AttachDetachController(Controller):
                 return None
             raise
         for unique_name in after - set(before):
-            each_wanted = wanted.get(unique_name)
+            each_wanted = desired.get(unique_name)
             if each_wanted is not None and not each_wanted.volume.driver:
                 self._record_success(each_wanted)
         return changed
 
-    def _by_node(self, node_name: str, node: Object, wanted: dict[str, Wanted], waits: list[float]) -> set[str]:
+    def _by_node(self, node_name: str, node: Object, desired: dict[str, Wanted], waits: list[float]) -> set[str]:
         """Volumes that the kubelet attaches itself: those wanted, and those still mounted."""
         attached: set[str] = set()
-        for unique_name, each in wanted.items():
+        for unique_name, each in desired.items():
             if not each.volume.driver:
                 self._leaving.pop((node_name, unique_name), None)
                 if not self._conflict(node_name, each):
                     attached.add(unique_name)
         for unique_name in reported(node):
             mine = is_attachable_name(unique_name, self.dialect) and "^" not in unique_name
-            if not mine or unique_name in wanted:
+            if not mine or unique_name in desired:
                 continue
             wait = self._wait_for_unmount(node_name, node, unique_name)
             if wait > 0:
@@ -305,11 +305,11 @@ class AttachDetachController(Controller):
                 self._leaving.pop((node_name, unique_name), None)
         return attached
 
-    async def _attach(self, node_name: str, node: Object, wanted: dict[str, Wanted]) -> list[float]:
+    async def _attach(self, node_name: str, node: Object, desired: dict[str, Wanted]) -> list[float]:
         """Request missing attachments, and record results for the pods. Returns seconds until the next check."""
         waits: list[float] = []
         clear = True
-        for each in wanted.values():
+        for each in desired.values():
             if not each.volume.driver:
                 clear = clear and not self._conflict(node_name, each)
                 continue
@@ -324,66 +324,66 @@ class AttachDetachController(Controller):
             self._blocked.pop(node_name, None)
         return waits
 
-    async def _create_attachment(self, node_name: str, wanted: Wanted) -> float:
-        made = attachment(wanted.volume, node_name, f"{self._attachment_ref.group}/v1")
-        self._attempts.begin(name(made), self.env.clock.seconds())
-        self._unseen[name(made)] = (node_name, wanted.volume.volume)
+    async def _create_attachment(self, node_name: str, desired: Wanted) -> float:
+        new = attachment(desired.volume, node_name, f"{self._attachment_ref.group}/v1")
+        self._attempts.begin(name(new), self.env.clock.seconds())
+        self._unseen[name(new)] = (node_name, desired.volume.volume)
         try:
-            await self.client.create(self._attachment_ref, "", made)
+            await self.client.create(self._attachment_ref, "", new)
         except ApiError as error:
-            self._unseen.pop(name(made), None)
+            self._unseen.pop(name(new), None)
             if error.reason != "AlreadyExists":
-                return self._record_failure(name(made), wanted, error.message)
-        return self._attempts.check(name(made), "", self.env.clock.seconds())[1]
+                return self._record_failure(name(new), desired, error.message)
+        return self._attempts.check(name(new), "", self.env.clock.seconds())[1]
 
-    def _follow_attachment(self, attachment: Object, wanted: Wanted) -> list[float]:
+    def _follow_attachment(self, attachment: Object, desired: Wanted) -> list[float]:
         """Process an existing attachment: attached, failed, or pending."""
         if deleting(attachment):
             return []
         if _attached(attachment):
             if self._attempts.end(name(attachment)):
-                self._record_success(wanted)
+                self._record_success(desired)
             return []
         self._attempts.begin(name(attachment), self.env.clock.seconds())
         return [
             self._record_failure(
-                name(attachment), wanted, (status(attachment).get("attachError") or {}).get("message") or ""
+                name(attachment), desired, (status(attachment).get("attachError") or {}).get("message") or ""
             )
         ]
 
-    def _record_success(self, wanted: Wanted) -> None:
-        for pod in wanted.pods:
-            note = f'AttachVolume.Attach succeeded for volume "{wanted.volume.volume}" '
+    def _record_success(self, desired: Wanted) -> None:
+        for pod in desired.pods:
+            note = f'AttachVolume.Attach succeeded for volume "{desired.volume.volume}" '
             self.record(pod, NORMAL, "SuccessfulAttachVolume", note)
 
-    def _record_failure(self, called: str, wanted: Wanted, error: str) -> float:
+    def _record_failure(self, called: str, desired: Wanted, error: str) -> float:
         """Record an Event for each pod, with backoff. Returns seconds until the next check."""
         due, wait = self._attempts.check(called, error, self.env.clock.seconds())
         late = (
-            f"timed out waiting for external-attacher of {wanted.volume.driver} CSI driver to attach volume "
-            f"{wanted.volume.handle}"
+            f"timed out waiting for external-attacher of {desired.volume.driver} CSI driver to attach volume "
+            f"{desired.volume.handle}"
         )
         if due:
-            for pod in wanted.pods:
-                note = f'AttachVolume.Attach failed for volume "{wanted.volume.volume}" : {error or late}'
+            for pod in desired.pods:
+                note = f'AttachVolume.Attach failed for volume "{desired.volume.volume}" : {error or late}'
                 self.record(pod, WARNING, _FAILED, note)
         return wait
 
     # -- volumes of one node at a time
 
-    def _conflict(self, node_name: str, wanted: Wanted) -> bool:
+    def _conflict(self, node_name: str, desired: Wanted) -> bool:
         """True if the volume permits one node only and another node has it. Records one Event per node and volume."""
-        if not wanted.volume.exclusive:
+        if not desired.volume.exclusive:
             return False
-        others = self._nodes_with(wanted.volume) - {node_name}
+        others = self._nodes_with(desired.volume) - {node_name}
         if not others:
             return False
         told = self._blocked.setdefault(node_name, set())
-        if wanted.volume.unique_name not in told:
-            told.add(wanted.volume.unique_name)
-            users = [pod for other in sorted(others) for pod in self._users(other, wanted.volume)]
-            for pod in wanted.pods:
-                self.record(pod, WARNING, _FAILED, conflict_note(pod, wanted.volume.volume, users))
+        if desired.volume.unique_name not in told:
+            told.add(desired.volume.unique_name)
+            users = [pod for other in sorted(others) for pod in self._users(other, desired.volume)]
+            for pod in desired.pods:
+                self.record(pod, WARNING, _FAILED, conflict_note(pod, desired.volume.volume, users))
         return True
 
     def _nodes_with(self, volume: Attachable) -> set[str]:

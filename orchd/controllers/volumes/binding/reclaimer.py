@@ -162,8 +162,8 @@ class Reclaimer:
 
     async def _start_recycler(self, volume: Object) -> None:
         pod = recycler.recycler_pod(volume, self._dialect(recycler.IMAGE), self._settings)
-        made = await self._client.create(PODS, recycler.NAMESPACE, pod)
-        self._recyclers[uid(volume)] = uid(made)
+        created = await self._client.create(PODS, recycler.NAMESPACE, pod)
+        self._recyclers[uid(volume)] = uid(created)
 
     async def _end_recycler(self, volume: Object, pod: Object) -> None:
         self._recyclers.pop(uid(volume), None)
@@ -180,6 +180,6 @@ class Reclaimer:
 
     def pod_deleted(self, pod: Object) -> None:
         """A pod was deleted; if it recycled a volume, the next step makes another one."""
-        for volume, made in list(self._recyclers.items()):
-            if made == uid(pod):
+        for volume, recycler_uid in list(self._recyclers.items()):
+            if recycler_uid == uid(pod):
                 del self._recyclers[volume]

@@ -89,7 +89,7 @@ def best_volume(claim: Object, volumes: Iterable[Object], dialect: Dialect, *, d
         if has_access_modes(volume, claim):
             groups.setdefault(frozenset(spec(volume).get("accessModes") or ()), []).append(volume)
     for modes in sorted(groups, key=lambda each: (len(each), sorted(each))):
-        found = find_volume(claim, groups[modes], dialect, delayed=delayed)
-        if found is not None:
-            return found
+        best = find_volume(claim, groups[modes], dialect, delayed=delayed)
+        if best is not None:
+            return best
     return None

@@ -78,5 +78,5 @@ class VolumeReconciler:
 
     def _provisioned_in_vain(self, volume: Object) -> bool:
         """True if the volume was provisioned by a driver and its reclaim policy is Delete, so that it can be deleted."""
-        made = self._dialect(PROVISIONED_BY) in annotations_of(volume)
-        return made and spec(volume).get("persistentVolumeReclaimPolicy") == "Delete"
+        provisioned = self._dialect(PROVISIONED_BY) in annotations_of(volume)
+        return provisioned and spec(volume).get("persistentVolumeReclaimPolicy") == "Delete"

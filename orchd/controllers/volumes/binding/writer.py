@@ -51,8 +51,8 @@ class BindingWriter:
 
     async def claim_phase(self, claim: Object, phase: str, volume: Object | None = None) -> Object:
         """The claim in a phase; see `with_claim_phase`."""
-        wanted = with_claim_phase(claim, phase, volume)
-        return claim if wanted is claim else await self.save_claim(wanted, subresource="status")
+        updated = with_claim_phase(claim, phase, volume)
+        return claim if updated is claim else await self.save_claim(updated, subresource="status")
 
     async def claim_lost(self, claim: Object, reason: str, note: str) -> None:
         """The claim in the phase Lost, with an Event when it was not."""
@@ -62,8 +62,8 @@ class BindingWriter:
 
     async def volume_phase(self, volume: Object, phase: str, message: str = "") -> Object:
         """The volume in a phase; see `with_volume_phase`."""
-        wanted = with_volume_phase(volume, phase, message)
-        return volume if wanted is volume else await self.save_volume(wanted, subresource="status")
+        updated = with_volume_phase(volume, phase, message)
+        return volume if updated is volume else await self.save_volume(updated, subresource="status")
 
     async def volume_failed(self, volume: Object, reason: str, note: str) -> None:
         """The volume in the phase Failed, with an Event when it was not."""
@@ -74,9 +74,9 @@ class BindingWriter:
     async def bind(self, volume: Object, claim: Object) -> None:
         """Bind claim and volume to each other, the volume first. After a failure in between, the next reconcile
         continues."""
-        wanted, changed = bind(volume, claim, self.dialect)
+        updated, changed = bind(volume, claim, self.dialect)
         if changed:
-            volume = await self.save_volume(wanted)
+            volume = await self.save_volume(updated)
         volume = await self.volume_phase(volume, "Bound")
         bound = bound_claim(claim, volume, self.dialect)
         if bound is not claim:

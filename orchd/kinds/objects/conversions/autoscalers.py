@@ -160,10 +160,10 @@ def _member(value: Any, name: str) -> Any:
     """A member of an annotation's object, case-insensitively, because annotations may be written by hand."""
     if not isinstance(value, dict):
         return None
-    found = value.get(name)
-    if found is None:
-        found = next((item for key, item in value.items() if key.lower() == name.lower()), None)
-    return found
+    member = value.get(name)
+    if member is None:
+        member = next((item for key, item in value.items() if key.lower() == name.lower()), None)
+    return member
 
 
 def behavior_from_note(note: Object) -> Object:

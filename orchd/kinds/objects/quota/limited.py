@@ -36,8 +36,8 @@ def uncovered_scopes(
 ) -> list[Scope]:
     """The limited scopes in which an object is, of those that no quota of `quotas` has for it. The items for all resources count."""
     asked = [scope_of(each) for item in limited for each in item.get("matchScopes") or ()]
-    found = matching_scopes(resource, obj, asked)
-    if not found:
+    scopes = matching_scopes(resource, obj, asked)
+    if not scopes:
         return []
     covered = {scope.name for quota in quotas for scope in matching_scopes(resource, obj, scopes_of(quota))}
-    return [scope for scope in found if scope.name not in covered]
+    return [scope for scope in scopes if scope.name not in covered]

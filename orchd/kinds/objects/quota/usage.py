@@ -28,11 +28,11 @@ def count_name(resource: Resource) -> str:
 
 def usage_of(resource: Resource, obj: Object, dialect: Dialect) -> Usage:
     """The usage of `obj` of `resource`, independent of existing quotas."""
-    found: Usage = {count_name(resource): ONE}
+    usage: Usage = {count_name(resource): ONE}
     quota = resource.row.quota
     if quota is not None:
-        found |= {quota.counted_as: ONE} if quota.counted_as else resolve(quota.usage)(obj, dialect)
-    return found
+        usage |= {quota.counted_as: ONE} if quota.counted_as else resolve(quota.usage)(obj, dialect)
+    return usage
 
 
 def concerns(resource: Resource, name: str, dialect: Dialect) -> bool:
@@ -42,8 +42,8 @@ def concerns(resource: Resource, name: str, dialect: Dialect) -> bool:
         return True
     if quota is None or quota.counted_as:
         return quota is not None and name == quota.counted_as
-    found: bool = resolve(quota.concerns)(name, dialect)
-    return found
+    response: bool = resolve(quota.concerns)(name, dialect)
+    return response
 
 
 def concerned_names(resource: Resource, names: Collection[str], dialect: Dialect) -> frozenset[str]:
@@ -51,12 +51,12 @@ def concerned_names(resource: Resource, names: Collection[str], dialect: Dialect
     are not looked at."""
     quota, counted = resource.row.quota, count_name(resource)
     possible = (counted, "" if quota is None else quota.counted_as)
-    found = {name for name in possible if name in names}
+    members = {name for name in possible if name in names}
     if quota is not None and not quota.counted_as:
         concerned = resolve(quota.concerns)
         # A quota may count thousands of other resources.
-        found.update(name for name in names if not name.startswith("count/") and concerned(name, dialect))
-    return frozenset(found)
+        members.update(name for name in names if not name.startswith("count/") and concerned(name, dialect))
+    return frozenset(members)
 
 
 def pod_usage(pod: Object, dialect: Dialect) -> Usage:
@@ -101,16 +101,16 @@ def pod_totals(pod: Object) -> tuple[Usage, Usage]:
 
 
 def _compute(requests: Mapping[str, Quantity], limits: Mapping[str, Quantity], dialect: Dialect) -> Usage:
-    found: Usage = {}
+    usage: Usage = {}
     for name, value in requests.items():
         if name in _COMPUTE or name.startswith("hugepages-"):
-            found[name] = found["requests." + name] = value
+            usage[name] = usage["requests." + name] = value
         elif is_extended(name, dialect):
-            found["requests." + name] = value
+            usage["requests." + name] = value
     for name, value in limits.items():
         if name in _COMPUTE:
-            found["limits." + name] = value
-    return found
+            usage["limits." + name] = value
+    return usage
 
 
 def unspecified(pod: Object, names: Iterable[str], dialect: Dialect) -> list[str]:
@@ -162,15 +162,15 @@ def concerns_claim(name: str, dialect: Dialect) -> bool:
 
 def claim_usage(claim: Object, dialect: Dialect) -> Usage:
     """One claim and the storage that it requests, in total and of its class."""
-    found: Usage = {"persistentvolumeclaims": ONE}
+    usage: Usage = {"persistentvolumeclaims": ONE}
     name = claim_class(claim, dialect)
     suffix = name + dialect(".storageclass.storage.{abbr}.io/") if name else ""
     if suffix:
-        found[suffix + "persistentvolumeclaims"] = ONE
+        usage[suffix + "persistentvolumeclaims"] = ONE
     storage = amounts((spec(claim).get("resources") or {}).get("requests")).get("storage")
     if storage is not None:
         whole = Quantity.of(storage.value, storage.format)
-        found["requests.storage"] = whole
+        usage["requests.storage"] = whole
         if suffix:
-            found[suffix + "requests.storage"] = whole
-    return found
+            usage[suffix + "requests.storage"] = whole
+    return usage

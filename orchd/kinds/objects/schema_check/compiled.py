@@ -139,12 +139,12 @@ def _all_of(steps: tuple[Check, ...]) -> Check:
     def check(value: Any, match: Matched | None = None) -> Sequence[Finding]:
         out: list[Finding] | None = None
         for step in steps:
-            found = step(value, match)
-            if found:
+            findings = step(value, match)
+            if findings:
                 if out is None:
-                    out = list(found)
+                    out = list(findings)
                 else:
-                    out.extend(found)
+                    out.extend(findings)
         return _VALID if out is None else out
 
     return check
@@ -165,33 +165,33 @@ _NAMES: Final = {bool: "boolean", int: "integer", float: "number", str: "string"
 
 def _type(schema: Schema, form: _Form) -> Check | None:
     named = schema.get("type") or ""
-    wanted = (named,) if named else ("integer", "string") if schema.get(form.int_or_string) else ()
+    types = (named,) if named else ("integer", "string") if schema.get(form.int_or_string) else ()
     format_ = schema.get("format") if schema.get("format") in form.formats else ""
-    if not wanted and not format_:
+    if not types and not format_:
         return None
     nullable = bool(schema.get("nullable"))
-    numeric = "number" in wanted or "integer" in wanted
-    shown = ",".join(wanted)
+    numeric = "number" in types or "integer" in types
+    shown = ",".join(types)
 
     def check(value: Any, match: Matched | None = None) -> Sequence[Finding]:
         if value is None:
-            return _VALID if nullable or not wanted else [_wrong_type(shown, "null")]
+            return _VALID if nullable or not types else [_wrong_type(shown, "null")]
         actual = type_name(value)
-        if actual in wanted or (actual == "integer" and "number" in wanted):
+        if actual in types or (actual == "integer" and "number" in types):
             return _VALID
-        if actual == "number" and "integer" in wanted and value.is_integer():
+        if actual == "number" and "integer" in types and value.is_integer():
             return _VALID
         if format_ and not numeric:
             if actual in ("string", "array"):
                 return _VALID
             return [_wrong_type(format_, {"integer": "int64", "number": "double"}.get(actual, ""))]
-        return [_wrong_type(shown, actual)] if wanted else _VALID
+        return [_wrong_type(shown, actual)] if types else _VALID
 
     return check
 
 
-def _wrong_type(wanted: str, actual: str) -> Finding:
-    return Finding(TYPE, f"must be of type {wanted}: {quote(actual)}", actual)
+def _wrong_type(expected: str, actual: str) -> Finding:
+    return Finding(TYPE, f"must be of type {expected}: {quote(actual)}", actual)
 
 
 def _enum(schema: Schema) -> Check | None:
@@ -324,9 +324,9 @@ def _list(schema: Schema, form: _Form) -> Check | None:
         out: list[Finding] = []
         if each is not _anything:
             for i, item in enumerate(value):
-                found = each(item) if match is None else _changed(each, item, match.below(i))
-                if found:
-                    out.extend(form.of_item(found, i))
+                findings = each(item) if match is None else _changed(each, item, match.below(i))
+                if findings:
+                    out.extend(form.of_item(findings, i))
         if least is not None and len(value) < least:
             out.append(Finding(INVALID, f"should have at least {least} items", len(value)))
         if most is not None and len(value) > most:
@@ -372,11 +372,11 @@ def _object(schema: Schema, form: _Form) -> Check | None:
                     continue
                 else:
                     continue
-            found = inner(item) if match is None else _changed(inner, item, match.member(name))
-            if found:
+            findings = inner(item) if match is None else _changed(inner, item, match.member(name))
+            if findings:
                 if out is None:
                     out = []
-                out.extend(each.under(name) for each in found)
+                out.extend(each.under(name) for each in findings)
         for name in needed:
             if name not in value:
                 if out is None:
@@ -413,8 +413,8 @@ def _junctors(schema: Schema, form: _Form) -> Check:
                     out.extend(_shortest(failed))
         if all_of:
             failed = _failures(all_of, value, match)
-            for found in failed:
-                out.extend(found)
+            for findings in failed:
+                out.extend(findings)
             if failed:
                 none = ". None validated" if len(failed) == len(all_of) else ""
                 out.append(Finding(INVALID, f"must validate all the schemas (allOf){none}", whole=True))
@@ -440,9 +440,9 @@ def _failures(
     """The findings of each failing check. With `stop`, ends at the first passing check."""
     out = []
     for check in checks:
-        found = check(value, match)
-        if found:
-            out.append(found)
+        findings = check(value, match)
+        if findings:
+            out.append(findings)
         elif stop:
             break
     return out

@@ -28,13 +28,13 @@ class ListKeys:
         """The key of an item, None if it lacks a part of it."""
         if item.__class__ is not dict:
             return None
-        found: list[Any] = []
+        keys: list[Any] = []
         for name in self.names:
             value = item.get(name)
             if value.__class__ not in _SCALARS:
                 return None
-            found += (value.__class__, value)
-        return tuple(found)
+            keys += (value.__class__, value)
+        return tuple(keys)
 
     def index(self, items: Any) -> dict[Hashable, Any]:
         """Items by key, the first of each; empty for what is no list."""

@@ -38,9 +38,9 @@ def below(at: str, name: str) -> str:
 def _node(schema: Schema, word: str) -> Walk | None:
     rest, items = schema.get("additionalProperties"), schema.get("items")
     members = {
-        name: made
+        name: below_
         for name, inner in (schema.get("properties") or {}).items()
-        if (made := _node(inner, word)) is not None
+        if (below_ := _node(inner, word)) is not None
     }
     others = _node(rest, word) if isinstance(rest, dict) else None
     each = _node(items, word) if isinstance(items, dict) else None

@@ -24,7 +24,7 @@ def resolve(
     Raises FieldPathError.
     """
     names: list[str] = []
-    shown = ""
+    text = ""
     tokens = iter(_TOKEN.findall(path))
     for token in tokens:
         if token == "[" and not brackets:
@@ -40,14 +40,14 @@ def resolve(
         below = properties.get(name) if properties else more
         if not isinstance(below, Mapping):
             raise FieldPathError("does not refer to a valid field")
-        shown += f"[{name}]" if not properties else f".{name}" if names else name
+        text += f"[{name}]" if not properties else f".{name}" if names else name
         schema = below
         names.append(name)
         if token == "[":
             end = next(tokens, "")
             if end != "]":
                 raise FieldPathError(f"expected ] but got {end}" if end else "unexpected end of JSON path")
-    return tuple(names), shown, schema
+    return tuple(names), text, schema
 
 
 def _quoted(token: str) -> str:

@@ -26,9 +26,9 @@ def compile_lists(schema: Schema, settings: ObjectSettings) -> Walk | None:
 def _node(schema: Schema, type_word: str, keys_word: str, release: Release) -> Walk | None:
     rest, items = schema.get("additionalProperties"), schema.get("items")
     members = {
-        name: made
+        name: below_
         for name, inner in (schema.get("properties") or {}).items()
-        if (made := _node(inner, type_word, keys_word, release)) is not None
+        if (below_ := _node(inner, type_word, keys_word, release)) is not None
     }
     others = _node(rest, type_word, keys_word, release) if isinstance(rest, dict) else None
     each = _node(items, type_word, keys_word, release) if isinstance(items, dict) else None

@@ -38,12 +38,12 @@ class Checks:
 
 def checks_of(resource: Resource, settings: ObjectSettings) -> Checks:
     """The checks of a version of a custom kind, compiled once."""
-    found: Checks | None = resource.type.memo.get("check")
-    if found is None:
+    checks: Checks | None = resource.type.memo.get("check")
+    if checks is None:
         entry = resource.definition
         schema = entry.json_schema if isinstance(entry, VersionEntry) else {}
         status = (schema.get("properties") or {}).get("status")
-        found = resource.type.memo["check"] = Checks(
+        checks = resource.type.memo["check"] = Checks(
             schema,
             compiled.compile_schema(schema, settings),
             None if status is None else compiled.compile_schema(status, settings),
@@ -52,7 +52,7 @@ def checks_of(resource: Resource, settings: ObjectSettings) -> Checks:
             scale_mapping(resource),
             rules.compile_places(schema, settings),
         )
-    return found
+    return checks
 
 
 def identity_causes(obj: Object, resource: Resource) -> list[Cause]:
@@ -74,8 +74,8 @@ def create_causes(obj: Object, resource: Resource, settings: ObjectSettings, *, 
     checks, report = checks_of(resource, settings), Report(settings)
     meta.create(obj, report, namespaced=resource.namespaced, name_rule=subdomain_name, core=False)
     out = report.causes
-    found = checks.check(obj)
-    out += causes(found, settings.release)
+    findings = checks.check(obj)
+    out += causes(findings, settings.release)
     if checks.scale is not None:
         out += scale.spec_causes(obj, checks.scale, settings.release)
         out += scale.status_causes(obj, checks.scale, settings.release)
@@ -83,7 +83,7 @@ def create_causes(obj: Object, resource: Resource, settings: ObjectSettings, *, 
         out += embedded.embedded_causes(checks.embedded, obj, settings)
     out += _list_causes(checks, obj)
     if checks.rules is not None and settings.feature(GATE):
-        out += [rules.UNCHECKED] if _blocked(found, out) else rules.evaluate(checks.rules, obj, quick=quick)
+        out += [rules.UNCHECKED] if _blocked(findings, out) else rules.evaluate(checks.rules, obj, quick=quick)
     return out
 
 
@@ -103,8 +103,8 @@ def update_causes(
     meta.update(obj, old, report, core=False)
     out = report.causes
     judge = settings.release.choose(_JUDGES)
-    found, at = judge(checks, obj, old, subresource, settings)
-    out += causes(found, settings.release, field=at)
+    findings, at = judge(checks, obj, old, subresource, settings)
+    out += causes(findings, settings.release, field=at)
     if checks.scale is not None:
         if subresource != "status":
             out += scale.spec_causes(obj, checks.scale, settings.release)
@@ -118,15 +118,15 @@ def update_causes(
     if checks.rules is not None and settings.feature(GATE):
         out += (
             [rules.UNCHECKED]
-            if _blocked(found, out)
+            if _blocked(findings, out)
             else rules.evaluate(checks.rules, obj, old, quick=quick, warn=warn)
         )
     return out
 
 
-def _blocked(found: Sequence[Finding], out: Sequence[Cause]) -> bool:
+def _blocked(findings: Sequence[Finding], out: Sequence[Cause]) -> bool:
     """True if rules could not rely on the shape of the object."""
-    return any(each.blocks for each in found) or any(map(rules.blocks, out))
+    return any(each.blocks for each in findings) or any(map(rules.blocks, out))
 
 
 def _judge_all(
@@ -159,9 +159,9 @@ _Judge = Callable[[Checks, Object, Object, str, ObjectSettings], tuple[Sequence[
 _JUDGES: Final[tuple[tuple[str, _Judge], ...]] = (("", _judge_all), ("1.30", _judge_changes))
 
 
-def causes(found: Sequence[Finding], release: Release, prefix: str = "", *, field: str = "") -> list[Cause]:
+def causes(findings: Sequence[Finding], release: Release, prefix: str = "", *, field: str = "") -> list[Cause]:
     """The distinct causes of findings."""
-    return list(dict.fromkeys(each.cause(release, prefix, field=field) for each in found)) if found else []
+    return list(dict.fromkeys(each.cause(release, prefix, field=field) for each in findings)) if findings else []
 
 
 def _list_causes(checks: Checks, obj: Object) -> list[Cause]:

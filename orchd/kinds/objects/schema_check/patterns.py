@@ -54,8 +54,8 @@ def optional_parts(text: str) -> int:
     """Estimate the number of parts that a match may leave out, after repetitions are written out. Linear in `text`, which need
     not be valid."""
     groups = [_Group()]
-    for found in _SYNTAX.finditer(text):
-        token, group = found.group(), groups[-1]
+    for match in _SYNTAX.finditer(text):
+        token, group = match.group(), groups[-1]
         if token == "(" or (token.startswith("(?") and token[-1] in ":>"):
             groups.append(_Group())
         elif token == ")":
@@ -70,12 +70,12 @@ def optional_parts(text: str) -> int:
             group.repeat(0, 1)
         elif token == "+":
             group.repeat(1, 1)
-        elif found[1] is not None:
-            least = int(found[1])
-            if max(least, int(found[3] or 0)) > _MAX_COUNT:
+        elif match[1] is not None:
+            least = int(match[1])
+            if max(least, int(match[3] or 0)) > _MAX_COUNT:
                 # The parser refuses it.
                 return 0
-            group.repeat(least, int(found[3]) if found[3] else least + (found[2] == ","))
+            group.repeat(least, int(match[3]) if match[3] else least + (match[2] == ","))
         else:
             group.add(0)
     for group in groups:

@@ -88,9 +88,9 @@ def compile_places(schema: Schema, settings: ObjectSettings, *, root: bool = Tru
     of the schema are whole objects."""
     dialect, items, rest = settings.dialect, schema.get("items"), schema.get("additionalProperties")
     members = {
-        name: made
+        name: place
         for name, inner in (schema.get("properties") or {}).items()
-        if (made := compile_places(inner, settings, root=False)) is not None
+        if (place := compile_places(inner, settings, root=False)) is not None
     }
     each = compile_places(items, settings, root=False) if isinstance(items, dict) else None
     values = compile_places(rest, settings, root=False) if isinstance(rest, dict) else None
@@ -238,8 +238,8 @@ class _Evaluation:
         if ended:
             cause = Cause(INVALID, f"Invalid value: {quote(kind)}: {detail}", here or NO_PLACE)
         else:
-            shown = "" if kind in ("object", "array") else f": {render_value(value, place.settings.release)}"
-            cause = _cause(rule, here, shown, detail or _default_message(rule))
+            suffix = "" if kind in ("object", "array") else f": {render_value(value, place.settings.release)}"
+            cause = _cause(rule, here, suffix, detail or _default_message(rule))
         if not rule.transition and _unchanged(match):
             self.warnings.append(f"{cause.field}: {cause.message}")
         else:
@@ -268,8 +268,8 @@ def _below(match: _Match, key: str | int) -> _Match:
 
 def _unchanged(match: _Match) -> bool:
     here, around = match
-    found = here or around
-    return found is not None and found.unchanged()
+    correlation = here or around
+    return correlation is not None and correlation.unchanged()
 
 
 def _field(rule: Rule, at: str, schema: Schema) -> str:
@@ -278,10 +278,10 @@ def _field(rule: Rule, at: str, schema: Schema) -> str:
     if not path:
         return at
     try:
-        _, shown, _ = resolve(path, schema)
+        _, text, _ = resolve(path, schema)
     except FieldPathError:
         return at
-    return below(at, shown)
+    return below(at, text)
 
 
 def _message(outcome: Outcome) -> str | None:
@@ -298,7 +298,7 @@ def _default_message(rule: Rule) -> str:
     return _rule_text(rule) if rule.source.get("message") else f"failed rule: {_rule_text(rule)}"
 
 
-def _cause(rule: Rule, at: str, shown: str, detail: str) -> Cause:
+def _cause(rule: Rule, at: str, suffix: str, detail: str) -> Cause:
     """The cause for the reason that a rule names. `shown` is the value behind a colon, empty for lists and objects."""
     at = at or NO_PLACE
     reason = rule.source.get("reason") or INVALID
@@ -307,8 +307,8 @@ def _cause(rule: Rule, at: str, shown: str, detail: str) -> Cause:
     if reason == REQUIRED:
         return Cause(REQUIRED, f"Required value: {detail}", at)
     if reason == DUPLICATE:
-        return Cause(DUPLICATE, f"Duplicate value{shown}", at)
-    return Cause(INVALID, f"Invalid value{shown}: {detail}", at)
+        return Cause(DUPLICATE, f"Duplicate value{suffix}", at)
+    return Cause(INVALID, f"Invalid value{suffix}: {detail}", at)
 
 
 _BLOCKING: Final = re.compile("FieldValue(Required|NotSupported|TooLong|TooMany|TypeInvalid)")

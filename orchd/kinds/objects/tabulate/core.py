@@ -60,10 +60,10 @@ def node(o: Json, x: Printing) -> Cells:
 def _roles(labels: Json, x: Printing) -> list[str]:
     """The roles of a node: suffixes of labels ``node-role.../ROLE``, or the value of the former label."""
     prefix, old = x.dialect("node-role.{long}.io/"), x.dialect("{long}.io/role")
-    found = {key[len(prefix) :] for key in labels if key.startswith(prefix)}
-    found.add(labels.get(old) or "")
-    found.discard("")
-    return sorted(found)
+    roles = {key[len(prefix) :] for key in labels if key.startswith(prefix)}
+    roles.add(labels.get(old) or "")
+    roles.discard("")
+    return sorted(roles)
 
 
 def resource_quota(o: Json, x: Printing) -> Cells:

@@ -20,21 +20,21 @@ Cell = Callable[[Any, Printing], Any]
 def printer(columns: Sequence[Mapping[str, Any]]) -> Callable[[Json, Printing], Cells]:
     """A printer of the name and of `columns` (name, type, jsonPath). The cells of an invalid path are empty, and those
     for which no visits are left."""
-    made: list[tuple[JsonPath | None, Cell]] = []
+    columns_: list[tuple[JsonPath | None, Cell]] = []
     for column in columns:
         try:
             path = compile_path(column["jsonPath"])
         except JsonPathError:
             # Such a definition is rejected on writes; one from another server must not hide its objects.
             path = None
-        made.append((path, _CELLS.get(column["type"], _nothing)))
+        columns_.append((path, _CELLS.get(column["type"], _nothing)))
 
     def cells(o: Json, x: Printing) -> Cells:
         out: Cells = [o["metadata"].get("name")]
         visits = Visits()
-        for path, cell in made:
-            found = path.first(o, visits) if path is not None else ()
-            out.append(cell(found[0], x) if found else None)
+        for path, cell in columns_:
+            values = path.first(o, visits) if path is not None else ()
+            out.append(cell(values[0], x) if values else None)
         return out
 
     return cells

@@ -54,8 +54,8 @@ def endpoints(o: Json, x: Printing) -> Cells:
     metadata, subsets = o["metadata"], o.get("subsets") or ()
     # Every address with every port: only the first are made.
     total = sum(len(subset.get("addresses") or ()) * (len(subset.get("ports") or ()) or 1) for subset in subsets)
-    shown = list(islice(chain.from_iterable(map(_address_ports, subsets)), SHOWN + 1))
-    return [metadata["name"], first_few(shown, total=total) if subsets else NONE, age_of(o, x)]
+    addresses = list(islice(chain.from_iterable(map(_address_ports, subsets)), SHOWN + 1))
+    return [metadata["name"], first_few(addresses, total=total) if subsets else NONE, age_of(o, x)]
 
 
 def _address_ports(subset: Json) -> Iterator[str]:
@@ -95,13 +95,13 @@ def ingress(o: Json, x: Printing) -> Cells:
             more = True
         elif rule.get("host"):
             hosts.append(rule["host"])
-    shown = ",".join(hosts) or "*"
+    hosts_text = ",".join(hosts) or "*"
     if more:
-        shown = f"{shown} + {len(rules) - 3} more..."
+        hosts_text = f"{hosts_text} + {len(rules) - 3} more..."
     return [
         metadata["name"],
         spec.get("ingressClassName") or NONE,
-        shown,
+        hosts_text,
         load_balancer(fields.status(o)),
         "80, 443" if spec.get("tls") else "80",
         age_of(o, x),
@@ -110,11 +110,11 @@ def ingress(o: Json, x: Printing) -> Cells:
 
 def ingress_class(o: Json, x: Printing) -> Cells:
     metadata, spec = o["metadata"], fields.spec(o)
-    parameters, shown = spec.get("parameters"), NONE
+    parameters, parameters_text = spec.get("parameters"), NONE
     if parameters:
         group = parameters.get("apiGroup")
-        shown = f"{parameters['kind']}{'' if group is None else f'.{group}'}/{parameters['name']}"
-    return [metadata["name"], spec.get("controller") or "", shown, age_of(o, x)]
+        parameters_text = f"{parameters['kind']}{'' if group is None else f'.{group}'}/{parameters['name']}"
+    return [metadata["name"], spec.get("controller") or "", parameters_text, age_of(o, x)]
 
 
 def network_policy(o: Json, x: Printing) -> Cells:

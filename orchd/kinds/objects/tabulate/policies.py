@@ -39,20 +39,20 @@ def webhook_configuration(o: Json, x: Printing) -> Cells:
 def admission_policy(o: Json, x: Printing) -> Cells:
     spec = fields.spec(o)
     kind = spec.get("paramKind")
-    shown = UNSET if kind is None else f"{kind.get('apiVersion') or ''}/{kind.get('kind') or ''}"
-    return [o["metadata"]["name"], len(spec.get("validations") or ()), shown, age_of(o, x)]
+    kind_text = UNSET if kind is None else f"{kind.get('apiVersion') or ''}/{kind.get('kind') or ''}"
+    return [o["metadata"]["name"], len(spec.get("validations") or ()), kind_text, age_of(o, x)]
 
 
 def admission_policy_binding(o: Json, x: Printing) -> Cells:
     spec = fields.spec(o)
     ref = spec.get("paramRef") or EMPTY
-    shown = UNSET
+    parameters_text = UNSET
     if ref.get("name"):
         # Without a namespace the parameter may be in that of each request.
-        shown = f"{ref.get('namespace') or '*'}/{ref['name']}"
+        parameters_text = f"{ref.get('namespace') or '*'}/{ref['name']}"
     elif ref.get("selector") is not None:
-        shown = _selector(ref["selector"])
-    return [o["metadata"]["name"], spec.get("policyName") or "", shown, age_of(o, x)]
+        parameters_text = _selector(ref["selector"])
+    return [o["metadata"]["name"], spec.get("policyName") or "", parameters_text, age_of(o, x)]
 
 
 def _selector(selector: Json) -> str:

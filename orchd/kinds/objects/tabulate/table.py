@@ -57,11 +57,11 @@ def tabulator(resource: Resource, dialect: Dialect) -> Tabulator:
     """The tabulator of a resource, made once per type (and per definition of a custom kind)."""
     memo = resource.type.memo.get("tabulate")
     if memo is not None and memo[0] is resource.definition and memo[1] is dialect:
-        found: Tabulator = memo[2]
-        return found
-    made = _custom(resource, dialect) if resource.custom else _builtin(resource, dialect)
-    resource.type.memo["tabulate"] = (resource.definition, dialect, made)
-    return made
+        tabulator_: Tabulator = memo[2]
+        return tabulator_
+    built = _custom(resource, dialect) if resource.custom else _builtin(resource, dialect)
+    resource.type.memo["tabulate"] = (resource.definition, dialect, built)
+    return built
 
 
 def _builtin(resource: Resource, dialect: Dialect) -> Tabulator:
@@ -90,10 +90,10 @@ def _showing(printer: Printer, positions: tuple[int, ...]) -> Printer:
 
 
 def _custom(resource: Resource, dialect: Dialect) -> Tabulator:
-    wanted = (resource.definition or {}).get("additionalPrinterColumns")
+    printed = (resource.definition or {}).get("additionalPrinterColumns")
     columns = [_column("Name", "string", "name", dialect(NAME), 0)]
-    if not wanted:
-        wanted = [custom.AGE]
+    if not printed:
+        printed = [custom.AGE]
         columns.append(_column("Age", "date", "", dialect(CREATED), 0))
     else:
         columns += [
@@ -104,9 +104,9 @@ def _custom(resource: Resource, dialect: Dialect) -> Tabulator:
                 c.get("description") or _FROM_DEFINITION + c["jsonPath"],
                 c.get("priority") or 0,
             )
-            for c in wanted
+            for c in printed
         ]
-    return _tabulator(columns, custom.printer(wanted))
+    return _tabulator(columns, custom.printer(printed))
 
 
 #: Description of a column without one in the definition.

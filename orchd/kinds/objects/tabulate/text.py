@@ -74,8 +74,8 @@ def optional_bool(value: bool | None) -> str:
 def load_balancer(status: Json) -> str:
     """The distinct addresses of a load balancer, sorted."""
     ingress = (status.get("loadBalancer") or EMPTY).get("ingress") or ()
-    found = {address for entry in ingress if (address := entry.get("ip") or entry.get("hostname"))}
-    return ",".join(sorted(found))
+    addresses = {address for entry in ingress if (address := entry.get("ip") or entry.get("hostname"))}
+    return ",".join(sorted(addresses))
 
 
 _MODES: Final = (

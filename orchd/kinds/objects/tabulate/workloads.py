@@ -189,12 +189,12 @@ def _autoscaler(o: Json, x: Printing, target_text: Callable[[Json, Json], str]) 
     ]
 
 
-def _targets(wanted: list[Json], current: list[Json], text_of: Callable[[Json, Json], str]) -> str:
-    if not wanted:
+def _targets(metrics: list[Json], current: list[Json], text_of: Callable[[Json, Json], str]) -> str:
+    if not metrics:
         return NONE
-    shown = [text_of(metric, current[i] if i < len(current) else EMPTY) for i, metric in enumerate(wanted[:2])]
-    text = ", ".join(shown)
-    return f"{text} + {len(wanted) - 2} more..." if len(wanted) > 2 else text
+    texts = [text_of(metric, current[i] if i < len(current) else EMPTY) for i, metric in enumerate(metrics[:2])]
+    text = ", ".join(texts)
+    return f"{text} + {len(metrics) - 2} more..." if len(metrics) > 2 else text
 
 
 _SOURCES: Final = {

@@ -223,19 +223,19 @@ def _annotations(annotations: list[Any], policy: str, at: Path, expressions: _Ex
         report.invalid(at, annotations, f"must not have more than {_MOST_ANNOTATIONS} auditAnnotations")
     keys: set[str] = set()
     for i, annotation in enumerate(annotations):
-        key, given = annotation.get("key") or "", annotation.get("valueExpression") or ""
+        key, expression = annotation.get("key") or "", annotation.get("valueExpression") or ""
         if policy:
             name = f"{policy}/{key}"
             report.invalids(at[i] / "key", name, qualified_name(name))
         else:
             report.invalid(at[i] / "key", key, "requires metadata.name be non-empty")
-        text = given.strip()
+        text = expression.strip()
         if not text:
             report.required(at[i] / "valueExpression", "valueExpression is not specified")
         elif len(text.encode()) > _LONGEST_ANNOTATION:
             report.required(at[i] / "valueExpression", f"must not exceed {_LONGEST_ANNOTATION} bytes in length")
         else:
-            expressions.check(text, Purpose.ANNOTATION, at[i] / "valueExpression", shown=given)
+            expressions.check(text, Purpose.ANNOTATION, at[i] / "valueExpression", shown=expression)
         if key in keys:
             report.duplicate(at[i] / "key", key)
         keys.add(key)

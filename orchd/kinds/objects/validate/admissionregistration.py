@@ -148,8 +148,8 @@ def rule_with_operations(rule: Object, at: Path, report: Report) -> None:
     if not operations:
         report.required(at / "operations")
     if len(operations) > 1 and "*" in operations:
-        shown = dump("[]admissionregistration.OperationType", operations)
-        report.invalid(at / "operations", shown, "if '*' is present, must not specify other operations")
+        rendered = dump("[]admissionregistration.OperationType", operations)
+        report.invalid(at / "operations", rendered, "if '*' is present, must not specify other operations")
     for i, operation in enumerate(operations):
         if operation not in _OPERATIONS:
             report.unsupported((at / "operations")[i], operation, _OPERATIONS)

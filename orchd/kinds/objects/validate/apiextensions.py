@@ -49,11 +49,11 @@ def create(value: Object, report: Report, *, old_form: bool = False) -> None:
 
 
 def _metadata(value: Object, spec: Object, report: Report) -> None:
-    wanted = f"{(spec.get('names') or {}).get('plural') or ''}.{spec.get('group') or ''}"
+    expected = f"{(spec.get('names') or {}).get('plural') or ''}.{spec.get('group') or ''}"
 
     def rule(name: str, prefix: bool) -> list[str]:
         wrong = list(subdomain_name(name, prefix))
-        if name != wanted:
+        if name != expected:
             wrong.append('must be spec.names.plural+"."+spec.group')
         return wrong
 
@@ -156,8 +156,8 @@ def _inner(versions: list[Object] | None) -> GoText:
     return dump("[]apiextensions.CustomResourceDefinitionVersion", kept)
 
 
-def _versions(given: list[Object] | None, report: Report, options: Options) -> None:
-    at, versions = SPEC / "versions", given or []
+def _versions(listed: list[Object] | None, report: Report, options: Options) -> None:
+    at, versions = SPEC / "versions", listed or []
     apart = {m for m in _MOVABLE if versions and not _is_shared(versions, m)}
     for i, version in enumerate(versions):
         here, name = at[i], version.get("name") or ""
@@ -176,9 +176,9 @@ def _versions(given: list[Object] | None, report: Report, options: Options) -> N
             validate_selectable_fields(version, _schema_of(version), here / "selectableFields", report)
     names = [v.get("name") for v in versions]
     if len(set(names)) != len(names):
-        report.invalid(at, _inner(given), "must contain unique version names")
+        report.invalid(at, _inner(listed), "must contain unique version names")
     if sum(bool(v.get("storage")) for v in versions) != 1:
-        report.invalid(at, _inner(given), "must have exactly one version marked as storage version")
+        report.invalid(at, _inner(listed), "must have exactly one version marked as storage version")
     if versions and names[0]:
         wrong = label_1035(names[0])
         if wrong:

@@ -92,8 +92,8 @@ def _deployment_strategy(strategy: Object, at: Path, report: Report) -> None:
         workloads.int_or_percent(unavailable, at / "maxUnavailable", report)
         workloads.int_or_percent(surge, at / "maxSurge", report)
         if not workloads.number_of(unavailable) and not workloads.number_of(surge):
-            shown = dump("intstr.IntOrString", unavailable)
-            report.invalid(at / "maxUnavailable", shown, "may not be 0 when `maxSurge` is 0")
+            rendered = dump("intstr.IntOrString", unavailable)
+            report.invalid(at / "maxUnavailable", rendered, "may not be 0 when `maxSurge` is 0")
         workloads.at_most_all(unavailable, at / "maxUnavailable", report)
     else:
         report.unsupported(at, dump("apps.DeploymentStrategy", strategy), ("Recreate", "RollingUpdate"))
@@ -186,8 +186,8 @@ def _replication_controller(spec: Object, report: Report) -> None:
     if body is None:
         report.required(_TEMPLATE)
     else:
-        wanted = {"matchLabels": chosen or {}}
-        workloads.template(body, wanted, "ReplicationController", _TEMPLATE, report, replicas=spec.get("replicas"))
+        selector = {"matchLabels": chosen or {}}
+        workloads.template(body, selector, "ReplicationController", _TEMPLATE, report, replicas=spec.get("replicas"))
 
 
 _controller_as_new = until("1.28", create_replication_controller)
@@ -242,8 +242,8 @@ def _daemon_strategy(strategy: Object, at: Path, report: Report) -> None:
         rule(surge, at / "maxSurge", report)
     if workloads.number_of(unavailable):
         if workloads.number_of(surge):
-            shown = dump("intstr.IntOrString", surge)
-            report.invalid(at / "maxSurge", shown, "may not be set when maxUnavailable is non-zero")
+            rendered = dump("intstr.IntOrString", surge)
+            report.invalid(at / "maxSurge", rendered, "may not be set when maxUnavailable is non-zero")
     elif not workloads.number_of(surge):
         report.required(at / "maxUnavailable", "cannot be 0 when maxSurge is 0")
 
@@ -371,13 +371,13 @@ def _stateful_strategy(strategy: Object, at: Path, report: Report) -> None:
         report.required(at)
     elif kind == "OnDelete":
         if rolling is not None:
-            shown = dump("apps.RollingUpdateStatefulSetStrategy", rolling)
-            report.invalid(at / "rollingUpdate", shown, "only allowed for updateStrategy 'RollingUpdate'")
+            rendered = dump("apps.RollingUpdateStatefulSetStrategy", rolling)
+            report.invalid(at / "rollingUpdate", rendered, "only allowed for updateStrategy 'RollingUpdate'")
     elif kind == "RollingUpdate":
         nonnegative(rolling or {}, ("partition",), at / "rollingUpdate", report)
     else:
-        shown = dump("apps.StatefulSetUpdateStrategy", strategy)
-        report.invalid(at, shown, "must be 'RollingUpdate' or 'OnDelete'")
+        rendered = dump("apps.StatefulSetUpdateStrategy", strategy)
+        report.invalid(at, rendered, "must be 'RollingUpdate' or 'OnDelete'")
 
 
 def _nothing_besides(report: Report) -> tuple[str, ...]:
@@ -483,9 +483,9 @@ def _unknown(data: Any) -> GoText:
     """Data as messages print it: the bytes of its JSON."""
     if data is None:
         return GoText('"null"')
-    shown = ", ".join(f"{byte:#x}" for byte in text_of(data))
+    octets = ", ".join(f"{byte:#x}" for byte in text_of(data))
     printed = (
-        f'runtime.Unknown{{TypeMeta:runtime.TypeMeta{{APIVersion:"", Kind:""}}, Raw:[]uint8{{{shown}}}, ContentEncoding:"", '
+        f'runtime.Unknown{{TypeMeta:runtime.TypeMeta{{APIVersion:"", Kind:""}}, Raw:[]uint8{{{octets}}}, ContentEncoding:"", '
         'ContentType:"application/json"}'
     )
     return dump("runtime.RawExtension", json.loads(text_of(data)), printed)

@@ -66,13 +66,13 @@ def _internal(value: Object, report: Report) -> Object:
     return {**spec, "metrics": metrics, **({"behavior": behavior_from_note(behavior)} if behavior else {})}
 
 
-def _parse_annotation(text: str | None, wanted: type[Any]) -> Any:
+def _parse_annotation(text: str | None, type_: type[Any]) -> Any:
     """The JSON value of an annotation; invalid text counts as absent, as in conversion."""
     try:
-        found = json.loads(text) if text else None
+        value = json.loads(text) if text else None
     except ValueError:
-        found = None
-    return found if isinstance(found, wanted) else wanted()
+        value = None
+    return value if isinstance(value, type_) else type_()
 
 
 def _spec(spec: Object, report: Report, *, was_zero: bool = False) -> None:
@@ -132,20 +132,20 @@ def _metric(metric: Object, at: Path, report: Report) -> None:
         # Reported twice by the reference: for the type, and for the missing source.
         report.unsupported(at / "type", kind, _TYPES)
         report.unsupported(at / "type", kind, _TYPES)
-    wanted = _SOURCES.get(kind, "")
+    source_member = _SOURCES.get(kind, "")
     gated = report.settings.feature("HPAContainerMetrics")
     set_ = [m for m in _SOURCES.values() if metric.get(m) is not None and (gated or m != "containerResource")]
     # Of several sources only the first is validated.
     for member in set_[:1]:
         _RULES[member](metric[member], at / member, report)
-    if wanted == "containerResource" and wanted not in set_:
+    if source_member == "containerResource" and source_member not in set_:
         suffix = "" if gated else " (only allowed when HPAContainerMetrics feature is enabled)"
-        report.required(at / wanted, f"must populate information for the given metric source{suffix}")
-    elif wanted and wanted not in set_:
-        report.required(at / wanted, "must populate information for the given metric source")
+        report.required(at / source_member, f"must populate information for the given metric source{suffix}")
+    elif source_member and source_member not in set_:
+        report.required(at / source_member, "must populate information for the given metric source")
     if len(set_) > 1:
         for member in set_:
-            if member != wanted:
+            if member != source_member:
                 report.forbidden(at / member, "must populate the given metric source only")
 
 

@@ -52,14 +52,14 @@ def _generated_selector(metadata: Object, spec: Object, report: Report) -> None:
     uid = metadata.get("uid") or ""
     if not uid:
         report.required(METADATA / "uid")
-    given = fields.labels(spec.get("template") or {})
+    template_labels = fields.labels(spec.get("template") or {})
     at = SPEC / "template" / "metadata" / "labels"
     expected = joblabels.generated(uid, metadata.get("name") or "", report.settings)
-    for key, wanted in expected.items():
-        if key not in given:
-            report.required(at[key], f"must be '{wanted}'")
-        elif given[key] != wanted:
-            report.invalid(at[key], dump("map[string]string", given), f"must be '{wanted}'")
+    for key, value in expected.items():
+        if key not in template_labels:
+            report.required(at[key], f"must be '{value}'")
+        elif template_labels[key] != value:
+            report.invalid(at[key], dump("map[string]string", template_labels), f"must be '{value}'")
     if usable(chosen) and not matches(chosen, expected):
         report.invalid(SPEC / "selector", shown_selector(chosen), "`selector` not auto-generated")
 
@@ -148,8 +148,8 @@ def _template_kept(spec: Object, before: Object, old: Object, report: Report) ->
     if never_started and report.settings.feature("JobMutableNodeSchedulingDirectives"):
         new, was = _without_placement(new), _without_placement(was)
     if not differences.same(new, was):
-        shown = dump("core.PodTemplateSpec", spec.get("template") or {}, f"core.PodTemplateSpec{{{interface(new)}}}")
-        report.invalid(SPEC / "template", shown, "field is immutable")
+        rendered = dump("core.PodTemplateSpec", spec.get("template") or {}, f"core.PodTemplateSpec{{{interface(new)}}}")
+        report.invalid(SPEC / "template", rendered, "field is immutable")
 
 
 def _without_placement(template: Object) -> Object:

@@ -242,7 +242,7 @@ def _certificate_error(raw: bytes) -> str:
     """The error of a text that must consist of certificates in PEM (RFC 7468), "" if it is valid."""
     from cryptography import x509
 
-    found = 0
+    count = 0
     for match in _PEM.finditer(raw.decode("latin-1")):
         if match.group(1) != "CERTIFICATE":
             return f'only CERTIFICATE PEM blocks are allowed, found "{match.group(1)}"'
@@ -252,5 +252,5 @@ def _certificate_error(raw: bytes) -> str:
             x509.load_pem_x509_certificate(match.group(0).encode("latin-1"))
         except ValueError:
             return "x509: malformed certificate"
-        found += 1
-    return "" if found else "must contain at least one CERTIFICATE PEM block"
+        count += 1
+    return "" if count else "must contain at least one CERTIFICATE PEM block"

@@ -233,8 +233,8 @@ def update_claim_status(value: Object, old: Object, report: Report) -> None:
     if before.get("allocation") is None:
         _allocation(allocation, _names(fields.spec(value).get("devices") or {}), STATUS / "allocation", report)
     elif allocation != before["allocation"]:
-        shown = dump("resource.AllocationResult", allocation)
-        report.invalid(STATUS / "allocation", shown, "field is immutable")
+        rendered = dump("resource.AllocationResult", allocation)
+        report.invalid(STATUS / "allocation", rendered, "field is immutable")
 
 
 def _consumer(value: Object, at: Path, report: Report) -> None:
@@ -304,9 +304,9 @@ def _places(spec: Object, report: Report) -> None:
         node_selector(selector, SPEC / "nodeSelector", report)
         terms = selector.get("nodeSelectorTerms")
         if len(terms or ()) != 1:
-            shown = dump("[]core.NodeSelectorTerm", terms)
+            rendered = dump("[]core.NodeSelectorTerm", terms)
             at = SPEC / "nodeSelector" / "nodeSelectorTerms"
-            report.invalid(at, shown, "must have exactly one node selector term")
+            report.invalid(at, rendered, "must have exactly one node selector term")
     for member, unset in (("nodeName", "a non-empty string"), ("allNodes", "true"), ("perDeviceNodeSelection", "true")):
         if spec.get(member) in ("", False):
             report.invalid(SPEC / member, spec[member], f"must be either unset or set to {unset}")
@@ -380,5 +380,5 @@ def _attribute(value: Object, at: Path, report: Report) -> None:
             report.too_long(at / "version", _MAX_VALUE)
     count = sum(value.get(member) is not None for member in ("int", "bool", "string", "version"))
     if count != 1:
-        shown = dump("resource.DeviceAttribute", value) if count else ""
-        report.invalid(at, shown, "exactly one value must be specified")
+        rendered = dump("resource.DeviceAttribute", value) if count else ""
+        report.invalid(at, rendered, "exactly one value must be specified")

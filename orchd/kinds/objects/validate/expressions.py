@@ -15,12 +15,12 @@ from orchd.kinds.objects.validate.report import Report
 _MOST_CONDITIONS: Final = 64
 
 
-def report_error(made: Expression, shown: str, at: Path, report: Report) -> None:
+def report_error(expression: Expression, shown: str, at: Path, report: Report) -> None:
     """Report the error of a compiled expression, if it has one. `shown` is the value in the message."""
-    if made.error and made.internal:
-        report.internal(at, made.error)
-    elif made.error:
-        report.invalid(at, shown, made.error)
+    if expression.error and expression.internal:
+        report.internal(at, expression.error)
+    elif expression.error:
+        report.invalid(at, shown, expression.error)
 
 
 def match_conditions(listed: Sequence[Object], at: Path, report: Report, *, params: bool = False) -> None:
@@ -32,8 +32,8 @@ def match_conditions(listed: Sequence[Object], at: Path, report: Report, *, para
     for i, condition in enumerate(listed):
         expression, name = (condition.get("expression") or "").strip(), condition.get("name") or ""
         if expression:
-            made = compiler.compile(expression, Purpose.CONDITION)
-            report_error(made, expression, at[i] / "expression", report)
+            compiled = compiler.compile(expression, Purpose.CONDITION)
+            report_error(compiled, expression, at[i] / "expression", report)
         else:
             report.required(at[i] / "expression")
         if not name:

@@ -72,8 +72,8 @@ def _schema(value: Object, report: Report) -> None:
         report.invalid(SPEC / "matchingPrecedence", precedence, why)
     method = spec.get("distinguisherMethod")
     if method is not None and method.get("type") not in ("ByUser", "ByNamespace"):
-        shown = dump("flowcontrol.FlowDistinguisherMethod", method)
-        report.unsupported(SPEC / "distinguisherMethod" / "type", shown, ("ByNamespace", "ByUser"))
+        rendered = dump("flowcontrol.FlowDistinguisherMethod", method)
+        report.unsupported(SPEC / "distinguisherMethod" / "type", rendered, ("ByNamespace", "ByUser"))
     level, at = (
         (spec.get("priorityLevelConfiguration") or {}).get("name") or "",
         SPEC / "priorityLevelConfiguration" / "name",
@@ -86,8 +86,8 @@ def _schema(value: Object, report: Report) -> None:
         _rule(rule, (SPEC / "rules")[i], report)
     fixed = FIXED_SCHEMAS.get(name)
     if fixed is not None and not _equal(spec, fixed):
-        shown = dump("flowcontrol.FlowSchemaSpec", spec)
-        report.invalid(SPEC, shown, f"spec of '{name}' must equal the fixed value")
+        rendered = dump("flowcontrol.FlowSchemaSpec", spec)
+        report.invalid(SPEC, rendered, f"spec of '{name}' must equal the fixed value")
 
 
 def _equal(spec: Object, fixed: Object) -> bool:
@@ -111,19 +111,19 @@ def _rule(rule: Object, at: Path, report: Report) -> None:
 
 def _subject(subject: Object, at: Path, report: Report) -> None:
     kind = subject.get("kind") or ""
-    wanted = _SUBJECTS.get(kind)
-    if wanted is None:
+    expected = _SUBJECTS.get(kind)
+    if expected is None:
         report.unsupported(at / "kind", kind, tuple(sorted(_SUBJECTS)))
         return
-    value = subject.get(wanted)
+    value = subject.get(expected)
     if value is None:
-        report.required(at / wanted, f"{wanted} is required when subject kind is '{kind}'")
-    elif wanted == "serviceAccount":
-        _account(value, at / wanted, report)
+        report.required(at / expected, f"{expected} is required when subject kind is '{kind}'")
+    elif expected == "serviceAccount":
+        _account(value, at / expected, report)
     elif not value.get("name"):
-        report.required(at / wanted / "name")
+        report.required(at / expected / "name")
     for other_kind, member in _SUBJECTS.items():
-        if member != wanted and subject.get(member) is not None:
+        if member != expected and subject.get(member) is not None:
             report.forbidden(at / member, f"{member} is forbidden when subject kind is not '{other_kind}'")
 
 
@@ -228,8 +228,8 @@ def create_nominal_level(value: Object, report: Report) -> None:
     fixed = FIXED_NOMINAL_LEVELS.get(name)
     if fixed is not None and not _equal({k: v for k, v in spec.items() if k != "exempt"}, fixed):
         but = " except the 'spec.exempt' field" if name == "exempt" else ""
-        shown = dump("flowcontrol.PriorityLevelConfigurationSpec", spec)
-        report.invalid(SPEC, shown, f"spec of '{name}'{but} must equal the fixed value")
+        rendered = dump("flowcontrol.PriorityLevelConfigurationSpec", spec)
+        report.invalid(SPEC, rendered, f"spec of '{name}'{but} must equal the fixed value")
 
 
 def update_nominal_level(value: Object, old: Object, report: Report) -> None:
@@ -271,8 +271,8 @@ def create_level(value: Object, report: Report) -> None:
         report.unsupported(SPEC / "type", kind, ("Exempt", "Limited"))
     fixed = FIXED_LEVELS.get(name)
     if fixed is not None and not _equal(spec, fixed):
-        shown = dump("flowcontrol.PriorityLevelConfigurationSpec", spec)
-        report.invalid(SPEC, shown, f"spec of '{name}' must equal the fixed value")
+        rendered = dump("flowcontrol.PriorityLevelConfigurationSpec", spec)
+        report.invalid(SPEC, rendered, f"spec of '{name}' must equal the fixed value")
 
 
 def update_level(value: Object, old: Object, report: Report) -> None:

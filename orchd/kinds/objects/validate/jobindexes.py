@@ -64,10 +64,10 @@ def overlap(completed: str, failed: str, completions: int) -> int | None:
 
 
 def _intervals(text: str, completions: int) -> list[tuple[int, int]]:
-    found = []
+    intervals = []
     for part in text.split(",") if text else ():
         try:
-            found.append(interval(part, completions))
+            intervals.append(interval(part, completions))
         except IndexesError:
             continue
-    return found
+    return intervals

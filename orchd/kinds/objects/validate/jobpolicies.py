@@ -57,8 +57,8 @@ def policies(spec: Object, at: Path, report: Report) -> None:
         if get("completionMode") == "Indexed":
             _success_policy(spec, at / "successPolicy", report)
         else:
-            shown = dump("batch.SuccessPolicy", spec["successPolicy"])
-            report.invalid(at / "successPolicy", shown, "requires indexed completion mode")
+            rendered = dump("batch.SuccessPolicy", spec["successPolicy"])
+            report.invalid(at / "successPolicy", rendered, "requires indexed completion mode")
     replacement = get("podReplacementPolicy")
     if replacement is not None:
         known = ("Failed",) if get("podFailurePolicy") is not None else ("Failed", "TerminatingOrFailed")

@@ -103,8 +103,8 @@ def _finished(now: _State, before: _State, report: Report) -> None:
     if (uncounted.get("failed") or uncounted.get("succeeded")) and (
         changed or now.differs(before, "uncountedTerminatedPods")
     ):
-        shown = dump("batch.UncountedTerminatedPods", uncounted)
-        report.invalid(STATUS / "uncountedTerminatedPods", shown, "must be empty for finished job")
+        rendered = dump("batch.UncountedTerminatedPods", uncounted)
+        report.invalid(STATUS / "uncountedTerminatedPods", rendered, "must be empty for finished job")
 
 
 def _indexes(now: _State, before: _State, report: Report) -> None:

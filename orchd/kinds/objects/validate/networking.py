@@ -59,8 +59,8 @@ def _policy(spec: Object, report: Report) -> None:
                 _peer(peer, (at / peers)[j], report)
     kinds = spec.get("policyTypes") or []
     if len(kinds) > 2:
-        shown = dump("[]networking.PolicyType", kinds)
-        report.invalid(SPEC / "policyTypes", shown, "may not specify more than two policyTypes")
+        rendered = dump("[]networking.PolicyType", kinds)
+        report.invalid(SPEC / "policyTypes", rendered, "may not specify more than two policyTypes")
         return
     for i, kind in enumerate(kinds):
         if kind not in ("Ingress", "Egress"):
@@ -127,11 +127,11 @@ def create_ingress(value: Object, report: Report) -> None:
     metadata, spec = fields.metadata(value), fields.spec(value)
     _ingress(value, report)
     key = report.dialect(CLASS_ANNOTATION)
-    given = (metadata.get("annotations") or {}).get(key)
-    if given is not None and spec.get("ingressClassName") is not None and _conflicts(given, spec, report):
+    class_name = (metadata.get("annotations") or {}).get(key)
+    if class_name is not None and spec.get("ingressClassName") is not None and _conflicts(class_name, spec, report):
         report.invalid(
             root("annotations") / key,
-            given,
+            class_name,
             reworded(
                 "can not be set when the class field is also set",
                 ("1.35", "must match `ingressClassName` when both are specified"),
@@ -167,8 +167,8 @@ def _ingress(value: Object, report: Report) -> None:
     meta.create(value, report, namespaced=True, name_rule=subdomain_name)
     rules, backend = spec.get("rules") or [], spec.get("defaultBackend")
     if not rules and backend is None:
-        shown = dump("[]networking.IngressRule", spec.get("rules"))
-        report.invalid(SPEC, shown, "either `defaultBackend` or `rules` must be specified")
+        rendered = dump("[]networking.IngressRule", spec.get("rules"))
+        report.invalid(SPEC, rendered, "either `defaultBackend` or `rules` must be specified")
     if backend is not None:
         _backend(backend, SPEC / "defaultBackend", report)
     for i, rule in enumerate(rules):

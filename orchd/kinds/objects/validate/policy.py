@@ -16,8 +16,8 @@ def create_budget(value: Object, report: Report) -> None:
     spec = fields.spec(value)
     least, most = spec.get("minAvailable"), spec.get("maxUnavailable")
     if least is not None and most is not None:
-        shown = dump("policy.PodDisruptionBudgetSpec", spec)
-        report.invalid(SPEC, shown, "minAvailable and maxUnavailable cannot be both set")
+        rendered = dump("policy.PodDisruptionBudgetSpec", spec)
+        report.invalid(SPEC, rendered, "minAvailable and maxUnavailable cannot be both set")
     for member, number in (("minAvailable", least), ("maxUnavailable", most)):
         if number is not None:
             int_or_percent(number, SPEC / member, report)

@@ -40,16 +40,16 @@ def local_access_review(value: Object, report: Report) -> None:
         at = SPEC / "resourceAttributes" / "namespace"
         report.invalid(at, resource.get("namespace") or "", "must match metadata.namespace")
     if path is not None:
-        shown = dump("authorization.NonResourceAttributes", path)
-        report.invalid(SPEC / "nonResourceAttributes", shown, "disallowed on this kind of request")
+        rendered = dump("authorization.NonResourceAttributes", path)
+        report.invalid(SPEC / "nonResourceAttributes", rendered, "disallowed on this kind of request")
 
 
 def _attributes(spec: Object, report: Report) -> None:
     resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if resource is not None and path is not None:
-        shown = dump("authorization.NonResourceAttributes", path)
+        rendered = dump("authorization.NonResourceAttributes", path)
         why = "cannot be specified in combination with resourceAttributes"
-        report.invalid(SPEC / "nonResourceAttributes", shown, why)
+        report.invalid(SPEC / "nonResourceAttributes", rendered, why)
     if resource is None and path is None:
         why = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
         report.invalid(SPEC / "resourceAttributes", None, why)

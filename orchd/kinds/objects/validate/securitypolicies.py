@@ -162,9 +162,9 @@ def _capabilities(spec: Object, report: Report) -> None:
     drop, add = spec.get("requiredDropCapabilities") or [], spec.get("defaultAddCapabilities") or ()
     allowed = spec.get("allowedCapabilities") or ()
     if "*" in allowed and drop:
-        shown = dump("[]core.Capability", drop)
+        rendered = dump("[]core.Capability", drop)
         why = "must be empty when all capabilities are allowed by a wildcard"
-        report.invalid(root("requiredDropCapabilities"), shown, why)
+        report.invalid(root("requiredDropCapabilities"), rendered, why)
     for listed, member in ((add, "defaultAddCapabilities"), (allowed, "allowedCapabilities")):
         for capability in listed:
             if capability in drop:

@@ -30,13 +30,13 @@ def validate_selectable_fields(
             report.required(here)
             continue
         try:
-            names, _, found = resolve(path, schema or {}, brackets=False)
+            names, _, leaf = resolve(path, schema or {}, brackets=False)
         except FieldPathError as error:
             report.invalid(here, path, f"is an invalid path: {error}")
             continue
         if names[0] == "metadata":
             report.invalid(here, path, "must not point to fields in metadata")
-        if found.get("type") not in _KINDS:
+        if leaf.get("type") not in _KINDS:
             why = "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed."
             report.invalid(here, path, why)
         if names in seen:

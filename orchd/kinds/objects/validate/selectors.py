@@ -75,11 +75,11 @@ def usable(selector: Object | None) -> bool:
     return True
 
 
-def matches(selector: Object | None, given: Mapping[str, str] | None) -> bool:
+def matches(selector: Object | None, labels: Mapping[str, str] | None) -> bool:
     """True if a usable selector selects these labels. None selects nothing, an empty one everything."""
     if selector is None:
         return False
-    have = given or {}
+    have = labels or {}
     for key, value in (selector.get("matchLabels") or {}).items():
         if have.get(key) != value:
             return False

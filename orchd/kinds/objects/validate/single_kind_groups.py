@@ -44,11 +44,11 @@ def create_priority_class(value: Object, report: Report) -> None:
 
 
 def _unknown_system_class(name: str, number: int, default: bool) -> str:
-    wanted = SYSTEM_PRIORITIES.get(name)
-    if wanted is None:
+    expected = SYSTEM_PRIORITIES.get(name)
+    if expected is None:
         return f"{name} is not a known system priority class"
-    if number != wanted:
-        return f"value of {name} PriorityClass must be {wanted}"
+    if number != expected:
+        return f"value of {name} PriorityClass must be {expected}"
     return f"globalDefault of {name} PriorityClass must be false" if default else ""
 
 

@@ -280,8 +280,8 @@ def update_capacity(value: Object, old: Object, report: Report) -> None:
     _capacity(value, report)
     meta.update(value, old, report)
     if not differences.same(value.get("nodeTopology"), old.get("nodeTopology")):
-        shown = dump("v1.LabelSelector", value.get("nodeTopology"))
-        report.invalid(root("nodeTopology"), shown, "field is immutable")
+        rendered = dump("v1.LabelSelector", value.get("nodeTopology"))
+        report.invalid(root("nodeTopology"), rendered, "field is immutable")
     report.immutable(root("storageClassName"), value.get("storageClassName"), old.get("storageClassName"))
 
 

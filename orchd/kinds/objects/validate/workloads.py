@@ -34,10 +34,10 @@ def selector(value: Object | None, kind: str, at: Path, report: Report) -> None:
 
 def agrees(value: Object | None, template: Object, at: Path, report: Report) -> None:
     """Validate that the selector selects the template's labels. `at` is the path of the template."""
-    given = fields.metadata(template).get("labels")
-    if not matches(value, given):
-        shown = dump("map[string]string", given)
-        report.invalid(at / "metadata" / "labels", shown, "`selector` does not match template `labels`")
+    template_labels = fields.metadata(template).get("labels")
+    if not matches(value, template_labels):
+        rendered = dump("map[string]string", template_labels)
+        report.invalid(at / "metadata" / "labels", rendered, "`selector` does not match template `labels`")
 
 
 def template(

@@ -26,8 +26,8 @@ _NOTHING: Final = Quantity.of(0)
 
 def annotation(obj: Object, name: str) -> str | None:
     """The value of an annotation, None if it is absent."""
-    found: str | None = fields.annotations_of(obj).get(name)
-    return found
+    text: str | None = fields.annotations_of(obj).get(name)
+    return text
 
 
 def class_of(obj: Object, dialect: Dialect) -> str:
@@ -38,18 +38,18 @@ def class_of(obj: Object, dialect: Dialect) -> str:
 
 def requested_storage(claim: Object) -> Quantity:
     """The requested storage of a claim, 0 if it is not specified."""
-    found = ((claim["spec"].get("resources") or {}).get("requests") or {}).get("storage")
-    return _NOTHING if found is None else Quantity.parse(found)
+    text = ((claim["spec"].get("resources") or {}).get("requests") or {}).get("storage")
+    return _NOTHING if text is None else Quantity.parse(text)
 
 
 def capacity(volume: Object) -> Quantity:
-    found = (volume["spec"].get("capacity") or {}).get("storage")
-    return _NOTHING if found is None else Quantity.parse(found)
+    text = (volume["spec"].get("capacity") or {}).get("storage")
+    return _NOTHING if text is None else Quantity.parse(text)
 
 
 def volume_mode(obj: Object) -> str:
-    found: str = obj["spec"].get("volumeMode") or "Filesystem"
-    return found
+    mode: str = obj["spec"].get("volumeMode") or "Filesystem"
+    return mode
 
 
 def has_access_modes(volume: Object, claim: Object) -> bool:

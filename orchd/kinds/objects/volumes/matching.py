@@ -33,12 +33,12 @@ def find_volume(
     are names of volumes selected for other claims. `delayed`: the claim waits for its first consumer, so without a node only a
     volume that is reserved for it matches. `volumes` may contain those of other classes.
     """
-    reserved, found = candidates(claim, volumes, dialect, checked_modes=node is not None)
+    reserved, fitting = candidates(claim, volumes, dialect, checked_modes=node is not None)
     if reserved is not None and reserved["metadata"]["name"] not in excluded:
         return reserved if node is None or usable_on(reserved, node) else None
     if node is None and delayed:
         return None
-    for volume in found:
+    for volume in fitting:
         if volume["metadata"]["name"] not in excluded and (node is None or usable_on(volume, node)):
             return volume
     return None
@@ -53,7 +53,7 @@ def candidates(
     `checked_modes`: access modes must match as well; not needed for volumes listed by access modes. Raises ValueError."""
     size, mode = requested_storage(claim), volume_mode(claim)
     reserved: Object | None = None
-    found: list[Object] = []
+    fitting: list[Object] = []
     suits = _Suitable(claim, dialect, checked_modes)
     for volume in volumes:
         mine = bound_to(volume, claim)
@@ -64,8 +64,8 @@ def candidates(
         if mine:
             reserved = reserved if reserved is not None else volume
         elif suits(volume):
-            found.append(volume)
-    return reserved, sorted(found, key=capacity)
+            fitting.append(volume)
+    return reserved, sorted(fitting, key=capacity)
 
 
 class _Suitable:

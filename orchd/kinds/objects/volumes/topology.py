@@ -54,5 +54,5 @@ def selector_terms(selector: Mapping[str, Any] | None) -> Terms | None:
 
 def zones(label: str) -> frozenset[str] | None:
     """The zones in the label of a volume: several are separated by two underscores. None if one is empty."""
-    found = [zone.strip() for zone in label.split(_ZONES_APART)]
-    return frozenset(found) if all(found) else None
+    names = [zone.strip() for zone in label.split(_ZONES_APART)]
+    return frozenset(names) if all(names) else None

@@ -19,9 +19,9 @@ class Descriptions:
 
     def of_type(self, name: str) -> str:
         """The description of a type, "" for a type without one. List types have a default that names their item type."""
-        found = self._own(name).get("")
-        if found:
-            return found
+        text = self._own(name).get("")
+        if text:
+            return text
         short = name.rpartition(".")[2]
         return f"List of {short.removesuffix('List')} objects." if short.endswith("List") else ""
 

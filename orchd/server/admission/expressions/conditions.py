@@ -32,9 +32,9 @@ def judge(conditions: Sequence[Expression], run: Run, view: View, compiler: Comp
         results = [group.evaluate(condition) for condition in conditions]
     except OutOfBudgetError as error:
         return Match(matches=False, error=str(error))
-    found = [result.error for result in results if result.error]
+    failures = [result.error for result in results if result.error]
     if any(not result.error and result.value is False for result in results):
-        return Match(matches=False, errors=len(found))
-    texts = list(dict.fromkeys(found))
+        return Match(matches=False, errors=len(failures))
+    texts = list(dict.fromkeys(failures))
     summary = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""
-    return Match(matches=not found, error=summary, errors=len(found))
+    return Match(matches=not failures, error=summary, errors=len(failures))

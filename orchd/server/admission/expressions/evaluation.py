@@ -104,10 +104,10 @@ class Run:
 
     def answer(self, question: Question) -> Answer:
         """The answer of the authorizer."""
-        found = self._answers.get(question)
-        if found is None:
+        decision = self._answers.get(question)
+        if decision is None:
             raise _UnansweredError(question)
-        return found
+        return decision
 
 
 class Group:

@@ -58,7 +58,7 @@ class ImagePolicyWebhook(Plugin):
         if pod is None or review.subresource not in self._reviewed:
             return
         asked = self._question(review, pod)
-        status = self._cached_answer(asked)
+        status = self._cached_response(asked)
         if status is None:
             try:
                 status = await self._answer(asked)
@@ -90,12 +90,12 @@ class ImagePolicyWebhook(Plugin):
         asked["namespace"] = review.namespace
         return asked
 
-    def _cached_answer(self, asked: dict[str, Any]) -> dict[str, Any] | None:
+    def _cached_response(self, asked: dict[str, Any]) -> dict[str, Any] | None:
         return self._decisions.get(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS))
 
     async def _answer(self, asked: dict[str, Any]) -> dict[str, Any]:
         """The status of the service's response. Raises WebhookError."""
-        answer = await self._ask(
+        response = await self._ask(
             {
                 "kind": "ImageReview",
                 "apiVersion": self.dialect("imagepolicy.{abbr}.io/v1alpha1"),
@@ -104,7 +104,7 @@ class ImagePolicyWebhook(Plugin):
                 "status": {"allowed": False},
             }
         )
-        status = answer.get("status")
+        status = response.get("status")
         if not isinstance(status, dict):
             status = {}
         key = orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)

@@ -75,12 +75,12 @@ class NamespaceLifecycle(Plugin):
 
     async def _live(self, name: str) -> Object:
         try:
-            found: Object = await self.context.api.client.get(NAMESPACES, "", name)
+            namespace: Object = await self.context.api.client.get(NAMESPACES, "", name)
         except ApiError as error:
             if error.code == 404:
                 raise errors.not_found("", "namespaces", name) from error
             raise
-        return found
+        return namespace
 
 
 def _phase(namespace: Object) -> str:

@@ -132,18 +132,18 @@ class NodeRestriction(Plugin):
 
     async def _pod(self, namespace: str, name: str) -> Object:
         """Read a pod. Raises ApiError 404."""
-        found: Object = self.informer(0).get(namespace, name) or await self._live(PODS, "pod", namespace, name)
-        return found
+        pod: Object = self.informer(0).get(namespace, name) or await self._live(PODS, "pod", namespace, name)
+        return pod
 
     async def _live(self, ref: ResourceRef, singular: str, namespace: str, name: str) -> Object:
         """Read an object. Raises ApiError 404 worded like the reference's listers, which name kinds in the singular."""
         try:
-            found: Object = await self.context.api.client.get(ref, namespace, name)
+            obj: Object = await self.context.api.client.get(ref, namespace, name)
         except ApiError as error:
             if error.code != 404:
                 raise
             raise errors.not_found("", singular, name) from error
-        return found
+        return obj
 
     async def _create_pod(self, review: Review, node: str) -> None:
         pod = review.object or {}

@@ -56,11 +56,11 @@ class OwnerReferencesPermissionEnforcement(Plugin):
         owner = self.context.api.catalog().kind(api_version, kind)
         if owner is None:
             group, version = split_group_version(api_version)
-            shown = f"{kind}.{group}" if group else kind
+            kind_text = f"{kind}.{group}" if group else kind
             raise refuse(
                 review,
                 "cannot set blockOwnerDeletion in this case because cannot find RESTMapping for "
-                f'APIVersion {api_version} Kind {kind}: no matches for kind "{shown}" in version "{version}"',
+                f'APIVersion {api_version} Kind {kind}: no matches for kind "{kind_text}" in version "{version}"',
             )
         verdict = await self.context.authorize(
             Action(

@@ -42,13 +42,13 @@ class _ByNamespace(Plugin):
 
 def parse_selector(text: str) -> dict[str, str]:
     """``a=b,c=d`` as labels. Raises ApiError 500."""
-    found: dict[str, str] = {}
+    pairs: dict[str, str] = {}
     for part in text.split(",") if text else ():
         pair = part.split("=")
         if len(pair) != 2:
             raise _broken(f"invalid selector: [{' '.join(pair)}]")
-        found[pair[0].strip()] = pair[1].strip()
-    return found
+        pairs[pair[0].strip()] = pair[1].strip()
+    return pairs
 
 
 @implementer(IMutatingPlugin, IValidatingPlugin)
@@ -70,10 +70,10 @@ class PodNodeSelector(_ByNamespace):
         self._keys = tuple(self.dialect(k) for k in ("scheduler.alpha.{long}.io/node-selector",))
 
     async def _selector(self, review: Review) -> dict[str, str]:
-        found = await self._annotations(review)
+        annotations = await self._annotations(review)
         for key in self._keys:
-            if key in found:
-                return parse_selector(found[key])
+            if key in annotations:
+                return parse_selector(annotations[key])
         return parse_selector(self._config.get("clusterDefaultNodeSelector", ""))
 
     async def admit(self, review: Review) -> None:
@@ -126,16 +126,16 @@ class PodTolerationRestriction(_ByNamespace):
         if pod is None:
             return
         held = spec(pod).get("tolerations") or []
-        found: list[Toleration] = list(held)
+        tolerations: list[Toleration] = list(held)
         if review.operation == CREATE:
             defaults = _read_annotation(await self._annotations(review), self._default_key)
             defaults = self._default if defaults is None else defaults
             if defaults:
-                found = merge(found, defaults)
+                tolerations = merge(tolerations, defaults)
         if qos_class(spec(pod)) != "BestEffort":
-            found = merge(found, [self._pressure])
-        if found:
-            review.object = pod = with_spec(pod, tolerations=merge(found, ()))
+            tolerations = merge(tolerations, [self._pressure])
+        if tolerations:
+            review.object = pod = with_spec(pod, tolerations=merge(tolerations, ()))
         await self._check(review, pod)
 
     async def validate(self, review: Review) -> None:
@@ -154,9 +154,9 @@ class PodTolerationRestriction(_ByNamespace):
             )
 
 
-def _read_annotation(found: Mapping[str, str], key: str) -> list[Toleration] | None:
+def _read_annotation(annotations: Mapping[str, str], key: str) -> list[Toleration] | None:
     """The tolerations in an annotation; None without the annotation, [] for an empty one. Raises ApiError 500."""
-    text = found.get(key)
+    text = annotations.get(key)
     if text is None:
         return None
     if not text:

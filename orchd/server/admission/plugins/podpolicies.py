@@ -107,15 +107,15 @@ class ExtendedResourceToleration(Plugin):
         pod = review.object
         if pod is None:
             return
-        wanted: set[str] = set()
+        extended: set[str] = set()
         for key in ("initContainers", "containers"):
             for container in spec(pod).get(key) or ():
                 requests = (container.get("resources") or {}).get("requests") or {}
-                wanted.update(name for name in requests if is_extended(name, self.dialect))
-        if not wanted:
+                extended.update(name for name in requests if is_extended(name, self.dialect))
+        if not extended:
             return
         tolerations: list[dict[str, Any]] = list(spec(pod).get("tolerations") or ())
-        for name in sorted(wanted):
+        for name in sorted(extended):
             toleration = {"key": name, "operator": "Exists", "effect": "NoSchedule"}
             if toleration not in tolerations:
                 tolerations.append(toleration)

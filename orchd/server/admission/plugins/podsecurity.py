@@ -94,15 +94,15 @@ def read_configuration(section: Mapping[str, Any] | None, dialect: Dialect) -> C
 
 def _exempt_names(section: Mapping[str, Any], kind: str, report: Report) -> frozenset[str]:
     at, listed = root("exemptions") / kind, (section.get("exemptions") or {}).get(kind) or ()
-    found: set[str] = set()
+    distinct: set[str] = set()
     for index, name in enumerate(listed):
         wrong = _EXEMPT[kind](name)
         if wrong:
             report.invalid(at[index], name, ", ".join(wrong))
-        elif name in found:
+        elif name in distinct:
             report.duplicate(at[index], name)
-        found.add(name)
-    return frozenset(found)
+        distinct.add(name)
+    return frozenset(distinct)
 
 
 @implementer(IValidatingPlugin)
@@ -155,7 +155,7 @@ class PodSecurity(Plugin):
 
     def policies(self, labels: Mapping[str, str]) -> tuple[dict[str, Policy], list[Cause]]:
         """The policies selected by labels, and the errors in labels. An invalid level is treated as restricted."""
-        found: dict[str, Policy] = {}
+        policies: dict[str, Policy] = {}
         wrong: list[Cause] = []
         for mode in _MODES:
             default = self._config.defaults[mode]
@@ -169,8 +169,8 @@ class PodSecurity(Plugin):
                 version = "latest"
             if level is None:
                 level, version = default.level, version or default.version
-            found[mode] = Policy(level, version or "latest")
-        return found, wrong
+            policies[mode] = Policy(level, version or "latest")
+        return policies, wrong
 
     async def validate(self, review: Review) -> None:
         if review.object is None:
@@ -221,26 +221,26 @@ class PodSecurity(Plugin):
         refused = violations(policies["enforce"]) if enforce else []
         if enforce:
             self._count_evaluation(review, policies["enforce"], "enforce", refused)
-        if found := violations(policies["audit"]):
+        if broken := violations(policies["audit"]):
             review.annotate(
                 self._prefix + "audit-violations",
-                f'would violate PodSecurity "{policies["audit"]}": {_describe(found)}',
+                f'would violate PodSecurity "{policies["audit"]}": {_describe(broken)}',
             )
-            self._count_evaluation(review, policies["audit"], "audit", found)
+            self._count_evaluation(review, policies["audit"], "audit", broken)
         if refused:
             raise refuse(review, f'violates PodSecurity "{policies["enforce"]}": {_describe(refused)}')
-        if found := violations(policies["warn"]):
-            review.warn(f'would violate PodSecurity "{policies["warn"]}": {_describe(found)}')
-            self._count_evaluation(review, policies["warn"], "warn", found)
+        if broken := violations(policies["warn"]):
+            review.warn(f'would violate PodSecurity "{policies["warn"]}": {_describe(broken)}')
+            self._count_evaluation(review, policies["warn"], "warn", broken)
 
-    def _count_evaluation(self, review: Review, policy: Policy, mode: str, found: list[Violation]) -> None:
+    def _count_evaluation(self, review: Review, policy: Policy, mode: str, broken: list[Violation]) -> None:
         """Count an evaluation. As in the reference, those of the modes audit and warn count when they find violations."""
         version = policy.version
         if policy.level == PRIVILEGED:
             version = "latest"
         elif policy.minor(self._standards.latest) > self._standards.latest:
             version = "future"
-        self._evaluations.add("deny" if found else "allow", policy.level, version, mode, *_request(review))
+        self._evaluations.add("deny" if broken else "allow", policy.level, version, mode, *_request(review))
 
     def _is_exempt(self, review: Review, pod: Object) -> bool:
         for members, value, word in (
@@ -258,12 +258,12 @@ class PodSecurity(Plugin):
         namespace = self.informer(0).get("", review.namespace)
         if namespace is None:
             try:
-                found: Object = await self.context.api.client.get(NAMESPACES, "", review.namespace)
+                obj: Object = await self.context.api.client.get(NAMESPACES, "", review.namespace)
             except ApiError as error:
                 if error.code != 404:
                     raise
                 raise refuse(review, f'failed to lookup namespace "{review.namespace}"') from error
-            return found
+            return obj
         return namespace
 
     def _significant(self, pod: Object, old: Object) -> bool:
@@ -306,7 +306,7 @@ class PodSecurity(Plugin):
 
     def _check_existing_pods(self, namespace: str, policy: Policy) -> list[str]:
         """One line per distinct violation among the pods of a namespace, naming the first pod."""
-        found: dict[str, list[str]] = {}
+        pods_by_reasons: dict[str, list[str]] = {}
         owners: set[str] = set()
         pods = sorted(self.informer(1).list(namespace), key=lambda p: p["metadata"]["name"])
         for pod in pods[:_MAX_PODS]:
@@ -322,9 +322,9 @@ class PodSecurity(Plugin):
             violations = self._standards.evaluate(pod, policy.level, minor, self.dialect)
             if violations:
                 reasons = ", ".join(v.reason for v in violations)
-                found.setdefault(reasons, []).append(pod["metadata"]["name"])
+                pods_by_reasons.setdefault(reasons, []).append(pod["metadata"]["name"])
         lines = []
-        for reasons, names in found.items():
+        for reasons, names in pods_by_reasons.items():
             others = len(names) - 1
             more = f" (and {others} other {'pod' if others == 1 else 'pods'})" if others else ""
             lines.append(f"{names[0]}{more}: {reasons}")

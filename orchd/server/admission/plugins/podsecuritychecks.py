@@ -118,9 +118,9 @@ def _app_armor_fields(pod: Pod, dialect: Dialect) -> Violation | None:
         return None if kind in ("RuntimeDefault", "Localhost") else kind
 
     kind = kind_of(_pod_context(pod))
-    found = [(c["name"], of_one) for c in _containers(pod) if (of_one := kind_of(_context(c))) is not None]
-    setters = _setters(kind is not None, [name for name, _ in found])
-    values = sorted({of_one for _, of_one in found} | ({kind} if kind is not None else set()))
+    kinds = [(c["name"], of_one) for c in _containers(pod) if (of_one := kind_of(_context(c))) is not None]
+    setters = _setters(kind is not None, [name for name, _ in kinds])
+    values = sorted({of_one for _, of_one in kinds} | ({kind} if kind is not None else set()))
     annotated = _bad_app_armor_annotations(pod, dialect)
     if annotated:
         setters = " and ".join([*([setters] if setters else []), _plural("annotation", "annotations", len(annotated))])
@@ -176,10 +176,10 @@ def _host_ports(pod: Pod, dialect: Dialect) -> Violation | None:
             ports |= used
     if not names:
         return None
-    shown = ", ".join(sorted(str(p) for p in ports))
+    ports_text = ", ".join(sorted(str(p) for p in ports))
     uses = _plural("uses", "use", len(names))
     return Violation(
-        "hostPort", f"{_containers_text(names)} {uses} {_plural('hostPort', 'hostPorts', len(ports))} {shown}"
+        "hostPort", f"{_containers_text(names)} {uses} {_plural('hostPort', 'hostPorts', len(ports))} {ports_text}"
     )
 
 
@@ -497,16 +497,16 @@ class Standards:
         """The checks of a level in a minor version, in order."""
         if level == PRIVILEGED:
             return []
-        found: dict[str, Check] = {}
+        checks: dict[str, Check] = {}
         for row in self._rows:
             if row.level == RESTRICTED and level != RESTRICTED:
                 continue
             begun = [check for since, check in row.versions if since <= min(minor, self.latest)]
             if begun:
-                found[row.id] = begun[-1]
+                checks[row.id] = begun[-1]
                 if self._replaces:
-                    found.pop(row.replaces, None)
-        return list(found.values())
+                    checks.pop(row.replaces, None)
+        return list(checks.values())
 
     def evaluate(self, pod: Pod, level: str, minor: int, dialect: Dialect) -> list[Violation]:
         """The violations of `pod` (an object with metadata and spec, such as a pod or a template)."""

@@ -65,21 +65,21 @@ class PodSecurityPolicy(Plugin):
         first: tuple[Object, str] | None = None
         wrong: dict[str, list[str]] = {}
         for provider in providers:
-            made = provider.with_defaults(pod)
-            found = provider.findings(made)
-            if found:
-                wrong[provider.name] = found
+            defaulted = provider.with_defaults(pod)
+            findings = provider.findings(defaulted)
+            if findings:
+                wrong[provider.name] = findings
                 continue
-            changed = made != pod
+            changed = defaulted != pod
             if (changed and not change) or not await self._may_use(review, pod, provider.name):
                 continue
             if not changed:
                 return pod, provider.name, []
-            first = first or (made, provider.name)
+            first = first or (defaulted, provider.name)
         if first is not None:
             return *first, []
-        shown = [text for name, texts in wrong.items() if await self._may_use(review, pod, name) for text in texts]
-        return None, "", shown
+        texts_ = [text for name, texts in wrong.items() if await self._may_use(review, pod, name) for text in texts]
+        return None, "", texts_
 
     def _providers(self, hint: str | None) -> list[Provider]:
         policies: list[Any] = sorted(

@@ -53,17 +53,18 @@ class Priority(Plugin):
         name = pod.get("priorityClassName") or ""
         changes: dict[str, Any] = {}
         if name:
-            found = await self._class(review, name)
+            priority_class = await self._class(review, name)
         else:
             default = self._default()
-            found = default or {"value": 0, "preemptionPolicy": _LOWER}
+            priority_class = default or {"value": 0, "preemptionPolicy": _LOWER}
             if default is not None:
                 changes["priorityClassName"] = default["metadata"]["name"]
-        value, policy = found.get("value", 0), found.get("preemptionPolicy")
-        given = pod.get("priority")
-        if given is not None and given != value:
+        value, policy = priority_class.get("value", 0), priority_class.get("preemptionPolicy")
+        priority = pod.get("priority")
+        if priority is not None and priority != value:
             raise refuse(
-                review, f"the integer value of priority ({given}) {_COMPUTED} {value} from the given PriorityClass name"
+                review,
+                f"the integer value of priority ({priority}) {_COMPUTED} {value} from the given PriorityClass name",
             )
         changes["priority"] = value
         if policy is not None:
@@ -78,9 +79,9 @@ class Priority(Plugin):
         return changes
 
     async def _class(self, review: Review, name: str) -> Object:
-        found = self.informer(0).get("", name)
-        if found is not None:
-            return found
+        cached = self.informer(0).get("", name)
+        if cached is not None:
+            return cached
         try:
             # The informer may lag behind a class created just now.
             ref = ResourceRef(self.dialect("scheduling.{abbr}.io"), "v1", "priorityclasses")
@@ -97,8 +98,12 @@ class Priority(Plugin):
         return min(defaults, key=lambda c: c.get("value", 0)) if defaults else None
 
     async def validate(self, review: Review) -> None:
-        made = review.object
-        if review.resource.plural != "priorityclasses" or made is None or not made.get("globalDefault"):
+        priority_class = review.object
+        if (
+            review.resource.plural != "priorityclasses"
+            or priority_class is None
+            or not priority_class.get("globalDefault")
+        ):
             return
         await self.wait_ready(review)
         default = self._default()

@@ -34,6 +34,6 @@ class PersistentVolumeClaimResize(Plugin):
         if not name or name != claim_class(old, self.dialect):
             raise refuse(review, _NO)
         await self.wait_ready(review)
-        found = self.informer(0).get("", name)
-        if found is None or not found.get("allowVolumeExpansion"):
+        storage_class = self.informer(0).get("", name)
+        if storage_class is None or not storage_class.get("allowVolumeExpansion"):
             raise refuse(review, _NO)

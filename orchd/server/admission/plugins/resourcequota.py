@@ -122,8 +122,8 @@ class ResourceQuota(Plugin):
             raise refuse(review, f"insufficient quota to consume: {','.join(names)}")
         scopes = uncovered_scopes(self._limited, resource, obj, self._quotas(review.namespace))
         if scopes:
-            shown = " ".join(f"{{{each.name} {each.operator} [{' '.join(each.values)}]}}" for each in scopes)
-            raise ApiError(500, "", f"insufficient quota to match these scopes: [{shown}]")
+            scopes_text = " ".join(f"{{{each.name} {each.operator} [{' '.join(each.values)}]}}" for each in scopes)
+            raise ApiError(500, "", f"insufficient quota to match these scopes: [{scopes_text}]")
 
     def _delta(self, review: Review) -> Usage:
         used = usage_of(review.resource, review.object or {}, self.dialect)
@@ -236,9 +236,9 @@ class ResourceQuota(Plugin):
 
     async def _live(self, namespace: str, name: str) -> Object | None:
         try:
-            found: Object = await self.context.api.client.get(QUOTAS, namespace, name)
+            quota: Object = await self.context.api.client.get(QUOTAS, namespace, name)
         except ApiError as error:
             if error.code != 404:
                 raise
             return None
-        return found
+        return quota

@@ -28,16 +28,16 @@ class RuntimeClass(Plugin):
 
     async def admit(self, review: Review) -> None:
         pod = review.object
-        found = await self._class(review)
-        if pod is None or found is None:
+        runtime_class = await self._class(review)
+        if pod is None or runtime_class is None:
             return
-        fixed = (found.get("overhead") or {}).get("podFixed")
+        fixed = (runtime_class.get("overhead") or {}).get("podFixed")
         if fixed and self._has_overhead:
             held = spec(pod).get("overhead")
             if held is not None and not _same(held, fixed):
                 raise refuse(review, _MISMATCH)
             pod = with_spec(pod, overhead=fixed)
-        scheduling = found.get("scheduling")
+        scheduling = runtime_class.get("scheduling")
         if scheduling:
             pod = self._with_scheduling(review, pod, scheduling)
         review.object = pod
@@ -66,8 +66,8 @@ class RuntimeClass(Plugin):
         if not self._has_overhead:
             return
         held = spec(review.object).get("overhead")
-        found = await self._class(review)
-        fixed = ((found or {}).get("overhead") or {}).get("podFixed")
+        runtime_class = await self._class(review)
+        fixed = ((runtime_class or {}).get("overhead") or {}).get("podFixed")
         if fixed:
             if held is None or not _same(held, fixed):
                 raise refuse(review, _MISMATCH)
@@ -79,9 +79,9 @@ class RuntimeClass(Plugin):
         if name is None:
             return None
         await self.wait_ready(review)
-        found = self.informer(0).get("", name)
-        if found is not None:
-            return found
+        cached = self.informer(0).get("", name)
+        if cached is not None:
+            return cached
         try:
             ref = ResourceRef(self.dialect("node.{abbr}.io"), "v1", "runtimeclasses")
             live: Object = await self.context.api.client.get(ref, "", name)

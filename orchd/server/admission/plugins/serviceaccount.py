@@ -78,8 +78,8 @@ class ServiceAccount(Plugin):
             if attempt and reactor is not None:
                 await deferLater(reactor, _PAUSE, lambda: None)
             try:
-                found: Object = await self.context.api.client.get(ACCOUNTS, review.namespace, name)
-                return found
+                obj: Object = await self.context.api.client.get(ACCOUNTS, review.namespace, name)
+                return obj
             except ApiError as error:
                 if error.code != 404:
                     raise refuse(

@@ -27,7 +27,7 @@ class StorageObjectInUseProtection(Plugin):
         obj = review.object
         if obj is None:
             return
-        wanted = self._finalizers[review.resource.plural]
+        finalizer = self._finalizers[review.resource.plural]
         held = metadata(obj).get("finalizers") or []
-        if wanted not in held:
-            review.object = with_metadata(obj, finalizers=[*held, wanted])
+        if finalizer not in held:
+            review.object = with_metadata(obj, finalizers=[*held, finalizer])

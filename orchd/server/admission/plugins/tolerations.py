@@ -39,6 +39,6 @@ def merge(first: Sequence[Toleration], second: Sequence[Toleration]) -> list[Tol
     return merged
 
 
-def covers_all(allowed: Sequence[Toleration], wanted: Sequence[Toleration]) -> bool:
+def covers_all(allowed: Sequence[Toleration], tolerations: Sequence[Toleration]) -> bool:
     """True if every one of `wanted` is covered by one of `allowed`. An empty `allowed` means no limit."""
-    return not allowed or all(any(covers(a, w) for a in allowed) for w in wanted)
+    return not allowed or all(any(covers(a, w) for a in allowed) for w in tolerations)

@@ -91,8 +91,8 @@ class Program:
             annotations = [self._annotate(key, made, group.evaluate(made)) for key, made in self.annotations]
         except OutOfBudgetError as error:
             return Judgement(decisions=(self._failure(str(error)),), match=match)
-        found = tuple(each for each in annotations if each is not None)
-        return Judgement(decisions=decisions, annotations=found, match=match)
+        audited = tuple(each for each in annotations if each is not None)
+        return Judgement(decisions=decisions, annotations=audited, match=match)
 
     def _failure(self, message: str, seconds: float = 0.0) -> Decision:
         return Decision(denied=not self.ignores, failed=True, message=message, seconds=seconds)
@@ -129,7 +129,7 @@ class Program:
             seconds=result.seconds,
         )
 
-    def _annotate(self, key: str, made: Expression, result: Result) -> Annotation | None:
+    def _annotate(self, key: str, expression: Expression, result: Result) -> Annotation | None:
         """An audit annotation; None if there is nothing to say."""
         if result.error:
             return None if self.ignores else Annotation(key=key, error=result.error, seconds=result.seconds)
@@ -137,7 +137,7 @@ class Program:
             return None
         if result.value.__class__ is not str:
             why = (
-                f"valueExpression '{made.text}' resulted in unsupported return type: {type_of(result.value)}. Return type must "
+                f"valueExpression '{expression.text}' resulted in unsupported return type: {type_of(result.value)}. Return type must "
                 "be either string or null."
             )
             return Annotation(key=key, error=why, seconds=result.seconds)
@@ -147,13 +147,13 @@ class Program:
 
 def _message(source: Mapping[str, Any], result: Result | None) -> str:
     """Why a write is denied: the message expression, or the message, or the expression of a validation."""
-    made = ""
+    message = ""
     if result is not None and not result.error and result.value.__class__ is str:
-        made = result.value.strip()
-        if "\n" in made or len(made.encode()) > _LONGEST_MESSAGE:
-            made = ""
-    given: str = (source.get("message") or "").strip()
-    return made or given or f"failed expression: {(source.get('expression') or '').strip()}"
+        message = result.value.strip()
+        if "\n" in message or len(message.encode()) > _LONGEST_MESSAGE:
+            message = ""
+    fixed: str = (source.get("message") or "").strip()
+    return message or fixed or f"failed expression: {(source.get('expression') or '').strip()}"
 
 
 def compile_policy(spec: ObjectView, dialect: Dialect) -> Program:

@@ -50,10 +50,10 @@ class MatchResources:
         missing."""
         if self._rule(self.excluded, review, catalog) is not None:
             return None
-        found = self._rule(self.rules, review, catalog) if self.rules else review.resource
-        if found is None or not objects_match(self.objects, review):
+        resource = self._rule(self.rules, review, catalog) if self.rules else review.resource
+        if resource is None or not objects_match(self.objects, review):
             return None
-        return found if await namespaces.match(self.namespaces, review) else None
+        return resource if await namespaces.match(self.namespaces, review) else None
 
     def _rule(self, rules: Iterable[ObjectView], review: Review, catalog: Catalog) -> Resource | None:
         """The resource whose version one of the rules matches."""

@@ -32,11 +32,11 @@ class Parameters:
     def resource(self, kind: ObjectView) -> Resource:
         """The resource of a paramKind. Raises ParameterError."""
         api_version, name = kind.get("apiVersion") or "", kind.get("kind") or ""
-        found = self._context.api.catalog().kind(api_version, name)
-        if found is None:
+        resource = self._context.api.catalog().kind(api_version, name)
+        if resource is None:
             group, version = split_group_version(api_version)
             raise ParameterError(f"failed to find resource referenced by paramKind: '{group}/{version}, Kind={name}'")
-        return found
+        return resource
 
     def informer(self, resource: Resource) -> IInformer:
         """The informer of a resource, which starts with its first request."""
@@ -50,22 +50,22 @@ class Parameters:
         if kind is None or reference is None:
             return _NONE
         resource = self.resource(kind)
-        given = reference.get("namespace") or ""
+        own_namespace = reference.get("namespace") or ""
         where = ""
         if resource.namespaced:
-            where = given or namespace
+            where = own_namespace or namespace
             if not where:
                 raise ParameterError(
                     "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"
                 )
         informer = self.informer(resource)
         await self._wait(informer, kind)
-        if given and not resource.namespaced:
+        if own_namespace and not resource.namespaced:
             raise ParameterError("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
-        found = _select(informer, where, reference)
-        if not found and reference.get("parameterNotFoundAction") == "Deny":
+        parameters = _select(informer, where, reference)
+        if not parameters and reference.get("parameterNotFoundAction") == "Deny":
             raise ParameterError("no params found for policy binding with `Deny` parameterNotFoundAction")
-        return found
+        return parameters
 
     async def _wait(self, informer: IInformer, kind: ObjectView) -> None:
         if informer.synced:
@@ -86,8 +86,8 @@ def _select(informer: IInformer, namespace: str, reference: ObjectView) -> list[
     """The objects that a paramRef chooses, by name."""
     name = reference.get("name")
     if name:
-        found = informer.get(namespace, name)
-        return [] if found is None else [found]
+        named = informer.get(namespace, name)
+        return [] if named is None else [named]
     selector = LabelSelector.from_object(reference.get("selector") or {})
     listed = [obj for obj in informer.list(namespace) if selector.matches(obj["metadata"].get("labels") or {})]
     return sorted(listed, key=lambda obj: str(obj["metadata"]["name"]))

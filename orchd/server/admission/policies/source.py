@@ -91,16 +91,16 @@ class Policies:
     def about(self, review: Review, catalog: Catalog) -> list[Policy]:
         """The policies that may be about a write."""
         key = (review.operation, review.resource, review.subresource, catalog)
-        found = self._choices.get(key)
-        if found is None:
+        choice = self._choices.get(key)
+        if choice is None:
             if len(self._choices) >= _MOST_CHOICES:
                 self._choices.clear()
-            found = self._choices[key] = [
+            choice = self._choices[key] = [
                 policy
                 for policy in self._policies
                 if policy.match.may_concern(review.operation, review.resource, review.subresource, catalog)
             ]
-        return found
+        return choice
 
 
 def _name(obj: ObjectView) -> str:

@@ -48,12 +48,12 @@ def same_kind(patched: Any, review: Review, resource: Resource, catalog: Catalog
     return {**patched, "kind": wanted_kind, "apiVersion": wanted_version}
 
 
-def _foreign(found: tuple[str, str], wanted: tuple[str, str], resource: Resource, catalog: Catalog) -> ApiError:
-    why = decode.foreign(catalog, found, wanted, resource.type)
+def _foreign(actual: tuple[str, str], expected: tuple[str, str], resource: Resource, catalog: Catalog) -> ApiError:
+    why = decode.foreign(catalog, actual, expected, resource.type)
     if why.startswith("no kind"):
         return errors.internal(why)
-    package, shown = decode.internal_package(resource.type), f"{found[0].rpartition('/')[2]}.{found[1]}"
-    return ApiError(500, "", why or f"converting ({shown}) to ({package}.{wanted[1]}): unknown conversion")
+    package, expected_text = decode.internal_package(resource.type), f"{actual[0].rpartition('/')[2]}.{actual[1]}"
+    return ApiError(500, "", why or f"converting ({expected_text}) to ({package}.{expected[1]}): unknown conversion")
 
 
 def _of_custom(patched: Object, resource: Resource) -> ApiError:

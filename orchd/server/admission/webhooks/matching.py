@@ -79,15 +79,15 @@ def calls_for(
 ) -> list[Call]:
     """The webhooks whose rules match. `namespaced`: the request has a namespace."""
     others = [r for r in equivalents(catalog, resource) if r.api_version != resource.api_version]
-    found: list[Call] = []
+    calls: list[Call] = []
     for hook in hooks:
         if any(fits(rule, operation, resource, subresource, namespaced=namespaced) for rule in hook.rules):
-            found.append(Call(hook, resource))
+            calls.append(Call(hook, resource))
         elif not hook.exact:
             match = _equivalent(hook, operation, others, subresource, namespaced=namespaced)
             if match is not None:
-                found.append(Call(hook, match))
-    return found
+                calls.append(Call(hook, match))
+    return calls
 
 
 def _equivalent(

@@ -90,11 +90,11 @@ class WebhookPlugin(Plugin):
         catalog = self.context.api.catalog()
         # Another catalog may have other equivalent versions.
         key = (review.operation, review.resource, review.subresource, namespaced, catalog)
-        found = self._matches.get(key)
-        if found is None:
+        calls = self._matches.get(key)
+        if calls is None:
             if len(self._matches) >= _MOST_MATCHES:
                 self._matches.clear()
-            found = self._matches[key] = matching.calls_for(
+            calls = self._matches[key] = matching.calls_for(
                 self._hooks,
                 review.operation,
                 review.resource,
@@ -102,7 +102,7 @@ class WebhookPlugin(Plugin):
                 namespaced=namespaced,
                 catalog=catalog,
             )
-        return found
+        return calls
 
     def _may_call(self, review: Review) -> bool:
         """False for the server's own writes during bootstrap: webhooks may depend on their completion."""
@@ -160,9 +160,9 @@ class WebhookPlugin(Plugin):
             with traced(
                 f"Call {'mutating' if self.mutating else 'validating'} webhook", {"webhook": hook.name, "uid": uid}
             ):
-                given = await self.services.client.post(hook.where, document, hook.seconds, self._credentials)
+                document_ = await self.services.client.post(hook.where, document, hook.seconds, self._credentials)
             verdict = reviews.parse_response(
-                given, uid=uid, version=version, mutating=self.mutating, dialect=self.dialect
+                document_, uid=uid, version=version, mutating=self.mutating, dialect=self.dialect
             )
         except WebhookError as error:
             raise FailedCallError(hook, f"failed to call webhook: {error}", code=error.code) from error

@@ -68,8 +68,8 @@ def build_review(
     dialect: Dialect,
 ) -> Object:
     """The AdmissionReview for a webhook that receives `target`'s version; the objects are already converted."""
-    asked, wanted = _names(review, review.resource), _names(review, target)
-    request: Object = {"uid": uid, "kind": wanted[0], "resource": wanted[1]}
+    asked, target_names = _names(review, review.resource), _names(review, target)
+    request: Object = {"uid": uid, "kind": target_names[0], "resource": target_names[1]}
     if review.subresource:
         request["subResource"] = review.subresource
     request["requestKind"], request["requestResource"] = asked
@@ -111,8 +111,8 @@ def parse_response(document: Object, *, uid: str, version: str, mutating: bool, 
     group_version = f"{dialect(GROUP)}/{version}"
     given_version, kind = document.get("apiVersion") or "", document.get("kind") or ""
     if (given_version or group_version, kind or KIND) != (group_version, KIND):
-        given = f"{given_version.rpartition('/')[2] or version}.{kind or KIND}"
-        raise BadReviewError(f"converting ({given}) to ({version}.{KIND}): unknown conversion", called=False)
+        actual_kind = f"{given_version.rpartition('/')[2] or version}.{kind or KIND}"
+        raise BadReviewError(f"converting ({actual_kind}) to ({version}.{KIND}): unknown conversion", called=False)
     response = document.get("response")
     if response is None:
         raise BadReviewError("webhook response was absent")
@@ -123,8 +123,8 @@ def parse_response(document: Object, *, uid: str, version: str, mutating: bool, 
         if response.get("uid", "") != uid:
             raise BadReviewError(f"expected response.uid={quoted(uid)}, got {quoted(response.get('uid', ''))}")
         if not given_version or not kind:
-            found = f"{given_version or '/'}, Kind={kind}"
-            raise BadReviewError(f"expected webhook response of {group_version}, Kind={KIND}, got {found}")
+            actual = f"{given_version or '/'}, Kind={kind}"
+            raise BadReviewError(f"expected webhook response of {group_version}, Kind={KIND}, got {actual}")
         _check_patch(patch, patch_type, mutating=mutating)
     elif patch:
         # This version never checked the patch type.
@@ -143,9 +143,9 @@ def _check_types(response: Any) -> None:
     """Check the types of members. Raises BadReviewError."""
     if not isinstance(response, dict):
         raise _type_mismatch(response, "AdmissionReview.response", "v1.AdmissionResponse")
-    for member, (wanted, name) in _TYPES.items():
+    for member, (type_, name) in _TYPES.items():
         value = response.get(member)
-        if value is not None and not isinstance(value, wanted):
+        if value is not None and not isinstance(value, type_):
             raise _type_mismatch(value, f"AdmissionResponse.response.{member}", name)
     texts = [*(response.get("warnings") or ()), *(response.get("auditAnnotations") or {}).values()]
     for value in texts:
@@ -153,9 +153,9 @@ def _check_types(response: Any) -> None:
             raise _type_mismatch(value, "AdmissionResponse.response.warnings", "string")
 
 
-def _type_mismatch(value: Any, where: str, wanted: str) -> BadReviewError:
+def _type_mismatch(value: Any, where: str, type_name: str) -> BadReviewError:
     return BadReviewError(
-        f"json: cannot unmarshal {json_name(value)} into Go struct field {where} of type {wanted}", called=False
+        f"json: cannot unmarshal {json_name(value)} into Go struct field {where} of type {type_name}", called=False
     )
 
 
@@ -170,8 +170,8 @@ def _patch(text: str) -> bytes:
 
 def _check_patch(patch: bytes, patch_type: str | None, *, mutating: bool) -> None:
     if not mutating:
-        for given, member in ((bool(patch), "patch"), (patch_type is not None, "patchType")):
-            if given:
+        for is_set, member in ((bool(patch), "patch"), (patch_type is not None, "patchType")):
+            if is_set:
                 raise BadReviewError(f"validating webhook may not return response.{member}")
     elif patch and patch_type is None:
         raise BadReviewError("webhook returned response.patch but not response.patchType")

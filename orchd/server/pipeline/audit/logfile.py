@@ -157,14 +157,14 @@ class LogFile:
         """Rotated files, newest first."""
         path = self._path
         assert path is not None
-        found = []
+        backups = []
         for each in path.parent.glob(f"{glob.escape(path.stem)}-*"):
             text = each.name.removesuffix(".gz").removesuffix(path.suffix).removeprefix(f"{path.stem}-")
             try:
-                found.append((datetime.strptime(text, _MOMENT + ".%f").replace(tzinfo=UTC), each))
+                backups.append((datetime.strptime(text, _MOMENT + ".%f").replace(tzinfo=UTC), each))
             except ValueError:
                 continue
-        return sorted(found, reverse=True)
+        return sorted(backups, reverse=True)
 
 
 def _write(descriptor: int, data: bytes) -> None:
@@ -182,7 +182,7 @@ def legacy_line(event: Event) -> bytes:
     """The event as one line of text (--audit-log-format=legacy)."""
     user, other = event.get("user") or {}, event.get("impersonatedUser") or {}
     status = event.get("responseStatus") or {}
-    shown = {
+    members = {
         "id": event["auditID"],
         "stage": event["stage"],
         "ip": ",".join(event.get("sourceIPs") or ()) or "<unknown>",
@@ -196,7 +196,7 @@ def legacy_line(event: Event) -> bytes:
         "uri": event["requestURI"],
         "response": str(status.get("code") or "<deferred>"),
     }
-    text = " ".join(f"{name}={orjson.dumps(value).decode()}" for name, value in shown.items())
+    text = " ".join(f"{name}={orjson.dumps(value).decode()}" for name, value in members.items())
     return f"{event['requestReceivedTimestamp']} AUDIT: {text}\n".encode()
 
 

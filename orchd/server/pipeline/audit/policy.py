@@ -105,12 +105,12 @@ def make_policy(document: Mapping[str, Any]) -> Policy:
     return Policy(tuple(_rule(each, f"rules[{at}]", everywhere, bare) for at, each in enumerate(rules)))
 
 
-def _rule(given: Mapping[str, Any], path: str, everywhere: frozenset[str], bare: bool) -> Rule:
-    level = given["level"]
+def _rule(rule: Mapping[str, Any], path: str, everywhere: frozenset[str], bare: bool) -> Rule:
+    level = rule["level"]
     if level not in LEVELS:
         raise PolicyError(f"{path}.level: {level!r} is not one of {', '.join(LEVELS)}")
-    urls, resources = given.get("nonResourceURLs") or (), given.get("resources") or ()
-    if urls and (resources or given.get("namespaces")):
+    urls, resources = rule.get("nonResourceURLs") or (), rule.get("resources") or ()
+    if urls and (resources or rule.get("namespaces")):
         raise PolicyError(f"{path}.nonResourceURLs: rules cannot apply to both regular resources and non-resource URLs")
     for url in urls:
         if url != "*" and not url.startswith("/"):
@@ -119,30 +119,30 @@ def _rule(given: Mapping[str, Any], path: str, everywhere: frozenset[str], bare:
             raise PolicyError(f"{path}.nonResourceURLs: {url!r} may have '*' as its last character only")
     return Rule(
         level=LEVELS.index(level),
-        omitted=everywhere | frozenset(_stages(given, f"{path}.omitStages")),
-        omits_managed_fields=given.get("omitManagedFields", bare),
-        users=frozenset(given.get("users") or ()),
-        groups=frozenset(given.get("userGroups") or ()),
-        verbs=frozenset(given.get("verbs") or ()),
-        namespaces=frozenset(given.get("namespaces") or ()),
+        omitted=everywhere | frozenset(_stages(rule, f"{path}.omitStages")),
+        omits_managed_fields=rule.get("omitManagedFields", bare),
+        users=frozenset(rule.get("users") or ()),
+        groups=frozenset(rule.get("userGroups") or ()),
+        verbs=frozenset(rule.get("verbs") or ()),
+        namespaces=frozenset(rule.get("namespaces") or ()),
         resources=tuple(_resources(each, f"{path}.resources[{at}]") for at, each in enumerate(resources)),
         urls=tuple(urls),
     )
 
 
-def _resources(given: Mapping[str, Any], path: str) -> Resources:
-    group = given.get("group", "")
+def _resources(rule: Mapping[str, Any], path: str) -> Resources:
+    group = rule.get("group", "")
     if "/" in group:
         raise PolicyError(f"{path}.group: {group!r} is no group: versions do not belong here")
-    resources, names = given.get("resources") or (), given.get("resourceNames") or ()
+    resources, names = rule.get("resources") or (), rule.get("resourceNames") or ()
     if names and not resources:
         raise PolicyError(f"{path}.resourceNames: using resourceNames requires at least one resource")
     return Resources(group=group, resources=tuple(resources), names=frozenset(names))
 
 
-def _stages(given: Mapping[str, Any], path: str) -> Sequence[str]:
-    found: Sequence[str] = given.get("omitStages") or ()
-    for stage in found:
+def _stages(rule: Mapping[str, Any], path: str) -> Sequence[str]:
+    stages: Sequence[str] = rule.get("omitStages") or ()
+    for stage in stages:
         if stage not in STAGES:
             raise PolicyError(f"{path}: {stage!r} is not one of {', '.join(STAGES)}")
-    return found
+    return stages

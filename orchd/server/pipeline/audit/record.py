@@ -69,8 +69,8 @@ class Record:
             body = self._body = RecordedFields(request.body)
             request.body = body
 
-    def event(self, stage: str, now: float, status: Object | None = None, answer: Any = None) -> Object:
-        """The event of a stage. `status` is the response status, `answer` the response object."""
+    def event(self, stage: str, now: float, status: Object | None = None, response: Any = None) -> Object:
+        """The event of a stage. `status` is the response status, `response` the response object."""
         request, level = self._request, self.rule.level
         out: Object = {
             "kind": "Event",
@@ -100,8 +100,8 @@ class Record:
             sent = self._request_object()
             if sent is not None:
                 out["requestObject"] = self._represent(sent)
-        if ended and level >= RESPONSE and answer is not None:
-            out["responseObject"] = self._represent(answer)
+        if ended and level >= RESPONSE and response is not None:
+            out["responseObject"] = self._represent(response)
         out["requestReceivedTimestamp"] = self._received
         out["stageTimestamp"] = self._received if not ended else microtime(now)
         if ended and request.trace.annotations:
@@ -122,7 +122,7 @@ class Record:
         metadata: Mapping[str, Any] = {}
         if ended and isinstance(self._request.trace.body, dict):
             metadata = self._request.trace.body.get("metadata") or {}
-        found = {
+        members = {
             "resource": info.resource,
             "namespace": info.namespace or metadata.get("namespace", ""),
             "name": info.name or metadata.get("name", ""),
@@ -132,7 +132,7 @@ class Record:
             "resourceVersion": metadata.get("resourceVersion", ""),
             "subresource": info.subresource,
         }
-        return {name: text for name, text in found.items() if text}
+        return {name: text for name, text in members.items() if text}
 
     def _request_object(self) -> Any:
         """The request object as decoded; for a patch the body."""
@@ -146,16 +146,16 @@ class Record:
         return strip_managed_fields(obj) if self.rule.omits_managed_fields else obj
 
 
-def status_of(code: int, answer: Any = None, members: Sequence[str] = STATUS_MEMBERS) -> Object:
+def status_of(code: int, response: Any = None, members: Sequence[str] = STATUS_MEMBERS) -> Object:
     """The responseStatus of a response; of a Status body, only `members`."""
     out: Object = {"metadata": {}}
-    if isinstance(answer, dict) and answer.get("kind") == "Status" and answer.get("apiVersion") == "v1":
-        out.update((name, answer[name]) for name in members if answer.get(name) or answer.get(name) == {})
+    if isinstance(response, dict) and response.get("kind") == "Status" and response.get("apiVersion") == "v1":
+        out.update((name, response[name]) for name in members if response.get(name) or response.get(name) == {})
     out["code"] = code
     return out
 
 
-def answer_of(response: Response, *, shown: bool) -> Any:
+def recorded_response(response: Response, *, shown: bool) -> Any:
     """The object in a response, None for a stream or a body that is not JSON. Unless `shown`, only a Status is parsed,
     since it holds the outcome: parsing large objects is expensive."""
     if response.stream is not None or not response.content_type.startswith("application/json"):
@@ -168,15 +168,15 @@ def answer_of(response: Response, *, shown: bool) -> Any:
 
 def source_addresses(request: Request) -> list[str]:
     """Source addresses: those in proxy headers, in their order, then the peer."""
-    found = [text.strip() for value in request.headers.get("x-forwarded-for", ()) for text in value.split(",")]
-    found = [text for text in found if _is_address(text)]
+    addresses = [text.strip() for value in request.headers.get("x-forwarded-for", ()) for text in value.split(",")]
+    addresses = [text for text in addresses if _is_address(text)]
     real = request.header("x-real-ip").strip()
-    if _is_address(real) and real not in found:
-        found.append(real)
+    if _is_address(real) and real not in addresses:
+        addresses.append(real)
     remote = request.credentials.remote
-    if remote and (not found or found[-1] != remote):
-        found.append(remote)
-    return found
+    if remote and (not addresses or addresses[-1] != remote):
+        addresses.append(remote)
+    return addresses
 
 
 def strip_managed_fields(value: Any) -> Any:
@@ -204,9 +204,9 @@ def _json(data: bytes) -> Any:
 
 def _patch(data: bytes) -> Any:
     """The patch as JSON: apply patches may be YAML."""
-    found = _json(data)
-    if found is not None:
-        return found
+    document = _json(data)
+    if document is not None:
+        return document
     try:
         return yaml_.decode(data)
     except yaml_.YAMLError:

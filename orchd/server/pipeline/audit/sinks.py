@@ -188,14 +188,14 @@ def _batches(events: Sequence[Event], limits: Truncation, mark: str) -> Iterator
     batch: list[Event] = []
     size = 0
     for event in events:
-        shown, own = _fitting(event, limits.event, mark)
-        if shown is None:
+        recorded, own = _fitting(event, limits.event, mark)
+        if recorded is None:
             _log.error("audit event {id} is lost: it has {size} bytes", id=event["auditID"], size=own)
             continue
         if batch and size + own > limits.batch:
             yield batch
             batch, size = [], 0
-        batch.append(shown)
+        batch.append(recorded)
         size += own
     if batch:
         yield batch

@@ -14,7 +14,7 @@ from orchd.errors import ApiError
 from orchd.server.pipeline.audit.interfaces import IAuditSink
 from orchd.server.pipeline.audit.metrics import AuditMetrics
 from orchd.server.pipeline.audit.policy import COMPLETE, NONE, PANIC, RECEIVED, RESPONSE, STARTED
-from orchd.server.pipeline.audit.record import STATUS_MEMBERS, Record, answer_of, status_of
+from orchd.server.pipeline.audit.record import STATUS_MEMBERS, Record, recorded_response, status_of
 from orchd.server.pipeline.audit.sinks import GRACE
 from orchd.server.pipeline.audit.tail import IRules
 from orchd.server.pipeline.interfaces import Next, Request, Response
@@ -46,9 +46,9 @@ class AuditTrail:
         self._endings = Background()
         self.metrics = AuditMetrics(self.sinks)
 
-    def status(self, code: int, answer: Any = None) -> dict[str, Any]:
+    def status(self, code: int, response: Any = None) -> dict[str, Any]:
         """The responseStatus of a response with this body."""
-        return status_of(code, answer, self._status_members)
+        return status_of(code, response, self._status_members)
 
     def record(self, request: Request) -> Record | None:
         """The record of a request, None if the policy does not record it."""
@@ -58,11 +58,13 @@ class AuditTrail:
             return None
         return Record(self._dialect, request, rule, request.user, self._wall())
 
-    async def write(self, record: Record, stage: str, status: dict[str, Any] | None = None, answer: Any = None) -> bool:
+    async def write(
+        self, record: Record, stage: str, status: dict[str, Any] | None = None, response: Any = None
+    ) -> bool:
         """Send one event to every sink. False when a blocking-strict sink failed."""
         if stage in record.rule.omitted:
             return True
-        event = record.event(stage, self._wall(), status, answer)
+        event = record.event(stage, self._wall(), status, response)
         self.metrics.events.add(event["level"])
         well = True
         for sink in self.sinks:
@@ -116,7 +118,7 @@ class AuditStage:
         except Exception as error:
             await trail.write(record, PANIC, _panic(error))
             raise
-        answer = answer_of(response, shown=record.rule.level >= RESPONSE)
+        answer = recorded_response(response, shown=record.rule.level >= RESPONSE)
         status = self._trail.status(response.code, answer)
         if lasting:
             await trail.write(record, STARTED, status, answer)
@@ -140,8 +142,8 @@ class UnauthenticatedAuditStage:
             if error.code == 401 and request.user is None:
                 record = self._trail.record(request)
                 if record is not None:
-                    answer = error.status()
-                    await self._trail.write(record, STARTED, self._trail.status(error.code, answer), answer)
+                    response = error.status()
+                    await self._trail.write(record, STARTED, self._trail.status(error.code, response), response)
             raise
 
 

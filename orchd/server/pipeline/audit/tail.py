@@ -71,7 +71,7 @@ class AuditTail:
         for follower in tuple(self._followers):
             follower.finish()
 
-    async def answer(self, request: Request) -> Response:
+    async def respond(self, request: Request) -> Response:
         """The endpoint: the retained events, then each new event as it is recorded, until the client disconnects. Raises
         ApiError 405, 429, 503."""
         if request.method != "GET":

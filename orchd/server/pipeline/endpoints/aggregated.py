@@ -41,7 +41,7 @@ class AggregatedDocuments:
         self._items: dict[bool, tuple[bytes, str]] = {}
         self._bodies: dict[tuple[bool, str, bool], bytes] = {}
 
-    def answer(self, request: Request, *, core: bool) -> Response | None:
+    def respond(self, request: Request, *, core: bool) -> Response | None:
         """The document of the core group or of the named groups; None if the request does not accept an aggregated form.
         Raises ApiError 406."""
         accept = ",".join(request.headers.get("accept", ()))
@@ -61,16 +61,16 @@ class AggregatedDocuments:
         return Response(content_type=chosen.content_type, headers=headers, body=body)
 
     def _current(self, core: bool) -> tuple[bytes, str]:
-        wanted = self._catalog(), self._foreign()
-        if self._made_for is None or self._made_for[0] is not wanted[0] or self._made_for[1] is not wanted[1]:
+        sources = self._catalog(), self._foreign()
+        if self._made_for is None or self._made_for[0] is not sources[0] or self._made_for[1] is not sources[1]:
             self._items.clear()
             self._bodies.clear()
-            self._made_for = wanted
-        found = self._items.get(core)
-        if found is None:
-            items = self._discovery.items(*wanted, core=core)
-            found = self._items[core] = items, f'"{hashlib.sha512(items).hexdigest().upper()}"'
-        return found
+            self._made_for = sources
+        item = self._items.get(core)
+        if item is None:
+            items = self._discovery.items(*sources, core=core)
+            item = self._items[core] = items, f'"{hashlib.sha512(items).hexdigest().upper()}"'
+        return item
 
     def _body(self, core: bool, items: bytes, chosen: Negotiated, *, pretty: bool) -> bytes:
         key = core, chosen.content_type, pretty

@@ -106,10 +106,10 @@ class CatalogBuild(Generic[S, T]):
 
     async def current(self) -> T:
         """The value for the current catalog or a later one. Raises ApiError 500 if it cannot be built."""
-        wanted, self._wanted = self._catalog(), True
-        if self._build is not None and self._build.catalog is not wanted:
+        catalog, self._wanted = self._catalog(), True
+        if self._build is not None and self._build.catalog is not catalog:
             await self._build.ended()
-        if self._made is None or self._made[0] is not wanted:
+        if self._made is None or self._made[0] is not catalog:
             # Started after the request arrived, so for `wanted` or a later catalog.
             build = self._build or self._begin()
             if build is not None and not await build.ended():

@@ -54,7 +54,7 @@ class Documents:
         if served_by_service and request.method not in ("GET",):
             raise errors.method_not_allowed()
         if len(parts) == 1 and self._aggregated is not None:
-            answered = self._aggregated.answer(request, core=parts[0] == "api")
+            answered = self._aggregated.respond(request, core=parts[0] == "api")
             if answered is not None:
                 return answered
         chosen = mediatype.negotiate(

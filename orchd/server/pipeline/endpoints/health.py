@@ -45,7 +45,7 @@ class Health:
     def handles(self, path: str) -> bool:
         return path.strip("/").partition("/")[0] in self._lists
 
-    def answer(self, request: Request) -> Response:
+    def respond(self, request: Request) -> Response:
         """The response for a path for which `handles` is true."""
         name, slash, rest = request.path[1:].partition("/")
         checks = self._lists[name]

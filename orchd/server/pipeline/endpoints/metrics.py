@@ -40,7 +40,7 @@ def metrics_endpoint(
     GCCollector(registry=registry)
     PlatformCollector(registry=registry)
 
-    async def answer(request: Request) -> Response:
+    async def respond(request: Request) -> Response:
         body: list[bytes] = []
         for piece in pieces(registry.collect()):
             if body:
@@ -50,4 +50,4 @@ def metrics_endpoint(
             content_type="text/plain; version=0.0.4; charset=utf-8", headers=[NO_STORE], body=b"".join(body)
         )
 
-    return answer
+    return respond

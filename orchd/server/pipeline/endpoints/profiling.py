@@ -97,14 +97,14 @@ def _seconds(request: Request) -> float:
 
 def _profile(seconds: float) -> list[str]:
     """Folded stacks of all other threads, outermost call first."""
-    own, found = threading.get_ident(), Counter[str]()
+    own, counts = threading.get_ident(), Counter[str]()
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         for thread, frame in sys._current_frames().items():
             if thread != own:
-                found[_fold(frame)] += 1
+                counts[_fold(frame)] += 1
         time.sleep(1 / _RATE)
-    return [f"{stack} {count}" for stack, count in found.most_common()]
+    return [f"{stack} {count}" for stack, count in counts.most_common()]
 
 
 def _fold(frame: FrameType | None) -> str:

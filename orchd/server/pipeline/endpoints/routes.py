@@ -65,7 +65,7 @@ class Routes:
         if endpoint is not None:
             return await endpoint(request)
         if self._health.handles(request.path):
-            return self._health.answer(request)
+            return self._health.respond(request)
         if self._schemas is not None and self._schemas.handles(request.path):
-            return await self._schemas.answer(request)
+            return await self._schemas.respond(request)
         return self._documents.discovery(request) or text_not_found()

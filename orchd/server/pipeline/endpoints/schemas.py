@@ -81,15 +81,15 @@ class Schemas:
     def handles(self, path: str) -> bool:
         return path == v3.ROOT or path.startswith(v3.ROOT + "/")
 
-    async def answer(self, request: Request) -> Response:
+    async def respond(self, request: Request) -> Response:
         """The index, or the document of the group version that the path names. 404 for one that is not served."""
-        wanted = request.path.removeprefix(v3.ROOT).strip("/")
-        if not wanted and not self._always and "accept" not in request.headers:
+        path = request.path.removeprefix(v3.ROOT).strip("/")
+        if not path and not self._always and "accept" not in request.headers:
             return text_not_found()
         listing = await self.build.current()
-        if not wanted:
+        if not path:
             return _response(request, *self._index(listing), self._index_type, [NO_STORE])
-        digest = listing.hashes.get(wanted)
+        digest = listing.hashes.get(path)
         if digest is None:
             return self._none()
         media_type = _negotiate(request)
@@ -97,16 +97,16 @@ class Schemas:
             return Response(code=406, content_type="", headers=[NO_STORE, ("Vary", "Accept")])
         tag, asked = f'"{digest}"', request.param("hash")
         if asked and asked != digest:
-            headers = [NO_STORE, ("Etag", tag), ("Vary", "Accept"), ("Location", v3.document_url(wanted, digest))]
+            headers = [NO_STORE, ("Etag", tag), ("Vary", "Accept"), ("Location", v3.document_url(path, digest))]
             return Response(code=301, content_type=media_type, headers=headers)
         caching = [NO_STORE]
         if asked:
             expires = formatdate(self._wall() + _YEAR, usegmt=True)
             caching = [("Cache-Control", "public, immutable"), ("Expires", expires)]
-        key = wanted, digest, media_type
+        key = path, digest, media_type
         packed = self._kept.get(key)
         if packed is None:
-            packed = await self._in_thread(_pack, listing.catalog, wanted, media_type)
+            packed = await self._in_thread(_pack, listing.catalog, path, media_type)
             self._kept.put(key, packed)
         return _response(request, packed, tag, media_type, caching)
 

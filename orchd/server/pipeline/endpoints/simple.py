@@ -23,11 +23,11 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 def root_endpoint(catalog: Callable[[], Catalog], health: Health, *, without: Sequence[str] = ()) -> Endpoint:
     """``/``: the list of paths."""
 
-    async def answer(request: Request) -> Response:
+    async def respond(request: Request) -> Response:
         document = discovery.root_paths(catalog(), more=health.paths(), without=without)
         return json_response(document)
 
-    return answer
+    return respond
 
 
 def build_info(dialect: Dialect, version: Mapping[str, str]) -> Info:
@@ -54,20 +54,20 @@ def version_endpoint(release: Release) -> Endpoint:
     """``/version``."""
     document = discovery.version_info(release)
 
-    async def answer(request: Request) -> Response:
+    async def respond(request: Request) -> Response:
         if request.method != "GET":
             raise errors.method_not_allowed()
         return json_response(document)
 
-    return answer
+    return respond
 
 
 def document_endpoint(document: Any, *, content_type: str) -> Endpoint:
     """A fixed JSON document: OpenID configuration or key set of the service account issuer."""
 
-    async def answer(request: Request) -> Response:
+    async def respond(request: Request) -> Response:
         response = json_response(document, content_type=content_type, pretty=False)
         response.headers = [("Cache-Control", "public, max-age=3600")]
         return response
 
-    return answer
+    return respond

@@ -97,7 +97,7 @@ class Specification:
             ),
         )
 
-    async def answer(self, request: Request) -> Response:
+    async def respond(self, request: Request) -> Response:
         """The document in JSON or protobuf; 406 for other media types."""
         accept = ",".join(request.headers.get("accept", ())) or "*/*"
         form = next(

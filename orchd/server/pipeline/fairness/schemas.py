@@ -79,8 +79,8 @@ class Classifier:
         except KeyError:
             if len(known) >= _REMEMBERED:
                 known.clear()
-            found = known[key] = next((s for s in self.schemas if s.matches(user, info)), None)
-            return found
+            schema = known[key] = next((s for s in self.schemas if s.matches(user, info)), None)
+            return schema
 
 
 def _subject_matcher(subjects: Iterable[ObjectView]) -> _Who:

@@ -171,7 +171,7 @@ class Fairness:
         if level is None:
             underway.executing[half].add()
             return await until_sent(request, then, underway.executing[half].remove)
-        request.answer_headers += assigned.headers
+        request.response_headers += assigned.headers
         numbers = assigned.numbers
         ticket = await self._seat(level, numbers, flow, self._seats(request, info), underway.queued[half])
         if ticket is None:
@@ -280,6 +280,6 @@ class Fairness:
 
 def _shares(limited: ObjectView) -> int:
     """The shares of a limited level, whose name differs between the versions of the group."""
-    found = limited.get("nominalConcurrencyShares")
-    shares: int = limited["assuredConcurrencyShares"] if found is None else found
+    nominal = limited.get("nominalConcurrencyShares")
+    shares: int = limited["assuredConcurrencyShares"] if nominal is None else nominal
     return shares

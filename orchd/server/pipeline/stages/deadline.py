@@ -101,17 +101,17 @@ class Deadline:
             else:
                 rest.cancel()
 
-        answer: Deferred[Response] = Deferred(leave)
-        waiting.append(answer)
+        response: Deferred[Response] = Deferred(leave)
+        waiting.append(response)
 
         def expire() -> None:
             nonlocal late
             late = True
-            answer.cancel()
+            response.cancel()
 
         timer = self._clock.callLater(seconds, expire)
         try:
-            return await answer
+            return await response
         except CancelledError:
             if late:
                 request.trace.terminated = True

@@ -27,7 +27,7 @@ class CrossOrigin:
         origin = request.header("origin")
         if not origin or not any(pattern.search(origin) for pattern in self._allowed):
             return await then(request)
-        request.answer_headers += (
+        request.response_headers += (
             ("Access-Control-Allow-Origin", origin),
             ("Access-Control-Allow-Methods", _METHODS),
             ("Access-Control-Allow-Headers", _HEADERS),
@@ -46,7 +46,7 @@ class StrictTransport:
         self._header = ("Strict-Transport-Security", "; ".join(directives))
 
     async def __call__(self, request: Request, then: Next) -> Response:
-        request.answer_headers.append(self._header)
+        request.response_headers.append(self._header)
         return await then(request)
 
 

@@ -154,10 +154,10 @@ def _label_values(labels: Labels) -> tuple[str, ...]:
 
 
 def _deprecated(series: Mapping[Labels, Series], catalog: Catalog) -> _Numbers:
-    found: _Numbers = {}
+    numbers: _Numbers = {}
     for labels in series:
         resource = catalog.resource(labels.group, labels.version, labels.resource) if labels.resource else None
         if resource is not None and resource.deprecation is not None:
             removed = resource.deprecation.removed.removeprefix("v")
-            found[labels.group, labels.version, labels.resource, labels.subresource, removed] = 1.0
-    return found
+            numbers[labels.group, labels.version, labels.resource, labels.subresource, removed] = 1.0
+    return numbers

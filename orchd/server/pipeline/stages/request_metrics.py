@@ -142,23 +142,23 @@ class RequestMetrics:
             info.verb, info.group, info.version, info.resource, info.subresource, not info.name, not info.namespace,
             request.param("dryRun") == "All",
         )  # fmt: skip
-        found = self._known.get(key)
-        if found is None:
+        entry = self._known.get(key)
+        if entry is None:
             labels = _labels(request, self._served)
-            found = labels, self._series(labels)
+            entry = labels, self._series(labels)
             # Only labels of what is served: the number of other requests is not bounded. The labels of a deleted
             # definition are kept.
             if labels.resource and info.verb != "patch" and len(self._known) < _MOST:
-                self._known[key] = found
-        return found
+                self._known[key] = entry
+        return entry
 
     def _series(self, labels: Labels) -> Series:
-        found = self.series.get(labels)
-        if found is None:
+        series = self.series.get(labels)
+        if series is None:
             if len(self.series) >= _MOST:
                 labels = Labels("", "", "", "", "", "", "")
-            found = self.series.setdefault(labels, Series())
-        return found
+            series = self.series.setdefault(labels, Series())
+        return series
 
     async def __call__(self, request: Request, then: Next) -> Response:
         begin = self._clock()

@@ -122,7 +122,7 @@ class VerbContext:
 
     async def written_response(self, request: Request, view: Representation, written: Written) -> Response:
         """The response of a write. The body is empty if neither the client nor the audit log uses it."""
-        needed = request.need_answer or request.trace.audited
+        needed = request.need_response or request.trace.audited
         body = await self.encode_entry(view, written.entry) if needed else b""
         return self.present.response(view, body, code=201 if written.created else 200)
 

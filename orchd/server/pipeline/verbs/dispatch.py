@@ -124,8 +124,8 @@ class Dispatch:
             if info.subresource not in resource.subresources:
                 raise errors.not_found(group, plural, info.name)
             verbs = self._named[resource.subresources[info.subresource].served_by]
-        found = verbs.get(info.verb)
-        if found is None:
+        verb = verbs.get(info.verb)
+        if verb is None:
             raise errors.method_not_supported(group, plural, info.verb)
         entry = resource.definition
         if info.verb == "create" and isinstance(entry, VersionEntry) and entry.terminating:
@@ -134,7 +134,7 @@ class Dispatch:
             raise error
         if info.verb in _NAMED and not info.name:
             raise errors.bad_request("name must be provided")
-        return found
+        return verb
 
     def _of_resource(self, resource: Resource, info: RequestInfo, method: str, named: bool) -> Verb:
         verb = info.verb
@@ -152,26 +152,26 @@ class Dispatch:
                 raise errors.method_not_supported(resource.group, resource.plural, verb)
             return self._watch
         if resource.row.served_by:
-            found = self._named[resource.row.served_by].get(verb)
+            handler = self._named[resource.row.served_by].get(verb)
         else:
-            found = _OBJECT.get(verb) or _COLLECTION.get(verb)
-        if found is None or verb not in (_OBJECT if named else _COLLECTION) or verb not in resource.verbs:
+            handler = _OBJECT.get(verb) or _COLLECTION.get(verb)
+        if handler is None or verb not in (_OBJECT if named else _COLLECTION) or verb not in resource.verbs:
             raise errors.method_not_allowed()
         if resource.namespaced and not info.namespace and verb not in ("list",):
             raise errors.method_not_allowed()
-        return found
+        return handler
 
     def _of_subresource(self, resource: Resource, info: RequestInfo, method: str) -> Verb:
         described = resource.subresources.get(info.subresource)
         if described is None or info.special or (len(info.parts) > 3 and info.subresource != "proxy"):
             raise errors.page_not_found()
-        found = self._named[described.served_by].get(info.verb)
+        handler = self._named[described.served_by].get(info.verb)
         proxied = info.subresource == "proxy"
         # OPTIONS is not a verb of the API, but proxied backends may support it.
         described_too = info.verb in described.verbs or (proxied and method == "OPTIONS")
-        if found is None or not described_too or (method not in _METHODS and not proxied):
+        if handler is None or not described_too or (method not in _METHODS and not proxied):
             raise errors.method_not_allowed()
-        return found
+        return handler
 
 
 #: Endpoints that connect to a node or to a proxied target.

@@ -77,16 +77,16 @@ def write_options(settings: ObjectSettings, request: Request, kind: str, *, appl
         causes.append(Cause("FieldValueNotSupported", message, "fieldValidation"))
     if causes:
         raise errors.invalid(settings.dialect.meta_group, kind, "", causes)
-    given: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     if dry_run:
-        given["dryRun"] = ["All"]
+        options["dryRun"] = ["All"]
     if manager:
-        given["fieldManager"] = manager
+        options["fieldManager"] = manager
     if validation:
-        given["fieldValidation"] = validation
+        options["fieldValidation"] = validation
     if force is not None:
-        given["force"] = force
-    return WriteOptions(dry_run=dry_run, manager=manager, validation=validation, force=force, given=given)
+        options["force"] = force
+    return WriteOptions(dry_run=dry_run, manager=manager, validation=validation, force=force, given=options)
 
 
 _PLAIN = WriteOptions()

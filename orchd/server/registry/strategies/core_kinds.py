@@ -35,20 +35,24 @@ class VolumeStrategy(PhaseStrategy):
         self._timed = _CHANGED in self.type.fields["status"].type.fields
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
-        made = super().prepare_create(context, obj)
-        return {**made, "status": {**made["status"], _CHANGED: timestamp(context.now)}} if self._timed else made
+        prepared = super().prepare_create(context, obj)
+        return (
+            {**prepared, "status": {**prepared["status"], _CHANGED: timestamp(context.now)}}
+            if self._timed
+            else prepared
+        )
 
     def prepare_update(self, context: Context, obj: Object, old: Object) -> Object:
-        made = super().prepare_update(context, obj, old)
+        prepared = super().prepare_update(context, obj, old)
         if not self._timed or context.subresource != "status":
-            return made
-        status, before = made.get("status") or {}, old.get("status") or {}
+            return prepared
+        status, before = prepared.get("status") or {}, old.get("status") or {}
         time, known = status.get(_CHANGED), before.get(_CHANGED)
         if status.get("phase") == before.get("phase"):
             time = known if time is None else time
         elif time in (None, known):
             time = timestamp(context.now)
-        return made if time is None else {**made, "status": {**status, _CHANGED: time}}
+        return prepared if time is None else {**prepared, "status": {**status, _CHANGED: time}}
 
 
 class ClaimStrategy(PhaseStrategy):

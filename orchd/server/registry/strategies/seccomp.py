@@ -54,17 +54,17 @@ def sync_profiles(pod: Object, dialect: Dialect) -> Object:
     """A new pod with annotations and fields in sync; if both are given, both are preserved."""
     spec, metadata = pod.get("spec") or {}, pod["metadata"]
     annotations = dict(metadata.get("annotations") or {})
-    given = len(annotations)
-    made = _with_profile(spec, dialect(_OF_POD), annotations)
+    count = len(annotations)
+    synced = _with_profile(spec, dialect(_OF_POD), annotations)
     prefix = dialect(_OF_CONTAINER)
     for name in _LISTS:
-        before = made.get(name)
+        before = synced.get(name)
         if before:
             after = [_with_profile(c, prefix + (c.get("name") or ""), annotations) for c in before]
             if any(a is not b for a, b in zip(after, before, strict=True)):
-                made = {**made, name: after}
-    if made is not spec:
-        pod = {**pod, "spec": made}
-    if len(annotations) != given:
+                synced = {**synced, name: after}
+    if synced is not spec:
+        pod = {**pod, "spec": synced}
+    if len(annotations) != count:
         pod = {**pod, "metadata": {**metadata, "annotations": annotations}}
     return pod

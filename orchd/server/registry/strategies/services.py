@@ -181,16 +181,16 @@ class ServiceStrategy(Strategy):
                     raise self._invalid(name, "spec.clusterIPs", why) from None
         spec["clusterIP"], spec["clusterIPs"] = addresses[0], addresses
 
-    def _one_address(self, family: str, wanted: str, releases: list[Callable[[], None]], *, pretend: bool) -> str:
+    def _one_address(self, family: str, requested: str, releases: list[Callable[[], None]], *, pretend: bool) -> str:
         """Raises AllocatedError, OutOfRangeError, ExhaustedError."""
         # Leading zeros are not part of the number.
-        address = str(parse_ip(wanted)) if wanted else ""
+        address = str(parse_ip(requested)) if requested else ""
         if pretend:
             pretended = self._ips.pretended(family)
             if not address:
                 return str(pretended.take_any())
             pretended.take(address)
-            return wanted
+            return requested
         for space in (self._ips.holding(family, address),) if address else self._ips.spaces(family):
             labels = (str(space.network), "static" if address else "dynamic")[: self._labels]
             try:
@@ -202,7 +202,7 @@ class ServiceStrategy(Strategy):
                 self._failures.add(*labels)
                 raise
             self._allocations.add(*labels)
-            return wanted or found
+            return requested or found
         raise ExhaustedError
 
     @staticmethod
@@ -259,12 +259,12 @@ class ServiceStrategy(Strategy):
             spec["ports"] = ports
 
     def _one_port(
-        self, name: str, position: int, wanted: int, releases: list[Callable[[], None]], numbers: Numbers
+        self, name: str, position: int, requested: int, releases: list[Callable[[], None]], numbers: Numbers
     ) -> int:
         try:
-            return self._take_port(wanted, releases, numbers)
+            return self._take_port(requested, releases, numbers)
         except (AllocatedError, OutOfRangeError) as error:
-            why = f"Invalid value: {wanted}: {self._refusal(error)}"
+            why = f"Invalid value: {requested}: {self._refusal(error)}"
             raise self._invalid(name, f"spec.ports[{position}].nodePort", why) from None
         except ExhaustedError:
             raise errors.internal("failed to allocate a nodePort: range is full") from None
@@ -274,21 +274,21 @@ class ServiceStrategy(Strategy):
     ) -> None:
         if not needs_health_check(spec) or needs_health_check(before):
             return
-        wanted = spec.get("healthCheckNodePort") or 0
+        requested = spec.get("healthCheckNodePort") or 0
         try:
-            spec["healthCheckNodePort"] = self._take_port(wanted, releases, numbers)
+            spec["healthCheckNodePort"] = self._take_port(requested, releases, numbers)
         except (AllocatedError, OutOfRangeError) as error:
-            why = f"failed to allocate requested HealthCheck NodePort {wanted}: {self._refusal(error)}"
+            why = f"failed to allocate requested HealthCheck NodePort {requested}: {self._refusal(error)}"
             raise errors.internal(why) from None
         except ExhaustedError:
             raise errors.internal("failed to allocate a HealthCheck NodePort 0: range is full") from None
 
     @staticmethod
-    def _take_port(wanted: int, releases: list[Callable[[], None]], numbers: Numbers) -> int:
+    def _take_port(requested: int, releases: list[Callable[[], None]], numbers: Numbers) -> int:
         """Raises AllocatedError, OutOfRangeError, ExhaustedError."""
-        if wanted:
-            numbers.take(wanted)
-            taken = wanted
+        if requested:
+            numbers.take(requested)
+            taken = requested
         else:
             taken = numbers.take_any()
         releases.append(lambda: numbers.release(taken))

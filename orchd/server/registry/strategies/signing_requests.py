@@ -65,11 +65,11 @@ class SigningRequestStrategy(Strategy):
         kept = {**old, "metadata": obj["metadata"]}
         if context.subresource not in ("approval", "status"):
             return kept
-        given, before = fields.status(obj), fields.status(old)
+        new_status, before = fields.status(obj), fields.status(old)
         # The approval endpoint changes only conditions. Validation decides which of them may change.
-        status = {**(given if context.subresource == "status" else before)}
+        status = {**(new_status if context.subresource == "status" else before)}
         status.pop("conditions", None)
-        stored, conditions = before.get("conditions") or [], given.get("conditions") or []
+        stored, conditions = before.get("conditions") or [], new_status.get("conditions") or []
         if context.subresource == "status":
             conditions = _preserve(_preserve(conditions, stored, "Approved"), stored, "Denied")
         conditions = _stamp(context, conditions, stored)

@@ -77,10 +77,10 @@ class Strategies:
 
     def __call__(self, resource: Resource) -> IStrategy:
         key = (resource.group, resource.version, resource.plural)
-        made = self._made.get(key)
-        if made is None or made[0] is not resource:
-            made = self._made[key] = (resource, self._make(resource))
-        return made[1]
+        entry = self._made.get(key)
+        if entry is None or entry[0] is not resource:
+            entry = self._made[key] = (resource, self._make(resource))
+        return entry[1]
 
     def forget(self, resource: Resource) -> None:
         """Drop the strategy of a resource that is no longer served."""

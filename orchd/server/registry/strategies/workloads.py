@@ -48,8 +48,8 @@ class DaemonSetStrategy(Strategy):
     """Counts template changes in an annotation; clients can only set its initial value."""
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
-        given = int(annotations_of(obj).get(TEMPLATE_GENERATION, "0"))
-        return self._with_template_generation(super().prepare_create(context, obj), max(given, 1))
+        generation = int(annotations_of(obj).get(TEMPLATE_GENERATION, "0"))
+        return self._with_template_generation(super().prepare_create(context, obj), max(generation, 1))
 
     def raise_generation(self, obj: Object, old: Object) -> Object:
         text = annotations_of(old).get(TEMPLATE_GENERATION, "0")
@@ -77,9 +77,9 @@ class StatefulSetStrategy(Strategy):
     def prepare_update(self, context: Context, obj: Object, old: Object) -> Object:
         return self._with_warning(context, obj, super().prepare_update(context, obj, old))
 
-    def _with_warning(self, context: Context, given: Object, kept: Object) -> Object:
+    def _with_warning(self, context: Context, obj: Object, kept: Object) -> Object:
         if (
-            fields.spec(given).get(_CLAIM_RETENTION)
+            fields.spec(obj).get(_CLAIM_RETENTION)
             and not kept["spec"].get(_CLAIM_RETENTION)
             and not context.subresource
         ):
@@ -107,15 +107,15 @@ class JobStrategy(Strategy):
             metadata = dict(fields.metadata(template))
             uid = obj["metadata"]["uid"]
             own = joblabels.generated(uid, obj["metadata"].get("name", ""), self.settings)
-            given = metadata.get("labels") or {}
-            metadata["labels"] = {**own, **given}
+            labels = metadata.get("labels") or {}
+            metadata["labels"] = {**own, **labels}
             template["metadata"] = metadata
             spec["template"] = template
             selector = dict(spec.get("selector") or {})
             selector["matchLabels"] = {joblabels.selecting(self.settings): uid, **(selector.get("matchLabels") or {})}
             spec["selector"] = selector
             tags = obj["metadata"].get("labels")
-            if not tags or tags is given:
+            if not tags or tags is labels:
                 # By default the job shares the template's labels object, so it receives the added labels too.
                 obj = with_metadata(obj, labels=metadata["labels"])
         return {**obj, "spec": spec}

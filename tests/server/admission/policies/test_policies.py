@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from orchd.kinds.jsonvalues import Object
-from orchd.testing.doubles.server import Answer, InProcessServer, make_server, run
+from orchd.testing.doubles.server import InProcessServer, JsonResponse, make_server, run
 
 POLICIES = "/apis/admissionregistration.orch.io/v1/validatingadmissionpolicies"
 BINDINGS = f"{POLICIES[:-3]}ybindings"
@@ -24,7 +24,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcessServer
     made.stop()
 
 
-def send(server: InProcessServer, method: str, path: str, body: Object | None = None, **more: Any) -> Answer:
+def send(server: InProcessServer, method: str, path: str, body: Object | None = None, **more: Any) -> JsonResponse:
     return run(server.request(method, path, body=body, **more))
 
 

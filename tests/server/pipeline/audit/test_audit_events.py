@@ -19,7 +19,7 @@ from orchd.server.authn.interfaces import Credentials
 from orchd.server.pipeline import requestinfo
 from orchd.server.pipeline.audit.interfaces import IAuditSink
 from orchd.server.pipeline.audit.policy import make_policy
-from orchd.server.pipeline.audit.record import answer_of, source_addresses, strip_managed_fields
+from orchd.server.pipeline.audit.record import recorded_response, source_addresses, strip_managed_fields
 from orchd.server.pipeline.audit.stage import AuditStage, AuditTrail, UnauthenticatedAuditStage
 from orchd.server.pipeline.interfaces import ISink, IStream, Request, Response
 from orchd.server.pipeline.query import Query
@@ -163,8 +163,8 @@ class TestEvents:
         sink = Kept()
         run(AuditStage(trail(sink, "Metadata"))(request, deleted))
         assert sink.events[1]["responseStatus"] == {"metadata": {}, "status": "Success", "code": 200}
-        assert answer_of(Response(body=b'{"kind":"PodList"}'), shown=False) is None
-        assert answer_of(Response(body=[b'{"kind":', b'"PodList"}']), shown=True) == {"kind": "PodList"}
+        assert recorded_response(Response(body=b'{"kind":"PodList"}'), shown=False) is None
+        assert recorded_response(Response(body=[b'{"kind":', b'"PodList"}']), shown=True) == {"kind": "PodList"}
 
     def test_patch_annotations_need_the_object_level(self) -> None:
         """Annotations that show a webhook's patch are omitted below the level Request."""

@@ -52,7 +52,7 @@ class Sink:
 
 
 def followed(tail: AuditTail) -> tuple[Any, Sink]:
-    stream, sink = run(tail.answer(ask("GET", "/debug/audit"))).stream, Sink()
+    stream, sink = run(tail.respond(ask("GET", "/debug/audit"))).stream, Sink()
     assert stream is not None
     stream.start(sink)
     return stream, sink

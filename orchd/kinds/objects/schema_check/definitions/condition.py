@@ -23,12 +23,12 @@ def with_structure(
 ) -> dict[str, Any]:
     """`status` with the condition if a schema of `definition` is not structural, without it otherwise."""
     said = _summarize(definition["spec"], settings)
-    found = find_condition(status, NON_STRUCTURAL)
+    condition = find_condition(status, NON_STRUCTURAL)
     if said is None:
-        if found is None:
+        if condition is None:
             return status
         return {**status, "conditions": [c for c in status["conditions"] if c["type"] != NON_STRUCTURAL]}
-    if found is not None and (found.get("status"), found.get("reason"), found.get("message")) == said:
+    if condition is not None and (condition.get("status"), condition.get("reason"), condition.get("message")) == said:
         return status
     return with_condition(status, NON_STRUCTURAL, *said, now=now)
 

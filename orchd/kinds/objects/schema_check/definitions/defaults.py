@@ -40,8 +40,8 @@ def causes(schema: Schema, at: Path, settings: ObjectSettings, *, pruned_ones: b
 def has_unpruned(schema: Schema, dialect: Dialect) -> bool:
     """True if pruning would change a default."""
     spelled = extension_keywords(dialect)
-    given = schema.get("default")
-    if given is not None and pruned(given, schema, spelled) != given:
+    default = schema.get("default")
+    if default is not None and pruned(default, schema, spelled) != default:
         return True
     inner = [schema.get("items"), schema.get("additionalProperties"), *(schema.get("properties") or {}).values()]
     return any(has_unpruned(each, dialect) for each in inner if isinstance(each, dict))
@@ -92,12 +92,12 @@ class _Defaults:
         """Visit a schema. `owner` is the schema of the nearest embedded object, `around` creates that object from a value here."""
         if schema.get(self._words.embedded):
             in_metadata, around, owner = False, _itself, schema
-        given = schema.get("default")
-        if given is not None:
+        default = schema.get("default")
+        if default is not None:
             if in_metadata:
-                self._of_metadata(given, schema, at / "default", owner, around)
+                self._of_metadata(default, schema, at / "default", owner, around)
             else:
-                self._plain(given, schema, at / "default")
+                self._plain(default, schema, at / "default")
         # Defaults below additionalProperties are never applied.
         items = one_schema(schema.get("items"))
         if items is not None:
@@ -111,32 +111,32 @@ class _Defaults:
                 in_metadata=in_metadata or (bool(schema.get(self._words.embedded)) and name in _OWN),
             )
 
-    def _plain(self, given: Any, schema: Schema, at: Path) -> None:
-        if self._pruned_ones and pruned(given, schema, self._words) != given:
-            self._report.invalid(at, _format(given), "must not have unknown fields")
-        wrong = self._unlike(given, schema, str(at)) or self._check_embedded(given, schema, str(at))
-        self._report.causes += wrong or self._unfit(given, schema, at)
+    def _plain(self, default: Any, schema: Schema, at: Path) -> None:
+        if self._pruned_ones and pruned(default, schema, self._words) != default:
+            self._report.invalid(at, _format(default), "must not have unknown fields")
+        wrong = self._unlike(default, schema, str(at)) or self._check_embedded(default, schema, str(at))
+        self._report.causes += wrong or self._unfit(default, schema, at)
 
-    def _of_metadata(self, given: Any, schema: Schema, at: Path, owner: Schema, around: _Around) -> None:
-        obj = {"kind": "Validation", "apiVersion": "validation/v1", **around(given)}
+    def _of_metadata(self, default: Any, schema: Schema, at: Path, owner: Schema, around: _Around) -> None:
+        obj = {"kind": "Validation", "apiVersion": "validation/v1", **around(default)}
         whole = {**owner, self._words.embedded: True}
         wrong = self._unlike(obj, whole, "") or self._check_embedded(obj, whole, "")
         if wrong:
-            self._report.invalid(at, _format(given), f"must result in valid metadata: {aggregate(wrong)}")
+            self._report.invalid(at, _format(default), f"must result in valid metadata: {aggregate(wrong)}")
         else:
-            self._report.causes += self._unfit(given, schema, at)
+            self._report.causes += self._unfit(default, schema, at)
 
-    def _unfit(self, given: Any, schema: Schema, at: Path) -> list[Cause]:
+    def _unfit(self, default: Any, schema: Schema, at: Path) -> list[Cause]:
         """Findings of a schema and its rules about its own default."""
-        found = compiled.compile_schema(schema, self._report.settings)(given)
-        if found or not self._report.settings.feature(rules.GATE):
-            return list(dict.fromkeys(each.cause(self._report.settings.release, field=str(at)) for each in found))
+        findings = compiled.compile_schema(schema, self._report.settings)(default)
+        if findings or not self._report.settings.feature(rules.GATE):
+            return list(dict.fromkeys(each.cause(self._report.settings.release, field=str(at)) for each in findings))
         place = rules.compile_places(schema, self._report.settings, root=False)
         if place is None:
             return []
         # As a value that is left alone, and as a new one.
-        return rules.evaluate(place, given, given, at=str(at), budget=self._budget) or rules.evaluate(
-            place, given, at=str(at), budget=self._budget
+        return rules.evaluate(place, default, default, at=str(at), budget=self._budget) or rules.evaluate(
+            place, default, at=str(at), budget=self._budget
         )
 
     def _check_embedded(self, value: Any, schema: Schema, at: str) -> list[Cause]:

@@ -67,9 +67,9 @@ def everywhere(schema: Schema | None) -> Iterator[Schema]:
             left.extend(each for each in inner if isinstance(each, dict))
 
 
-def has(schema: Schema | None, wanted: Callable[[Schema], bool]) -> bool:
+def has(schema: Schema | None, predicate: Callable[[Schema], bool]) -> bool:
     """True if a predicate holds for a schema or one nested in it."""
-    return any(map(wanted, everywhere(schema)))
+    return any(map(predicate, everywhere(schema)))
 
 
 def without(schema: Schema, keyword: str) -> dict[str, Any]:

@@ -51,13 +51,13 @@ def check(schema: Schema, at: Path, report: Report, place: Place) -> None:
     _list_type(schema, at, report, place)
     if place.list_keys:
         _keys(schema, at, report, words)
-    given = schema.get(words.validations)
-    if given:
-        rules.check_texts(schema, given, at / words.validations, report)
+    validations = schema.get(words.validations)
+    if validations:
+        rules.check_texts(schema, validations, at / words.validations, report)
         if place.rules is not None and len(report.causes) == before:
             resource = place.root or bool(schema.get(words.embedded))
-            found = rules.Found(schema=schema, at=at / words.validations, place=place.rules, resource=resource)
-            place.rules.found.append(found)
+            rule = rules.Found(schema=schema, at=at / words.validations, place=place.rules, resource=resource)
+            place.rules.found.append(rule)
 
 
 def _plain(schema: Schema, at: Path, report: Report, place: Place) -> None:
@@ -120,10 +120,10 @@ def _below(schema: Schema, at: Path, report: Report, place: Place, *, root: bool
             check(inner, (at / "dependencies")[name], report, nested)
 
 
-def _wants_type(schema: Schema, wanted: str, word: str, at: Path, report: Report) -> bool:
+def _wants_type(schema: Schema, expected: str, word: str, at: Path, report: Report) -> bool:
     """Report and return False if the type is not the one that a keyword requires."""
-    kind, why = schema.get("type") or "", f"must be {wanted} if {word} is specified"
-    if kind == wanted:
+    kind, why = schema.get("type") or "", f"must be {expected} if {word} is specified"
+    if kind == expected:
         return True
     if kind:
         report.invalid(at / "type", kind, why)
@@ -146,12 +146,12 @@ def _list_type(schema: Schema, at: Path, report: Report, place: Place) -> None:
     chosen, keys = schema.get(words.list_type), schema.get(words.list_keys) or []
     if chosen is not None:
         if _wants_type(schema, "array", words.list_type, at, report) and place.atomic_sets:
-            wanted = loose_set(schema, words)
-            if wanted:
+            is_loose = loose_set(schema, words)
+            if is_loose:
                 # The reference prints the list type of the items here: a pointer, or nothing.
-                shown = schema["items"].get(words.list_type)
+                list_type = schema["items"].get(words.list_type)
                 why = f"must be atomic as item of a list with {words.list_type}=set"
-                report.invalid(at / "items" / wanted, shown if shown is not None else _ADDRESS, why)
+                report.invalid(at / "items" / is_loose, list_type if list_type is not None else _ADDRESS, why)
         if chosen not in ("atomic", "set", "map"):
             report.unsupported(at / words.list_type, chosen, ("atomic", "set", "map"))
     if keys and chosen != "map":
@@ -185,8 +185,8 @@ def _list_map(keys: list[str], items: Any, at: Path, report: Report, words: Exte
         report.required(at / "items", f"must have a schema {is_map}")
         return
     if not isinstance(items, dict):
-        shown = GoText("apiextensions.JSONSchemaPropsOrArray{}")
-        report.invalid(at / "items", shown, f"must only have a single schema {is_map}")
+        rendered = GoText("apiextensions.JSONSchemaPropsOrArray{}")
+        report.invalid(at / "items", rendered, f"must only have a single schema {is_map}")
         return
     if items.get("type") != "object":
         report.invalid(at / "items" / "type", items.get("type") or "", f"must be object {parent}")

@@ -76,9 +76,9 @@ def _most_values(schema: Schema) -> int | None:
     return None if limit is None else max(limit, 0)
 
 
-def check_texts(schema: Schema, given: Sequence[dict[str, Any]], at: Path, report: Report) -> None:
+def check_texts(schema: Schema, rules: Sequence[dict[str, Any]], at: Path, report: Report) -> None:
     """Check everything but the expressions of the rules of a schema. `at` is the path of the rules."""
-    for i, rule in enumerate(given):
+    for i, rule in enumerate(rules):
         here, text, message = at[i], (rule.get("rule") or "").strip(), rule.get("message") or ""
         if not text:
             report.required(here / "rule", "rule is not specified")
@@ -114,23 +114,23 @@ def check_expressions(place: Place, at: Path, report: Report, *, costs: bool) ->
     """Check the expressions of all rules that `place` has collected. `at` is the path of the whole schema. `costs`: also what each
     expression may cost by itself."""
     total = _Costs(EXPRESSION_COST if costs else UNBOUNDED)
-    for found in place.found:
+    for located in place.found:
         try:
-            rules = compile_rules(found.schema, report.dialect, resource=found.resource)
+            rules = compile_rules(located.schema, report.dialect, resource=located.resource)
         except UntypedSchemaError as error:
             why = f"internal error: failed to construct type information for {report.dialect('x-{long}-validations')} rules: {error}"
-            report.internal(found.at, why)
+            report.internal(located.at, why)
             continue
         for i, rule in enumerate(rules.rules):
-            _check_rule(rule, found, found.at[i], report, _cost(rule, rules, found.place), total)
+            _check_rule(rule, located, located.at[i], report, _cost(rule, rules, located.place), total)
     total.report(at, report)
 
 
-def _check_rule(rule: Rule, found: Found, at: Path, report: Report, cost: int, costs: _Costs) -> None:
+def _check_rule(rule: Rule, located: Found, at: Path, report: Report, cost: int, costs: _Costs) -> None:
     _check_expression(rule, rule.condition, at / "rule", report, (cost, "estimated rule cost"), costs)
     message_cost = rule.message.cost, "estimated messageExpression cost"
     _check_expression(rule, rule.message, at / "messageExpression", report, message_cost, costs)
-    around = found.place.uncorrelatable
+    around = located.place.uncorrelatable
     if rule.transition and around is not None:
         why = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {around}"
         report.invalid(at / "rule", rule.condition.text, why)

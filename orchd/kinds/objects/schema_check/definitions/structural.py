@@ -173,10 +173,10 @@ def _nested(schema: Schema, at: Path, report: Report, spelled: ExtensionKeywords
         (spelled.int_or_string, "false"), (spelled.list_keys, "empty"), (spelled.list_type, "undefined"),
         (spelled.map_type, "undefined"), (spelled.validations, "empty"),
     )  # fmt: skip
-    for word, wanted in forbidden:
+    for word, requirement in forbidden:
         value = schema.get(word)
-        if value is not None and (value or wanted == "undefined"):
-            report.forbidden(at / word, f"must be {wanted} to be structural")
+        if value is not None and (value or requirement == "undefined"):
+            report.forbidden(at / word, f"must be {requirement} to be structural")
     if "metadata" in properties:
         report.forbidden((at / "properties")["metadata"], "must not be specified in a nested context")
 

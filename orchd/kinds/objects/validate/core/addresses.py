@@ -36,14 +36,14 @@ def not_special(value: str, at: Path, report: Report) -> None:
 
 def both_families(addresses: list[str], at: Path, report: Report) -> bool:
     """True if there is an address of each IP family. Reports an invalid address."""
-    found: set[int] = set()
+    versions: set[int] = set()
     for text in addresses:
         address = parse_ip(text)
         if address is None:
             report.internal(at, "failed to check for dual stack with error:ip <nil> is invalid")
             return False
-        found.add(address.version)
-    return len(found) == 2
+        versions.add(address.version)
+    return len(versions) == 2
 
 
 def load_balancer_status(status: dict[str, Any], at: Path, report: Report) -> None:

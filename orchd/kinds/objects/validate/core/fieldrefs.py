@@ -101,8 +101,8 @@ def _unconverted(why: str, path: str, at: Path, report: Report) -> None:
 def _split_subscript(path: str) -> tuple[str, str | None]:
     """Split ``metadata.labels['a']`` into field and key; the key is None without a subscript."""
     if path.endswith("']"):
-        base, found, subscript = path[:-2].partition("['")
-        if found and base:
+        base, opening, subscript = path[:-2].partition("['")
+        if opening and base:
             return base, subscript
     return path, None
 

@@ -158,17 +158,17 @@ def _amounts(value: Object, members: tuple[str, ...], at: Path, report: Report) 
 def _quota_spec(spec: Object, report: Report) -> None:
     _amounts(spec, ("hard",), SPEC, report)
     hard, scopes = spec.get("hard") or {}, spec.get("scopes") or []
-    shown = dump("[]core.ResourceQuotaScope", scopes or None)
+    rendered = dump("[]core.ResourceQuotaScope", scopes or None)
     at = SPEC / "scopes"
     for scope in scopes:
         if not _is_scope(scope, report):
-            report.invalid(at, shown, "unsupported scope")
-        _applies(scope, hard, at, shown, report)
+            report.invalid(at, rendered, "unsupported scope")
+        _applies(scope, hard, at, rendered, report)
     for pair in _PAIRS:
         if all(scope in scopes for scope in pair):
-            report.invalid(at, shown, "conflicting scopes")
+            report.invalid(at, rendered, "conflicting scopes")
     if spec.get("scopeSelector"):
-        _scope_selector(spec["scopeSelector"], hard, shown, report)
+        _scope_selector(spec["scopeSelector"], hard, rendered, report)
 
 
 def _is_scope(scope: str, report: Report) -> bool:
@@ -179,13 +179,13 @@ def _is_scope(scope: str, report: Report) -> bool:
     return scope in _SCOPES
 
 
-def _applies(scope: str, hard: Object, at: Path, shown: Any, report: Report) -> None:
+def _applies(scope: str, hard: Object, at: Path, rendered: Any, report: Report) -> None:
     if scope not in _SCOPES and scope != _ATTRIBUTES_CLASS:
         return
     counted = _COUNTED.get(scope, _COMPUTE)
     for name in _listed(hard, report):
         if is_standard_quota(name) and name not in counted:
-            report.invalid(at, shown, "unsupported scope applied to resource")
+            report.invalid(at, rendered, "unsupported scope applied to resource")
 
 
 def _as_given(names: Object, report: Report) -> list[str]:
@@ -202,14 +202,14 @@ _listed = by_release(_as_given, ("1.28", _sorted))
 def _scope_selector(selector: Object, hard: Object, scopes: Any, report: Report) -> None:
     """Validate scopes; `scopes` is the text of the quota's scopes in messages."""
     at = SPEC / "scopeSelector" / "matchExpressions"
-    shown = dump("core.ScopeSelector", selector)
+    rendered = dump("core.ScopeSelector", selector)
     used: set[str] = set()
     for requirement in selector.get("matchExpressions") or ():
         scope, operator = requirement.get("scopeName") or "", requirement.get("operator") or ""
         values = requirement.get("values") or []
         if not _is_scope(scope, report):
             report.invalid(at / "scopeName", scope, "unsupported scope")
-        _applies(scope, hard, at, shown, report)
+        _applies(scope, hard, at, rendered, report)
         if scope in _SCOPES and scope != "PriorityClass" and operator != "Exists":
             why: str = reworded(f"must be 'Exist' {_PLAIN_SCOPES}", ("1.35", f"must be 'Exists' {_PLAIN_SCOPES}"))
             report.invalid(at / "operator", operator, why)

@@ -32,19 +32,19 @@ def create(node: Object, report: Report) -> None:
     _pod_ranges(spec.get("podCIDRs") or [], report)
 
 
-def _annotations(given: Object, report: Report) -> None:
+def _annotations(annotations: Object, report: Report) -> None:
     """Validate annotations: taints in their former form, and pods that the node prefers to avoid."""
     at = METADATA / "annotations"
     key = report.dialect(TAINTS)
-    if given.get(key):
-        taints, wrong = structs(given[key], "core.Taint", TAINT)
+    if annotations.get(key):
+        taints, wrong = structs(annotations[key], "core.Taint", TAINT)
         if wrong:
             report.invalid(at, key, wrong)
         else:
             _taints(taints, at / key, report)
     key = report.dialect(AVOID_PODS)
-    if given.get(key):
-        controllers, wrong = avoided_controllers(given[key])
+    if annotations.get(key):
+        controllers, wrong = avoided_controllers(annotations[key])
         if wrong:
             report.invalid(at / "AvoidPods", key, wrong)
         else:
@@ -73,8 +73,8 @@ def _taints(listed: list[Object], at: Path, report: Report) -> None:
         elif effect not in EFFECTS:
             report.unsupported(at[i] / "effect", effect, EFFECTS)
         if (key, effect) in seen:
-            shown = dump("core.Taint", taint)
-            report.duplicate_because(at[i], shown, "taints must be unique by key and effect pair")
+            rendered = dump("core.Taint", taint)
+            report.duplicate_because(at[i], rendered, "taints must be unique by key and effect pair")
         seen.add((key, effect))
 
 

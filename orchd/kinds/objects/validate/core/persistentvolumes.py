@@ -153,23 +153,23 @@ def _capacity(capacity: Object, at: Path, report: Report) -> None:
 
 def _source(value: Object, name: str, at: Path, report: Report, *, constrained: bool) -> None:
     """Validate the source. `constrained`: the volume has a node affinity."""
-    found = False
+    has_source = False
     for member, (shown, rule) in _ORDER.items():
         source = value.get(member)
         if source is None:
             continue
         # A flexVolume in addition is accepted.
-        if found and member != "flexVolume":
+        if has_source and member != "flexVolume":
             report.forbidden(at / sources.ONE_TOO_MANY.get(member, member), "may not specify more than 1 volume type")
             continue
-        found = True
+        has_source = True
         if member == "iscsi":
             sources.persistent_iscsi(source, name, at / shown, report)
         else:
             rule(source, at / shown, report)
         if member == "local" and not constrained:
             report.required(at / "nodeAffinity", "Local volume requires node affinity")
-    if not found:
+    if not has_source:
         report.required(at, "must specify a volume type")
 
 

@@ -73,27 +73,27 @@ def _seccomp(profile: str, at: Path, report: Report) -> None:
 
 def seccomp_agrees(metadata: Object, spec: Object, at: Path, report: Report) -> None:
     """An annotation and a field that both specify a seccomp profile must specify the same one."""
-    given = metadata.get("annotations")
-    if not given:
+    annotations = metadata.get("annotations")
+    if not annotations:
         return
     profile = (spec.get("securityContext") or {}).get("seccompProfile")
-    annotation = given.get(report.dialect(SECCOMP_POD))
+    annotation = annotations.get(report.dialect(SECCOMP_POD))
     if profile and annotation is not None:
         _agrees(annotation, profile, at / "securityContext" / "seccompProfile", report)
     prefix = report.dialect(SECCOMP_CONTAINER)
     for listed in _LISTS:
         for i, container in enumerate(spec.get(listed) or ()):
             profile = (container.get("securityContext") or {}).get("seccompProfile")
-            annotation = given.get(prefix + (container.get("name") or ""))
+            annotation = annotations.get(prefix + (container.get("name") or ""))
             if profile and annotation is not None:
                 _agrees(annotation, profile, (at / listed)[i] / "securityContext" / "seccompProfile", report)
 
 
 def _agrees(annotation: str, profile: Object, at: Path, report: Report) -> None:
     kind = profile.get("type")
-    wanted = {"Unconfined": ("unconfined",), "RuntimeDefault": ("runtime/default", "docker/default")}
-    if kind in wanted:
-        if annotation not in wanted[kind]:
+    forms = {"Unconfined": ("unconfined",), "RuntimeDefault": ("runtime/default", "docker/default")}
+    if kind in forms:
+        if annotation not in forms[kind]:
             report.forbidden(at / "type", "seccomp type in annotation and field must match")
     elif kind == "Localhost":
         if not annotation.startswith("localhost/"):

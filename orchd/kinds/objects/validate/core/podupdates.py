@@ -312,8 +312,8 @@ def update_ephemeral(pod: Object, old: Object, report: Report) -> None:
         if name not in new:
             report.forbidden(at, f'existing ephemeral containers "{name}" may not be removed\n')
         elif not differences.same(new[name], container):
-            shown = report.difference("core.EphemeralContainer", container, new[name])
-            report.forbidden(at, f'existing ephemeral containers "{name}" may not be changed\n{shown}')
+            difference = report.difference("core.EphemeralContainer", container, new[name])
+            report.forbidden(at, f'existing ephemeral containers "{name}" may not be changed\n{difference}')
 
 
 def _static_may(old: Object, why: str, report: Report) -> bool:

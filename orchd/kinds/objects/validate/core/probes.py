@@ -39,17 +39,17 @@ def hooks(value: Object, grace: int | None, at: Path, report: Report) -> None:
 
 def handler(value: Object, at: Path, report: Report) -> None:
     """Validate a handler: exactly one action."""
-    found = False
+    has_handler = False
     for member, rule in _HANDLERS:
         action = value.get(member)
         if action is None:
             continue
-        if found:
+        if has_handler:
             report.forbidden(at / member, "may not specify more than 1 handler type")
             continue
-        found = True
+        has_handler = True
         rule(action, at / member, report)
-    if not found:
+    if not has_handler:
         report.required(at, "must specify a handler type")
 
 

@@ -157,8 +157,8 @@ def seccomp(profile: Object, at: Path, report: Report) -> None:
         else:
             descending_path(local, at / "localhostProfile", report)
     elif local is not None:
-        shown = dump("core.SeccompProfile", profile)
-        report.invalid(at / "localhostProfile", shown, "can only be set when seccomp type is Localhost")
+        rendered = dump("core.SeccompProfile", profile)
+        report.invalid(at / "localhostProfile", rendered, "can only be set when seccomp type is Localhost")
 
 
 def windows(options: Object, at: Path, report: Report) -> None:

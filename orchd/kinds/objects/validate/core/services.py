@@ -42,8 +42,8 @@ def _one_protocol(spec: Object, old: Object, report: Report) -> None:
     if report.settings.feature("MixedProtocolLBService") or (_mixes_protocols(old) and _mixes_protocols(spec)):
         return
     if _mixes_protocols(spec):
-        shown = dump("[]core.ServicePort", spec.get("ports") or [])
-        report.invalid(SPEC / "ports", shown, "may not contain more than 1 protocol when type is 'LoadBalancer'")
+        rendered = dump("[]core.ServicePort", spec.get("ports") or [])
+        report.invalid(SPEC / "ports", rendered, "may not contain more than 1 protocol when type is 'LoadBalancer'")
 
 
 def _mixes_protocols(spec: Object) -> bool:

@@ -49,12 +49,12 @@ def volumes(listed: list[Object], pod_name: str, at: Path, report: Report) -> di
 
 
 def _source(volume: Object, name: str, pod_name: str, at: Path, report: Report) -> None:
-    found = False
+    has_source = False
     for member, (shown, rule) in _ORDER.items():
         source = volume.get(member)
         if source is None:
             continue
-        if found:
+        if has_source:
             report.forbidden(at / sources.ONE_TOO_MANY.get(member, member), _TWO_SOURCES)
         else:
             rule(source, at / shown, report)
@@ -64,8 +64,8 @@ def _source(volume: Object, name: str, pod_name: str, at: Path, report: Report) 
                     report.invalid(at / "name", name, f"PVC name {quote(claim)}: {why}")
         if member == "iscsi" and sources.long_initiator(source, name):
             report.invalid(at / "name", name, sources.ISCSI_TOO_LONG)
-        found = True
-    if not found:
+        has_source = True
+    if not has_source:
         report.required(at, "must specify a volume type")
 
 

@@ -7,27 +7,31 @@ from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.plugins.podsecuritypolicies.findings import invalid, invalid_text, listing
 
 
-def with_defaults(policy: Object, found: Object | None) -> Object | None:
+def with_defaults(policy: Object, capabilities: Object | None) -> Object | None:
     """A container's capabilities with the policy's defaults; `found` itself if nothing changes."""
-    add, drop = set((found or {}).get("add") or ()), set((found or {}).get("drop") or ())
+    add, drop = set((capabilities or {}).get("add") or ()), set((capabilities or {}).get("drop") or ())
     all_add = add | (set(policy.get("defaultAddCapabilities") or ()) - drop)
     all_drop = drop | set(policy.get("requiredDropCapabilities") or ())
     if len(all_add) == len(add) and len(all_drop) == len(drop):
-        return found
+        return capabilities
     return {key: sorted(caps) for key, caps in (("add", all_add), ("drop", all_drop)) if caps}
 
 
-def findings(policy: Object, path: str, found: Object | None) -> list[str]:
+def findings(policy: Object, path: str, capabilities: Object | None) -> list[str]:
     default, must_drop = policy.get("defaultAddCapabilities") or (), policy.get("requiredDropCapabilities") or ()
-    if found is None:
+    if capabilities is None:
         if not default and not must_drop:
             return []
         return [invalid(path, None, "required capabilities are not set on the securityContext")]
     allowed = {*(policy.get("allowedCapabilities") or ()), *default}
     if "*" in (policy.get("allowedCapabilities") or ()):
         return []
-    out = [invalid(f"{path}.add", c, "capability may not be added") for c in found.get("add") or () if c not in allowed]
-    dropped = found.get("drop") or []
+    out = [
+        invalid(f"{path}.add", c, "capability may not be added")
+        for c in capabilities.get("add") or ()
+        if c not in allowed
+    ]
+    dropped = capabilities.get("drop") or []
     value = listing("[]core.Capability", [quoted(c) for c in dropped])
     out += [
         invalid_text(f"{path}.drop", value, f"{c} is required to be dropped but was not found")

@@ -30,15 +30,15 @@ def default_selinux(options: Object) -> Object | None:
     return options["seLinuxOptions"] if options["rule"] == "MustRunAs" else None
 
 
-def selinux_findings(options: Object, path: str, found: Object | None) -> list[str]:
+def selinux_findings(options: Object, path: str, selinux: Object | None) -> list[str]:
     if options["rule"] != "MustRunAs":
         return []
-    if found is None:
+    if selinux is None:
         return [required(path)]
-    wanted = options["seLinuxOptions"]
+    options_required = options["seLinuxOptions"]
     out = []
     for member in ("level", "role", "type", "user"):
-        value, must = found.get(member) or "", wanted.get(member) or ""
+        value, must = selinux.get(member) or "", options_required.get(member) or ""
         if value != must and not (member == "level" and _level(value) == _level(must)):
             out.append(invalid(f"{path}.{member}", value, f"must be {must}"))
     return out

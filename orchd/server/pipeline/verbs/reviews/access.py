@@ -11,7 +11,7 @@ from orchd.kinds.jsonvalues import Object
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer
 from orchd.server.pipeline.interfaces import Request
 from orchd.server.pipeline.verbs.context import ResourceTarget
-from orchd.server.pipeline.verbs.reviews.posted import Answer
+from orchd.server.pipeline.verbs.reviews.posted import Decide
 
 
 def action(user: User, spec: Object) -> Action:
@@ -54,42 +54,42 @@ async def _decide(authorizer: IAuthorizer, asked: Action) -> Object:
     return status
 
 
-def access_review(authorizer: IAuthorizer) -> Answer:
+def access_review(authorizer: IAuthorizer) -> Decide:
     """SubjectAccessReview: any user, in any namespace."""
 
-    async def answer(request: Request, target: ResourceTarget, posted: Object) -> Object:
+    async def decide(request: Request, target: ResourceTarget, posted: Object) -> Object:
         spec = fields.spec(posted)
         return await _decide(authorizer, action(subject(spec), spec))
 
-    return answer
+    return decide
 
 
-def local_access_review(authorizer: IAuthorizer) -> Answer:
+def local_access_review(authorizer: IAuthorizer) -> Decide:
     """LocalSubjectAccessReview: any user, in one namespace."""
 
-    async def answer(request: Request, target: ResourceTarget, posted: Object) -> Object:
+    async def decide(request: Request, target: ResourceTarget, posted: Object) -> Object:
         spec = fields.spec(posted)
         if (fields.metadata(posted).get("namespace") or "") != target.namespace:
             raise errors.bad_request(f"spec.resourceAttributes.namespace must match namespace: {target.namespace}")
         return await _decide(authorizer, action(subject(spec), spec))
 
-    return answer
+    return decide
 
 
-def self_access_review(authorizer: IAuthorizer) -> Answer:
+def self_access_review(authorizer: IAuthorizer) -> Decide:
     """SelfSubjectAccessReview: the requesting user."""
 
-    async def answer(request: Request, target: ResourceTarget, posted: Object) -> Object:
+    async def decide(request: Request, target: ResourceTarget, posted: Object) -> Object:
         assert request.user is not None
         return await _decide(authorizer, action(request.user, fields.spec(posted)))
 
-    return answer
+    return decide
 
 
-def self_rules_review(authorizer: IAuthorizer) -> Answer:
+def self_rules_review(authorizer: IAuthorizer) -> Decide:
     """SelfSubjectRulesReview: all permissions of the requesting user in a namespace."""
 
-    async def answer(request: Request, target: ResourceTarget, posted: Object) -> Object:
+    async def decide(request: Request, target: ResourceTarget, posted: Object) -> Object:
         namespace = fields.spec(posted).get("namespace")
         if not namespace:
             raise errors.bad_request("no namespace on request")
@@ -114,7 +114,7 @@ def self_rules_review(authorizer: IAuthorizer) -> Answer:
             status["evaluationError"] = rules.error
         return status
 
-    return answer
+    return decide
 
 
 def _without_empty(**members: tuple[str, ...]) -> dict[str, Any]:

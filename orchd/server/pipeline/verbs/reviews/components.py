@@ -63,13 +63,15 @@ class Components:
         """All components that match the selectors."""
         view = context.present.view(request, target.resource)
         chosen = (await context.list_query(request, target)).selection
-        found = [self._status(name) for name in self._probes if chosen.accepts(_Component({}, {"metadata.name": name}))]
+        statuses = [
+            self._status(name) for name in self._probes if chosen.accepts(_Component({}, {"metadata.name": name}))
+        ]
         if view.chosen.as_ == "Table":
-            return context.present.response(view, self._table(context, view, found))
-        items = [{k: v for k, v in status.items() if k not in ("kind", "apiVersion")} for status in found]
+            return context.present.response(view, self._table(context, view, statuses))
+        items = [{k: v for k, v in status.items() if k not in ("kind", "apiVersion")} for status in statuses]
         listed: Object = {"kind": "ComponentStatusList", "apiVersion": "v1", "metadata": {}, "items": items}
         return context.present.response(view, context.present.other(view, listed))
 
-    def _table(self, context: VerbContext, view: Representation, found: list[Object]) -> bytes:
+    def _table(self, context: VerbContext, view: Representation, statuses: list[Object]) -> bytes:
         context.present.check_table(view)
-        return context.present.encode(view, context.present.table_of(view, found, {}))
+        return context.present.encode(view, context.present.table_of(view, statuses, {}))

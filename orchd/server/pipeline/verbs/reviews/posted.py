@@ -16,10 +16,10 @@ from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext,
 from orchd.server.registry.operations import Create
 
 #: Makes the status of a review; may raise ApiError.
-Answer = Callable[[Request, ResourceTarget, Object], Awaitable[Object]]
+Decide = Callable[[Request, ResourceTarget, Object], Awaitable[Object]]
 
 
-def review(foreign: ForeignBodyContext, answer: Answer, *, echoed: bool = True, stamped: bool = False) -> Verb:
+def review(foreign: ForeignBodyContext, response: Decide, *, echoed: bool = True, stamped: bool = False) -> Verb:
     """The create verb of a review kind: 201 with the review and its status, or (`echoed` false) with only the status in
     an otherwise empty review, which has its time of creation if it is `stamped`."""
 
@@ -35,7 +35,7 @@ def review(foreign: ForeignBodyContext, answer: Answer, *, echoed: bool = True, 
         causes = validation.validate_create(posted, resource, context.settings)
         if causes:
             raise errors.invalid(resource.group, "", "", causes)
-        status = await answer(request, target, posted)
+        status = await response(request, target, posted)
         await admission.validate(posted)
         said = (
             posted

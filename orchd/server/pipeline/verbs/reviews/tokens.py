@@ -11,7 +11,7 @@ from orchd.kinds.jsonvalues import Object
 from orchd.server.authn.interfaces import Authenticated, AuthenticationError
 from orchd.server.pipeline.interfaces import Request
 from orchd.server.pipeline.verbs.context import ResourceTarget
-from orchd.server.pipeline.verbs.reviews.posted import Answer
+from orchd.server.pipeline.verbs.reviews.posted import Decide
 
 
 class TokenMethods(Protocol):
@@ -20,23 +20,25 @@ class TokenMethods(Protocol):
     def authenticate_token(self, token: str, audiences: Sequence[str] = ()) -> Awaitable[Authenticated]: ...
 
 
-def token_review(methods: TokenMethods) -> Answer:
+def token_review(methods: TokenMethods) -> Decide:
     """Evaluate with the bearer methods of this server. Parts of a sent status that the result does not set remain, as in the
     reference."""
 
-    async def answer(request: Request, target: ResourceTarget, posted: Object) -> Object:
+    async def decide(request: Request, target: ResourceTarget, posted: Object) -> Object:
         spec = posted.get("spec") or {}
         if not spec.get("token"):
             raise errors.bad_request("token is required for TokenReview in authentication")
         sent = {name: value for name, value in (posted.get("status") or {}).items() if name != "authenticated"}
         try:
-            found = await methods.authenticate_token(spec["token"], spec.get("audiences") or ())
+            authenticated = await methods.authenticate_token(spec["token"], spec.get("audiences") or ())
         except AuthenticationError as error:
             return {"user": {}, **sent, "error": str(error)}
-        user = found.user.as_json()
+        user = authenticated.user.as_json()
         groups = user.get("groups") or []
-        if found.user.name != ANONYMOUS and not {AUTHENTICATED_GROUP, UNAUTHENTICATED_GROUP}.intersection(groups):
+        if authenticated.user.name != ANONYMOUS and not {AUTHENTICATED_GROUP, UNAUTHENTICATED_GROUP}.intersection(
+            groups
+        ):
             user["groups"] = [*groups, AUTHENTICATED_GROUP]
-        return {**sent, "authenticated": True, "user": user, "audiences": list(found.audiences)}
+        return {**sent, "authenticated": True, "user": user, "audiences": list(authenticated.audiences)}
 
-    return answer
+    return decide

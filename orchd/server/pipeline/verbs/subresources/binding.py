@@ -74,12 +74,12 @@ class Bindings:
 def bound_pod(context: Context, pod: Object, binding: Object, *, copied: Sequence[str] = ("annotations",)) -> Object:
     """The pod assigned to the node, with the `copied` maps of the Binding's metadata added to its own. Raises ApiError 409 when its uid or version differs, it is being deleted or
     already assigned, or it has scheduling gates."""
-    metadata, given = pod["metadata"], fields.metadata(binding)
+    metadata, binding_metadata = pod["metadata"], fields.metadata(binding)
     name = metadata["name"]
-    if given.get("uid") and given["uid"] != metadata["uid"]:
+    if binding_metadata.get("uid") and binding_metadata["uid"] != metadata["uid"]:
         why = (
             f"StorageError: invalid object, Code: 4, Key: /registry/pods/{metadata['namespace']}/{name}, ResourceVersion: 0, "
-            f"AdditionalErrorMsg: Precondition failed: UID in precondition: {given['uid']}, "
+            f"AdditionalErrorMsg: Precondition failed: UID in precondition: {binding_metadata['uid']}, "
             f"UID in object meta: {metadata['uid']}"
         )
         raise errors.conflict("", "pods", name, why)
@@ -91,10 +91,10 @@ def bound_pod(context: Context, pod: Object, binding: Object, *, copied: Sequenc
     if fields.spec(pod).get("schedulingGates"):
         raise errors.conflict("", "pods/binding", name, f"pod {name} has non-empty .spec.schedulingGates")
     # The write checks the resourceVersion of the Binding.
-    changed = {**metadata, "resourceVersion": given.get("resourceVersion") or ""}
+    changed = {**metadata, "resourceVersion": binding_metadata.get("resourceVersion") or ""}
     for name in copied:
-        if given.get(name):
-            changed[name] = {**(metadata.get(name) or {}), **given[name]}
+        if binding_metadata.get(name):
+            changed[name] = {**(metadata.get(name) or {}), **binding_metadata[name]}
     status = dict(fields.status(pod))
     status["conditions"] = _with_scheduled(status.get("conditions") or [], timestamp(context.now))
     return {

@@ -76,8 +76,8 @@ def take_disruption(budget: Object, pod: str, now: str) -> Object:
         why = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
         raise errors.forbidden("policy", "poddisruptionbudget", name, why)
     if allowed == 0:
-        healthy, wanted = status.get("currentHealthy") or 0, status.get("desiredHealthy") or 0
-        raise _refusal(f"The disruption budget {name} needs {wanted} healthy pods and has {healthy} currently", 0)
+        healthy, desired = status.get("currentHealthy") or 0, status.get("desiredHealthy") or 0
+        raise _refusal(f"The disruption budget {name} needs {desired} healthy pods and has {healthy} currently", 0)
     out = {**status, "disruptionsAllowed": allowed - 1, "disruptedPods": {**pods, pod: now}}
     if allowed == 1:
         out["conditions"] = _insufficient(status, now)
@@ -173,8 +173,8 @@ class Evictions:
         guard = False
         if budget is not None:
             status = fields.status(budget)
-            wanted = status.get("desiredHealthy") or 0
-            if not _ready(pod) and (status.get("currentHealthy") or 0) >= wanted > 0:
+            desired = status.get("desiredHealthy") or 0
+            if not _ready(pod) and (status.get("currentHealthy") or 0) >= desired > 0:
                 # An unhealthy pod takes nothing from the budget while it stays unhealthy.
                 guard = True
             else:
@@ -212,15 +212,15 @@ class Evictions:
     async def _budget(self, pod: Object) -> Object | None:
         """The budget that matches the pod. Raises ApiError 500 when several do."""
         labels = pod["metadata"].get("labels")
-        found = [
+        budgets = [
             b for b in await self._budgets.list(pod["metadata"]["namespace"])
             if LabelSelector.from_object(fields.spec(b).get("selector")).matches(labels)
         ]  # fmt: skip
-        if len(found) > 1:
+        if len(budgets) > 1:
             raise bare_error(
                 "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
             )
-        return found[0] if found else None
+        return budgets[0] if budgets else None
 
     async def _take(self, asked: _Round, budget: Object) -> None:
         """Take one disruption from the budget, or raise ApiError."""

@@ -56,8 +56,8 @@ def as_sent(obj: Object, namespace: str, keeps: bool) -> Object:
 def in_namespace(obj: Object, namespace: str, keeps: bool) -> Object:
     """The object in the namespace of the request. Raises ApiError 400 if it names another one."""
     metadata = fields.metadata(obj)
-    given = metadata.get("namespace") or ""
-    if given and namespace and given != namespace:
+    own_namespace = metadata.get("namespace") or ""
+    if own_namespace and namespace and own_namespace != namespace:
         raise errors.bad_request(OTHER_NAMESPACE)
     dropped = ("namespace", *(() if keeps else _SYSTEM_METADATA))
     kept = {name: value for name, value in metadata.items() if name not in dropped}

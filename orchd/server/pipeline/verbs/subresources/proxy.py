@@ -91,8 +91,8 @@ class Proxies:
             pod = await self._pod_or_none(context, ref.get("namespace") or "", ref["name"]) if ref.get("name") else None
             if locations.belongs(address, pod):
                 return Location(scheme or "http", locations.require_proxyable(address["ip"]), number)
-        shown = target.name if endpoints.get("subsets") else name
-        raise locations.unavailable(f'no endpoints available for service "{shown}"')
+        service_name = target.name if endpoints.get("subsets") else name
+        raise locations.unavailable(f'no endpoints available for service "{service_name}"')
 
     async def _pod_or_none(self, context: VerbContext, namespace: str, name: str) -> Object | None:
         pods = context.catalog().resource("", "v1", "pods")

@@ -61,10 +61,10 @@ class ScaleMapping:
     def _scale(self, obj: Object, replicas: int, fields: Replicas) -> Object:
         metadata = obj["metadata"]
         kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
-        shown = {key: metadata[key] for key in kept if metadata.get(key)}
+        scale_metadata = {key: metadata[key] for key in kept if metadata.get(key)}
         entries = to_scale(metadata.get("managedFields"), fields)
         if entries:
-            shown["managedFields"] = entries
+            scale_metadata["managedFields"] = entries
         status: Object = {"replicas": _at(obj, self.status) or 0}
         selector = self.selector(obj)
         if selector:
@@ -72,7 +72,7 @@ class ScaleMapping:
         return {
             "kind": "Scale",
             "apiVersion": "autoscaling/v1",
-            "metadata": shown,
+            "metadata": scale_metadata,
             "spec": {"replicas": replicas} if replicas else {},
             "status": status,
         }
@@ -158,8 +158,8 @@ def custom_mapping(resource: Resource) -> ScaleMapping | None:
     selector = _path(described.get("labelSelectorPath") or "")
 
     def selected(obj: Object) -> str:
-        found = _at(obj, selector) if selector else None
-        return found if isinstance(found, str) else ""
+        text = _at(obj, selector) if selector else None
+        return text if isinstance(text, str) else ""
 
     return ScaleMapping(
         spec=_path(described["specReplicasPath"]),
@@ -174,8 +174,8 @@ def custom_mapping(resource: Resource) -> ScaleMapping | None:
 
 def tracked_mapping(resource: Resource) -> ScaleMapping | None:
     """As `custom_mapping`, for releases that track who scales custom objects."""
-    found = custom_mapping(resource)
-    return None if found is None else replace(found, tracked=True)
+    mapping = custom_mapping(resource)
+    return None if mapping is None else replace(mapping, tracked=True)
 
 
 class Scales:
@@ -191,10 +191,10 @@ class Scales:
         self.verbs: Mapping[str, Verb] = {"get": self.get, "update": self.update, "patch": self.patch}
 
     def _mapping(self, resource: Resource) -> ScaleMapping:
-        found = self._custom_mapping(resource) if resource.custom else self._builtin_mapping(resource)
-        if found is None:
+        mapping = self._custom_mapping(resource) if resource.custom else self._builtin_mapping(resource)
+        if mapping is None:
             raise errors.page_not_found()
-        return found
+        return mapping
 
     def _fields(self, context: VerbContext, target: ResourceTarget, mapping: ScaleMapping) -> Replicas:
         """Field paths of the replicas in every served version of the kind."""

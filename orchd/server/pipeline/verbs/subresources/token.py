@@ -77,19 +77,19 @@ class DescribedTokenRequestRules(TokenRequestRules):
     bindable: Mapping[str, str] = {**TokenRequestRules.bindable, "Node": "nodes"}
 
     def check_name(self, kind: Resource, asked: Object, name: str) -> None:
-        given = fields.metadata(asked).get("name") or ""
-        if given and given != name:
-            message = f"Invalid value: {errors.quoted(given)}: must match the service account name if specified"
+        own_name = fields.metadata(asked).get("name") or ""
+        if own_name and own_name != name:
+            message = f"Invalid value: {errors.quoted(own_name)}: must match the service account name if specified"
             raise errors.invalid(kind.group, kind.kind, name, [Cause("FieldValueInvalid", message, "metadata.name")])
 
     def describe(self, asked: Object, account: Object, now: float) -> Object:
-        given, held = fields.metadata(asked), account["metadata"]
-        uid = given.get("uid") or held["uid"]
+        asked_metadata, held = fields.metadata(asked), account["metadata"]
+        uid = asked_metadata.get("uid") or held["uid"]
         if uid != held["uid"]:
             why = f"the UID in the token request ({uid}) does not match the UID of the service account ({held['uid']})"
             raise errors.conflict(split_group_version(asked["apiVersion"])[0], asked["kind"], held["name"], why)
         own = {name: held[name] for name in ("name", "namespace", "uid")}
-        return {**asked, "metadata": {**given, **own, "creationTimestamp": timestamp(now)}}
+        return {**asked, "metadata": {**asked_metadata, **own, "creationTimestamp": timestamp(now)}}
 
     async def node_of(self, context: VerbContext, bound: Object | None) -> Object | None:
         name = fields.spec(bound).get("nodeName") if bound is not None and bound.get("kind") == "Pod" else ""

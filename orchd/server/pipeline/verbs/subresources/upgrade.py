@@ -47,7 +47,7 @@ class UpgradeError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UpgradeAnswer:
+class UpgradeResponse:
     """The head of a backend's response. `block` is the raw head including the empty line."""
 
     code: int
@@ -91,7 +91,7 @@ def upgrade_request(request: Request, host: str, path: str, headers: Pairs, body
     return "\r\n".join([*(_CONTROLS.sub(" ", line) for line in lines), "", ""]).encode("utf-8", "replace") + body
 
 
-def parse_head(block: bytes) -> UpgradeAnswer:
+def parse_head(block: bytes) -> UpgradeResponse:
     """Parse a response head that ends with an empty line. Raises UpgradeError."""
     status, *lines = block.removesuffix(_END).split(b"\r\n")
     match = _STATUS.fullmatch(status)
@@ -103,7 +103,7 @@ def parse_head(block: bytes) -> UpgradeAnswer:
         if field is None:
             raise UpgradeError("malformed MIME header line")
         headers.append((field.group(1).decode("ascii"), field.group(2).decode("utf-8", "replace")))
-    return UpgradeAnswer(code=int(match.group(1)), headers=headers, block=block)
+    return UpgradeResponse(code=int(match.group(1)), headers=headers, block=block)
 
 
 class IdleLimit:
@@ -255,21 +255,21 @@ class BackendSide(Side):
         self._lost = False
         self.is_joined = False
 
-    async def answer(self) -> UpgradeAnswer:
+    async def respond(self) -> UpgradeResponse:
         """The head of the final response; interim responses are skipped. Raises UpgradeError."""
         left = MOST_HEAD
         while True:
             block = await self._until(lambda data, most=left: _head_of(data, most))
-            answer = parse_head(block)
-            if answer.code >= 200 or answer.code == 101:
-                return answer
+            response = parse_head(block)
+            if response.code >= 200 or response.code == 101:
+                return response
             left -= len(block)
 
-    async def refusal(self, answer: UpgradeAnswer) -> bytes:
+    async def refusal(self, response: UpgradeResponse) -> bytes:
         """The body of a refusal. Raises UpgradeError."""
-        if answer.code in (204, 304):
+        if response.code in (204, 304):
             return b""
-        codings, lengths = answer.values("transfer-encoding"), set(answer.values("content-length"))
+        codings, lengths = response.values("transfer-encoding"), set(response.values("content-length"))
         if codings:
             if codings != ["chunked"]:
                 raise UpgradeError("unsupported transfer encoding")
@@ -288,11 +288,11 @@ class BackendSide(Side):
         while not decoder.ended:
             data = await self._until(lambda data: len(data) or -1)
             try:
-                found = decoder.feed(data)
+                chunks = decoder.feed(data)
             except BadChunk as error:
                 raise UpgradeError(str(error)) from None
-            pieces += found
-            size += sum(map(len, found))
+            pieces += chunks
+            size += sum(map(len, chunks))
             if size > MOST_REFUSAL:
                 raise UpgradeError("the answer to an upgrade is too large")
         return b"".join(pieces)

@@ -39,8 +39,8 @@ from orchd.server.pipeline.verbs.subresources.upgrade import (
     BackendSide,
     IdleLimit,
     Side,
-    UpgradeAnswer,
     UpgradeError,
+    UpgradeResponse,
     offered_protocols,
     upgrade_request,
 )
@@ -263,9 +263,9 @@ class Upstream:
         said = forwardable_headers(request) if headers is None else headers
         try:
             far.transport.write(upgrade_request(request, location.authority, ascii_target(target), said, body))
-            answer = await within(start(far.answer()), self._limits.head_seconds, self._reactor)
-            if answer.agrees(offered_protocols(request)):
-                near = _join(request, far, answer)
+            response = await within(start(far.respond()), self._limits.head_seconds, self._reactor)
+            if response.agrees(offered_protocols(request)):
+                near = _join(request, far, response)
                 near.limit(self._reactor, self._limits.idle_seconds)
                 if request.running is not None:
                     near.hold(request.running, request.permitted)
@@ -273,26 +273,26 @@ class Upstream:
                     near.slow_down(self._reactor, self._limits.bytes_per_second)
                 # The connection was taken over: the returned response is not sent.
                 return Response(code=101)
-            if answer.code < 400:
-                raise UpgradeError(f"invalid upgrade response: status code {answer.code}")
-            data = await within(start(far.refusal(answer)), _REFUSAL_SECONDS, self._reactor)
+            if response.code < 400:
+                raise UpgradeError(f"invalid upgrade response: status code {response.code}")
+            data = await within(start(far.refusal(response)), _REFUSAL_SECONDS, self._reactor)
         except defer.TimeoutError:
             raise UpgradeError("timed out waiting for the answer to an upgrade") from None
         finally:
             if not far.is_joined:
                 far.transport.abortConnection()
-        kept = encoded(answer.headers)
-        shown = next((value for name, value in answer.headers if name.lower() == "content-type"), "")
-        return Response(code=answer.code, content_type=shown, headers=kept, body=data, close=True)
+        kept = encoded(response.headers)
+        content_type = next((value for name, value in response.headers if name.lower() == "content-type"), "")
+        return Response(code=response.code, content_type=content_type, headers=kept, body=data, close=True)
 
 
-def _join(request: Request, far: BackendSide, answer: UpgradeAnswer) -> Side:
+def _join(request: Request, far: BackendSide, response: UpgradeResponse) -> Side:
     """Join a client with a backend that has agreed; the client's side."""
     assert request.hijack is not None
     taken = request.hijack()
     near = Side()
     far.is_joined = True
-    taken.transport.write(answer.block)
+    taken.transport.write(response.block)
     near.transport = taken.transport
     far.join_client(near)
     taken.to(near)

@@ -61,10 +61,10 @@ class SharedConversions:
             entries = [change.entry for change in changes]
             if mark[2]:
                 entries += [change.previous for change in changes if change.previous is not None]
-            found = iter(await convert(entries))
-            after = [next(found) for _ in changes]
+            converted = iter(await convert(entries))
+            after = [next(converted) for _ in changes]
             for change, entry in zip(changes, after, strict=True):
-                before = next(found) if mark[2] and change.previous is not None else change.previous
+                before = next(converted) if mark[2] and change.previous is not None else change.previous
                 same = entry is change.entry and before is change.previous
                 change.versions[mark] = change if same else Change(change.type, entry, before, change.budget)
         except Exception as error:
@@ -95,10 +95,10 @@ class ConvertedFeed:
     def _served_resource(self) -> Resource:
         """The resource in the current catalog. Raises ApiError 410 when the version is no longer served."""
         old = self._resource
-        found = self._context.catalog().resource(old.group, old.version, old.plural)
-        if found is None:
+        resource = self._context.catalog().resource(old.group, old.version, old.plural)
+        if resource is None:
             raise errors.expired(f"{old.api_version} {old.kind} is served no more")
-        return found
+        return resource
 
     async def entries(self, entries: Sequence[Entry]) -> Sequence[Entry]:
         """Entries of the initial state. Raises ApiError."""
@@ -108,16 +108,18 @@ class ConvertedFeed:
         """Entries in the version of `resource`. Results are cached with the entry until the definition changes: a
         thousand clients that reconnect at once cause one conversion per object."""
         mark = ("converted", resource)
-        found: dict[Entry, Entry] = {entry: made for entry in entries if (made := entry.derived.get(mark)) is not None}
-        missing = [entry for entry in entries if entry not in found]
+        converted: dict[Entry, Entry] = {
+            entry: kept for entry in entries if (kept := entry.derived.get(mark)) is not None
+        }
+        missing = [entry for entry in entries if entry not in converted]
         if missing:
-            for entry, made in zip(
+            for entry, kept in zip(
                 missing, await self._context.registry.to_requested_version(resource, missing), strict=True
             ):
-                found[entry] = made
-                if made is not entry:
-                    entry.keep(mark, made, len(made.json))
-        return [found[entry] for entry in entries]
+                converted[entry] = kept
+                if kept is not entry:
+                    entry.keep(mark, kept, len(kept.json))
+        return [converted[entry] for entry in entries]
 
     async def changes(self, changes: Sequence[Change]) -> Sequence[Change]:
         """Changes in their order. Raises ApiError."""

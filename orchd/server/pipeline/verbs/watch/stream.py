@@ -303,9 +303,9 @@ class WatchStream:
     async def _catch_up(self) -> None:
         """Send the changes of the cache's window after `_after`."""
         while past := self._cache.past(after=self._after, most=_PIECE):
-            wanted = [c for c in past if self._is_selected(c)]
-            self._owner.metrics.count_initial(self.resource, len(wanted))
-            for change in wanted if self._feed is None else await self._feed.changes(wanted):
+            selected = [c for c in past if self._is_selected(c)]
+            self._owner.metrics.count_initial(self.resource, len(selected))
+            for change in selected if self._feed is None else await self._feed.changes(selected):
                 self._after = change.revision
                 frame = self._encode.change(change)
                 if frame is not None:

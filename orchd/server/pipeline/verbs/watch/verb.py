@@ -80,7 +80,7 @@ class WatchVerb:
             # Few clients ask for WebSockets: the start of the server does not wait for their library.
             from orchd.server.pipeline.verbs.watch import websocket
 
-            return websocket.answer(request, stream, text=view.chosen.form is Form.JSON)
+            return websocket.respond(request, stream, text=view.chosen.form is Form.JSON)
         return Response(code=200, content_type=view.chosen.content_type, headers=[NO_STORE], stream=stream)
 
     async def _wait(self, cache: ICache, options: ListOptions, stream: WatchStream) -> None:

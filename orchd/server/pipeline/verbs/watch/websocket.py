@@ -27,7 +27,7 @@ _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _LENGTH = 4
 
 
-def answer(request: Request, stream: IStream, *, text: bool) -> Response:
+def respond(request: Request, stream: IStream, *, text: bool) -> Response:
     """Perform the handshake and start `stream` on the connection; 400 for an invalid handshake."""
     key = request.header("sec-websocket-key").strip()
     if request.header("sec-websocket-version").strip() != "13":
