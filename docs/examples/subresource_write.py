@@ -22,7 +22,7 @@ ROW = Subresource(name="cordon", verbs=("create",), served_by="cordon of a node"
 async def cordon(context: VerbContext, request: Request, target: ResourceTarget) -> Response:
     """200 with the node. Raises ApiError 404 where there is no such node, 400 for a body of another form."""
     view = context.present.view(request, target.resource)
-    options = write_options(context.dialect, request, "UpdateOptions")
+    options = write_options(context.settings, request, "UpdateOptions")
     wanted = _unschedulable(await context.body(request))
 
     async def change(node: Object) -> Object:

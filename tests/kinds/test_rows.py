@@ -167,6 +167,7 @@ ALLOWED = {
     ("kinds/objects/validate/core/resources.py", "COUNTED"): "names in a ResourceQuota",
     ("kinds/later_gates.py", "HISTORY"): "names of feature gates",
     ("kinds/openapi/descriptions/common.py", "FIELDS"): "names of fields",
+    ("kinds/openapi/enums.py", "_LATER"): "names of fields",
     ("assembly/bootstrap_cluster.py", "_REQUIRED"): "resources without which no cluster starts",
     ("assembly/delegation.py", "_PLURALS"): "reviews that a client sends",
     ("server/pipeline/verbs/subresources/token.py", "bindable"): "objects that a token can be bound to",

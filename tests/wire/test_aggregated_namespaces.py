@@ -138,7 +138,7 @@ def register(server: DaemonProcess, far: FarServer) -> None:
 def test_aggregated_kinds_are_explained(far: FarServer, tmp_path: Path, dialect: Dialect) -> None:
     """The OpenAPI document has these kinds beside types of the same name; explain of this program and of the stock
     client shows them."""
-    with DaemonProcess(tmp_path / "server", "--scheduler=false", dialect=dialect) as server:
+    with DaemonProcess(tmp_path / "server", "--scheduler=false", "--emulated-version=1.23", dialect=dialect) as server:
         register(server, far)
         until(lambda: "Thing" in json.loads(ask(server, "GET", "/openapi/v2"))["definitions"])
         definitions = json.loads(ask(server, "GET", "/openapi/v2"))["definitions"]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from orchd import errors
 from orchd.dialect import Dialect
 from orchd.errors import Cause
 from orchd.kinds.catalog import Resource
+from orchd.kinds.gotext.values import show_json
 from orchd.kinds.objects.list_options import OptionRules
 from orchd.kinds.objects.list_query import ListQuery
-from orchd.kinds.objects.schema_check.findings import render_value
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.patch import managers
 from orchd.kinds.release import Release
@@ -45,11 +45,19 @@ def boolean(request: Request, name: str) -> bool | None:
     return request.query.flag(name)
 
 
+def _in_go(values: Sequence[str]) -> str:
+    return "[]string{" + ", ".join(f'"{v}"' for v in values) + "}"
+
+
+#: Prints the values of an option in errors, from a release on.
+_PRINTERS: Final[tuple[tuple[str, Callable[[Sequence[str]], str]], ...]] = (("", _in_go), ("1.34", show_json))
+
+
 def _dry_run(values: Sequence[str] | None, causes: list[Cause], release: Release) -> bool:
     if not values:
         return False
     if any(v != "All" for v in values):
-        message = f'Unsupported value: {render_value(list(values), release)}: supported values: "All"'
+        message = f'Unsupported value: {release.choose(_PRINTERS)(list(values))}: supported values: "All"'
         causes.append(Cause("FieldValueNotSupported", message, "dryRun"))
     return True
 
