@@ -176,6 +176,6 @@ def test_an_event_opens_in_full(page: Page, server: DaemonProcess, namespace: st
     page.until(page.rows)
     page.keys("c", Keys.ENTER)
     page.until(lambda: page.driver.switch_to.active_element.get_attribute("id") == "detail")
-    assert "long end" in page.one("#detail").text
+    page.until(lambda: "long end" in page.one("#detail").text)
     page.keys(Keys.ESCAPE)
     page.until(lambda: page.driver.switch_to.active_element.get_attribute("role") == "grid")
