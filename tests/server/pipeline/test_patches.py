@@ -161,7 +161,7 @@ def test_unreadable_metadata_of_an_apply(server: InProcessServer, member: str) -
         assert answer.code == code, answer.json
         if code == 201:
             assert "soon" not in str(answer.json) and "deletionTimestamp" not in answer.json["metadata"]
-            assert send(server, "DELETE", f"{path}/odd").code == 200
+            assert send(server, "DELETE", f"{path}/odd", None, "").code == 200
         else:
             assert "to proper version: unable to convert unstructured object" in answer.json["message"]
 
