@@ -16,6 +16,7 @@ from typing import Any, Final, cast
 
 from h2.errors import ErrorCodes
 from h2.settings import SettingCodes, Settings
+from hpack import Decoder, HeaderTuple
 from hyperframe.frame import GoAwayFrame
 from priority import DeadlockError  # type: ignore[import-untyped]  # it has no annotations
 from twisted.internet.defer import Deferred
@@ -92,11 +93,30 @@ class StreamRequest(WebRequest):
         WebRequest.connectionLost(self, reason)
 
 
+class TrimmingDecoder(Decoder):
+    """Removes blanks around the values of fields, as HTTP/1.1 does (RFC 9112, 5.1) and the reference: the library would end the
+    connection for a value such as ``Bearer `` with an empty token."""
+
+    def decode(self, data: bytes, raw: bool = False) -> Any:
+        return [self._trim(field) for field in Decoder.decode(self, data, raw)]
+
+    @staticmethod
+    def _trim(field: Any) -> HeaderTuple:
+        value = field[1].strip(b" \t")
+        # Pseudo-header fields are no text that a person writes: blanks in them stay an error.
+        if len(value) == len(field[1]) or field[0].startswith(b":"):
+            return cast(HeaderTuple, field)
+        return cast(HeaderTuple, type(field)(field[0], value))
+
+
 class BoundedConnection(H2Connection):
     """One connection; see the module."""
 
     def __init__(self, clock: IReactorTime) -> None:
         H2Connection.__init__(self, clock)
+        decoder = TrimmingDecoder()
+        decoder.max_header_list_size = self.conn.decoder.max_header_list_size
+        self.conn.decoder = decoder
         self._clock = clock
         #: What has arrived and was not handed on.
         self._arrived = b""

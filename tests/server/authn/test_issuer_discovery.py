@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from orchd.pki.keys import PublicKey
-from orchd.server.authn.discovery import configuration, key_set
+from orchd.server.authn.discovery import CONFIGURATION_PATH, KEYS_PATH, configuration, key_set
 from orchd.server.authn.signedtokens import Signer
+from orchd.testing.doubles.server import make_server, run
 from tests.server.authn.rsa_keys import RSA
 
 CURVE = ec.generate_private_key(ec.SECP256R1())
 KEYS: list[PublicKey] = [RSA.public_key(), CURVE.public_key(), RSA.public_key()]
+
+
+@pytest.mark.parametrize(
+    ("method", "code"), [("GET", 200), *((method, 405) for method in ("HEAD", "POST", "PUT", "PATCH", "DELETE"))]
+)
+@pytest.mark.parametrize("path", [CONFIGURATION_PATH, KEYS_PATH])
+def test_methods_of_the_documents(path: str, method: str, code: int, tmp_path: Path) -> None:
+    """The documents are for GET alone."""
+    server = make_server(tmp_path, "--service-account-issuer=https://issuer")
+    assert run(server.request(method, path)).code == code
+    server.stop()
 
 
 def test_discovery_document() -> None:

@@ -30,9 +30,9 @@ def post(stream: int, path: bytes) -> bytes:
     return frame(HEADERS, block, stream=stream, flags=4)
 
 
-def get(stream: int, path: bytes = b"/a") -> bytes:
+def get(stream: int, path: bytes = b"/a", *more: tuple[bytes, bytes]) -> bytes:
     """A request with literal headers (RFC 7541, 6.2.2)."""
-    fields = ((b":method", b"GET"), (b":scheme", b"https"), (b":path", path), (b":authority", b"h"))
+    fields = ((b":method", b"GET"), (b":scheme", b"https"), (b":path", path), (b":authority", b"h"), *more)
     block = b"".join(b"\0" + bytes([len(name)]) + name + bytes([len(value)]) + value for name, value in fields)
     return frame(HEADERS, block, stream=stream, flags=5)
 
@@ -93,6 +93,28 @@ def test_empty_frame_flood_closes_the_connection(flood: bytes) -> None:
     assert wire.transport.disconnecting
     # GOAWAY with ENHANCE_YOUR_CALM ends what was sent.
     assert wire.transport.value()[-17:-8] == frame(7, b"12345678")[:9] and wire.transport.value()[-4:] == b"\0\0\0\x0b"
+
+
+@pytest.mark.parametrize(
+    ("value", "received"),
+    [(b"Bearer ", "Bearer"), (b" Bearer token\t", "Bearer token"), (b" ", ""), (b"", ""), (b"a b", "a b")],
+)
+def test_blanks_around_a_value_are_removed(value: bytes, received: str) -> None:
+    """As over HTTP/1.1; the connection stays."""
+    wire = Wire()
+    wire.send(get(1, b"/a", (b"authorization", value)))
+    wire.turns()
+    assert GOAWAY not in wire.kinds()
+    assert wire.paths.requests[0].header("authorization") == received
+
+
+@pytest.mark.parametrize("field", [(b"x-a", b"a\nb"), (b"X-a", b"b"), (b":authority", b"h "), (b"te", b"all")])
+def test_malformed_fields_stay_errors(field: tuple[bytes, bytes]) -> None:
+    """What the library refuses besides blanks is refused: line ends in values, capitals, repeated pseudo-headers."""
+    wire = Wire()
+    wire.send(get(1, b"/a", field))
+    wire.turns()
+    assert GOAWAY in wire.kinds() and not wire.paths.requests
 
 
 @pytest.mark.parametrize("split", [False, True], ids=["at once", "after the answer"])

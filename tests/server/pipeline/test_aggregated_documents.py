@@ -61,7 +61,16 @@ def test_unknown_discovery_forms_are_refused(server: Any) -> None:
     """An unknown form is rejected if nothing else is accepted; other paths have no aggregated form."""
     assert get_document(server, "/apis", ACCEPT.replace("v=v2", "v=v3")).code == 406
     assert get_document(server, "/apis/apps", ACCEPT).code == 406
-    assert run(server.request("POST", "/apis", headers={"Accept": ACCEPT})).code == 405
+
+
+@pytest.mark.parametrize("accept", ["", ACCEPT])
+@pytest.mark.parametrize("method", ["POST", "HEAD", "PUT", "DELETE", "OPTIONS"])
+def test_methods_of_discovery(server: Any, method: str, accept: str) -> None:
+    """The list of groups and each group are answered for any method, other documents for GET alone."""
+    codes = {"/apis": 200, "/apis/": 200, "/apis/apps": 406 if accept else 200, "/api": 405, "/apis/apps/v1": 405}
+    headers = {"Accept": accept} if accept else {}
+    answered = {path: run(server.request(method, path, headers=headers)).code for path in codes}
+    assert answered == codes
 
 
 def test_discovery_etags(server: Any) -> None:

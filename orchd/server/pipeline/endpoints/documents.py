@@ -50,8 +50,9 @@ class Documents:
             if parts[0] == "apis" and len(parts) > 1 and self._catalog().group(parts[1]) is None:
                 return text_not_found()
             raise errors.page_not_found()
-        served_by_service = len(parts) == 1 or (parts[0] == "api" and len(parts) <= 2) or len(parts) == 3
-        if served_by_service and request.method not in ("GET",):
+        # The reference's aggregator answers the list of groups and each group for any method.
+        aggregated = parts[0] == "apis" and len(parts) <= 2
+        if request.method != "GET" and not aggregated:
             raise errors.method_not_allowed()
         if len(parts) == 1 and self._aggregated is not None:
             answered = self._aggregated.respond(request, core=parts[0] == "api")

@@ -66,6 +66,8 @@ def document_endpoint(document: Any, *, content_type: str) -> Endpoint:
     """A fixed JSON document: OpenID configuration or key set of the service account issuer."""
 
     async def respond(request: Request) -> Response:
+        if request.method != "GET":
+            raise errors.method_not_allowed()
         response = json_response(document, content_type=content_type, pretty=False)
         response.headers = [("Cache-Control", "public, max-age=3600")]
         return response
