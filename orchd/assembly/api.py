@@ -277,7 +277,12 @@ class Api:
                 "etcd-0": (parts.storage.store.healthy, '{"health":"true","reason":""}'),
             },
         )
-        return Dispatch(context, watch=self.watches, named=named_verbs(dependencies))
+        return Dispatch(
+            context,
+            newest_catalog=parts.definitions.newest,
+            watch=self.watches,
+            named=named_verbs(dependencies),
+        )
 
     def _routes(self, dispatch: Dispatch) -> Routes:
         runtime, parts = self._runtime, self._subsystems

@@ -5,23 +5,31 @@ Values pass as API servers wrote them: encryption at rest is theirs, and this pr
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlsplit
 
+from OpenSSL import SSL
 from OpenSSL.crypto import Error as TlsError
 from twisted.internet import ssl
+from twisted.internet.interfaces import IOpenSSLServerConnectionCreator
+from zope.interface import implementer
 
 from orchd.assembly.storage import make_embedded_store
 from orchd.assembly.store_ports import Address, StorePorts
 from orchd.config.settings import Settings
 from orchd.store.interfaces import StoreError
 from orchd.store.sqlite import SqliteStore
+from orchd.txkit.file_reloading import FileReloader
+
+#: Least seconds between checks of certificate files for changes.
+_CHECK: Final = 1.0
 
 
-def address(listen: str, settings: Settings) -> Address:
-    """The address of --listen=HOST:PORT, where HOST is an IP address or localhost. Raises ValueError that names the flag."""
+def address(listen: str, settings: Settings, clock: Callable[[], float]) -> Address:
+    """The address of --listen=HOST:PORT, where HOST is an IP address or localhost; `clock` is monotonic. Raises ValueError that names the flag."""
     try:
         parts = urlsplit(f"//{listen}")
         port = parts.port
@@ -42,22 +50,47 @@ def address(listen: str, settings: Settings) -> Address:
         raise ValueError("--client-ca-file needs --tls-cert-file and --tls-private-key-file")
     if not authorities:
         raise ValueError("--tls-cert-file needs --client-ca-file: every client of the store must show a certificate")
-    return Address(host=host, port=port, tls=_tls(listener.cert_file, listener.key_file, authorities))
+    return Address(
+        host=host, port=port, tls=CertificateFiles(listener.cert_file, listener.key_file, authorities, clock)
+    )
 
 
-def _tls(certificate: str, key: str, authorities: str) -> Any:
-    """TLS with client certificates that one of `authorities` has signed. Raises ValueError that names the file."""
+@implementer(IOpenSSLServerConnectionCreator)
+class CertificateFiles:
+    """TLS of new connections, whose clients show certificates that one of `authorities` has signed. All are names of files, which are
+    read again after a change. Raises ValueError that names the file and its flag."""
+
+    def __init__(self, certificate: str, key: str, authorities: str, clock: Callable[[], float]) -> None:
+        names = certificate, key, authorities
+        self._context = FileReloader(
+            "the certificates of the served store",
+            lambda: _context(*names),
+            lambda: names,
+            clock=clock,
+            interval=_CHECK,
+        )
+
+    def serverConnectionForTLS(self, protocol: object) -> SSL.Connection:
+        """A connection with memory BIOs, in accept state."""
+        connection = SSL.Connection(self._context(), None)
+        connection.set_accept_state()
+        return connection
+
+
+def _context(certificate: str, key: str, authorities: str) -> SSL.Context:
     chain, trusted = _certificates("--tls-cert-file", certificate), _certificates("--client-ca-file", authorities)
     try:
         pair = ssl.KeyPair.load(Path(key).read_bytes(), ssl.SSL.FILETYPE_PEM)  # type: ignore[attr-defined]  # Twisted's own way in
-        return ssl.CertificateOptions(
+        options = ssl.CertificateOptions(
             privateKey=pair.original,
             certificate=chain[0].original,
             extraCertChain=[each.original for each in chain[1:]],
             trustRoot=ssl.trustRootFromCertificates(trusted),
             acceptableProtocols=[b"h2"],
         )
-    except (OSError, ValueError, TlsError) as error:
+        # Of a key that is not the certificate's, an error.
+        return options.getContext()
+    except (OSError, ValueError, TlsError, SSL.Error) as error:
         raise ValueError(f"--tls-private-key-file: {key}: {error}") from error
 
 

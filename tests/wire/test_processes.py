@@ -23,13 +23,23 @@ def config_map(name: str, **data: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
 
 
+def child_ids(pid: int) -> list[int]:
+    """The processes that have this parent."""
+    return list(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
+
+
+def name_of(pid: int) -> list[str]:
+    """The words of a process's name; one empty word for a process that has ended."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().split()
+    except (FileNotFoundError, ProcessLookupError):
+        return [""]
+
+
 def children(pid: int) -> dict[str, int]:
     """The serving processes of an owner by name."""
-    found = {}
-    for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-        words = Path(f"/proc/{each}/cmdline").read_bytes().split(b"\0")
-        found[words[-3].decode()] = int(each)
-    return found
+    named = {each: name_of(each) for each in child_ids(pid)}
+    return {words[1]: each for each, words in named.items() if words[0] == "serving"}
 
 
 def is_running(pid: int) -> bool:
@@ -192,16 +202,42 @@ def test_killed_process_is_started_again(server: DaemonProcess) -> None:
     made = server.request("POST", MAPS, config_map("before"))[1]["metadata"]["resourceVersion"]
     before = children(server.pid)
     os.kill(before["1"], signal.SIGKILL)
-    until(lambda: not is_running(before["1"]))
+    # Its connections are closed when all its threads have ended, which is when the owner can reap it.
+    until(lambda: not Path(f"/proc/{before['1']}").exists())
     code, _ = exchange(open_connections["2"], "POST", MAPS, config_map("meanwhile"))
     assert code == 201
-    code, text = server.request("GET", f"{MAPS}?watch=true&resourceVersion={made}&timeoutSeconds=1")
+    # Not over a connection of the killed process, which may still be open.
+    code, text = exchange(server.connect(), "GET", f"{MAPS}?watch=true&resourceVersion={made}&timeoutSeconds=1")
     assert code == 200
     assert "meanwhile" in str(text)
     until(lambda: children(server.pid).get("1", before["1"]) != before["1"])
     until(lambda: 'orchd_process_ready{process="owner",name="1"} 1.0' in str(server.request("GET", "/metrics")[1]))
     assert children(server.pid)["2"] == before["2"]
     assert exchange(connections(server)["1"], "GET", f"{MAPS}/meanwhile")[0] == 200
+
+
+def test_process_that_hangs_is_started_again(server: DaemonProcess) -> None:
+    """A process that does not answer its owner is killed, and another one serves in its place."""
+    before = children(server.pid)
+    os.kill(before["2"], signal.SIGSTOP)
+    until(lambda: children(server.pid).get("2", before["2"]) != before["2"])
+    until(lambda: 'orchd_process_ready{process="owner",name="2"} 1.0' in str(server.request("GET", "/metrics")[1]))
+    assert "process 2 has not answered 5 times" in server.log
+    assert "process 2 was ended by signal 9" in server.log
+    assert children(server.pid)["1"] == before["1"]
+
+
+def test_killed_template_is_replaced(server: DaemonProcess) -> None:
+    """Without the template the processes go on, and one that ends is started again from a new template."""
+    (template,) = (each for each in child_ids(server.pid) if name_of(each) == ["template"])
+    before = children(server.pid)
+    os.kill(template, signal.SIGKILL)
+    until(lambda: not Path(f"/proc/{template}").exists())
+    assert children(server.pid) == before
+    os.kill(before["1"], signal.SIGTERM)
+    until(lambda: children(server.pid).get("1", before["1"]) != before["1"])
+    until(lambda: set(connections(server)) == {"1", "2"})
+    assert children(server.pid)["2"] == before["2"]
 
 
 @pytest.mark.parametrize("end", ["kill", "stop"])

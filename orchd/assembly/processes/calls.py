@@ -1,6 +1,6 @@
-"""Calls between the owner and a serving process, over a pair of pipes.
+"""Calls between the owner and a serving process, over a pair of sockets.
 
-A frame is a length, a kind, a number and a pickled value. The pipes are made by the owner for a process that it starts itself: nobody
+A frame is a length, a kind, a number and a pickled value. The sockets are made by the owner for a process that it starts itself: nobody
 else can write into them.
 """
 
@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from twisted.internet.defer import Deferred, TimeoutError
 from twisted.internet.interfaces import IReactorTime
+from twisted.internet.protocol import Factory, Protocol
 
 from orchd.errors import ApiError
 from orchd.txkit.background import Background
@@ -30,7 +31,7 @@ PATIENCE: Final = 2.0
 Methods = Mapping[str, Callable[..., Awaitable[Any]]]
 
 
-class NoResponseError(Exception):
+class ProcessUnavailableError(Exception):
     """The other process has ended, did not answer in time, or failed."""
 
 
@@ -56,6 +57,13 @@ def read_first(read: Callable[[int], bytes]) -> Any:
     return pickle.loads(exactly(length))  # from the process that started this one
 
 
+def factory_of(protocol: Protocol) -> Any:
+    """A factory for a connection that exists already."""
+    factory = Factory.forProtocol(lambda: protocol)
+    factory.noisy = False
+    return factory
+
+
 class Calls:
     """One end. `write` sends bytes to the other one; `methods` are those that it may call."""
 
@@ -70,9 +78,9 @@ class Calls:
         self._closed = False
 
     async def call(self, name: str, *arguments: Any) -> Any:
-        """The result of a method of the other process. Raises ApiError as the method does, and NoAnswerError."""
+        """The result of a method of the other process. Raises ApiError as the method does, and ProcessUnavailableError."""
         if self._closed:
-            raise NoResponseError(f"{name}: the process has ended")
+            raise ProcessUnavailableError(f"{name}: the process has ended")
         self._number += 1
         number = self._number
         waiter = self._waiting[number] = Deferred()
@@ -80,7 +88,7 @@ class Calls:
         try:
             kind, value = await within(waiter, PATIENCE, self._clock)
         except TimeoutError as error:
-            raise NoResponseError(f"{name}: no answer within {PATIENCE:g} s") from error
+            raise ProcessUnavailableError(f"{name}: no answer within {PATIENCE:g} s") from error
         finally:
             self._waiting.pop(number, None)
         if kind == _RESULT:
@@ -88,7 +96,7 @@ class Calls:
         if kind == _REFUSED:
             code, reason, message, details = value
             raise ApiError(code, reason, message, details=details)
-        raise NoResponseError(f"{name}: {value}")
+        raise ProcessUnavailableError(f"{name}: {value}")
 
     def received(self, data: bytes) -> None:
         """Take bytes from the other process."""
@@ -110,7 +118,7 @@ class Calls:
             kind, value = _RESULT, await self._methods[name](*arguments)
         except ApiError as error:
             kind, value = _REFUSED, (error.code, error.reason, error.message, error.details)
-        except NoResponseError as error:
+        except ProcessUnavailableError as error:
             kind, value = _FAILED, str(error)
         except Exception as error:  # the caller must not wait for an answer that never comes
             _log.failure("a call of another process failed")

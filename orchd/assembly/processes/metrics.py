@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from orchd.txkit.turns import TurnBudget
+
 #: Lines of a piece, made in some milliseconds.
 _PIECE = 2000
 
@@ -55,3 +57,12 @@ def merged(texts: Iterable[bytes]) -> Iterator[bytes]:
             yield "\n".join((*out, "")).encode()
             out.clear()
     yield "\n".join((*out, "")).encode()
+
+
+async def joined(pieces: Iterable[bytes], turns: TurnBudget) -> bytes:
+    """The text of `labelled` or `merged`, made in as many turns of the reactor as `turns` has it take."""
+    made = []
+    for piece in pieces:
+        made.append(piece)
+        await turns.wait()
+    return b"".join(made)

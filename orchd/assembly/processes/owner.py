@@ -12,10 +12,11 @@ from twisted.internet.defer import gatherResults
 from twisted.python.failure import Failure
 
 from orchd.assembly.frontend import binding
-from orchd.assembly.processes.calls import Methods, NoResponseError
-from orchd.assembly.processes.metrics import labelled
+from orchd.assembly.processes.calls import Methods, ProcessUnavailableError
+from orchd.assembly.processes.metrics import joined, labelled
 from orchd.assembly.processes.serving_process import ServingProcess
 from orchd.assembly.processes.shares import Order, of_owner, of_serving_process
+from orchd.assembly.processes.template import Template
 from orchd.assembly.server import ApiServer
 from orchd.client.requests import Call
 from orchd.config.settings import Settings
@@ -47,12 +48,10 @@ class ServingProcesses:
             "components": self._components,
             "exchange": self._exchange,
         }
+        self._template = template = Template(reactor, Order(settings=own, family=bound.family), bound.fileno())
         self._processes = [
             ServingProcess(
-                reactor,
-                Order(name=str(number), settings=own, family=bound.family),
-                bound.fileno(),
-                {name: partial(method, str(number)) for name, method in methods.items()},
+                reactor, str(number), template, {name: partial(method, str(number)) for name, method in methods.items()}
             )
             for number in range(1, settings.serving.processes + 1)
         ]
@@ -89,6 +88,7 @@ class ServingProcesses:
 
     async def stop(self) -> None:
         """End the processes, each when its requests have ended."""
+        self._template.stop()
         self._bound.close()
         await gatherResults([start(each.stop(self._patience)) for each in self._processes])
 
@@ -99,11 +99,8 @@ class ServingProcesses:
         others = [each for each in self._processes if each.name != asking]
         found = await gatherResults([start(_metrics(each)) for each in others])
         own = await self.server.client.exchange(Call(method="GET", path="/metrics"))
-        pieces = []
-        for piece in labelled(own.body, OWNER):
-            pieces.append(piece)
-            await self._turns.wait()
-        return [b"".join(pieces), *(each for each in found if each is not None)]
+        labelled_own = await joined(labelled(own.body, OWNER), self._turns)
+        return [labelled_own, *(each for each in found if each is not None)]
 
     async def _components(self, asking: str) -> dict[str, str]:
         """Why each component in this process is unhealthy, "" if it is healthy."""
@@ -122,7 +119,7 @@ async def _metrics(process: ServingProcess) -> bytes | None:
     try:
         found: bytes = await process.calls.call("metrics")
         return found
-    except NoResponseError as error:
+    except ProcessUnavailableError as error:
         _log.warn("metrics without those of process {name}: {why}", name=process.name, why=str(error))
         return None
 

@@ -11,9 +11,8 @@ from orchd.config.settings import Settings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What a serving process is told first: its name and its settings, and the address family of its port."""
+    """What serving processes are told: their settings, and the address family of their port."""
 
-    name: str
     settings: Settings
     family: int
 

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import os
-import signal
-from collections.abc import Iterator
+import socket
 from functools import partial
 from typing import Any, Final
 
 import orjson
 from twisted.internet.interfaces import IReactorTime
 from twisted.internet.protocol import Protocol
-from twisted.internet.stdio import StandardIO
 from twisted.internet.task import LoopingCall
 from twisted.logger import globalLogBeginner
 from twisted.python.failure import Failure
 
-from orchd.assembly.processes.calls import Calls, NoResponseError, read_first
+from orchd.assembly.processes.calls import Calls, Methods, ProcessUnavailableError, factory_of, frame
 from orchd.assembly.processes.logs import write_events
-from orchd.assembly.processes.metrics import labelled, merged
+from orchd.assembly.processes.metrics import joined, labelled, merged
 from orchd.assembly.processes.port import InheritedPort
-from orchd.assembly.processes.serving_process import ANSWERS, LOG, PORT
 from orchd.assembly.processes.shares import Order
+from orchd.assembly.processes.template import PORT
 from orchd.assembly.runtime import EXPLAIN
 from orchd.assembly.server import ApiServer
 from orchd.client.requests import Call
@@ -43,13 +41,16 @@ _ASK: Final = 2.0
 _BODY: Final = 1024 * 1024
 
 
-class _Pipes(Protocol):
-    """The pipes to and from the owner. Without an owner there is no store and nobody who would start this process again: it ends."""
+class _Link(Protocol):
+    """The connection to the owner. Without an owner there is no store and nobody who would start this process again: it ends."""
 
     def __init__(self) -> None:
         self.calls: Calls
         #: True when this process ends by itself.
         self.stopped = False
+
+    def write(self, data: bytes) -> None:
+        self.transport.write(data)  # type: ignore[union-attr]  # connected from the beginning
 
     def dataReceived(self, data: bytes) -> None:
         self.calls.received(data)
@@ -62,12 +63,15 @@ class _Pipes(Protocol):
 class Worker:
     """One serving process. Raises OSError and ValueError for missing and invalid files."""
 
-    def __init__(self, order: Order, reactor: Any) -> None:
-        self._name = order.name
+    def __init__(self, name: str, order: Order, connection: int, reactor: Any) -> None:
+        """`connection` is the descriptor of a socket."""
+        self._name = name
         self._reactor: IReactorTime = reactor
-        self._pipes = pipes = _Pipes()
-        out = StandardIO(pipes, stdin=0, stdout=ANSWERS, reactor=reactor)  # type: ignore[call-arg]  # mypy reads that of another system
-        self._calls = pipes.calls = Calls(out.write, {"metrics": self._metrics}, reactor)
+        self._link = link = _Link()
+        methods: Methods = {"metrics": self._metrics, "alive": self._alive}
+        self._calls = link.calls = Calls(link.write, methods, reactor)
+        reactor.adoptStreamConnection(connection, socket.AF_UNIX, factory_of(link))
+        os.close(connection)
         self._turns = shared_budget(reactor)
         self._server = server = ApiServer(
             order.settings,
@@ -93,7 +97,7 @@ class Worker:
         if self._asking.running:
             self._asking.stop()
         await self._server.service.stopService()
-        self._pipes.stopped = True
+        self._link.stopped = True
 
     def _opened(self, server: ApiServer) -> None:
         settle_memory()
@@ -106,10 +110,13 @@ class Worker:
         """Learn of the components that run in the owner."""
         try:
             found = await self._calls.call("components")
-        except NoResponseError as error:
+        except ProcessUnavailableError as error:
             found = dict.fromkeys(self._server.api.components, str(error))
         for name, why in found.items():
             self._server.api.components[name] = partial(str, why)
+
+    async def _alive(self) -> None:
+        """The answer is all that the owner wants to know."""
 
     async def _metrics(self) -> bytes:
         return (await self._server.client.exchange(Call(method="GET", path=_ALONE))).body
@@ -119,17 +126,10 @@ class Worker:
 
         async def respond(request: Request) -> Response:
             own = await metrics(request)
-            own.body = await self._whole(labelled(whole(own.body), self._name))
+            own.body = await joined(labelled(whole(own.body), self._name), self._turns)
             return own
 
         return respond
-
-    async def _whole(self, pieces: Iterator[bytes]) -> bytes:
-        made = []
-        for piece in pieces:
-            made.append(piece)
-            await self._turns.wait()
-        return b"".join(made)
 
     def _all_metrics(self, alone: Endpoint) -> Endpoint:
         """The endpoint of the metrics of all processes; `alone` is that of this one."""
@@ -138,9 +138,9 @@ class Worker:
             own = await alone(request)
             try:
                 others = await self._calls.call("others")
-            except NoResponseError as error:
+            except ProcessUnavailableError as error:
                 raise unavailable(f"the other processes do not answer: {error}") from error
-            own.body = await self._whole(merged([*others, whole(own.body)]))
+            own.body = await joined(merged([*others, whole(own.body)]), self._turns)
             return own
 
         return respond
@@ -157,25 +157,23 @@ class Worker:
             kind, found = await self._calls.call(
                 "exchange", Call(method=request.method, path=request.path, query=query, body=data)
             )
-        except NoResponseError as error:
+        except ProcessUnavailableError as error:
             raise unavailable(f"the process of the scheduler does not answer: {error}") from error
         return Response(content_type=kind, headers=[NO_STORE], body=found)
 
 
-def main() -> None:
-    """Run until the owner, or a signal, ends this process."""
-    order: Order = read_first(lambda size: os.read(0, size))
-    out = os.fdopen(LOG, "w", encoding="utf-8")
+def run(name: str, order: Order, connection: int, log: int) -> None:
+    """Serve until the owner, or a signal, ends this process. `connection` and `log` are descriptors of sockets to the owner."""
+    os.write(connection, frame(("began", (os.getpid(),))))
+    out = os.fdopen(log, "w", encoding="utf-8")
     globalLogBeginner.beginLoggingTo([write_events(out)], redirectStandardIO=False, discardBuffer=True)
     from twisted.internet import reactor as installed
 
     reactor: Any = installed
-    # Of a terminal, for all processes: the owner ends this one in its turn.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     collect_seldom()
     set_verbosity(order.settings.verbosity.of)
     try:
-        worker = Worker(order, reactor)
+        worker = Worker(name, order, connection, reactor)
     except (OSError, ValueError) as error:
         _log.critical("cannot start: {why}", why=str(error))
         raise SystemExit(1) from None

@@ -40,6 +40,7 @@ class DefinitionTracker:
         self._clock = clock
         self._builtin_keys = frozenset(resource.key for resource in base.resources if resource.key)
         self._catalog: Catalog | None = base
+        self._cache: ICache | None = None
         self._subscription: ISubscription | None = None
         self._retry: IDelayedCall | None = None
         self._stopped = False
@@ -64,6 +65,15 @@ class DefinitionTracker:
         """`catalog` as a method, for callers that need the latest one at each use."""
         return self.catalog
 
+    async def newest(self) -> Catalog:
+        """`catalog` with every acknowledged change of a definition, also those of other processes on the same store.
+
+        Returns without suspending if only this process writes to the store. Raises ApiError 503 if the store does not
+        answer and 504 after a time limit."""
+        if self._cache is not None:
+            await self._cache.fresh()
+        return self.catalog
+
     def overlaps(self, definition: Definition) -> bool:
         """True if the objects of a definition would share keys with a built-in kind; the definition is then not
         served."""
@@ -79,6 +89,7 @@ class DefinitionTracker:
         """Load every definition in `cache`, then follow changes."""
         self._stopped = False
         await cache.ready()
+        self._cache = cache
         self._follow(cache)
 
     def _follow(self, cache: ICache) -> None:
@@ -110,6 +121,7 @@ class DefinitionTracker:
 
     async def stop(self) -> None:
         self._stopped = True
+        self._cache = None
         if self._subscription is not None:
             self._subscription.cancel()
             self._subscription = None

@@ -127,7 +127,7 @@ class Writer:
             obj = await self._aside(context.size, strategy.prepare_create, context, obj)
             name = obj["metadata"].get("name", "")
             refuse(resource, name, await self._validate(strategy.validate_create, context, obj))
-            for text in strategy.warnings(context, obj, None):
+            for text in await self._aside(context.size, strategy.warnings, context, obj, None):
                 context.warn(text)
             await review.validate(obj)
             if not context.dry_run and _names_a_version(obj):
@@ -236,7 +236,7 @@ class Writer:
             obj = await self._aside(context.size, strategy.prepare_update, context, obj, old)
             obj = with_metadata(obj, resourceVersion=old["metadata"]["resourceVersion"])
             refuse(resource, name, await self._validate(strategy.validate_update, context, obj, old))
-            for text in strategy.warnings(context, obj, old):
+            for text in await self._aside(context.size, strategy.warnings, context, obj, old):
                 context.warn(text)
             await review.validate(obj)
             return await self._store_change(context, strategy, path, entry, obj, old)

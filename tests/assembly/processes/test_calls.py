@@ -9,7 +9,7 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.internet.task import Clock
 
-from orchd.assembly.processes.calls import PATIENCE, Calls, NoResponseError, frame, read_first
+from orchd.assembly.processes.calls import PATIENCE, Calls, ProcessUnavailableError, frame, read_first
 from orchd.errors import ApiError, bad_request
 from orchd.txkit.coroutines import start
 
@@ -63,7 +63,7 @@ def test_call_after_the_end_fails() -> None:
     """A call of a process that has ended fails at once."""
     pair = Pair({})
     pair.one.close()
-    assert _result(start(pair.one.call("double"))).check(NoResponseError)
+    assert _result(start(pair.one.call("double"))).check(ProcessUnavailableError)
 
 
 def test_call_ends_without_an_answer() -> None:
@@ -76,7 +76,7 @@ def test_call_ends_without_an_answer() -> None:
     pair = Pair({"wait": wait})
     asked = start(pair.one.call("wait"))
     pair.clock.advance(PATIENCE)
-    assert _result(asked).check(NoResponseError)
+    assert _result(asked).check(ProcessUnavailableError)
     slow.callback(b"late")
 
 

@@ -1,4 +1,4 @@
-"""Warnings of later releases about objects that they accept (Warning headers), but for those of pods (`pod_warnings`)."""
+"""Warnings of later releases about objects that they accept (Warning headers), but for those of pods (`later_pod_warnings`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate.address_warnings import of_address, of_range
 from orchd.kinds.objects.validate.core.secrets import decoded
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, Path, root
-from orchd.kinds.objects.validate.warnings import replaced_labels
+from orchd.kinds.objects.validate.pod_warnings import replaced_labels
 from orchd.kinds.quantities import is_integer
 
 _CLOSE: Final = "PreferClose"

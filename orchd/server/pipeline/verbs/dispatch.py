@@ -69,10 +69,18 @@ def _builtin(catalog: Catalog, group: str) -> bool:
 
 class Dispatch:
     """The last stage: calls the verb. `named` are the verbs of subresources and of kinds that are not stored, by the name
-    in their row (`served_by`) and by verb."""
+    in their row (`served_by`) and by verb. `newest_catalog` waits for every acknowledged change of custom kinds."""
 
-    def __init__(self, context: VerbContext, *, watch: Verb, named: Mapping[str, Mapping[str, Verb]]) -> None:
+    def __init__(
+        self,
+        context: VerbContext,
+        *,
+        newest_catalog: Callable[[], Awaitable[Catalog]],
+        watch: Verb,
+        named: Mapping[str, Mapping[str, Verb]],
+    ) -> None:
         self._context = context
+        self._newest_catalog = newest_catalog
         self._watch = watch
         self._named = named
         self._dry_run = context.settings.feature("DryRun")
@@ -82,6 +90,10 @@ class Dispatch:
         assert info is not None
         catalog = self._context.catalog()
         resource = None if info.verb == "proxy" else find(catalog, info)
+        if resource is None and info.prefix == "apis" and info.verb != "proxy":
+            # Another process may have established the kind just now.
+            catalog = await self._newest_catalog()
+            resource = find(catalog, info)
         if resource is None:
             if info.prefix == "apis" and not _builtin(catalog, info.group):
                 return text_not_found()

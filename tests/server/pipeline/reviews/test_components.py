@@ -36,3 +36,8 @@ def test_component_table_kind(call: Any) -> None:
         assert (table["kind"], table["apiVersion"], len(table["rows"])) == ("Table", group, 3)
         assert call("GET", f"{URL}/etcd-0", headers=accept).json["rows"][0]["cells"][0] == "etcd-0"
     assert call("GET", f"{URL}?includeObject=x", headers=accept).code == 400
+
+
+def test_export_is_refused(call: Any) -> None:
+    """One component cannot be asked for with `export`, whether it exists or not; a list ignores the parameter."""
+    assert [call("GET", f"{URL}{path}?export=true").code for path in ("", "/etcd-0", "/none")] == [200, 400, 400]

@@ -12,6 +12,7 @@ from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.representation import Representation
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.dispatch import Verb
+from orchd.server.pipeline.verbs.get import refuse_export
 from orchd.server.pipeline.verbs.subresources.foreign import bare_error
 
 #: The reason for being unhealthy; "" when healthy.
@@ -52,6 +53,7 @@ class Components:
     async def get(self, context: VerbContext, request: Request, target: ResourceTarget) -> Response:
         """One component; 500 for an unknown name, as in the reference."""
         view = context.present.view(request, target.resource)
+        refuse_export(request)
         if target.name not in self._probes:
             raise bare_error(f"Component not found: {target.name}")
         status = self._status(target.name)
