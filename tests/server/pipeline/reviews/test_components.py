@@ -51,3 +51,10 @@ def test_unknown_component() -> None:
     assert [(each.code, each.message) for each in errors] == [
         (500, "Component not found: x"), (404, 'componentstatus "x" not found'),
     ]  # fmt: skip
+
+
+def test_conditions_say_how_components_are() -> None:
+    """The message of a condition is that of a healthy component, or what is wrong with it."""
+    components = Components({"good": (str, "fine"), "bad": (lambda: "broken", "fine")})
+    conditions = [components._status(name)["conditions"][0] for name in ("good", "bad")]
+    assert [(each["status"], each["message"]) for each in conditions] == [("True", "fine"), ("False", "broken")]

@@ -50,11 +50,7 @@ class Components:
     def _status(self, name: str) -> Object:
         probe, healthy = self._probes[name]
         wrong = probe()
-        condition = {"type": "Healthy", "status": "False" if wrong else "True"}
-        if not wrong:
-            condition["message"] = healthy
-        else:
-            condition["error"] = wrong
+        condition = {"type": "Healthy", "status": "False" if wrong else "True", "message": wrong or healthy}
         return {
             "kind": "ComponentStatus",
             "apiVersion": "v1",
