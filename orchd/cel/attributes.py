@@ -12,7 +12,20 @@ from orchd.cel.costs import EXCEEDED, Meter
 from orchd.cel.numbers import shortest
 from orchd.cel.objects import ObjectView
 from orchd.cel.operators import MISSING, MapView, find_key, get_item, is_list, is_map
-from orchd.cel.values import MAX_INT, MIN_INT, NONE, Cancelled, EvaluationError, Optional, Uint, Value, type_of
+from orchd.cel.types import Type
+from orchd.cel.values import (
+    MAX_INT,
+    MIN_INT,
+    NONE,
+    Cancelled,
+    EvaluationError,
+    Opaque,
+    Optional,
+    Uint,
+    Value,
+    class_name,
+    type_of,
+)
 
 #: Evaluates an expression: state of the evaluation to value. Raises `EvaluationError` and `Cancelled`.
 Evaluator = Callable[[Meter], Value]
@@ -162,15 +175,15 @@ def select_all(frame: Meter, value: Value, qualifiers: list[Qualifier], spend: C
     if optional:
         if not value.present:
             return value
-        value = value.value
+        value = content_of(value.value)
     for qualifier in qualifiers:
         key = qualifier.key
-        if qualifier.index is not None:
-            key = qualifier.index(frame)
-            if not is_key(key):
-                raise bad_key(key)
         optional = optional or qualifier.optional
         try:
+            if qualifier.index is not None:
+                key = qualifier.index(frame)
+                if not is_key(key):
+                    raise bad_key(key)
             if qualifier.test:
                 member = qualify_if_present(value, key)
                 value = member is not MISSING
@@ -184,22 +197,30 @@ def select_all(frame: Meter, value: Value, qualifiers: list[Qualifier], spend: C
             else:
                 value = qualify(value, key)
         except EvaluationError:
-            spend(frame, 1)
+            if qualifier.test or not optional:
+                spend(frame, 1)
             raise
         spend(frame, 1)
     return Optional(value) if optional else value
 
 
+def passed_on(value: Value) -> Value:
+    """Return a value as an attribute without selections passes it on."""
+    if value.__class__ is Optional and value.present:
+        return Optional(content_of(value.value))
+    return value
+
+
+def content_of(value: Value) -> Value:
+    """Return what is inside an optional value that an attribute passes on: data, without the classes of some libraries."""
+    if value.__class__ is Optional:
+        return content_of(value.value) if value.present else None
+    if value.__class__ is Type:
+        return value.name
+    return value.content() if isinstance(value, Opaque) else value
+
+
 _KEYS = frozenset([str, int, Uint, bool, float])
-_NAMES = {
-    "bytes": "types.Bytes",
-    "google.protobuf.Duration": "types.Duration",
-    "google.protobuf.Timestamp": "types.Timestamp",
-    "list": "*types.baseList",
-    "map": "*types.baseMap",
-    "null_type": "types.Null",
-    "type": "*types.Type",
-}
 
 
 def is_key(value: Value) -> bool:
@@ -209,5 +230,4 @@ def is_key(value: Value) -> bool:
 
 def bad_key(value: Value) -> EvaluationError:
     """Return the error for a value that is no key and no index."""
-    name = type_of(value).name
-    return EvaluationError(f"invalid qualifier type: {_NAMES.get(name, name)}")
+    return EvaluationError(f"invalid qualifier type: {class_name(value)}")

@@ -168,3 +168,5 @@ class Meter(list[Value]):
 FIRST_SLOT = 3
 #: Units of work per unit of the budget.
 WORK = 1
+#: Work that every evaluation may do, so that it ends because of its cost wherever that shows.
+LEAST_WORK = 10_000

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from orchd.cel.attributes import Evaluator
+from orchd.cel.attributes import Evaluator, passed_on
 from orchd.cel.calls import overdrawn, spend
 from orchd.cel.costs import LIST, MAP, Meter
 from orchd.cel.operators import MISSING, find_key, is_list, is_map
 from orchd.cel.syntax import Call, Comprehension, ListLiteral
-from orchd.cel.values import Cancelled, EvaluationError, Map, Optional, Uint, Value, map_key, no_overload, type_of
+from orchd.cel.values import Cancelled, EvaluationError, Map, Optional, Uint, Value, class_name, map_key, no_overload
 
 if TYPE_CHECKING:
     from orchd.cel.program import _Planner
@@ -41,7 +41,7 @@ def lazy_variable(slot: int, start: Evaluator) -> Evaluator:
             frame[slot] = value
         if value.__class__ is EvaluationError:
             raise value
-        return value
+        return passed_on(value)
 
     return run
 
@@ -117,6 +117,8 @@ def alternative(first: Evaluator, second: Evaluator, *, unwrap: bool) -> Evaluat
         if value.__class__ is not Optional:
             return value
         if value.present:
+            if unwrap and value.value.__class__ is EvaluationError:
+                raise value.value
             return value.value if unwrap else value
         return second(frame)
 
@@ -260,7 +262,7 @@ class _Loop:
         interrupted: Callable[[], bool] | None = frame[2]
         if self.second < 0:
             if not is_list(values) and not is_map(values):
-                raise EvaluationError(f"got '{_go_type(values)}', expected iterable type")
+                raise EvaluationError(f"got '{class_name(values)}', expected iterable type")
             turns: Iterable[Value] = values
         else:
             turns = self._pairs(frame, values)
@@ -277,25 +279,7 @@ class _Loop:
                 frame[second] = value
                 yield index
         else:
-            raise EvaluationError(f"unsupported comprehension range type: {_go_type(values)}")
-
-
-def _go_type(value: Value) -> str:
-    names = {
-        "bool": "types.Bool",
-        "bytes": "types.Bytes",
-        "double": "types.Double",
-        "google.protobuf.Duration": "types.Duration",
-        "google.protobuf.Timestamp": "types.Timestamp",
-        "int": "types.Int",
-        "null_type": "types.Null",
-        "optional_type": "*types.Optional",
-        "string": "types.String",
-        "type": "*types.Type",
-        "uint": "types.Uint",
-    }
-    name = type_of(value).name
-    return names.get(name, name)
+            raise EvaluationError(f"unsupported comprehension range type: {class_name(values)}")
 
 
 def _watched(turns: Iterable[Value], interrupted: Callable[[], bool]) -> Iterator[Value]:

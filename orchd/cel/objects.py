@@ -273,6 +273,7 @@ class ObjectView(MapView):
     """An object, whose keys are names of the language, or a map, whose keys are those of the data."""
 
     __slots__ = ("data", "shape")
+    class_name = "*common.unstructuredMap"
 
     def __init__(self, data: dict[str, Any], shape: _Shape) -> None:
         self.data = data
@@ -360,6 +361,7 @@ class ItemsView(ListView):
     """A list whose elements are compared in order."""
 
     __slots__ = ("data", "view")
+    class_name = "*common.unstructuredList"
 
     def __init__(self, view: Viewer, data: list[Any]) -> None:
         self.view = view
@@ -406,6 +408,7 @@ class SetView(ItemsView):
     """A list without order or duplicates."""
 
     __slots__ = ()
+    class_name = "*common.unstructuredSetList"
 
     def add(self, other: Value) -> Value:
         known = {map_key(data) for data in self.data}
@@ -430,6 +433,7 @@ class KeyedView(ItemsView):
     """A list of objects, each with keys of its own, without order."""
 
     __slots__ = ("keys",)
+    class_name = "*common.unstructuredMapList"
 
     def __init__(self, view: Viewer, keys: list[str], data: list[Any]) -> None:
         super().__init__(view, data)

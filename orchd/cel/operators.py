@@ -15,7 +15,6 @@ from orchd.cel.values import (
     MAX_INT,
     MAX_UINT,
     MIN_INT,
-    NONE,
     Concatenation,
     Duration,
     EvaluationError,
@@ -300,6 +299,8 @@ def negate(value: Value) -> Value:
         return -value
     if kind is Duration:
         return checked_duration(-value.nanos)
+    if kind is bool:
+        raise no_overload()
     raise unsupported("-_", value)
 
 
@@ -389,8 +390,10 @@ def equal_values(left: Value, right: Value, meter: Meter) -> bool:
         if other not in _NUMBERS or left != left or right != right:
             return False
         return compare_numbers(left, right) == 0
-    if kind in _BY_PYTHON or left is None:
+    if kind in _BY_PYTHON:
         return False
+    if left is None:
+        return right is None
     if isinstance(left, View):
         meter.work(1)
         return left.equals(right, meter)
@@ -479,8 +482,6 @@ def is_zero(value: Value) -> bool:
         return bool(value.nanos == 0)
     if kind is Timestamp:
         return bool(value.nanos == MIN_SECONDS * NANOS)
-    if kind is Optional:
-        return value is NONE
     if kind is list or kind is Concatenation or kind is dict or kind is Map:
         return len(value) == 0
     if kind in (str, bytes, int, float, bool) or value is None:

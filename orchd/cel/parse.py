@@ -27,6 +27,7 @@ from orchd.cel.syntax import (
     Node,
     Select,
     StructLiteral,
+    children,
 )
 from orchd.cel.tokens import EXPRESSION, MAX_DEPTH, MEMBER, GiveUp, TokenReader, Unexpected
 
@@ -51,6 +52,12 @@ _EXPRESSIONS, _RELATION, _CALCULATION = range(3)
 
 #: Expands a macro: (call's offset, target or None, arguments) to the tree it stands for, None where it is no macro after all.
 Expander = Callable[[int, "Node | None", list[Node]], "Node | None"]
+
+
+#: Macros that stand for expressions with their target twice: chains of them grow by powers of two.
+_DOUBLING = frozenset(["optMap", "optFlatMap"])
+#: Nodes that all calls of such macros in one expression may copy.
+MAX_COPIED = 5_000
 
 
 class MacroError(Exception):
@@ -93,6 +100,7 @@ class _Parser(TokenReader):
     def __init__(self, tokens: list[Token], grammar: Grammar, issues: list[Issue]) -> None:
         super().__init__(tokens, issues)
         self.grammar = grammar
+        self.copied = 0
 
     # Rules, from the outermost to the innermost.
 
@@ -114,8 +122,8 @@ class _Parser(TokenReader):
             try:
                 self.match("':'", EXPRESSION)
                 second = self.expression()
-            except Unexpected:
-                self.skip()
+            except Unexpected as error:
+                self.skip("expression", error)
                 second = Broken(mark.offset)
             node = self.call(mark.offset, "_?_:_", [node, first, second], depth=1)
         self.depths[_EXPRESSIONS] -= 1
@@ -181,13 +189,16 @@ class _Parser(TokenReader):
                 return self.member()
             if sign.kind == "'-'" and self.after().kind in ("NUM_INT", "NUM_FLOAT"):
                 return self.member()
+            if sign.kind == "'-'" and self.after().kind not in EXPRESSION - {"'!'"}:
+                self.no_alternative(self.after())
             count = 0
             while self.token.kind == sign.kind:
                 self.advance()
+                self.settle(EXPRESSION)
                 count += 1
             node = self.member()
-        except Unexpected:
-            self.skip()
+        except Unexpected as error:
+            self.skip("unary", error)
             return Broken(self.token.offset)
         if count % 2 == 0:
             return node
@@ -200,16 +211,19 @@ class _Parser(TokenReader):
             while True:
                 kind = self.token.kind
                 if kind == "'.'":
-                    node = self.selection(node)
+                    node, whole = self.selection(node)
                 elif kind == "'['":
-                    node = self.index(node)
+                    node, whole = self.index(node)
                 else:
                     return node
-        except Unexpected:
-            self.skip()
+                if not whole:
+                    return node
+        except Unexpected as error:
+            self.skip("member", error)
             return node
 
-    def selection(self, node: Node) -> Node:
+    def selection(self, node: Node) -> tuple[Node, bool]:
+        """Return the selection or call behind a node, and whether nothing was skipped at its end."""
         following = self.after()
         if following.kind not in _NAMES and following.kind != "'?'":
             self.no_alternative(following)
@@ -217,28 +231,33 @@ class _Parser(TokenReader):
         optional = self.token.kind == "'?'"
         if optional:
             self.advance()
+            first = self.token
             name = self.selected_name()
+            if not name:
+                self.issues.append(Issue(offset=first.offset, message="unsupported ident kind"))
         elif self.token.kind == "IDENTIFIER" and self.after().kind == "'('":
             function = self.advance().text
             bracket = self.advance()
-            return self.expand(bracket.offset, function, self.arguments(), node)
+            arguments, whole = self.arguments()
+            return self.expand(bracket.offset, function, arguments, node), whole
         else:
             name = self.selected_name()
         if optional and not self.grammar.optionals:
-            return self.broken(dot.offset, "unsupported syntax '.?'")
+            return self.broken(dot.offset, "unsupported syntax '.?'"), True
         if optional:
-            return self.call(dot.offset, "_?._", [node, Literal(dot.offset, name)], depth=1)
+            return self.call(dot.offset, "_?._", [node, Literal(dot.offset, name)], depth=1), True
         selected = Select(dot.offset, node, name)
         selected.depth = node.depth + 1
-        return selected
+        return selected, True
 
     def selected_name(self) -> str:
-        first = self.token
+        """Return a name of a field, an empty text where there is none."""
         try:
             self.expect(_NAMES)
-        except Unexpected:
-            self.skip()
-            self.issues.append(Issue(offset=first.offset, message="unsupported ident kind"))
+            if self.token.kind not in _NAMES:
+                raise Unexpected(_NAMES)
+        except Unexpected as error:
+            self.skip("name", error)
             return ""
         token = self.advance()
         if token.kind == "IDENTIFIER":
@@ -247,50 +266,60 @@ class _Parser(TokenReader):
             self.issues.append(Issue(offset=token.offset, message="unsupported syntax: '`'"))
         return token.text[1:-1]
 
-    def index(self, node: Node) -> Node:
+    def index(self, node: Node) -> tuple[Node, bool]:
+        """Return the element of a node, and whether nothing was skipped at its end."""
         bracket = self.advance()
+        self.expect(EXPRESSION | {"'?'"})
         optional = self.token.kind == "'?'"
         if optional:
             self.advance()
         with self.before("']'"):
             key = self.expression()
-        self.match("']'")
+        whole = self.closes("']'")
         if optional and not self.grammar.optionals:
-            return self.broken(bracket.offset, "unsupported syntax '[?'")
-        return self.call(bracket.offset, "_[?_]" if optional else "_[_]", [node, key], depth=1)
+            return self.broken(bracket.offset, "unsupported syntax '[?'"), whole
+        return self.call(bracket.offset, "_[?_]" if optional else "_[_]", [node, key], depth=1), whole
 
-    def arguments(self) -> list[Node]:
-        """The arguments of a call whose bracket is open, and its end."""
+    def closes(self, bracket: str, *following: str) -> bool:
+        """Accept a bracket. Without it skip to what may follow, also to tokens of some kinds, and return False."""
+        try:
+            self.match(bracket)
+        except Unexpected as error:
+            self.skip("closes", error, *following)
+            return False
+        return True
+
+    def arguments(self, *following: str) -> tuple[list[Node], bool]:
+        """Return the arguments of a call whose bracket is open, and whether nothing was skipped at its end.
+
+        Tokens of some kinds may follow besides those of the rules under way.
+        """
         self.expect(EXPRESSION | {"')'"})
         arguments: list[Node] = []
-        with self.before("')'", "','"):
+        with self.before("')'", "','", *following):
             if self.token.kind != "')'":
                 arguments.append(self.expression())
                 while self.token.kind == "','":
                     self.advance()
                     arguments.append(self.expression())
-        try:
-            self.match("')'")
-        except Unexpected:
-            self.skip(*MEMBER)
-        return arguments
+        return arguments, self.closes("')'", *following)
 
     def primary(self) -> Node:
         """A literal, a name, a call, or something in brackets."""
         token = self.token
         kind = token.kind
-        if kind == "'-'" and self.after().kind not in ("NUM_INT", "NUM_FLOAT"):
-            # Behind other signs only a number has one.
-            self.no_alternative(self.after())
-        if kind in _LITERALS or kind == "'-'":
-            return self.literal()
-        if kind == "IDENTIFIER" or kind == "'.'":
-            return self.named()
         node: Node = Broken(token.offset)
         try:
+            if kind == "'-'" and self.after().kind not in ("NUM_INT", "NUM_FLOAT"):
+                # Behind other signs only a number has one.
+                self.no_alternative(self.after())
+            if kind in _LITERALS or kind == "'-'":
+                return self.literal()
+            if kind == "IDENTIFIER" or kind == "'.'":
+                return self.named()
             if kind == "'('":
                 self.advance()
-                with self.before("')'"):
+                with self.before("')'", *MEMBER):
                     node = self.expression()
                 self.match("')'")
             elif kind == "'['":
@@ -299,8 +328,8 @@ class _Parser(TokenReader):
                 node = self.map_literal()
             else:
                 self.mismatch(EXPRESSION - {"'!'"})
-        except Unexpected:
-            self.skip(*MEMBER)
+        except Unexpected as error:
+            self.skip("primary", error, *MEMBER)
         return node
 
     def named(self) -> Node:
@@ -320,7 +349,7 @@ class _Parser(TokenReader):
             return self.struct_literal(prefix + ".".join(names))
         name = self.advance()
         bracket = self.advance() if self.token.kind == "'('" else None
-        arguments = self.arguments() if bracket is not None else []
+        arguments = self.arguments(*MEMBER)[0] if bracket is not None else []
         if name.text in RESERVED:
             return self.broken(first.offset, f"reserved identifier: {name.text}")
         if bracket is not None:
@@ -352,7 +381,7 @@ class _Parser(TokenReader):
         elements: list[Node] = []
         optional: list[int] = []
         self.expect(EXPRESSION | {"']'", "','", "'?'"})
-        with self.before("']'", "','"):
+        with self.before("']'", "','", *MEMBER):
             while self.token.kind in EXPRESSION or self.token.kind == "'?'":
                 if self.optional_mark():
                     optional.append(len(elements))
@@ -369,7 +398,7 @@ class _Parser(TokenReader):
         brace = self.advance()
         entries: list[Entry] = []
         self.expect(EXPRESSION | {"'}'", "','", "'?'"})
-        with self.before("'}'", "','"):
+        with self.before("'}'", "','", *MEMBER):
             while self.token.kind in EXPRESSION or self.token.kind == "'?'":
                 optional = self.optional_mark()
                 with self.before("':'"):
@@ -391,20 +420,23 @@ class _Parser(TokenReader):
         fields: list[Field] = []
         try:
             self.expect(_NAMES | {"'}'", "','", "'?'"})
-            with self.before("'}'", "','"):
+            with self.before("'}'", "','", *MEMBER):
                 while self.token.kind in _NAMES or self.token.kind == "'?'":
+                    first = self.token
                     optional = self.optional_mark()
                     field_name = self.selected_name()
                     colon = self.colon()
                     if colon is None:
                         break
+                    if not field_name:
+                        self.issues.append(Issue(offset=first.offset, message="unsupported ident kind"))
                     fields.append(Field(colon.offset, field_name, self.expression(), optional))
                     if self.token.kind != "','" or not (self.after().kind in _NAMES or self.after().kind == "'?'"):
                         break
                     self.advance()
             self.end_literal("'}'")
-        except Unexpected:
-            self.skip(*MEMBER)
+        except Unexpected as error:
+            self.skip("struct_literal", error, *MEMBER)
         node = StructLiteral(brace.offset, name, fields)
         node.depth = max((field.value.depth for field in fields), default=0)
         return node
@@ -421,8 +453,8 @@ class _Parser(TokenReader):
         token = self.token
         try:
             self.match("':'", EXPRESSION)
-        except Unexpected:
-            self.skip()
+        except Unexpected as error:
+            self.skip("colon", error)
             return None
         return token
 
@@ -455,14 +487,28 @@ class _Parser(TokenReader):
         expander = macros.get(key) or macros.get((function, -1, target is not None))
         node: Node | None = None
         if expander is not None:
+            if target is not None and function in _DOUBLING:
+                self.count_copied(offset, function, target)
             try:
                 node = expander(offset, target, args)
             except MacroError as error:
-                node = self.broken(error.offset, str(error))
+                self.issues.append(Issue(offset=error.offset, message=str(error)))
+                node = Broken(error.offset, macro=True)
         if node is None:
             node = Call(offset, function, args, target)
         node.depth = depth
         return node
+
+    def count_copied(self, offset: int, macro: str, target: Node) -> None:
+        """Count the nodes that a macro copies. Raises `GiveUp` when they are too many."""
+        left = [target]
+        while left:
+            self.copied += 1
+            if self.copied > MAX_COPIED:
+                text = f"expression too large: {macro}() copies its target, at most {MAX_COPIED} nodes may be copied"
+                self.issues.append(Issue(offset=offset, message=text))
+                raise GiveUp
+            left.extend(children(left.pop()))
 
     def broken(self, offset: int, message: str) -> Node:
         self.issues.append(Issue(offset=offset, message=message))

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from orchd.cel import comparisons, loops, reading
 from orchd.cel.attributes import Attribute, Evaluator, Qualifier, bad_key, is_key, select_all
 from orchd.cel.calls import NullaryCall, call_each, call_pair, call_single, spend
-from orchd.cel.costs import FIRST_SLOT, LIST, ONE, STRUCT, UNBOUNDED, WORK, Cost, Meter
+from orchd.cel.costs import FIRST_SLOT, LEAST_WORK, LIST, ONE, STRUCT, UNBOUNDED, WORK, Cost, Meter
 from orchd.cel.declare import Function, Overload
 from orchd.cel.limits import deep
 from orchd.cel.operators import MISSING, contains
 from orchd.cel.plans import Constant, Scope, constant_members
 from orchd.cel.regex import compile_pattern
 from orchd.cel.syntax import Call, Comprehension, Ident, ListLiteral, Literal, MapLiteral, Node, Select, StructLiteral
-from orchd.cel.values import Cancelled, EvaluationError, Optional, Value, no_overload
+from orchd.cel.values import Breakdown, Cancelled, EvaluationError, Optional, Value, no_overload
 
 if TYPE_CHECKING:
     from orchd.cel.environment import Environment
@@ -81,7 +81,7 @@ class Program:
         whether to stop.
         """
         frame = Meter(self._empty)
-        frame[0], frame[1], frame[2] = budget, budget * WORK, interrupted
+        frame[0], frame[1], frame[2] = budget, budget * WORK + LEAST_WORK, interrupted
         for name, slot, adapt in self._variables:
             value = bindings.get(name, MISSING)
             if value is not MISSING:
@@ -94,6 +94,8 @@ class Program:
                 value = self._run(frame)
         except EvaluationError as error:
             return Outcome(None, self._spell(error.message), budget - frame[0])
+        except Breakdown as error:
+            return Outcome(None, str(error), budget - frame[0])
         except Cancelled as error:
             return Outcome(None, str(error), budget - frame[0], True)
         return Outcome(value, None, budget - frame[0])
@@ -229,7 +231,11 @@ class _Planner:
         condition = attribute.condition
         first, second = (self.emit_attribute(branch, 0) for branch in attribute.branches)
 
+        # A test of a branch does not cost the selection.
+        refund = int(attribute.test)
+
         def run(frame: Meter) -> Value:
+            frame[0] += refund
             chosen = condition(frame)
             if chosen is True:
                 return first(frame)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from orchd.cel.attributes import Evaluator, qualify, qualify_all
+from orchd.cel.attributes import Evaluator, passed_on, qualify, qualify_all
 from orchd.cel.calls import overdrawn, spend
 from orchd.cel.costs import PER_CHARACTER, Cost, Meter
 from orchd.cel.objects import ObjectView
@@ -19,8 +19,8 @@ from orchd.cel.values import EvaluationError, Optional, Value
 
 #: Compares values of any classes.
 General = Callable[[Meter, Value, Value], bool]
-#: Classes of what stands for a variable that has no value yet, or none at all.
-_UNREADY = frozenset([EvaluationError, MISSING.__class__, FunctionType])
+#: Classes of what stands for a variable that has no value yet, or none at all, and of values that are not passed on as they are.
+_UNREADY = frozenset([EvaluationError, MISSING.__class__, FunctionType, Optional])
 
 
 def _ready(frame: Meter, slot: int, name: str) -> Value:
@@ -32,7 +32,7 @@ def _ready(frame: Meter, slot: int, name: str) -> Value:
         value = frame[slot] = value()
     if value.__class__ is EvaluationError:
         raise value
-    return value
+    return passed_on(value)
 
 
 def read_variable(slot: int, name: str, price: int) -> Evaluator:
@@ -65,7 +65,7 @@ def read_field(slot: int, name: str, key: str, price: int) -> Evaluator:
                 data = value.data.get(field[0])
                 if data.__class__ is field[2]:
                     return data
-        elif value.__class__ in _UNREADY:
+        elif value.__class__ in _UNREADY and value.__class__ is not Optional:
             try:
                 value = _ready(frame, slot, name)
             except EvaluationError:

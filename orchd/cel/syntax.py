@@ -24,9 +24,16 @@ class Node:
 
 
 class Broken(Node):
-    """What stands where the text is no expression. A tree with an issue is never checked, so nothing else sees it."""
+    """What stands where the text is no expression. A tree with an issue is never checked, so nothing else sees it.
 
-    __slots__ = ()
+    ``macro`` says that the text is one, but no call of a macro.
+    """
+
+    __slots__ = ("macro",)
+
+    def __init__(self, offset: int, *, macro: bool = False) -> None:
+        super().__init__(offset)
+        self.macro = macro
 
 
 class Literal(Node):

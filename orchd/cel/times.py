@@ -12,6 +12,11 @@ from orchd.cel.operators import NANOS
 from orchd.cel.values import MAX_INT, MIN_INT, Duration, EvaluationError, Timestamp
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+#: The first and the last second of the years 1 to 9999, and the length of the 400 years after which the calendar repeats.
+_FIRST, _LAST = -62_135_596_800, 253_402_300_799
+_CYCLE = 146_097 * 86_400
+#: No offset is as large.
+_MARGIN = 366 * 86_400
 _DAY = 86_400
 _UNITS = {"ns": 1, "us": 1000, "µs": 1000, "μs": 1000, "ms": 1_000_000, "s": NANOS, "m": 60 * NANOS, "h": 3600 * NANOS}
 _DURATION_PART = re.compile(r"([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
@@ -96,7 +101,7 @@ def timestamp_text(value: Timestamp) -> str:
     else:
         minutes = abs(value.offset) // 60
         zone = f"{'-' if value.offset < 0 else '+'}{minutes // 60:02d}:{minutes % 60:02d}"
-    date = f"{moment.year:04d}-{moment.month:02d}-{moment.day:02d}"
+    date = f"{year(value):04d}-{moment.month:02d}-{moment.day:02d}"
     return f"{date}T{moment.hour:02d}:{moment.minute:02d}:{moment.second:02d}{fraction}{zone}"
 
 
@@ -108,10 +113,16 @@ def duration_text(value: Duration) -> str:
 
 
 def _local(value: Timestamp) -> datetime:
-    """Return date and time in the offset of a timestamp, held within the years that datetime knows."""
+    """Return date and time in the offset of a timestamp, in a year that datetime knows: `_cycles` of the calendar away."""
     seconds = value.nanos // NANOS + value.offset
-    seconds = min(max(seconds, -62_135_596_800), 253_402_300_799)
-    return _EPOCH + timedelta(seconds=seconds)
+    return _EPOCH + timedelta(seconds=seconds - _cycles(seconds) * _CYCLE)
+
+
+def _cycles(seconds: int) -> int:
+    """Return by how many cycles of the calendar an instant is moved: none within the years that datetime knows whole."""
+    if _FIRST + _MARGIN <= seconds <= _LAST - _MARGIN:
+        return 0
+    return (seconds - _FIRST) // _CYCLE - 10
 
 
 def in_zone(value: Timestamp, zone: str) -> Timestamp:
@@ -121,11 +132,7 @@ def in_zone(value: Timestamp, zone: str) -> Timestamp:
         span = _integer(hours) * 60
         span += -_integer(minutes) if zone.startswith("-") else _integer(minutes)
         return Timestamp(value.nanos, span * 60)
-    moment = _EPOCH + timedelta(seconds=value.nanos // NANOS)
-    try:
-        offset = moment.astimezone(_zone(zone)).utcoffset()
-    except OverflowError:
-        offset = timedelta(0)
+    offset = _local(Timestamp(value.nanos)).astimezone(_zone(zone)).utcoffset()
     return Timestamp(value.nanos, int(offset.total_seconds()) if offset is not None else 0)
 
 
@@ -144,6 +151,8 @@ def _zone(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
+        if ".." in name or name.startswith(("/", "\\")):
+            raise EvaluationError("time: invalid location name") from None
         raise EvaluationError(f"unknown time zone {name}") from None
 
 
@@ -153,7 +162,7 @@ def whole(nanos: int, unit: int) -> int:
 
 
 def year(value: Timestamp) -> int:
-    return _local(value).year
+    return _local(value).year + 400 * _cycles(value.nanos // NANOS + value.offset)
 
 
 def month(value: Timestamp) -> int:

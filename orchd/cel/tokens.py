@@ -28,7 +28,7 @@ MEMBER = frozenset(["'.'", "'['"])
 
 
 class Unexpected(Exception):
-    """The current token cannot go on the current rule; the issue is recorded."""
+    """The current token cannot go on the current rule; the issue is recorded. The argument says what was expected."""
 
 
 class GiveUp(Exception):
@@ -47,15 +47,23 @@ class TokenReader:
         self.follow: list[frozenset[str]] = []
         self.repairing = False
         self.repairs = 0
+        #: Where a repair began, and what was expected in the repairs since the last accepted token.
         self.stuck = -1
+        self.sites: set[object] = set()
         self.depths = [0, 0, 0]
 
     def advance(self) -> Token:
         """Accept the current token."""
         token = self.token
-        self.repairing = False
+        if self.repairing:
+            self.repaired()
         self.move()
         return token
+
+    def repaired(self) -> None:
+        self.repairing = False
+        self.stuck = -1
+        self.sites.clear()
 
     def move(self) -> None:
         if self.at + 1 < len(self.tokens):
@@ -97,7 +105,7 @@ class TokenReader:
             self.report(self.token, f"missing {kind} at '{self.token.text}'")
             return
         self.report(self.token, f"mismatched input '{self.token.text}' expecting {kind}")
-        raise Unexpected
+        raise Unexpected(kind)
 
     def next_in_context(self, kind: str) -> frozenset[str]:
         """What may come behind a token that ends a primary here: operators, and what the innermost rule waits for."""
@@ -113,22 +121,32 @@ class TokenReader:
         if self.after().kind in kinds:
             self.report(self.token, f"extraneous input '{self.token.text}' expecting {_set_of(kinds)}")
             self.move()
-            self.repairing = False
+            self.repaired()
             return
         self.mismatch(kinds)
 
+    def settle(self, kinds: frozenset[str]) -> None:
+        """Behind one turn of a loop, skip to a token of these kinds, or to one that may follow the rules under way."""
+        if self.token.kind in kinds or self.repairing:
+            return
+        self.report(self.token, f"extraneous input '{self.token.text}' expecting {_set_of(kinds)}")
+        allowed = OPERATORS.union(kinds, *self.follow)
+        while self.token.kind not in allowed:
+            self.move()
+
     def mismatch(self, kinds: frozenset[str]) -> None:
         self.report(self.token, f"mismatched input '{self.token.text}' expecting {_set_of(kinds)}")
-        raise Unexpected
+        raise Unexpected(kinds)
 
     def no_alternative(self, following: Token) -> None:
         """The current token, a dot or a sign, is followed by nothing that it may stand before."""
-        text = "" if following.kind == END else following.text
-        if self.token.kind == "'.'" and following.kind in ("'true'", "'false'", "'null'"):
-            self.report(following, f"mismatched input '{text}' expecting IDENTIFIER")
+        text = following.gap + ("" if following.kind == END else following.text)
+        if self.token.text + text in (".true", ".false", ".null"):
+            self.report(following, f"mismatched input '{following.text}' expecting IDENTIFIER")
         else:
-            self.report(following, f"no viable alternative at input '{self.token.text}{following.gap}{text}'")
-        raise Unexpected
+            shown = text.replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
+            self.report(following, f"no viable alternative at input '{self.token.text}{shown}'")
+        raise Unexpected(self.token.kind)
 
     def report(self, token: Token, message: str) -> None:
         """Record a mistake; those that only follow from the one under repair are not told."""
@@ -136,12 +154,17 @@ class TokenReader:
             self.issues.append(Issue(offset=token.offset, message=f"Syntax error: {message}"))
         self.repairing = True
 
-    def skip(self, *more: str) -> None:
-        """Skip to a token that may follow one of the rules under way, or to one of some more kinds."""
+    def skip(self, rule: str, unexpected: Unexpected, *more: str) -> None:
+        """Skip to a token that may follow one of the rules under way, or to one of some more kinds.
+
+        A second repair of the same place in a rule skips one token at least.
+        """
         self.count_repair()
-        if self.stuck == self.at:
+        site = (rule, *unexpected.args)
+        if self.stuck == self.at and site in self.sites:
             self.move()
         self.stuck = self.at
+        self.sites.add(site)
         allowed = OPERATORS.union(more, *self.follow)
         while self.token.kind not in allowed:
             self.move()

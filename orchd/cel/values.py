@@ -35,6 +35,10 @@ class Cancelled(Exception):
     """Evaluation ended from outside: its budget is used up, or nobody waits for the result. Nothing absorbs it."""
 
 
+class Breakdown(Cancelled):
+    """A call broke down where the reference's does too, while its cost was counted; its evaluation ends with the message."""
+
+
 class Uint:
     """An unsigned integer of 64 bits."""
 
@@ -102,6 +106,15 @@ class Opaque:
 
     __slots__ = ()
     cel_type: Type
+    #: Names of the class and of the data inside it in messages of the reference.
+    class_name: str = ""
+    data_name: str = ""
+
+    def content(self) -> Value:
+        """Return what an attribute makes of this inside an optional value: nothing that can be used, where the data has a class of its own."""
+        if not self.data_name:
+            return self
+        return EvaluationError(f"unsupported conversion to ref.Val: ({self.data_name}){self}")
 
     def size(self) -> int:
         """The size for costs."""
@@ -257,6 +270,31 @@ def type_of(value: Value) -> Type:
 
 def type_name(value: Value) -> str:
     return type_of(value).name
+
+
+_CLASS_NAMES = {
+    "bool": "types.Bool",
+    "bytes": "types.Bytes",
+    "double": "types.Double",
+    "google.protobuf.Duration": "types.Duration",
+    "google.protobuf.Timestamp": "types.Timestamp",
+    "int": "types.Int",
+    "list": "*types.baseList",
+    "map": "*types.baseMap",
+    "null_type": "types.Null",
+    "optional_type": "*types.Optional",
+    "string": "types.String",
+    "type": "*types.Type",
+    "uint": "types.Uint",
+}
+
+
+def class_name(value: Value) -> str:
+    """Return the name of the class of a value as messages of the reference spell it."""
+    if isinstance(value, EvaluationError):
+        return "*types.Err"
+    name = type_of(value).name
+    return getattr(value, "class_name", "") or _CLASS_NAMES.get(name, name)
 
 
 def no_overload(value: Value = None) -> EvaluationError:

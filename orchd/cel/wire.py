@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from orchd.cel import numbers, times
-from orchd.cel.operators import find_key, is_list, is_map
+from orchd.cel.operators import MISSING, find_key, is_list, is_map
 from orchd.cel.types import Type
 from orchd.cel.values import NONE, Duration, Map, Optional, Timestamp, Uint, Value, type_of
 
@@ -43,7 +43,11 @@ def to_wire(value: Value, spell: Callable[[str], str], depth: int = 0) -> dict[s
     if is_map(value):
         rows: list[list[dict[str, Any]]] = []
         for key in value:
-            rows.append([to_wire(key, spell, depth + 1), to_wire(_raised(find_key(value, key)), spell, depth + 1)])
+            member = find_key(value, key)
+            shown = (
+                {"error": f"no such key: {key}"} if member is MISSING else to_wire(_raised(member), spell, depth + 1)
+            )
+            rows.append([to_wire(key, spell, depth + 1), shown])
         # Fields of data that its schema does not know are counted, and otherwise invisible.
         rows += [[{"nil": True}, {"error": "no such overload"}]] * (len(value) - len(rows))
         return {"map": rows}

@@ -47,7 +47,7 @@ def test_errors(text: str, message: str) -> None:
 
 @pytest.mark.parametrize(("text", "offset", "input_"), [
     ("!-x", 2, "-x"), ("!!-(1)", 3, "-("), ("f(!-'a')", 4, "-'a'"), ("!-", 2, "-"), ("a. == 1", 3, ". =="),
-    ("a. // b\n == 1", 9, ". // b\n =="), ("a.\té == 1", 5, ".\t =="), ("a.  ", 4, ".  "),
+    ("a. // b\n == 1", 9, ". // b\\n =="), ("a.\té == 1", 5, ".\\t =="), ("a.  ", 4, ".  "),
 ])  # fmt: skip
 def test_what_may_not_follow_a_sign_or_dot_is_quoted_with_the_blanks_between(
     text: str, offset: int, input_: str

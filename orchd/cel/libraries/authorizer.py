@@ -55,6 +55,7 @@ class Check(Opaque):
     """An authorizer, and as much of a question as is known. The type says which part comes next."""
 
     __slots__ = ("ask", "cel_type", "question")
+    class_name = "library.authorizerVal"
 
     def __init__(self, cel_type: Type, ask: Callable[[Question], Answer], question: Question) -> None:
         self.cel_type = cel_type
@@ -63,6 +64,9 @@ class Check(Opaque):
 
     def equals(self, other: Value, meter: Meter) -> bool:
         raise no_overload()
+
+    def content(self) -> Value:
+        return no_overload()
 
     def with_parts(self, cel_type: Type, **parts: Any) -> Check:
         return Check(cel_type, self.ask, replace(self.question, **parts))
@@ -76,6 +80,9 @@ class Decision(Opaque):
 
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
+
+    def content(self) -> Value:
+        return no_overload()
 
     def equals(self, other: Value, meter: Meter) -> bool:
         raise no_overload()

@@ -164,7 +164,7 @@ def _plain(meter: Meter, value: Value) -> str:
     if kind is float:
         return numbers.shortest(value)
     if kind is bytes:
-        return str(value.decode("utf-8", "replace"))
+        return _text(value)
     if kind is Timestamp:
         return times.timestamp_text(value)
     if kind is Duration:
@@ -174,6 +174,14 @@ def _plain(meter: Meter, value: Value) -> str:
     if is_list(value) or is_map(value):
         return _nested(meter, value)
     raise _Unformatted
+
+
+def _text(value: bytes) -> str:
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        text = "invalid UTF-8 in bytes, cannot convert to string"
+        raise EvaluationError(f'error during formatting: could not convert argument "{text}" to string') from None
 
 
 def _nested(meter: Meter, value: Value, depth: int = 0) -> str:
@@ -189,7 +197,7 @@ def _nested(meter: Meter, value: Value, depth: int = 0) -> str:
     elif value.__class__ is str:
         text = quote(value)
     elif value.__class__ is bytes:
-        text = f"b{quote(value.decode('utf-8', 'replace'))}"
+        text = f"b{quote(_text(value))}"
     elif value.__class__ is float:
         text = quote(numbers.special(value) or "") if not math.isfinite(value) else f"{value:.6f}"
     elif value.__class__ is Timestamp:
@@ -264,13 +272,14 @@ def _fixed(meter: Meter, clause: _Clause, value: Value) -> str:
     if not math.isfinite(number):
         return _infinite(number)
     precision = _PRECISION if clause.precision is None else clause.precision % 256
-    return f"{number:,.{precision}f}"
+    # Zero has no sign.
+    return f"{number + 0.0:,.{precision}f}"
 
 
 def _scientific(meter: Meter, clause: _Clause, value: Value) -> str:
-    number = _double(clause, value)
+    number = _double(clause, value) + 0.0
     if not math.isfinite(number):
-        return _infinite(number)
+        return _infinite(number).rjust(_PRECISION if clause.precision is None else clause.precision % 256)
     mantissa, _, exponent = f"{number:.{_PRECISION}e}".partition("e")
     power = int(exponent)
     digits = f"{power:03d}" if power < 0 else f"{power:02d}"

@@ -15,7 +15,7 @@ from orchd.cel.operators import add, compare, equal_values, is_list
 from orchd.cel.parse import MacroError
 from orchd.cel.syntax import Broken, Call, Comprehension, Ident, ListLiteral, Literal, Node, Select
 from orchd.cel.types import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, LIST_A, STRING, TIMESTAMP, UINT, A, Type, list_of
-from orchd.cel.values import Duration, EvaluationError, Uint, Value, no_overload, type_of
+from orchd.cel.values import Breakdown, Duration, EvaluationError, Uint, Value, class_name, no_overload, type_of
 
 _COMPARABLE = {
     "int": INT,
@@ -179,6 +179,8 @@ def _range(meter: Meter, count: int) -> list[Value]:
 
 
 def _distinct(meter: Meter, values: Value) -> Value:
+    if not len(values):
+        return values
     result: list[Value] = []
     for value in values:
         if not any(_equal(value, other, meter) for other in result):
@@ -189,7 +191,11 @@ def _distinct(meter: Meter, values: Value) -> Value:
 def _sort_by_macro(offset: int, target: Node | None, args: list[Node]) -> Node:
     """``list.sortBy(x, key(x))``"""
     assert target is not None
-    if not isinstance(target, ListLiteral | Select | Ident | Comprehension | Call | Broken):
+    if isinstance(target, Broken):
+        applicable = not target.macro
+    else:
+        applicable = isinstance(target, ListLiteral | Select | Ident | Comprehension | Call)
+    if not applicable:
         text = "sortBy can only be applied to a list, identifier, comprehension, call or select expression"
         raise MacroError(target.offset, text)
     make = Maker(offset)
@@ -203,6 +209,11 @@ def _sort_by_macro(offset: int, target: Node | None, args: list[Node]) -> Node:
 
 
 # Costs.
+
+#: Types whose values can be added.
+_ADDED = frozenset(
+    ["bytes", "double", "google.protobuf.Duration", "google.protobuf.Timestamp", "int", "string", "uint"]
+)
 
 
 def _allocating(factor: float, size: Range) -> Estimate:
@@ -241,15 +252,27 @@ def _estimate_squared(factor: float, place: int) -> Callable[[Sized | None, Sequ
 
 
 def _allocated(factor: float, size: int) -> int:
-    return int(float(size) * factor) + 1 + LIST
+    product = float(size) * factor
+    # A product beyond 64 bits becomes the lowest integer, and a negative one counts backwards.
+    whole = int(product) if -(2.0**63) <= product < 2.0**64 else 2**63
+    return whole + 1 + LIST
+
+
+def _measured(values: Value) -> Value:
+    """Return the list whose size a cost is made of. Raises `Breakdown` for what is no list."""
+    if is_list(values):
+        return values
+    method = "Contains" if values.__class__ is not EvaluationError and type_of(values).name in _ADDED else "Add"
+    name = class_name(values)
+    raise Breakdown(f"internal error: interface conversion: {name} is not traits.Lister: missing method {method}")
 
 
 def _count_compared(place: int) -> Callable[[Sequence[Value], Value], int]:
     def count(args: Sequence[Value], result: Value) -> int:
-        values = args[place]
+        values = _measured(args[place])
         size = size_of(values)
         factor = 2.0
-        if is_list(values) and size and next(iter(values)).__class__ in (str, bytes):
+        if size and next(iter(values)).__class__ in (str, bytes):
             factor += PER_CHARACTER
         return _allocated(factor, size * size)
 
@@ -257,7 +280,10 @@ def _count_compared(place: int) -> Callable[[Sequence[Value], Value], int]:
 
 
 def _count_flatten(args: Sequence[Value], result: Value) -> int:
-    return _allocated(float(args[1]) if len(args) == 2 else 1.0, size_of(args[0]))
+    depth = args[1] if len(args) == 2 else 1
+    if depth.__class__ is not int:
+        raise Breakdown(f"internal error: interface conversion: ref.Val is {class_name(depth)}, not types.Int")
+    return _allocated(float(depth), size_of(args[0]))
 
 
 _MADE = lambda args, result: _allocated(1, size_of(result))  # noqa: E731 - a cost function of a table

@@ -26,9 +26,14 @@ class IP(Opaque):
 
     __slots__ = ("address",)
     cel_type: Type = IP_TYPE
+    class_name = "cel.IP"
+    data_name = "netip.Addr"
 
     def __init__(self, address: _Address) -> None:
         self.address = address
+
+    def __str__(self) -> str:
+        return str(self.address)
 
     def equals(self, other: Value, meter: Meter) -> bool:
         if not isinstance(other, IP):
@@ -47,6 +52,8 @@ class CIDR(Opaque):
 
     __slots__ = ("address", "bits")
     cel_type: Type = CIDR_TYPE
+    class_name = "cel.CIDR"
+    data_name = "netip.Prefix"
 
     def __init__(self, address: _Address, bits: int) -> None:
         self.address = address
@@ -181,6 +188,15 @@ def _parse_ipv6(text: str) -> tuple[_Address, str]:
 def _described(text: str, error: _Bad) -> str:
     at = f" (at {quote(error.at)})" if error.at else ""
     return f"ParseAddr({quote(text)}): {error}{at}"
+
+
+def literal_failure(text: str) -> str | None:
+    """Say why a text is no address of IPv6, None if it is one; it may have a zone."""
+    try:
+        address, _ = _parse_address(text)
+    except _Bad as error:
+        return f"invalid host: {_described(text, error)}"
+    return "invalid IP-literal" if address.version == 4 else None
 
 
 def parse_ip(text: str) -> IP:

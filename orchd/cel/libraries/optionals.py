@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from orchd.cel.declare import Library, function, member, overload
 from orchd.cel.macros import Maker, copied, name_of
-from orchd.cel.operators import is_zero
+from orchd.cel.operators import get_item, is_zero
 from orchd.cel.parse import Expander
 from orchd.cel.syntax import Call, Node
 from orchd.cel.types import BOOL, DYN, INT, STRING, list_of, map_of, opaque, optional_of, parameter
@@ -22,6 +22,8 @@ def _of_non_zero(value: Value) -> Value:
 def _value(optional: Value) -> Value:
     if not optional.present:
         raise EvaluationError("optional.none() dereference")
+    if optional.value.__class__ is EvaluationError:
+        raise optional.value
     return optional.value
 
 
@@ -53,7 +55,7 @@ def _map(name: str, *, flat: bool) -> Expander:
 
 
 def _last(values: Value) -> Value:
-    return Optional(values[len(values) - 1]) if len(values) else NONE
+    return Optional(get_item(values, len(values) - 1)) if len(values) else NONE
 
 
 LIBRARY = Library(
@@ -91,7 +93,12 @@ LISTS = Library(
         function("last", member("list_last", [LIST_V], OPTIONAL_V, _last)),
         function(
             "first",
-            member("list_first", [LIST_V], OPTIONAL_V, lambda values: Optional(values[0]) if len(values) else NONE),
+            member(
+                "list_first",
+                [LIST_V],
+                OPTIONAL_V,
+                lambda values: Optional(get_item(values, 0)) if len(values) else NONE,
+            ),
         ),
         function("optional.unwrap", overload("optional_unwrap", [list_of(OPTIONAL_V)], LIST_V, _unwrap)),
         function("unwrapOpt", member("optional_unwrapOpt", [list_of(OPTIONAL_V)], LIST_V, _unwrap)),

@@ -33,6 +33,8 @@ class Quantity(Opaque):
 
     __slots__ = ("computed", "exact", "form", "scale", "text", "value")
     cel_type: Type = QUANTITY_TYPE
+    class_name = "cel.Quantity"
+    data_name = "*resource.Quantity"
 
     def __init__(
         self, value: int, scale: int, form: str, *, exact: bool, text: str = "", computed: bool = False
@@ -43,6 +45,9 @@ class Quantity(Opaque):
         self.exact = exact
         self.text = text
         self.computed = computed
+
+    def __str__(self) -> str:
+        return self.text or canonical(self)
 
     @property
     def amount(self) -> Fraction:
@@ -58,7 +63,7 @@ class Quantity(Opaque):
         return self.amount == other.amount
 
     def wire(self, spell: Callable[[str], str]) -> dict[str, str]:
-        return {"opaque": spell(QUANTITY_TYPE.name)} if self.computed else {"quantity": self.text or canonical(self)}
+        return {"opaque": spell(QUANTITY_TYPE.name)} if self.computed else {"quantity": str(self)}
 
 
 def canonical(quantity: Quantity) -> str:
@@ -94,14 +99,12 @@ def parse_quantity(text: str) -> Quantity:
     if match.end() != len(text):
         raise EvaluationError(_WRONG)
     power, form = _suffix(suffix)
-    if not whole and not fraction:
-        raise EvaluationError("unable to parse numeric part of quantity")
     digits = whole.lstrip("0") + (fraction or "")
     places = len(fraction or "")
     if len(digits) > 4000 or abs(power) > 4000:
         raise EvaluationError("unable to parse numeric part of quantity")
     number = int(digits or "0") * (-1 if sign == "-" else 1)
-    kept = "" if fraction else text
+    kept = text if whole and not fraction else ""
     if form == "binary":
         short = not places and 15 - len(whole) - int(power * 3 / 10) - 1 >= 0
         shifted = number << power

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from orchd.cel.costs import FLAT, Meter, reading
 from orchd.cel.declare import Function, Implementation, Library, function, member, overload
+from orchd.cel.libraries.network import literal_failure
 from orchd.cel.quoting import quote
 from orchd.cel.types import BOOL, STRING, VENDOR, Type, list_of, map_of, struct
 from orchd.cel.values import EvaluationError, Opaque, Value, no_overload
@@ -50,12 +51,12 @@ def _unescape(text: str, *, host: bool = False) -> str:
     return unescaped.decode("utf-8", "surrogateescape")
 
 
-def _escape_path(path: str) -> str:
+def _escape(text: str, plain: frozenset[str]) -> str:
     return "".join(
         character
-        if character in _PATH
+        if character in plain
         else "".join(f"%{byte:02X}" for byte in character.encode("utf-8", "surrogateescape"))
-        for character in path
+        for character in text
     )
 
 
@@ -64,6 +65,8 @@ class URL(Opaque):
 
     __slots__ = ("escaped_path", "fragment", "host", "opaque", "query", "scheme", "user")
     cel_type: Type = URL_TYPE
+    class_name = "cel.URL"
+    data_name = "*url.URL"
 
     def __init__(self, text: str) -> None:
         """Parse a text that begins with a scheme or a slash. Raises `_Bad`."""
@@ -96,7 +99,7 @@ class URL(Opaque):
         if rest.startswith("//") and (self.scheme or not rest.startswith("///")):
             rest = self._authority(rest[2:])
         path = _unescape(rest)
-        default = _escape_path(path)
+        default = _escape(path, _PATH)
         self.escaped_path = rest if rest != default and set(rest) <= _PATH_ENCODED else default
 
     def _authority(self, rest: str) -> str:
@@ -131,7 +134,7 @@ class URL(Opaque):
             text += self.opaque
         else:
             if self.host is not None:
-                text += f"//{f'{self.user}@' if self.user is not None else ''}{self.host}"
+                text += f"//{f'{self.user}@' if self.user is not None else ''}{_escape(self.host, _HOST)}"
             text += self.escaped_path
         if self.query:
             text += f"?{self.query}"
@@ -147,13 +150,21 @@ class URL(Opaque):
 
 
 def _host(host: str) -> str:
+    """Return host and port with escapes resolved. Only an address of IPv6 may have brackets. Raises `_Bad`."""
+    if "[" in host[1:]:
+        raise _Bad("invalid IP-literal")
     if host.startswith("["):
-        inside, bracket, port = host.rpartition("]")
+        inside, bracket, port = host[1:].rpartition("]")
         if not bracket:
             raise _Bad("missing ']' in host")
         if not _PORT.fullmatch(port):
             raise _Bad(f"invalid port {quote(port)} after host")
-        return _unescape(inside, host=True) + bracket + port if "%25" not in inside else host
+        address, percent, zone = inside.partition("%25")
+        literal = _unescape(address, host=True) + _unescape(percent + zone)
+        failure = literal_failure(literal)
+        if failure is not None:
+            raise _Bad(failure)
+        return f"[{literal}]{port}"
     port = host[host.rfind(":") :] if ":" in host else ""
     if not _PORT.fullmatch(port):
         raise _Bad(f"invalid port {quote(port)} after host")

@@ -23,6 +23,8 @@ class Semver(Opaque):
 
     __slots__ = ("build", "numbers", "parts", "text")
     cel_type: Type = SEMVER_TYPE
+    class_name = "cel.Semver"
+    data_name = "semver.Version"
 
     def __init__(self, numbers: list[int], parts: list[str], build: list[str]) -> None:
         self.numbers = numbers
@@ -33,6 +35,9 @@ class Semver(Opaque):
             self.text += f"-{'.'.join(texts)}"
         if build:
             self.text += f"+{'.'.join(build)}"
+
+    def __str__(self) -> str:
+        return self.text
 
     def compare(self, other: Semver) -> int:
         # A version without parts is behind all with parts.

@@ -103,6 +103,15 @@ def canonical(obj: dict[str, Any], type: Type, earlier: dict[str, Any] | None = 
     return result
 
 
+def fits(obj: dict[str, Any], type: Type) -> bool:
+    """True if `canonical` accepts `obj`."""
+    try:
+        canonical(obj, type)
+    except ShapeError:
+        return False
+    return True
+
+
 def cannot_handle(kind: str, version: str, expected: str, why: str) -> errors.ApiError:
     """ApiError 400 for a body that does not fit the type of the endpoint. `version` is without the group."""
     return errors.bad_request(f'{kind} in version "{version}" cannot be handled as a {expected}: {why}')

@@ -8,6 +8,7 @@ from typing import Any, Final
 from orchd.errors import bad_request
 from orchd.kinds.ir import Type
 from orchd.kinds.jsonvalues import Object, without_managed_fields
+from orchd.kinds.objects import shape
 from orchd.kinds.patch import managed, prune, typed
 from orchd.kinds.patch.conflicts import raise_conflicts, without_excused
 from orchd.kinds.patch.fieldset import FieldSet, difference, intersection, json_text, recursive_difference, union
@@ -121,7 +122,7 @@ def _check_type(target: OwnershipTarget, config: Object) -> None:
     version, kind = _version_of(config), config.get("kind")
     if version != target.api_version or kind != target.kind:
         raise bad_request(f"invalid object type: {group_kind(version, kind if isinstance(kind, str) else '')}")
-    _check_entries(config)
+    _check_entries(target, config)
 
 
 def _version_of(config: Object) -> str:
@@ -129,10 +130,11 @@ def _version_of(config: Object) -> str:
     return version if isinstance(version, str) and version.count("/") <= 1 else ""
 
 
-def _check_entries(config: Object) -> None:
+def _check_entries(target: OwnershipTarget, config: Object) -> None:
+    """A configuration must not have managedFields. Those that cannot be decoded count as none here, as in the reference."""
     metadata = config.get("metadata")
     entries = metadata.get("managedFields") if isinstance(metadata, dict) else None
-    if isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries):
+    if isinstance(entries, list) and shape.fits({"metadata": {"managedFields": entries}}, target.type):
         raise bad_request("metadata.managedFields must be nil")
 
 
@@ -143,7 +145,7 @@ def _check_config(target: OwnershipTarget, config: Object) -> None:
         raise bad_request(
             f"Incorrect version specified in apply patch. Specified patch version: {version}, expected: {target.api_version}"
         )
-    _check_entries(config)
+    _check_entries(target, config)
     kind = config.get("kind")
     if kind == target.kind:
         return

@@ -11,7 +11,9 @@ from orchd.errors import ApiError
 from orchd.kinds import bounds
 from orchd.kinds.canonical import canonicalize
 from orchd.kinds.catalog import Resource
+from orchd.kinds.fields import with_metadata
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects import shape
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.patch import decode_result
 from orchd.kinds.patch.patch_errors import describe, server_error, unconvertible
@@ -83,11 +85,26 @@ class Transformer:
                 f"failed to convert new object ({describe(resource.api_version, config)}) to proper version: {reason}"
             )
 
-        canonical = canonicalize if resource.custom else partial(_canonicalize_applied, refuse=refuse)
+        canonical = _canonicalize_custom if resource.custom else partial(_canonicalize_applied, config, refuse=refuse)
         return await self._aside(context.size, canonical, merged, resource, self._access.settings, earlier)
 
 
+def _canonicalize_custom(
+    merged: Object, resource: Resource, settings: ObjectSettings, earlier: Object | None
+) -> Object:
+    """The canonical form of an applied custom object, without the members of its metadata that do not fit their types."""
+    try:
+        return canonicalize(merged, resource, settings, earlier)
+    except ApiError:
+        given = merged["metadata"]
+        metadata = {k: v for k, v in given.items() if shape.fits({"metadata": {k: v}}, resource.type)}
+        if len(metadata) == len(given):
+            raise
+        return canonicalize({**merged, "metadata": metadata}, resource, settings, earlier)
+
+
 def _canonicalize_applied(
+    config: Object,
     merged: Object,
     resource: Resource,
     settings: ObjectSettings,
@@ -95,8 +112,12 @@ def _canonicalize_applied(
     *,
     refuse: Callable[[str], ApiError],
 ) -> Object:
-    """The canonical form of an applied object. Its numbers are converted as those of a patched one: integers lose what exceeds
+    """The canonical form of an object after `config` was applied. Its numbers are converted as those of a patched one: integers lose what exceeds
     their size. Raises what `refuse` makes of the reason why it does not fit its type."""
+    sent = (config.get("metadata") or {}).get("managedFields")
+    if sent:
+        # Only what cannot be decoded comes this far.
+        canonicalize(with_metadata(merged, managedFields=sent), resource, settings, refuse=refuse)
     try:
         return canonicalize(merged, resource, settings, earlier, refuse=refuse)
     except ApiError:

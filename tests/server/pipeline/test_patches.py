@@ -146,6 +146,26 @@ def test_invalid_applies(server: InProcessServer, name: str, config: str, why: s
     assert answer.code in (400, 500) and answer.json["message"] == why
 
 
+UNREADABLE = ("creationTimestamp: soon", "deletionTimestamp: 5", "managedFields: [{manager: a, time: soon}]")
+
+
+@pytest.mark.parametrize("member", UNREADABLE)
+def test_unreadable_metadata_of_an_apply(server: InProcessServer, member: str) -> None:
+    """What cannot be read in the metadata is an error of the conversion for built-in kinds; custom objects are without it."""
+    for path, head, code in (
+        (MAPS, "apiVersion: v1, kind: ConfigMap", 500),
+        (WIDGETS, "apiVersion: example.com/v1, kind: Widget", 201),
+    ):
+        config = f"{{{head}, metadata: {{name: odd, {member}}}}}"
+        answer = send(server, "PATCH", f"{path}/odd?fieldManager=m", config, APPLY)
+        assert answer.code == code, answer.json
+        if code == 201:
+            assert "soon" not in str(answer.json) and "deletionTimestamp" not in answer.json["metadata"]
+            assert send(server, "DELETE", f"{path}/odd", None, "").code == 200
+        else:
+            assert "to proper version: unable to convert unstructured object" in answer.json["message"]
+
+
 def test_apply_with_a_uid_needs_an_existing_object(server: InProcessServer) -> None:
     """A configuration with a uid requires an existing object."""
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "none", "uid": "u"}}

@@ -116,6 +116,13 @@ def test_missing_object_of_a_scale_is_named(call: Any, path: str, named: str) ->
     assert (answer.code, answer.json["message"]) == (404, f'{named} "zz" not found')
 
 
+def test_scale_is_not_found_whatever_prevents_it(call: Any, deployed: None) -> None:
+    """In release 1.23 GET of a Scale says "not found" for every error, such as that of a wrong resourceVersion."""
+    answer = call("GET", f"{D}/d/scale?resourceVersion=x")
+    assert (answer.code, answer.json["message"]) == (404, 'deployments/scale.apps "d" not found')
+    assert call("GET", f"{D}/d/scale?export=true").code == 400
+
+
 def test_custom_kind_has_the_paths_of_its_definition() -> None:
     """The mapping follows the paths in the definition; without them it is None."""
     described = {

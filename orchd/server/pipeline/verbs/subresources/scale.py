@@ -19,10 +19,10 @@ from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.selectors import LabelSelector
 from orchd.kinds.objects.validate import dispatch as validation
 from orchd.kinds.patch.scale import Replicas, to_parent, to_scale
-from orchd.kinds.rows import Scale
 from orchd.server.pipeline.interfaces import Request, Response
 from orchd.server.pipeline.verbs.context import ResourceTarget, VerbContext
 from orchd.server.pipeline.verbs.dispatch import Verb
+from orchd.server.pipeline.verbs.get import refuse_export
 from orchd.server.pipeline.verbs.options import write_options
 from orchd.server.pipeline.verbs.patch import patch_operation
 from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext, mutate
@@ -46,7 +46,7 @@ class ScaleMapping:
     spec: Path
     status: Path
     selector: Callable[[Object], str]
-    missing: tuple[str, str]
+    missing: tuple[str, str] | None = None
     validated: bool = True
     required: bool = False
     tracked: bool = True
@@ -123,26 +123,21 @@ def _by_labels(obj: Object) -> str:
     return str(LabelSelector.from_map((obj.get("spec") or {}).get("selector") or {}))
 
 
-def _missing_scale(described: Scale, resource: Resource) -> tuple[str, str]:
-    """What is not found: the scale of an object."""
-    return described.not_found
-
-
-def _missing_object(described: Scale, resource: Resource) -> tuple[str, str]:
-    """What is not found: the object."""
-    return resource.group, resource.plural
-
-
-def _builtin_mapping(resource: Resource, missing: Callable[[Scale, Resource], tuple[str, str]]) -> ScaleMapping:
-    """The mapping in the row of a built-in kind; `missing` says what is not found without an object."""
+def builtin_mapping(resource: Resource) -> ScaleMapping:
+    """The mapping in the row of a built-in kind."""
     described = resource.subresources["scale"].scale
     assert described is not None, resource
     return ScaleMapping(
         spec=("spec", "replicas"),
         status=("status", "replicas"),
         selector=_by_labels if described.selector == "map" else _by_selector,
-        missing=missing(described, resource),
+        missing=described.not_found,
     )
+
+
+def plain_mapping(resource: Resource) -> ScaleMapping:
+    """As `builtin_mapping`, for releases in which GET passes errors on."""
+    return replace(builtin_mapping(resource), missing=None)
 
 
 def _path(text: str) -> Path:
@@ -165,7 +160,6 @@ def custom_mapping(resource: Resource) -> ScaleMapping | None:
         spec=_path(described["specReplicasPath"]),
         status=_path(described["statusReplicasPath"]),
         selector=selected,
-        missing=(resource.group, resource.plural),
         validated=False,
         required=True,
         tracked=False,
@@ -184,9 +178,7 @@ class Scales:
     def __init__(self, catalog: Catalog, foreign: ForeignBodyContext) -> None:
         self._kind = catalog.body_kind("autoscaling/v1", "Scale")
         self._foreign = foreign
-        self._builtin_mapping = partial(
-            _builtin_mapping, missing=catalog.release.choose((("", _missing_scale), ("1.24", _missing_object)))
-        )
+        self._builtin_mapping = catalog.release.choose((("", builtin_mapping), ("1.24", plain_mapping)))
         self._custom_mapping = catalog.release.choose((("", custom_mapping), ("1.24", tracked_mapping)))
         self.verbs: Mapping[str, Verb] = {"get": self.get, "update": self.update, "patch": self.patch}
 
@@ -205,13 +197,14 @@ class Scales:
         """200 with the Scale of an object."""
         mapping = self._mapping(target.resource)
         view = context.present.view(request, self._kind, table=False)
+        refuse_export(request)
         resource = target.resource
         try:
             entry = await context.registry.get(
                 resource, target.namespace, target.name, resource_version=request.param("resourceVersion")
             )
-        except ApiError as error:
-            if error.code != 404:
+        except ApiError:
+            if mapping.missing is None:
                 raise
             raise errors.not_found(*mapping.missing, target.name) from None
         scale = mapping.scale(context.present.in_version(resource, entry), {})
