@@ -274,14 +274,14 @@ class Api:
             components={
                 "scheduler": (self.components.probe("scheduler"), "ok"),
                 "controller-manager": (self.components.probe("controller-manager"), "ok"),
-                "etcd-0": (parts.storage.store.healthy, '{"health":"true","reason":""}'),
+                "etcd-0": (
+                    parts.storage.store.healthy,
+                    settings.release.choose((("", '{"health":"true","reason":""}'), ("1.24", "ok"))),
+                ),
             },
         )
         return Dispatch(
-            context,
-            newest_catalog=parts.definitions.newest,
-            watch=self.watches,
-            named=named_verbs(dependencies),
+            context, newest_catalog=parts.definitions.newest, watch=self.watches, named=named_verbs(dependencies)
         )
 
     def _routes(self, dispatch: Dispatch) -> Routes:

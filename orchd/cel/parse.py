@@ -27,6 +27,7 @@ from orchd.cel.syntax import (
     Node,
     Select,
     StructLiteral,
+    children,
 )
 from orchd.cel.tokens import EXPRESSION, MAX_DEPTH, MEMBER, GiveUp, TokenReader, Unexpected
 
@@ -51,6 +52,12 @@ _EXPRESSIONS, _RELATION, _CALCULATION = range(3)
 
 #: Expands a macro: (call's offset, target or None, arguments) to the tree it stands for, None where it is no macro after all.
 Expander = Callable[[int, "Node | None", list[Node]], "Node | None"]
+
+
+#: Macros that stand for expressions with their target twice: chains of them grow by powers of two.
+_DOUBLING = frozenset(["optMap", "optFlatMap"])
+#: Nodes that all calls of such macros in one expression may copy.
+MAX_COPIED = 5_000
 
 
 class MacroError(Exception):
@@ -93,6 +100,7 @@ class _Parser(TokenReader):
     def __init__(self, tokens: list[Token], grammar: Grammar, issues: list[Issue]) -> None:
         super().__init__(tokens, issues)
         self.grammar = grammar
+        self.copied = 0
 
     # Rules, from the outermost to the innermost.
 
@@ -479,6 +487,8 @@ class _Parser(TokenReader):
         expander = macros.get(key) or macros.get((function, -1, target is not None))
         node: Node | None = None
         if expander is not None:
+            if target is not None and function in _DOUBLING:
+                self.count_copied(offset, function, target)
             try:
                 node = expander(offset, target, args)
             except MacroError as error:
@@ -488,6 +498,17 @@ class _Parser(TokenReader):
             node = Call(offset, function, args, target)
         node.depth = depth
         return node
+
+    def count_copied(self, offset: int, macro: str, target: Node) -> None:
+        """Count the nodes that a macro copies. Raises `GiveUp` when they are too many."""
+        left = [target]
+        while left:
+            self.copied += 1
+            if self.copied > MAX_COPIED:
+                text = f"expression too large: {macro}() copies its target, at most {MAX_COPIED} nodes may be copied"
+                self.issues.append(Issue(offset=offset, message=text))
+                raise GiveUp
+            left.extend(children(left.pop()))
 
     def broken(self, offset: int, message: str) -> Node:
         self.issues.append(Issue(offset=offset, message=message))

@@ -5,6 +5,7 @@ Exit status: 0 on success, 1 on failure (2 for ``diff``, whose 1 means that ther
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import traceback
@@ -84,6 +85,9 @@ def _connect(session: Session, work: Work) -> object:
     # It imports the reactor and the client, which commands without a server do not need.
     from orchd.ctl.cluster.connection import connect
 
+    # `orchd.ctl.main` imports without collecting garbage. What was imported stays for good.
+    gc.freeze()
+    gc.enable()
     return connect(session, work)
 
 

@@ -68,7 +68,9 @@ class Reporter:
         if any(before.get(name) != value for name, value in condition.items()) or before.get("lastProbeTime"):
             unchanged = before.get("status") == "False"
             transition = before.get("lastTransitionTime") if unchanged else timestamp(self._wall())
-            patch["conditions"] = [{**condition, "lastProbeTime": None, "lastTransitionTime": transition}]
+            generation = obj["metadata"].get("generation")
+            observed = {"observedGeneration": generation} if generation else {}
+            patch["conditions"] = [{**condition, **observed, "lastProbeTime": None, "lastTransitionTime": transition}]
         if nominated is not None and nominated != (status.get("nominatedNodeName") or ""):
             patch["nominatedNodeName"] = nominated or None
         return {"metadata": {"uid": pod.uid}, "status": patch} if patch else None

@@ -106,3 +106,11 @@ def test_values_that_are_no_keys_are_not_found(key: str) -> None:
 def test_integers_have_64_bits(text: str) -> None:
     """Arithmetic beyond 64 bits is an error."""
     assert ENVIRONMENT.compile(text).program().evaluate({"x": 1}, 1_000).error == "integer overflow"
+
+
+@pytest.mark.parametrize("macro", ["optMap(x, x)", "optFlatMap(x, optional.of(x))"])
+def test_chains_of_macros_that_copy_their_target_are_bounded(macro: str) -> None:
+    """A macro that stands for an expression with its target twice does not make trees that grow by powers of two."""
+    checked = ENVIRONMENT.compile(f"optional.of(1){f'.{macro}' * 200}")
+    assert [issue.message.partition(":")[0] for issue in checked.issues] == ["expression too large"]
+    assert not ENVIRONMENT.compile(f"optional.of(1){f'.{macro}' * 6}").issues

@@ -142,13 +142,19 @@ def test_only_named_objects_must_be_there(
 ) -> None:
     """An object that a selector chose may be deleted by others meanwhile; one that was named may not, without a flag."""
     other = objects.server.client(agent="other")
+    deleted: list[Call] = []
 
     async def delete(call: Call) -> None:
-        if call.method == "DELETE" and call.path.endswith("/m"):
+        if call.method == "DELETE" and call.path.endswith("/m") and not deleted:
+            deleted.append(call)
             await other.delete(CONFIG_MAPS, "default", "m")
 
     precede(objects, monkeypatch, delete)
-    objects(*words, status=status)
+    ran = objects(*words, status=status)
+    assert len(deleted) == 1, "nobody came between"
+    assert ran.status == status and ('configmaps "m" not found' in ran.error) == bool(status)
+    assert 'configmap "m" deleted' not in ran.out
+    assert "not found" in objects("get", "cm/m", status=1).error
 
 
 def test_a_pod_that_is_gone_needs_no_eviction(objects: Ctl, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -47,23 +48,61 @@ def test_every_module_of_a_command_is_in_the_table() -> None:
     }
 
 
-def test_a_command_imports_no_other_and_no_server() -> None:
-    """`get` imports neither other commands nor packages of the server, nor libraries for terminals and templates."""
-    program = "import sys, orchd.ctl.program, orchd.ctl.commands.get, orchd.ctl.cluster.connection; print(*sorted(sys.modules))"
-    ran = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=FOLDER.parents[2]
-    )
-    modules = ran.stdout.split()
-    assert [name for name in modules if name.startswith("orchd.ctl.commands.")] == ["orchd.ctl.commands.get"]
-    heavy = ("rich", "google.protobuf", "orchd.server", "orchd.store", "orchd.kinds.builtin", "orchd.kinds.catalog")
-    assert not [name for name in modules for each in heavy if name == each or name.startswith(f"{each}.")]
+#: Runs a command line until its first request. Prints "collected" for each collection of garbage, "connects" with whether it is on by
+#: then and what was imported was set aside, and the modules that were imported.
+PROBE = """
+import gc, sys
+if "NETWORK":
+    import orchd.ctl.cluster.connection as connection
+    def connect(session, work):
+        print("connects", gc.isenabled(), gc.get_freeze_count() > 0)
+        raise SystemExit
+    connection.connect = connect
+from orchd.ctl import main
+gc.collect()
+gc.callbacks.append(lambda phase, about: print("collected"))
+try:
+    main.run()
+finally:
+    gc.disable()
+    print(*sys.modules)
+"""
+#: What no command imports before its first request: the server, tables of all kinds, libraries of terminals and metrics.
+ANYWHERE = (
+    "rich", "google.protobuf", "prometheus_client", "treq", "numpy", "orchd.server", "orchd.store", "orchd.controllers", "orchd.scheduler",
+    "orchd.assembly", "orchd.config", "orchd.cel", "orchd.kinds.builtin", "orchd.kinds.catalog", "orchd.kinds.openapi",
+)  # fmt: skip
+NETWORK = ("twisted", "OpenSSL", "cryptography", "h2", "service_identity", "ssl", "asyncio")
+#: Command lines, and the modules that they do not need.
+UNNEEDED = {
+    "get pods": ("orchd.ctl.cluster.tracing", "orchd.ctl.printing.gotemplate", "orchd.ctl.printing.describe", "orchd.kinds.patch", "urllib3"),
+    "get pods -o yaml": ("orchd.ctl.cluster.tracing", "orchd.ctl.printing.gotemplate", "orchd.ctl.printing.describe", "orchd.kinds.patch"),
+    "delete pod p": ("orchd.ctl.printing.gotemplate", "orchd.ctl.printing.describe", "orchd.kinds.patch"),
+    "label pod p a=b": ("orchd.ctl.printing.gotemplate", "orchd.ctl.printing.describe"),
+    "describe pod p": ("orchd.ctl.printing.gotemplate", "orchd.kinds.patch"),
+    "logs p": ("orchd.ctl.printing.gotemplate", "orchd.ctl.printing.describe", "orchd.kinds.patch"),
+    "version --client": NETWORK,
+    "config view": NETWORK,
+    "options": NETWORK,
+}  # fmt: skip
 
 
-def test_commands_without_a_server_start_without_a_network() -> None:
-    """`version --client` imports no library of the network: neither Twisted nor TLS."""
-    program = "import sys, orchd.ctl.program as p; p.main(['version', '--client']); print(*sorted(sys.modules))"
+@pytest.mark.parametrize("line", UNNEEDED)
+def test_a_command_imports_what_it_needs(line: str, tmp_path: Path) -> None:
+    """A command imports no other one, nothing of the server, and nothing of `UNNEEDED`; garbage is collected from the first request
+    on, and not before."""
+    connects = UNNEEDED[line] is not NETWORK
+    words = [*line.split(" "), "--config", str(tmp_path / "none")]
     ran = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=FOLDER.parents[2]
-    )
-    roots = {name.partition(".")[0] for name in ran.stdout.split()}
-    assert "click" in roots and not roots & {"twisted", "OpenSSL", "cryptography", "h2", "service_identity"}
+        [sys.executable, "-c", PROBE.replace("NETWORK", "connects" if connects else ""), *words],
+        capture_output=True, text=True, cwd=FOLDER.parents[2], env={**os.environ, "HOME": str(tmp_path)},
+    )  # fmt: skip
+    *printed, imported = ran.stdout.splitlines()
+    modules = imported.split()
+    before = printed[: printed.index("connects True True")] if connects else printed
+    assert "collected" not in before
+    own = [name for name in modules if name.startswith("orchd.ctl.commands.")]
+    name = line.split(" ")[0]
+    assert own and all(each.startswith(f"orchd.ctl.commands.{name}") for each in own), ran.stderr
+    unneeded = (*ANYWHERE, *UNNEEDED[line])
+    assert not [name for name in modules for each in unneeded if name == each or name.startswith(f"{each}.")]

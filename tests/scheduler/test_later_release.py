@@ -94,6 +94,17 @@ def test_a_message_tells_why_nothing_could_be_done(spec: dict[str, Any], message
     assert harness.message("p") == message + _ENDING
 
 
+@pytest.mark.parametrize(("generation", "expected"), [(4, 4), (None, None)])
+def test_the_condition_of_a_pending_pod_tells_its_generation(generation: int | None, expected: int | None) -> None:
+    """A pod without a generation is one of a release that counts none."""
+    pending = pod("p", **_NEVER)
+    if generation is not None:
+        pending["metadata"]["generation"] = generation
+    harness = _newest(pending)
+    (condition,) = next(patch for name, patch in harness.api.patches if name == "p")["status"]["conditions"]
+    assert condition.get("observedGeneration") == expected
+
+
 def test_taints_are_counted_together() -> None:
     """Nodes with different taints have one reason."""
     taints = [[{"key": key, "effect": "NoSchedule"}] for key in "ab"]

@@ -69,9 +69,13 @@ def test_silent_server_is_not_shown_as_live(page: Page, server: DaemonProcess) -
         page.driver.execute_script("dispatchEvent(new Event('online'))")
         page.until(lambda: "does not answer since" in page.one("#lost").text)
         page.until(lambda: "trying again" in page.one("#state").text)
+        assert "live" not in page.one("#state").text
     finally:
         os.kill(server.pid, signal.SIGCONT)
+    assert server.request("POST", COLLECTION, config_map("awake", {}))[0] == 201
     page.until(lambda: page.one("#state").text == "● live" and page.one("#lost").text == "")
+    page.until(lambda: "awake" in page.names())
+    assert page.one("#lost").text == "" and page.one("#state").text == "● live"
 
 
 def test_edited_text_survives_a_revoked_token(page: Page, server: DaemonProcess) -> None:

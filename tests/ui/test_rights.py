@@ -80,8 +80,10 @@ def test_reading_alone_shows_the_object(page: Page, server: DaemonProcess, names
     page.sign_in("few-token")
     page.open(f"#/object/-/configmaps/{namespace}/seen")
     page.until(lambda: "may not watch" in page.one(".state").text)
+    assert "● live" not in page.one(".state").text and 'a: "1"' in page.one(".yaml").text
     applied(server, path, config_map("seen", {"a": "2"}), "deploy")
     page.one(".state .again").click()
     page.until(lambda: 'a: "2"' in page.one(".yaml").text)
+    assert 'a: "1"' not in page.one(".yaml").text
     page.go(f"#/object/-/configmaps/{namespace}/none")
     page.until(lambda: 'configmaps "none" not found' in page.one("#tabpanel [role=alert]").text)

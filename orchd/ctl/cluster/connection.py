@@ -16,7 +16,6 @@ from orchd.ctl.cluster import configuration
 from orchd.ctl.cluster.api import LONGEST_STREAM, Api
 from orchd.ctl.cluster.discovery_cache import DiscoveryCache, server_key
 from orchd.ctl.cluster.session import Session, Work, refuse_warning, trace, warn
-from orchd.ctl.cluster.tracing import QUIETEST, TracingClient
 from orchd.ctl.errors import CommandError
 from orchd.dialect import COMMAND_LINE
 from orchd.pki.clientconfig import ClientConfig
@@ -73,10 +72,12 @@ def _cache(session: Session, config: ClientConfig) -> DiscoveryCache | None:
 
 def _api(client: IRawClient, reactor: Any, namespace: str, session: Session, cache: DiscoveryCache | None) -> Api:
     flags = session.flags
-    traced: IRawClient = (
-        TracingClient(client, reactor, flags.verbosity, trace) if flags.verbosity >= QUIETEST else client
-    )
+    if flags.verbosity:
+        from orchd.ctl.cluster.tracing import QUIETEST, TracingClient
+
+        if flags.verbosity >= QUIETEST:
+            client = TracingClient(client, reactor, flags.verbosity, trace)
     return Api(
-        traced, reactor, namespace, refuse_warning if flags.warnings_as_errors else warn, session.writing.manager,
+        client, reactor, namespace, refuse_warning if flags.warnings_as_errors else warn, session.writing.manager,
         longest_stream=flags.request_timeout or LONGEST_STREAM, cache=cache,
     )  # fmt: skip

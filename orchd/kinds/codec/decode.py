@@ -44,6 +44,14 @@ class UndecodableError(errors.ApiError):
 #: Scheme names in messages about unknown kinds of bodies, and of delete options.
 BODIES: Final = "{abbr}.io/{long}/pkg/api/legacyscheme/scheme.go:30"
 OPTIONS: Final = "{abbr}.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
+#: Those of groups that servers of their own have in the reference, from a release on: each knows the kinds of its group alone.
+_OF_GROUPS: Final = {
+    "apiextensions.{abbr}.io": (("", "{abbr}.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:55"),),
+    "apiregistration.{abbr}.io": (
+        ("", "{abbr}.io/{short}-aggregator/pkg/apiserver/scheme/scheme.go:32"),
+        ("1.24", "{abbr}.io/{short}-aggregator/pkg/apiserver/scheme/scheme.go:28"),
+    ),
+}
 
 
 def parse(data: bytes, form: Form, *, finite: bool = False) -> dict[str, Any]:
@@ -187,12 +195,17 @@ def foreign(
 ) -> str:
     """The reason why `actual` is not a version of the `expected` kind, "" if it is."""
     api_version, kind = actual
-    if scheme == OPTIONS or not _is_registered(catalog, api_version, kind):
+    group = split_group_version(api_version)[0]
+    elsewhere = False
+    for name, schemes in _OF_GROUPS.items():
+        if scheme == BODIES and catalog.dialect(name) == split_group_version(expected[0])[0]:
+            scheme, elsewhere = catalog.release.choose(schemes), group != catalog.dialect(name) and kind not in _OPTIONS
+    if scheme == OPTIONS or elsewhere or not _is_registered(catalog, api_version, kind):
         return f'no kind "{kind}" is registered for version "{api_version}" in scheme "{catalog.dialect(scheme)}"'
     actual_kind, expected_kind = catalog.kind(api_version, kind), catalog.kind(*expected)
     same = kind == expected[1] and (
         (actual_kind is not None and expected_kind is not None and actual_kind.key == expected_kind.key)
-        or split_group_version(api_version)[0] == split_group_version(expected[0])[0]
+        or group == split_group_version(expected[0])[0]
     )
     if same:
         return ""

@@ -6,7 +6,6 @@ import re
 from typing import Final
 
 from orchd.kinds.digits import integer
-from orchd.kinds.gotext.values import quote
 
 
 class DurationError(ValueError):
@@ -24,13 +23,14 @@ _UNITS: Final = {
     "h": 3600 * 10**9,
 }
 _DURATION_PART = re.compile(r"([0-9]*)(\.[0-9]*)?([^0-9.]*)")
+_SPECIAL: Final = re.compile(r'[\x00-\x1f"\\\x80-\U0010ffff]')
 _MAX_INT64: Final = 2**63 - 1
 _MAX_FRACTION: Final = 30
 
 
 def parse_duration(text: str) -> int:
     """Parse a duration such as ``1h30m`` or ``-1.5s`` to nanoseconds. Raises DurationError."""
-    invalid = DurationError(f"time: invalid duration {quote(text)}")
+    invalid = DurationError(f"time: invalid duration {_quoted(text)}")
     negative = text.startswith("-")
     rest = text[1:] if text[:1] in ("-", "+") else text
     if rest == "0":
@@ -44,11 +44,13 @@ def parse_duration(text: str) -> int:
         whole, fraction, unit = match.group(1), (match.group(2) or "")[1:], match.group(3)
         if not whole and not fraction:
             raise invalid
+        if integer(whole or "0") > _MAX_INT64 + 1:
+            raise invalid
         if not unit:
-            raise DurationError(f"time: missing unit in duration {quote(text)}")
+            raise DurationError(f"time: missing unit in duration {_quoted(text)}")
         scale = _UNITS.get(unit)
         if scale is None:
-            raise DurationError(f"time: unknown unit {quote(unit)} in duration {quote(text)}")
+            raise DurationError(f"time: unknown unit {_quoted(unit)} in duration {_quoted(text)}")
         # Digits below a nanosecond are ignored, which bounds their number.
         fraction = fraction[:_MAX_FRACTION]
         total += integer(whole or "0") * scale + int(fraction or "0") * scale // 10 ** len(fraction)
@@ -56,6 +58,18 @@ def parse_duration(text: str) -> int:
             raise invalid
         at = match.end()
     return -total if negative else total
+
+
+def _quoted(text: str) -> str:
+    """`text` in quotes, with escaped bytes for whatever is not printable ASCII."""
+    return '"' + _SPECIAL.sub(_escape, text) + '"'
+
+
+def _escape(match: re.Match[str]) -> str:
+    found = match[0]
+    if found in '"\\':
+        return "\\" + found
+    return "".join(f"\\x{byte:02x}" for byte in found.encode("utf-8", "surrogateescape"))
 
 
 def parse_seconds(text: str) -> float:

@@ -46,6 +46,12 @@ def headed(revision: int) -> bytes:
     return b"\x0a" + _SMALL[len(inner)] + inner
 
 
+def inner_headed(revision: int) -> bytes:
+    """As `headed`, of a response within that of a transaction: nothing but the revision, and nothing at all for 0."""
+    inner = b"\x18" + varint(revision) if revision else b""
+    return b"\x0a" + _SMALL[len(inner)] + inner
+
+
 def item_head(item: KeyValue, size: int) -> bytes:
     """A KeyValue up to its value of `size` bytes, which must follow; without a value for 0."""
     key = item.key.encode()

@@ -15,6 +15,8 @@ from orchd.store.serving.interfaces import IServedStore
 
 #: Longest time of a lease in seconds (etcd: lease/lessor.go).
 _LONGEST: Final = 9_000_000_000
+#: Shortest time: of the members of an etcd with default settings, one and a half times what an election takes, in whole seconds.
+_SHORTEST: Final = 2
 #: What the timer of a process can wait for, in seconds: leases beyond it have this time.
 _WAITABLE: Final = 10 * 365 * 86400
 #: Bytes of responses that a client may leave unread.
@@ -49,7 +51,7 @@ class LeaseService:
         lease = request.id or self._new_id()
         if lease in self._grants or lease in self._beginning:
             raise lease_exists()
-        ttl = min(max(1, request.ttl), _WAITABLE)
+        ttl = min(max(_SHORTEST, request.ttl), _WAITABLE)
         self._beginning.add(lease)
         try:
             await self._store.grant(lease, ttl)
@@ -86,8 +88,10 @@ class LeaseService:
         )  # fmt: skip
 
     async def leases(self, data: bytes) -> list[bytes]:
+        """The next to end first, as in etcd."""
         return self._message(
-            messages.LeaseLeasesResponse, leases=[{"id": lease} for lease in sorted(self._grants.ids())]
+            messages.LeaseLeasesResponse,
+            leases=[{"id": lease} for lease in sorted(self._grants.ids(), key=self._grants.remaining)],
         )
 
     def keep_alive(self, call: Call) -> KeepAlive:

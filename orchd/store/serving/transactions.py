@@ -10,17 +10,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from orchd.store.etcd import messages
+from orchd.store.grpc.status import StatusError
 from orchd.store.interfaces import KeyValue, StoreError
 from orchd.store.records import Change, Record, lease_of, version_of
 from orchd.store.serving.bounds import Bounds, bounds, key_text
 from orchd.store.serving.checks import check_delete, check_put, check_transaction
-from orchd.store.serving.encoding import headed, item_pieces, range_tail, varint
-from orchd.store.serving.errors import future, key_not_found, lease_not_found, of_store, parsed
+from orchd.store.serving.encoding import headed, inner_headed, item_pieces, range_tail, varint
+from orchd.store.serving.errors import compacted, future, key_not_found, lease_not_found, of_store, parsed
 from orchd.store.serving.interfaces import IServedStore
 from orchd.store.serving.ranges import Found, read, select
 
 #: Encodes a response, without its header, once the revision of the transaction is known.
 Response = Callable[[int], list[bytes]]
+
+#: The result of a range at a given revision.
+Past = Found | StatusError
 
 #: Compare.target to what is compared of an item, None for a missing one.
 _COMPARED: Final[dict[int, Callable[[KeyValue | None], Any]]] = {
@@ -57,9 +61,9 @@ class Transactions:
     async def transact(self, data: bytes) -> list[bytes]:
         request = parsed(messages.TxnRequest.FromString, data)
         check_transaction(request)
-        past: dict[bytes, Found] = {}
+        past: dict[bytes, Past] = {}
         for each in _past_ranges(request):
-            await self._read_past(each, past)
+            past[each.SerializeToString()] = await self._read_past(each)
         execution = Execution(self._store, past)
         return await self._answer(execution, execution.transact(request))
 
@@ -70,24 +74,29 @@ class Transactions:
             raise of_store(error) from error
         return [headed(revision), *response(revision)]
 
-    async def _read_past(self, request: Any, past: dict[bytes, Found]) -> None:
-        """Read what a transaction reads at a durable revision, which later writes do not change. Raises StatusError."""
+    async def _read_past(self, request: Any) -> Past:
+        """What a transaction reads at a durable revision, which later writes do not change."""
         if request.revision > self._store.revision:
-            raise future()
+            return future()
+        if request.revision < 0:
+            # Only in a transaction, as in etcd: by itself, such a range is one of the newest state.
+            return compacted()
         try:
-            past[request.SerializeToString()], _ = await read(self._store, request)
+            selection, _ = await read(self._store, request)
         except StoreError as error:
-            raise of_store(error) from error
+            return of_store(error)
+        return selection
 
 
 class Execution:
     """One transaction: what it has changed so far, over the state of the store. Until `commit`, new items have the revision 0.
 
-    `past` has the results of its ranges at given revisions, by their requests.
+    `past` has the results of its ranges at given revisions, by their requests. An error counts only if that range is executed.
     """
 
-    def __init__(self, store: IServedStore, past: Mapping[bytes, Found] | None = None) -> None:
+    def __init__(self, store: IServedStore, past: Mapping[bytes, Past] | None = None) -> None:
         self._store = store
+        self._before = store.submitted
         self._past = past or {}
         self._made: dict[str, KeyValue | None] = {}
         self._changes: dict[str, Change] = {}
@@ -125,6 +134,8 @@ class Execution:
         """Raises StatusError."""
         key = key_text(request.key)
         before = self._get(key)
+        if request.lease and request.lease not in self._store.grants:
+            raise lease_not_found()
         if before is None and (request.ignore_value or request.ignore_lease):
             raise key_not_found()
         value, lease = request.value, request.lease
@@ -132,8 +143,6 @@ class Execution:
             value = before.value
         if request.ignore_lease:
             lease = lease_of(before)
-        elif lease and lease not in self._store.grants:
-            raise lease_not_found()
         created = 0 if before is None else before.created
         self._made[key] = Record(key, value, 0, created, version=version_of(before) + 1, lease=lease, row=0)
         self._changes[key] = Change(key, value, lease)
@@ -156,9 +165,11 @@ class Execution:
         return response
 
     def range(self, request: Any) -> Response:
-        """At the revision of the transaction, or the one that is given."""
-        if request.revision > 0:
-            past = self._past[request.SerializeToString()]
+        """At the revision of the transaction, or the one that is given. Raises StatusError."""
+        if request.revision:
+            past: Past = self._past[request.SerializeToString()]
+            if isinstance(past, StatusError):
+                raise past
         else:
             past = select(request, self._span(bounds(request.key, request.range_end)))
         keys_only = request.keys_only
@@ -185,22 +196,26 @@ class Execution:
     def _run(self, request: Any, decided: tuple[bool, list[Any]]) -> Response:
         succeeded, inner = decided
         nested = iter(inner)
-        responses: list[tuple[bytes, Response]] = []
+        #: The tag of each response, whether its header has the revision of the transaction (False: the one before; None: none, as in
+        #: etcd), and the rest of it.
+        responses: list[tuple[bytes, bool | None, Response]] = []
         for operation in request.success if succeeded else request.failure:
             kind = operation.WhichOneof("one")
             if kind == "range":
-                responses.append((b"\x0a", self.range(operation.range)))
+                responses.append((b"\x0a", bool(self._changes), self.range(operation.range)))
             elif kind == "put":
-                responses.append((b"\x12", self.put(operation.put)))
+                responses.append((b"\x12", True, self.put(operation.put)))
             elif kind == "delete_range":
-                responses.append((b"\x1a", self.delete(operation.delete_range)))
+                deleted = self.delete(operation.delete_range)
+                responses.append((b"\x1a", bool(self._changes), deleted))
             else:
-                responses.append((b"\x22", self._run(operation.txn, next(nested))))
+                responses.append((b"\x22", None, self._run(operation.txn, next(nested))))
 
         def response(revision: int) -> list[bytes]:
             pieces = [b"\x10\x01"] if succeeded else []
-            head = headed(revision)
-            for tag, each in responses:
+            heads = {True: inner_headed(revision), False: inner_headed(self._before), None: inner_headed(0)}
+            for tag, written, each in responses:
+                head = heads[written]
                 body = b"".join(each(revision))
                 inner = tag + varint(len(head) + len(body)) + head + body
                 pieces.append(b"\x1a" + varint(len(inner)) + inner)
@@ -226,7 +241,7 @@ def _past_ranges(request: Any) -> Iterator[Any]:
     """The ranges of a transaction that name a revision."""
     for operation in (*request.success, *request.failure):
         kind = operation.WhichOneof("one")
-        if kind == "range" and operation.range.revision > 0:
+        if kind == "range" and operation.range.revision:
             yield operation.range
         elif kind == "txn":
             yield from _past_ranges(operation.txn)

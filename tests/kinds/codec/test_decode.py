@@ -12,7 +12,7 @@ from orchd.dialect import ORCH, PROTOBUF_MAGIC
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, builtin_catalog
 from orchd.kinds.codec import protobuf
-from orchd.kinds.codec.decode import ExpectedKind, decode_object, not_a_list
+from orchd.kinds.codec.decode import ExpectedKind, decode_object, foreign, not_a_list
 from orchd.kinds.codec.mediatype import Form
 
 CATALOG: Catalog = builtin_catalog(ORCH)
@@ -229,3 +229,22 @@ def test_numbers_beyond_floats_are_refused(text: str) -> None:
     )
     finite = body.replace(text.encode(), b"2").replace(b"1e999", b"1e308")
     assert read(finite)["spec"]["a"][1:] in ([2, 1e308], [2, 2])
+
+
+@pytest.mark.parametrize(
+    ("actual", "said"),
+    [
+        (("v1", "Pod"), "registered"),
+        ((ORCH("apiextensions.{abbr}.io/v1"), "X"), "registered"),
+        (("v1", "DeleteOptions"), "unknown conversion"),
+        ((ORCH("apiextensions.{abbr}.io/v1"), "CustomResourceDefinition"), ""),
+    ],
+)
+def test_kinds_of_a_group_with_a_server_of_its_own(actual: tuple[str, str], said: str) -> None:
+    """The server of definitions knows the kinds of its group alone, and names its own scheme."""
+    catalog = builtin_catalog(ORCH)
+    resource = catalog.resource(ORCH("apiextensions.{abbr}.io"), "v1", "customresourcedefinitions")
+    assert resource is not None
+    why = foreign(catalog, actual, (resource.api_version, resource.kind), resource.type)
+    assert said in why and bool(said) == bool(why)
+    assert ("apiextensions-apiserver" in why) == (said == "registered")

@@ -27,6 +27,9 @@ def test_durations_are_canonical(text: str, canonical: str) -> None:
         ("x", 'time: invalid duration "x"'),
         ("1", 'time: missing unit in duration "1"'),
         ("1d", 'time: unknown unit "d" in duration "1d"'),
+        ("9223372036854775808", 'time: missing unit in duration "9223372036854775808"'),
+        ("9223372036854775809", 'time: invalid duration "9223372036854775809"'),
+        ('ä"\n', 'time: invalid duration "\\xc3\\xa4\\"\\x0a"'),
         ("9999999h", 'time: invalid duration "9999999h"'),
     ],
 )

@@ -159,3 +159,9 @@ def test_other_numbers_are_400(text: str) -> None:
     with pytest.raises(ApiError) as caught:
         Query({"n": [text]}).number("n")
     assert caught.value.code == 400
+
+
+def test_options_of_a_put_are_checked_before_its_type(space: Any) -> None:
+    """A PUT with invalid options is told of these whatever the type of its body; a POST of the type."""
+    for method, path, code in (("PUT", "configmaps/a?dryRun=x", 422), ("POST", "configmaps?dryRun=x", 415)):
+        assert space(method, path, b"x", content_type="text/plain").code == code

@@ -131,6 +131,41 @@ def test_transaction_sees_its_own_writes(kv: Connected) -> None:
     assert [(item.key, item.mod_revision) for item in kv.range("/", "0").kvs] == [(b"/b", revision), (b"/c", revision)]
 
 
+def test_headers_within_a_transaction(kv: Connected) -> None:
+    """Responses within a transaction say the revision before it until something has changed, and nested ones none (etcd 3.6)."""
+    before = kv.put("/a", "1").header.revision
+    request = messages.TxnRequest(
+        success=[
+            {"range": {"key": b"/a"}},
+            {"delete_range": {"key": b"/x"}},
+            {"txn": {"success": [{"range": {"key": b"/a"}}, {"put": {"key": b"/b"}}]}},
+            {"delete_range": {"key": b"/y"}},
+            {"range": {"key": b"/a"}},
+        ]
+    )
+    response = kv.call(messages.TXN, request, messages.TxnResponse)
+    after = response.header.revision
+    assert after > before
+    read, no_deletion, nested, nothing_deleted, read_again = response.responses
+    assert read.range.header.revision == no_deletion.delete_range.header.revision == before
+    assert nested.txn.HasField("header") and not nested.txn.header.ListFields()
+    assert [each.header.revision for each in (nested.txn.responses[0].range, nested.txn.responses[1].put)] == [
+        before,
+        after,
+    ]
+    assert nothing_deleted.delete_range.header.revision == read_again.range.header.revision == after
+    assert not read.range.header.cluster_id
+
+
+def test_range_that_is_not_executed_has_no_error(kv: Connected) -> None:
+    """A revision of the future in the branch that a transaction does not take is not looked at."""
+    kv.put("/a", "1")
+    request = messages.TxnRequest(
+        success=[{"put": {"key": b"/b"}}], failure=[{"range": {"key": b"/a", "revision": 99}}]
+    )
+    assert kv.call(messages.TXN, request, messages.TxnResponse).succeeded
+
+
 def test_failed_transaction_changes_no_revision(kv: Connected) -> None:
     """A transaction without writes has the revision of the state that it read."""
     made = kv.put("/a", "1").header.revision
@@ -175,6 +210,10 @@ PUT_A = {"put": {"key": b"a"}}
          "etcdserver: duplicate key given in txn request"),
         (messages.TXN, txn({}), INVALID_ARGUMENT, "etcdserver: key not found"),
         (messages.TXN, txn({"range": {}}), INVALID_ARGUMENT, "etcdserver: key is not provided"),
+        (messages.PUT, messages.PutRequest(key=b"missing", lease=1, ignore_value=True), NOT_FOUND,
+         "etcdserver: requested lease not found"),
+        (messages.TXN, txn({"range": {"key": b"a", "revision": -1}}), OUT_OF_RANGE,
+         "etcdserver: mvcc: required revision has been compacted"),
         (messages.TXN, txn({"range": {"key": b"a", "revision": 99}}), OUT_OF_RANGE,
          "etcdserver: mvcc: required revision is a future revision"),
         (messages.TXN, txn(*[{"range": {"key": b"a"}}] * 1025), INVALID_ARGUMENT,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import orjson
@@ -160,11 +161,15 @@ class VerbContext:
         """Decode the object of a POST or PUT, with canonical shape and defaults, in the requested version; returns
         it with the options (CreateOptions or UpdateOptions), which are validated before the body is read. Raises
         ApiError."""
-        form = mediatype.body_form(request.header("content-type"), dialect=self.dialect)
-        if request.body.value is not None and form is Form.JSON and not resource.row.verbatim:
+        body_form = partial(mediatype.body_form, request.header("content-type"), dialect=self.dialect)
+        # The reference looks at the type of a PUT's body after its options.
+        form = body_form() if request.body.value is not None or options_kind != "UpdateOptions" else None
+        if form is Form.JSON and request.body.value is not None and not resource.row.verbatim:
             return await self._recognize_value(request, request.body.value, resource, options_kind)
         data = await self.body(request)
         options = write_options(self.settings, request, options_kind)
+        if form is None:
+            form = body_form()
         handling = self.strictness(request, options)
         # Schemas of custom kinds may make much of a small body.
         work = _GROWS * len(data) if resource.custom else len(data)

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from orchd.dialect import KUBERNETES, ORCH
+from orchd.kinds.release import NEWEST, SPECIFICATION
+from orchd.server.pipeline.verbs.reviews.components import Components
 
 URL = "/api/v1/componentstatuses"
 
@@ -41,3 +43,18 @@ def test_component_table_kind(call: Any) -> None:
 def test_export_is_refused(call: Any) -> None:
     """One component cannot be asked for with `export`, whether it exists or not; a list ignores the parameter."""
     assert [call("GET", f"{URL}{path}?export=true").code for path in ("", "/etcd-0", "/none")] == [200, 400, 400]
+
+
+def test_unknown_component() -> None:
+    """Release 1.23 fails for an unknown component, 1.35 does not find it."""
+    errors = [Components({}, release)._missing("x") for release in (SPECIFICATION, NEWEST)]
+    assert [(each.code, each.message) for each in errors] == [
+        (500, "Component not found: x"), (404, 'componentstatus "x" not found'),
+    ]  # fmt: skip
+
+
+def test_conditions_say_how_components_are() -> None:
+    """The message of a condition is that of a healthy component, or what is wrong with it."""
+    components = Components({"good": (str, "fine"), "bad": (lambda: "broken", "fine")})
+    conditions = [components._status(name)["conditions"][0] for name in ("good", "bad")]
+    assert [(each["status"], each["message"]) for each in conditions] == [("True", "fine"), ("False", "broken")]

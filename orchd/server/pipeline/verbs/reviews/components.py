@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from orchd import errors
+from orchd.errors import ApiError
 from orchd.kinds.fields import unstored_metadata
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.release import SPECIFICATION, Release
@@ -27,22 +29,28 @@ class _Component:
     fields: Mapping[str, str]
 
 
+def _unknown(name: str) -> ApiError:
+    return bare_error(f"Component not found: {name}")
+
+
+def _not_found(name: str) -> ApiError:
+    return errors.not_found("", "componentstatus", name)
+
+
 class Components:
     """`probes` in list order: name -> (probe, message when healthy)."""
 
     def __init__(self, probes: Mapping[str, tuple[Probe, str]], release: Release = SPECIFICATION) -> None:
         self._metadata = unstored_metadata(release)
+        rows: tuple[tuple[str, Callable[[str], ApiError]], ...] = (("", _unknown), ("1.24", _not_found))
+        self._missing = release.choose(rows)
         self._probes = probes
         self.verbs: Mapping[str, Verb] = {"get": self.get, "list": self.list_}
 
     def _status(self, name: str) -> Object:
         probe, healthy = self._probes[name]
         wrong = probe()
-        condition = {"type": "Healthy", "status": "False" if wrong else "True"}
-        if not wrong:
-            condition["message"] = healthy
-        else:
-            condition["error"] = wrong
+        condition = {"type": "Healthy", "status": "False" if wrong else "True", "message": wrong or healthy}
         return {
             "kind": "ComponentStatus",
             "apiVersion": "v1",
@@ -51,11 +59,11 @@ class Components:
         }
 
     async def get(self, context: VerbContext, request: Request, target: ResourceTarget) -> Response:
-        """One component; 500 for an unknown name, as in the reference."""
+        """One component."""
         view = context.present.view(request, target.resource)
         refuse_export(request)
         if target.name not in self._probes:
-            raise bare_error(f"Component not found: {target.name}")
+            raise self._missing(target.name)
         status = self._status(target.name)
         if view.chosen.as_ == "Table":
             return context.present.response(view, self._table(context, view, [status]))
