@@ -3,38 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from orchd.client.interfaces import IInformers, ResourceRef
 from orchd.dialect import Dialect
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.placement import find_untolerated_taint
 from orchd.kinds.release import Release
 from orchd.scheduler.cluster import Cluster
 from orchd.scheduler.devices.state import GROUP, RESOURCES, VERSION
-from orchd.scheduler.nodes import NodeFacts, NodeView
-from orchd.scheduler.plugins.nodeports import ports_taken
-from orchd.scheduler.plugins.nodes import required_matches
+from orchd.scheduler.nodes import NodeFacts
 from orchd.scheduler.plugins.storage import CAPACITIES
-from orchd.scheduler.pods import Pod, PodTemplate, Templates
+from orchd.scheduler.pods import AffinityTerm, Pod, PodTemplate, Templates
 from orchd.scheduler.queue.queue import SchedulingQueue
-from orchd.scheduler.resources import BASIC
+from orchd.scheduler.retries import POD_DELETED, RETRY_RULES, RetryRule, node_changes
 from orchd.scheduler.values import Action, ClusterEvent
 
 PODS = ResourceRef("", "v1", "pods")
 NODES = ResourceRef("", "v1", "nodes")
 _ENDED = ("Succeeded", "Failed")
-
-POD_ADDED = ClusterEvent("pods", Action.ADD, "AssignedPodAdd")
-POD_UPDATED = ClusterEvent("pods", Action.UPDATE, "AssignedPodUpdate")
-POD_DELETED = ClusterEvent("pods", Action.DELETE, "AssignedPodDelete")
-_NODE_ADDED = ClusterEvent("nodes", Action.ADD, "NodeAdd")
-_UNCORDONED = ClusterEvent("nodes", Action.UPDATE_TAINT, "NodeSpecUnschedulableChange")
-_ALLOCATABLE = ClusterEvent("nodes", Action.UPDATE_ALLOCATABLE, "NodeAllocatableChange")
-_LABELS = ClusterEvent("nodes", Action.UPDATE_LABEL, "NodeLabelChange")
-_TAINTS = ClusterEvent("nodes", Action.UPDATE_TAINT, "NodeTaintChange")
-_CONDITIONS = ClusterEvent("nodes", Action.UPDATE_CONDITION, "NodeConditionChange")
 
 #: Plural -> (resource, word of the reference in event labels): watched if a plugin registers for it.
 _OTHERS = {
@@ -50,22 +37,31 @@ _DEVICES_SINCE = "1.34"
 _WORDS = {"ADDED": (Action.ADD, "Add"), "MODIFIED": (Action.UPDATE, "Update"), "DELETED": (Action.DELETE, "Delete")}
 
 
-def other_resources(dialect: Dialect, release: Release) -> dict[str, tuple[ResourceRef, str]]:
-    """The resources that plugins may register for, and their words in event labels, by plural."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventSources:
+    """`others` are the resources besides pods and nodes that plugins may register for, and their words in event labels, by plural."""
+
+    others: Mapping[str, tuple[ResourceRef, str]]
+    rule: RetryRule
+
+
+def event_sources(dialect: Dialect, release: Release) -> EventSources:
+    """Those of a release."""
     devices = {each: (ResourceRef(GROUP, VERSION, each), word) for each, word in RESOURCES.items()}
     later = devices if release.includes(_DEVICES_SINCE) else {}
     resources = {**_OTHERS, **later, "csistoragecapacities": (release.choose(CAPACITIES), "CSIStorageCapacity")}
-    return {plural: (replace(ref, group=dialect(ref.group)), word) for plural, (ref, word) in resources.items()}
+    others = {plural: (replace(ref, group=dialect(ref.group)), word) for plural, (ref, word) in resources.items()}
+    return EventSources(others=others, rule=release.choose(RETRY_RULES))
 
 
 class EventHandlers:
-    """Registers its listeners in `follow`. `others` are the resources besides pods and nodes: see `other_resources`. `schedules` returns
+    """Registers its listeners in `follow`. `schedules` returns
     True for pods of a profile that its plugins let into the queue; `end_wait` ends the wait of a removed pod in the permit phase and returns True if it was waiting."""
 
     def __init__(
         self,
         informers: IInformers,
-        others: Mapping[str, tuple[ResourceRef, str]],
+        sources: EventSources,
         *,
         templates: Templates,
         cluster: Cluster,
@@ -78,7 +74,8 @@ class EventHandlers:
         self._cluster = cluster
         self._queue = queue
         self._schedules = schedules
-        self._others = others
+        self._others = sources.others
+        self._rule = sources.rule
         self._end_wait = end_wait
         #: Namespace and name of pods with claims that plugins keep out of the queue, by uid.
         self._held: dict[str, tuple[str, str]] = {}
@@ -142,10 +139,10 @@ class EventHandlers:
         row = self._cluster.snapshot.row_of(facts.name)
         before = None if row < 0 else self._cluster.snapshot.nodes[row]
         self._cluster.put_node(facts)
-        event = _NODE_ADDED if before is None else node_change(before, facts)
-        if event is not None:
+        changes = node_changes(before, facts)
+        if changes:
             view = self._cluster.snapshot.node(self._cluster.snapshot.row_of(facts.name))
-            self._queue.move(event, lambda template: may_fit(template, view))
+            self._rule.after_node(self._queue, changes, view)
 
     # -- pods
 
@@ -180,12 +177,10 @@ class EventHandlers:
         known = self._cluster.pod(pod.uid)
         fresh = known is None or self._cluster.is_assumed(pod.uid)
         self._cluster.put_pod(pod)
-        label = POD_ADDED.label if fresh else POD_UPDATED.label
-        # An assigned pod can help only pods whose affinity terms select it.
-        self._queue.move_affine(lambda template: self._is_selected(template, pod.template), label)
+        self._rule.after_pod(self._queue, self._selects, None if fresh else known, pod)
 
-    def _is_selected(self, template: PodTemplate, other: PodTemplate) -> bool:
-        return any(term.matches(other, self._namespace_labels(other.namespace)) for term in template.affinity)
+    def _selects(self, term: AffinityTerm, template: PodTemplate) -> bool:
+        return term.matches(template, self._namespace_labels(template.namespace))
 
     def _namespace_labels(self, namespace: str) -> Any:
         namespace_ = self._informers.informer(ResourceRef("", "v1", "namespaces")).get("", namespace)
@@ -222,35 +217,3 @@ def is_changed(old: Object, new: Object) -> bool:
     before, after = old["metadata"], new["metadata"]
     names: Collection[str] = before.keys() | after.keys()
     return any(before.get(name) != after.get(name) for name in names if name not in _BOOKKEEPING)
-
-
-def node_change(old: NodeFacts, new: NodeFacts) -> ClusterEvent | None:
-    """The cluster event of a node change that may make pods schedulable; None for other changes."""
-    if old.unschedulable and not new.unschedulable:
-        return _UNCORDONED
-    if (old.allocatable, old.pods_allowed) != (new.allocatable, new.pods_allowed):
-        return _ALLOCATABLE
-    if old.labels != new.labels:
-        return _LABELS
-    if old.taints != new.taints:
-        return _TAINTS
-    if old.conditions != new.conditions:
-        return _CONDITIONS
-    return None
-
-
-def may_fit(template: PodTemplate, node: NodeView) -> bool:
-    """True if pods of the template may fit the node without preemption, by resources, labels, ports and taints."""
-    facts = node.facts
-    if len(node.pods) + 1 > facts.pods_allowed:
-        return False
-    requests = template.requests
-    if any(requests.values()):
-        for name in (*BASIC, *(each for each in requests if each not in BASIC)):
-            if requests.get(name, 0) > facts.allocatable.get(name, 0) - node.requested.get(name, 0):
-                return False
-    return (
-        required_matches(template, facts)
-        and not ports_taken(template, node)
-        and find_untolerated_taint(facts.taints, template.tolerations, ("NoSchedule",)) is None
-    )

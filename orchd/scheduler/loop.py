@@ -12,7 +12,6 @@ from twisted.internet.task import deferLater
 
 from orchd.scheduler.binding import Binder, BindError
 from orchd.scheduler.cluster import Cluster
-from orchd.scheduler.event_handlers import POD_DELETED
 from orchd.scheduler.framework.cycle import CycleError, Decider, Decision, NoNodesError, UnfitError
 from orchd.scheduler.framework.profile import Profile
 from orchd.scheduler.history import History
@@ -20,6 +19,7 @@ from orchd.scheduler.pod_conditions import UNSCHEDULABLE, Reporter
 from orchd.scheduler.pods import Pod
 from orchd.scheduler.queue.nominator import Nominator
 from orchd.scheduler.queue.queue import QueuedPod, SchedulingQueue
+from orchd.scheduler.retries import POD_DELETED
 from orchd.scheduler.values import Code, CycleState, unschedulable
 from orchd.txkit.background import Background
 from orchd.txkit.log import Logger

@@ -20,7 +20,7 @@ from orchd.scheduler.cluster import Cluster
 from orchd.scheduler.columns.snapshot import Snapshot
 from orchd.scheduler.config.expansion import ExpandedProfile, expand_all
 from orchd.scheduler.config.model import SchedulerConfiguration
-from orchd.scheduler.event_handlers import NODES, EventHandlers, other_resources
+from orchd.scheduler.event_handlers import NODES, EventHandlers, event_sources
 from orchd.scheduler.extender_connection import check_extender
 from orchd.scheduler.framework.cycle import Decider
 from orchd.scheduler.framework.profile import Profile
@@ -34,7 +34,7 @@ from orchd.scheduler.plugins.registry import plugin_factories
 from orchd.scheduler.pod_conditions import PODS, Reporter
 from orchd.scheduler.pods import Pod, Templates
 from orchd.scheduler.queue.nominator import Nominator
-from orchd.scheduler.queue.queue import SchedulingQueue
+from orchd.scheduler.queue.queue import QUEUE_RULES, SchedulingQueue
 from orchd.scheduler.values import ClusterEvent
 from orchd.scheduler.waiting_pods import WaitingPods
 from orchd.txkit.background import Background
@@ -133,7 +133,7 @@ class Scheduler:
         )
         self.event_handlers = EventHandlers(
             informers,
-            other_resources(dialect, environment.release),
+            event_sources(dialect, environment.release),
             templates=self.templates,
             cluster=self.cluster,
             queue=self.queue,
@@ -203,8 +203,8 @@ class Scheduler:
             self._environment.clock,
             key=sort.key,
             registered=self._registered(),
-            initial_backoff=self.configuration.pod_initial_backoff_seconds,
-            longest_backoff=self.configuration.pod_max_backoff_seconds,
+            backoff=(self.configuration.pod_initial_backoff_seconds, self.configuration.pod_max_backoff_seconds),
+            rule=self._environment.release.choose(QUEUE_RULES),
             updated=self.nominator.update,
             removed=self._removed,
         )

@@ -93,6 +93,8 @@ class Action(IntFlag):
     #: Any change of an object other than a node.
     UPDATE = 64
     ALL = 127
+    #: An assigned pod requests less than before.
+    SCALE_DOWN = 128
 
 
 @dataclass(frozen=True, slots=True)

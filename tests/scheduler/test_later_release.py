@@ -184,3 +184,63 @@ def test_a_selector_of_all_pods_counts_none() -> None:
         harness.put(pod("p", topologySpreadConstraints=constraint, **_NEVER))
         harness.settle(1)
         assert bool(harness.message("p")) == message
+
+
+_TAINT = {"key": "example.com/starting", "effect": "NoSchedule"}
+_APP = {"app": "a"}
+_NEAR = {"topologyKey": HOST, "labelSelector": {"matchLabels": _APP}}
+
+
+def _repelled(kind: str) -> dict[str, Any]:
+    return {"affinity": {kind: {"requiredDuringSchedulingIgnoredDuringExecution": [_NEAR]}}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "before", "change", "retried"),
+    [
+        pytest.param({"cpu": 9}, [], node("n2", cpu=10, taints=[_TAINT]), True, id="a new node with a taint"),
+        pytest.param({"cpu": 9}, [], node("n2", cpu=2), False, id="a new node that is too small"),
+        pytest.param(
+            {"labels": _APP, "topologySpreadConstraints": _spread(topologyKey=HOST, minDomains=2)},
+            [pod("x", cpu=1, on="n1", labels=_APP)], pod("y", cpu=1, on="n1", labels=_APP), True,
+            id="a pod that a spread constraint counts",
+        ),
+        pytest.param(
+            {"labels": _APP, "topologySpreadConstraints": _spread(topologyKey=HOST, minDomains=2)},
+            [pod("x", cpu=1, on="n1", labels=_APP)], pod("y", cpu=1, on="n1"), False,
+            id="a pod that no constraint counts",
+        ),
+        pytest.param(
+            _repelled("podAntiAffinity"), [pod("x", on="n1", labels=_APP)], pod("x", on="n1"), True,
+            id="a pod that loses the label that repelled",
+        ),
+        pytest.param(
+            _repelled("podAffinity"), [pod("x", on="n1")], pod("x", on="n1", labels=_APP), True,
+            id="a pod that gets the label that attracts",
+        ),
+        pytest.param({"cpu": 3}, [pod("x", cpu=4, on="n1")], pod("x", cpu=1, on="n1"), True, id="a pod that shrinks"),
+        pytest.param({"cpu": 3}, [pod("x", cpu=2, on="n1")], pod("x", cpu=4, on="n1"), False, id="a pod that grows"),
+    ],
+)  # fmt: skip
+def test_a_change_retries_the_pods_that_it_may_help(
+    spec: dict[str, Any], before: list[Any], change: Any, retried: bool
+) -> None:
+    """The plugins that rejected a pod say which changes may help it; a pod that is rejected again waits for what the next one says."""
+    harness = _newest(node("n1", cpu=4), *before, pod("p", **spec, **_NEVER))
+    harness.settle(20)
+    seen = [each for each in harness.events.seen if each[0] == "p"]
+    harness.put(change)
+    harness.settle(20)
+    again = [each for each in harness.events.seen if each[0] == "p"][len(seen) :]
+    assert bool(again) == retried
+
+
+def test_a_pod_is_bound_when_the_taint_of_a_new_node_goes() -> None:
+    """It was tried when the node was added, so that it waits for the taint."""
+    harness = _newest(node("n1", cpu=4), pod("p", cpu=9, **_NEVER))
+    harness.put(node("n2", cpu=10, taints=[_TAINT]))
+    harness.settle(20)
+    assert harness.where("p") == ""
+    harness.put(node("n2", cpu=10))
+    harness.settle(1)
+    assert harness.where("p") == "n2"

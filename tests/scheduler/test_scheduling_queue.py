@@ -7,9 +7,18 @@ from typing import Any
 import pytest
 from twisted.internet.task import Clock
 
+from orchd.kinds.release import NEWEST, SPECIFICATION, Release
 from orchd.scheduler.pods import Pod, Templates
 from orchd.scheduler.queue.nominator import Nominator
-from orchd.scheduler.queue.queue import ACTIVE, BACKOFF, UNSCHEDULABLE, QueuedPod, SchedulingQueue
+from orchd.scheduler.queue.queue import (
+    ACTIVE,
+    BACKOFF,
+    QUEUE_RULES,
+    UNSCHEDULABLE,
+    QueuedPod,
+    QueueRule,
+    SchedulingQueue,
+)
 from orchd.scheduler.values import Action, ClusterEvent
 from tests.scheduler.scheduler_support import pod
 
@@ -24,7 +33,7 @@ _NODE_LABELLED = ClusterEvent("nodes", Action.UPDATE_LABEL, "NodeLabelChange")
 class QueueBench:
     """A queue on a clock, and pods by name."""
 
-    def __init__(self) -> None:
+    def __init__(self, rule: QueueRule = QUEUE_RULES[0][1]) -> None:
         self.clock = Clock()
         self.templates = Templates()
         self.nominator = Nominator()
@@ -34,6 +43,7 @@ class QueueBench:
             registered=_REGISTERED,
             updated=self.nominator.update,
             removed=self.nominator.clear,
+            rule=rule,
         )
 
     def pod(self, name: str, **more: Any) -> Pod:
@@ -142,7 +152,7 @@ def test_event_check_is_called_once_per_template(bench: QueueBench) -> None:
     bench.clock.advance(2)
     asked = []
 
-    def check(template: Any) -> bool:
+    def check(template: Any, plugins: frozenset[str]) -> bool:
         asked.append(template)
         return bool(template.requests["cpu"] == 1000)
 
@@ -157,6 +167,35 @@ def test_pods_that_are_unschedulable_for_long_are_flushed(bench: QueueBench) -> 
     bench.clock.pump([30, 30, 30])
     assert queued.place == ACTIVE
     assert bench.queue.incoming[ACTIVE, "UnschedulableTimeout"] == 1
+
+
+@pytest.mark.parametrize(("release", "seconds"), [(SPECIFICATION, 60), (NEWEST, 300)])
+def test_a_flush_spares_pods_that_failed_lately(release: Release, seconds: int) -> None:
+    """The first flush after the limit of the release retries the pod."""
+    bench = QueueBench(release.choose(QUEUE_RULES))
+    queued = bench.fail("a", "Fit")
+    bench.clock.pump([30] * (seconds // 30))
+    assert queued.place == UNSCHEDULABLE
+    bench.clock.advance(30)
+    assert queued.place == ACTIVE
+
+
+@pytest.mark.parametrize(
+    ("release", "plugins", "taken"), [(SPECIFICATION, ("Fit",), False), (NEWEST, ("Fit",), True), (NEWEST, (), False)]
+)
+def test_an_idle_queue_cuts_the_backoff_of_rejected_pods(
+    release: Release, plugins: tuple[str, ...], taken: bool
+) -> None:
+    """From release 1.33 on; an error is waited for in every release."""
+    bench = QueueBench(release.choose(QUEUE_RULES))
+    queued = bench.fail("a", *plugins)
+    bench.queue.move(_NODE_ADDED)
+    bench.add("b")
+    assert bench.take().pod.name == "b"
+    assert queued.place == BACKOFF
+    assert (bench.queue.take_now() is queued) == taken
+    bench.clock.advance(2)
+    assert (bench.queue.take_now() is queued) == (not taken)
 
 
 def test_idle_queue_has_no_timers(bench: QueueBench) -> None:

@@ -58,7 +58,10 @@ class NodeResourcesFit:
     name = "NodeResourcesFit"
     #: Error of the filter in a profile in which the plugin is not enabled as a pre-filter.
     unprepared = 'error reading "PreFilterNodeResourcesFit" from cycleState: not found'
-    events = (ClusterEvent("pods", Action.DELETE), ClusterEvent("nodes", Action.ADD | Action.UPDATE_ALLOCATABLE))
+    events = (
+        ClusterEvent("pods", Action.DELETE | Action.SCALE_DOWN),
+        ClusterEvent("nodes", Action.ADD | Action.UPDATE_ALLOCATABLE),
+    )
     shared = True
     epoch = 0
 

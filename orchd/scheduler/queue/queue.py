@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import Any
+from typing import Any, Final
 
 from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
@@ -21,16 +22,35 @@ from orchd.scheduler.values import ClusterEvent
 
 ACTIVE, BACKOFF, UNSCHEDULABLE = "active", "backoff", "unschedulable"
 #: Metric labels of the reasons for which a pod joins a queue, besides cluster events.
-POD_ADD, ATTEMPT_FAILED, BACKOFF_ENDED, FORCED, FLUSHED, UPDATED = (
+POD_ADD, ATTEMPT_FAILED, BACKOFF_ENDED, FORCED, FLUSHED, UPDATED, BACKOFF_CUT = (
     "PodAdd", "ScheduleAttemptFailure", "BackoffComplete", "ForceActivate", "UnschedulableTimeout", "PodUpdate",
+    "PopFromBackoffQ",
 )  # fmt: skip
-#: Seconds between flushes of the unschedulable queue, and the age in seconds at which a flush retries a pod.
-FLUSH_EVERY, FLUSH_AFTER = 30.0, 60.0
+#: Seconds between flushes of the unschedulable queue.
+FLUSH_EVERY: Final = 30.0
 
-#: True if an event may make pods of a template schedulable; called once per template.
-Check = Callable[[PodTemplate], bool]
+#: True if an event may make pods of a template schedulable; called once per template and set of plugins, with those that
+#: rejected the pods and registered for the event.
+Check = Callable[[PodTemplate, frozenset[str]], bool]
 #: Pods by uid, of one template and rejected by the same plugins.
 Group = dict[str, "QueuedPod"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueRule:
+    """A flush retries pods that have been unschedulable for `flush_after` seconds. With `cuts_backoff`, pods that were rejected do not
+    wait for the end of their back-off while no pod is active."""
+
+    flush_after: float
+    cuts_backoff: bool
+
+
+#: By the release that begins a rule.
+QUEUE_RULES: Final = (
+    ("", QueueRule(flush_after=60.0, cuts_backoff=False)),
+    ("1.26", QueueRule(flush_after=300.0, cuts_backoff=False)),
+    ("1.33", QueueRule(flush_after=300.0, cuts_backoff=True)),
+)
 
 
 class QueuedPod:
@@ -55,7 +75,7 @@ class QueuedPod:
 
 class SchedulingQueue:
     """`key` sorts active pods. `registered` maps plugins to the cluster events that may make pods schedulable that they
-    rejected. `clock` is monotonic and also orders pods by arrival."""
+    rejected. `clock` is monotonic and also orders pods by arrival. `backoff` is the first and the longest one, in seconds."""
 
     def __init__(
         self,
@@ -63,15 +83,16 @@ class SchedulingQueue:
         *,
         key: Callable[[Pod, float], Any],
         registered: Mapping[str, Sequence[ClusterEvent]],
-        initial_backoff: float = 1.0,
-        longest_backoff: float = 10.0,
+        backoff: tuple[float, float] = (1.0, 10.0),
+        rule: QueueRule = QUEUE_RULES[0][1],
         updated: Callable[[Pod | None, Pod], object] = lambda old, new: None,
         removed: Callable[[Pod], object] = lambda pod: None,
     ) -> None:
         self._clock = clock
         self._key = key
         self._registered = registered
-        self._initial, self._longest = initial_backoff, longest_backoff
+        self._initial, self._longest = backoff
+        self._rule = rule
         self._updated, self._removed = updated, removed
         self._pods: dict[str, QueuedPod] = {}
         self._active: list[tuple[Any, int, QueuedPod]] = []
@@ -83,6 +104,8 @@ class SchedulingQueue:
         self._tickets = 0
         #: Number of events that moved pods: a pod goes to `backoff` if its failed attempt overlapped with one.
         self._moves = 0
+        #: As `_backoff`: pods that may become active while no other pod is.
+        self._eager: list[tuple[float, int, QueuedPod]] = []
         self._backoff_timer: IDelayedCall | None = None
         self._flush_timer: IDelayedCall | None = None
         self._waiter: Deferred[None] | None = None
@@ -153,14 +176,18 @@ class SchedulingQueue:
     # -- attempts
 
     async def wait(self) -> bool:
-        """Wait until a pod is active. False if the queue is closed. Supports one waiter at a time."""
-        while not self.closed and not self._counts[ACTIVE]:
+        """Wait until `take_now` returns a pod. False if the queue is closed. Supports one waiter at a time."""
+        while not self.closed and not self._counts[ACTIVE] and self._soonest() is None:
             self._waiter = Deferred()
             await self._waiter
         return not self.closed
 
     def take_now(self) -> QueuedPod | None:
         """Remove and return the next active pod; None if the active queue is empty."""
+        soonest = None if self._counts[ACTIVE] else self._soonest()
+        if soonest is not None:
+            self._leave(soonest)
+            self._enter(soonest, ACTIVE, BACKOFF_CUT)
         while self._active:
             _, ticket, queued = heappop(self._active)
             if queued.ticket == ticket and queued.place == ACTIVE:
@@ -168,6 +195,15 @@ class SchedulingQueue:
                 queued.attempts += 1
                 queued.moves = self._moves
                 return queued
+        return None
+
+    def _soonest(self) -> QueuedPod | None:
+        """The pod in `backoff` that may become active before its back-off ends, of several the one whose back-off ends first."""
+        while self._eager:
+            _, ticket, queued = self._eager[0]
+            if queued.ticket == ticket and queued.place == BACKOFF:
+                return queued
+            heappop(self._eager)
         return None
 
     def retry(self, queued: QueuedPod, refused_by: frozenset[str] = frozenset()) -> None:
@@ -199,13 +235,16 @@ class SchedulingQueue:
         """Move the unschedulable pods that an event may make schedulable. `check` filters them by template; the pod with uid
         `spare` is not moved."""
         self._moves += 1
-        help_by_template: dict[PodTemplate, bool] = {}
-        for refused_by in [each for each in self._groups if self._may_help(each, event)]:
+        known: dict[tuple[PodTemplate, frozenset[str]], bool] = {}
+        for refused_by in list(self._groups):
+            helped = self._helped(refused_by, event)
+            if refused_by and not helped:
+                continue
             for template, group in list(self._groups[refused_by].items()):
                 if check is not None:
-                    if template not in help_by_template:
-                        help_by_template[template] = check(template)
-                    if not help_by_template[template]:
+                    if (template, helped) not in known:
+                        known[template, helped] = check(template, helped)
+                    if not known[template, helped]:
                         continue
                 self._reactivate([each for uid, each in group.items() if uid != spare], event.label)
 
@@ -228,10 +267,11 @@ class SchedulingQueue:
                 self._leave(queued)
                 self._enter(queued, ACTIVE, FORCED)
 
-    def _may_help(self, refused_by: frozenset[str], event: ClusterEvent) -> bool:
-        if not refused_by:
-            return True
-        return any(each.concerns(event) for name in refused_by for each in self._registered.get(name, ()))
+    def _helped(self, refused_by: frozenset[str], event: ClusterEvent) -> frozenset[str]:
+        """The plugins of `refused_by` that registered for an event."""
+        return frozenset(
+            name for name in refused_by if any(each.concerns(event) for each in self._registered.get(name, ()))
+        )
 
     def _reactivate(self, pods: Iterable[QueuedPod], label: str) -> None:
         for queued in pods:
@@ -260,8 +300,12 @@ class SchedulingQueue:
             heappush(self._active, (self._key(queued.pod, queued.since), self._tickets, queued))
             self._notify()
         else:
-            heappush(self._backoff, (queued.since + self.backoff(queued), self._tickets, queued))
+            entry = (queued.since + self.backoff(queued), self._tickets, queued)
+            heappush(self._backoff, entry)
             self._set_backoff_timer()
+            if self._rule.cuts_backoff and queued.refused_by:
+                heappush(self._eager, entry)
+                self._notify()
 
     def _leave(self, queued: QueuedPod) -> None:
         if not queued.place:
@@ -316,9 +360,9 @@ class SchedulingQueue:
         self._set_backoff_timer()
 
     def _flush(self) -> None:
-        """Retry pods that have been unschedulable for FLUSH_AFTER seconds, in case an event was missed."""
+        """Retry pods that have been unschedulable for `flush_after` seconds, in case an event was missed."""
         self._flush_timer = None
-        limit = self._clock.seconds() - FLUSH_AFTER
+        limit = self._clock.seconds() - self._rule.flush_after
         groups = [group for templates in self._groups.values() for group in templates.values()]
         late = [each for group in groups for each in group.values() if each.since < limit]
         if late:
