@@ -9,7 +9,7 @@ from orchd.cel.attributes import Evaluator, passed_on
 from orchd.cel.calls import overdrawn, spend
 from orchd.cel.costs import LIST, MAP, Meter
 from orchd.cel.operators import MISSING, find_key, is_list, is_map
-from orchd.cel.syntax import Call, Comprehension, ListLiteral
+from orchd.cel.syntax import Call, Comprehension, ListLiteral, MapLiteral
 from orchd.cel.values import Cancelled, EvaluationError, Map, Optional, Uint, Value, class_name, map_key, no_overload
 
 if TYPE_CHECKING:
@@ -203,6 +203,8 @@ def plan(node: Comprehension, planner: _Planner) -> Evaluator:
         return _bind(node, planner)
     scope = planner.scope
     start = planner.closure(node.start)
+    if isinstance(node.start, MapLiteral) and not node.start.entries:
+        start = _own_map(start)
     accumulator = scope.push(node.accumulator)
     scope.starts[accumulator] = start
     loop = _Loop(over, scope.push(node.variable), -1 if node.variable2 is None else scope.push(node.variable2))
@@ -228,6 +230,16 @@ def plan(node: Comprehension, planner: _Planner) -> Evaluator:
             return result(frame)
 
     scope.pop(node.accumulator)
+    return run
+
+
+def _own_map(start: Evaluator) -> Evaluator:
+    """An empty map of each evaluation, since steps insert into it; the one that `start` returns may be a constant."""
+
+    def run(frame: Meter) -> Value:
+        start(frame)
+        return Map()
+
     return run
 
 
