@@ -29,6 +29,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
             create="validate.single_kind_groups.create_runtime_class",
             update="validate.single_kind_groups.update_runtime_class",
         ),
+        creates_on_update=True,
         unconditional_update=False,
     ),
 )
