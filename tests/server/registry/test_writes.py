@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchd.testing.doubles.server import run
+from orchd.testing.doubles.server import InProcessServer, run
 
 MERGE = "application/merge-patch+json"
 APPLY = "application/apply-patch+yaml"
@@ -191,6 +191,12 @@ class TestUpdate:
         group = "rbac.authorization.orch.io/v1"
         assert space("PUT", "roles/b", {"metadata": {"name": "b", "uid": "u"}}, group=group).code == 409
         assert space("PUT", "roles/b", {"metadata": {"name": "b"}}, group=group).code == 201
+
+    def test_put_creates_a_runtime_class(self, shared_server: InProcessServer) -> None:
+        """A runtime class that does not exist is created by PUT."""
+        path = "/apis/node.orch.io/v1/runtimeclasses/by-put"
+        sent = {"metadata": {"name": "by-put"}, "handler": "h"}
+        assert run(shared_server.request("PUT", path, body=sent)).code == 201
 
     @pytest.mark.parametrize("name", ["%2E%2E", "a%25b", "."])
     def test_invalid_name_in_the_path_is_400(self, space: Any, name: str) -> None:
