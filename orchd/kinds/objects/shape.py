@@ -373,7 +373,7 @@ _OBJECT_NAMES: Final = frozenset(("apiVersion", "kind", "metadata"))
 
 
 def _custom(type: Type) -> Convert | None:
-    """The conversion of a node of a custom kind, None if it changes nothing."""
+    """The conversion of a node of a custom kind, None if it changes nothing, or only what does not fit a scalar (see `_scalar`)."""
     if type.kind == "struct":
         return converter(type)
     if type.kind == "list":
@@ -381,6 +381,11 @@ def _custom(type: Type) -> Convert | None:
     if type.kind == "any" and not type.preserve_unknown and type.constraints is not None:
         return _unknown_members
     return _custom_map(type) if type.kind == "map" else None
+
+
+def _scalar(type: Type) -> bool:
+    """True if a schema specifies neither members nor items: those of a value that does not fit it are unknown."""
+    return type.kind not in ("struct", "list", "map", "any", "raw") and not type.preserve_unknown
 
 
 def _unknown_members(value: Any) -> Any:
@@ -420,6 +425,7 @@ def _embedded_text(value: Any) -> Any:
 
 def _custom_struct(type: Type) -> Convert:
     plans: dict[str, Convert | None] = {}
+    scalars: set[str] = set()
     keep = type.preserve_unknown
     ready = False
 
@@ -429,6 +435,8 @@ def _custom_struct(type: Type) -> Convert:
             plans.update(dict.fromkeys(_OBJECT_NAMES))
         for name, field in type.fields.items():
             plans[name] = convert = _custom(field.type)
+            if _scalar(field.type):
+                scalars.add(name)
             if name == "metadata" and type.embedded_resource and convert is not None:
                 plans[name] = _embedded_metadata(convert)
             elif name in _OBJECT_NAMES and type.embedded_resource:
@@ -437,7 +445,7 @@ def _custom_struct(type: Type) -> Convert:
 
     def struct(value: Any, earlier: Any = None) -> Any:
         if value.__class__ is not dict:
-            return value
+            return value if keep else _unknown_members(value)
         if not ready:
             prepare()
         out = {}
@@ -453,6 +461,10 @@ def _custom_struct(type: Type) -> Convert:
                 if new is not item:
                     same = False
                 out[key] = new
+            elif (item.__class__ is dict or item.__class__ is list) and key in scalars and convert is None:
+                out[key] = new = _unknown_members(item)
+                if new is not item:
+                    same = False
             elif convert is not None or keep or key in plans:
                 out[key] = item
             else:
@@ -463,10 +475,13 @@ def _custom_struct(type: Type) -> Convert:
 
 
 def _custom_list(type: Type) -> Convert:
-    convert = _custom(type.element)
+    convert = _unknown_members if _scalar(type.element) else _custom(type.element)
+    keep = type.preserve_unknown
 
     def items(value: Any) -> Any:
-        if value.__class__ is not list or convert is None:
+        if value.__class__ is not list:
+            return value if keep else _unknown_members(value)
+        if convert is None:
             return value
         out: list[Any] = []
         try:
@@ -481,10 +496,13 @@ def _custom_list(type: Type) -> Convert:
 
 
 def _custom_map(type: Type) -> Convert:
-    convert = _custom(type.element)
+    convert = _unknown_members if _scalar(type.element) else _custom(type.element)
+    keep = type.preserve_unknown
 
     def entries(value: Any) -> Any:
-        if value.__class__ is not dict or convert is None:
+        if value.__class__ is not dict:
+            return value if keep else _unknown_members(value)
+        if convert is None:
             return value
         out: dict[str, Any] = {}
         for key, item in value.items():

@@ -136,13 +136,17 @@ def paths(value: Any, type: Type) -> list[str]:
     return [f'unknown field "{path}"' for path in sorted(unknown)]
 
 
+#: Where a schema specifies neither members nor items.
+_NO_MEMBERS: Final = Type("any")
+
+
 def _visit_custom(value: Any, type: Type, path: str, unknown: list[str]) -> _Places:
     """Parts of a value of a custom kind. Unknown members are reported."""
     kind = type.kind
     if isinstance(value, list):
-        if kind in ("list", "any"):
-            for index, item in enumerate(value):
-                yield item, type.element if kind == "list" else type, f"{path}[{index}]"
+        element = type.element if kind == "list" else type if kind == "any" or type.preserve_unknown else _NO_MEMBERS
+        for index, item in enumerate(value):
+            yield item, element, f"{path}[{index}]"
         return
     known = _OBJECT_NAMES if type.embedded_resource or not path else ()
     fields = type.fields if kind == "struct" else {}

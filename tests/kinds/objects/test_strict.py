@@ -98,6 +98,27 @@ def test_pruned_fields_of_custom_objects() -> None:
 
 
 @pytest.mark.parametrize(
+    ("schema", "value", "left", "unknown"),
+    [
+        (Type("string", constraints={}), {"a": 1}, {}, ["v.a"]),
+        (Type("int64", constraints={}), [{"a": 1}, 2, [{"b": 1}]], [{}, 2, [{}]], ["v[0].a", "v[2][0].b"]),
+        (Type("list", element=Type("string", constraints={}), constraints={}), [{"a": 1}, "x"], [{}, "x"], ["v[0].a"]),
+        (Type("list", element=Type("string", constraints={}), constraints={}), {"a": 1}, {}, ["v.a"]),
+        (Type("map", element=Type("string", constraints={}), constraints={}), {"k": {"a": 1}}, {"k": {}}, ["v.k.a"]),
+        (Type("map", element=Type("string", constraints={}), constraints={}), [{"a": 1}], [{}], ["v[0].a"]),
+        (custom(x=Type("string", constraints={})), [{"x": 1}], [{}], ["v[0].x"]),
+        (Type("any", preserve_unknown=True, constraints={}), [{"x": 1}], [{"x": 1}], []),
+        (Type("struct", members=[], preserve_unknown=True, constraints={}), [{"x": 1}], [{"x": 1}], []),
+    ],
+)
+def test_members_of_values_that_do_not_fit(schema: Type, value: Any, left: Any, unknown: list[str]) -> None:
+    """Where a schema expects another type, all members of objects are unknown; they are pruned before the type is refused."""
+    type = custom(v=schema)
+    assert strict.paths({"v": value}, type) == texts("unknown", *unknown)
+    assert canonical({"v": value}, type) == {"v": left}
+
+
+@pytest.mark.parametrize(
     ("text", "found"),
     [
         (b'{"a":1,"s":{"p":1,"p":2,"p":3},"l":[{"x":1,"x":1}],"a":0}', ["p", "x", "a"]),
