@@ -61,8 +61,8 @@ def make_service(name: str, options: ComponentOptions, reactor: Any = None) -> I
     for text in settings.warnings:
         _log.warn("{text}", text=text)
     if reactor is not None:
-        made: IService = COMPONENTS[name](settings, reactor, None)
-        return made
+        component: IService = COMPONENTS[name](settings, reactor, None)
+        return component
     from twisted.internet import reactor as installed
 
     notifier = Notifier.from_environment(installed, os.environ, os.getpid())

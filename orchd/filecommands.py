@@ -105,13 +105,13 @@ class Program:
 def _own_flag(flag: str, words: Sequence[str]) -> tuple[str, list[str]]:
     """The value of `flag` in `words` ("" without it), and the other words. Raises UsageError."""
     value, others = "", list[str]()
-    given = iter(words)
-    for word in given:
+    arguments = iter(words)
+    for word in arguments:
         name, equals, text = word.partition("=")
         if name != f"--{flag}":
             others.append(word)
             continue
-        value = text if equals else next(given, "")
+        value = text if equals else next(arguments, "")
         if not value:
             raise usage.UsageError(f"--{flag} needs a value")
     return value, others

@@ -60,10 +60,10 @@ def programs() -> dict[str, tuple[str, FlagTable]]:
 
 def manual_pages() -> dict[str, str]:
     """File name and text of every page."""
-    release, known = version("orchd"), programs()
+    release, by_name = version("orchd"), programs()
     pages = {}
-    for name, (key, flags) in known.items():
-        others = ", ".join(f"{other}(8)" for other in (*known, *TOOLS) if other != name)
+    for name, (key, flags) in by_name.items():
+        others = ", ".join(f"{other}(8)" for other in (*by_name, *TOOLS) if other != name)
         pages[name] = [
             *manpage.heading(name, release, _SUMMARIES[key]),
             *manpage.section("SYNOPSIS", f"{name} [--flag=value ...]"),
@@ -79,7 +79,7 @@ def manual_pages() -> dict[str, str]:
             *manpage.listing("SYNOPSIS", usage[1]),
             *manpage.section("DESCRIPTION", *usage[2:-1]),
             *manpage.section("EXIT STATUS", usage[-1].removeprefix("Exit status: ").strip()),
-            *manpage.section("SEE ALSO", ", ".join(f"{other}(8)" for other in (*known, *TOOLS) if other != name)),
+            *manpage.section("SEE ALSO", ", ".join(f"{other}(8)" for other in (*by_name, *TOOLS) if other != name)),
         ]
     pages_by_file = {f"{name}.8": lines for name, lines in pages.items()}
     pages_by_file[f"{COMMAND_LINE}.1"] = _command_line(release)
@@ -113,12 +113,12 @@ def _command_line(release: str) -> list[str]:
 
 def completion_files() -> dict[str, str]:
     """File name and text of every completion script."""
-    known = [completion.Program(program=name, flags=flags) for name, (_, flags) in programs().items()]
-    known += [
+    completed = [completion.Program(program=name, flags=flags) for name, (_, flags) in programs().items()]
+    completed += [
         completion.Program(program=name, flags=table(), commands=commands) for name, (_, commands) in TOOLS.items()
     ]
     files = {}
-    for one in known:
+    for one in completed:
         files[f"bash/{one.program}"] = completion.bash(one)
         files[f"zsh/_{one.program}"] = completion.zsh(one)
         files[f"fish/{one.program}.fish"] = completion.fish(one)

@@ -82,11 +82,11 @@ class Authorization:
         """Make the authorizers of the file for the first time. Raises ValueError."""
         dialect, outbound = self._settings.dialect, self._outbound
         drop_ins = modes.drop_ins()
-        known = (*modes.MODES, *drop_ins)
+        mode_names = (*modes.MODES, *drop_ins)
         policies = self._settings.authorization.policy_file
         try:
             data = read_limited(path)
-            configured = parse_authorization(data, dialect, known=known)
+            configured = parse_authorization(data, dialect, modes=mode_names)
             types = {each.type for each in configured}
             if "ABAC" in types and not policies:
                 raise ValueError("an authorizer of type ABAC needs --authorization-policy-file")
@@ -100,7 +100,7 @@ class Authorization:
         self.union = AuthorizerUnion(authorizers, labels)
 
         async def apply(changed: bytes) -> None:
-            self.union.use(*lists.authorizers(parse_authorization(changed, dialect, known=known), needed=types))
+            self.union.use(*lists.authorizers(parse_authorization(changed, dialect, modes=mode_names), needed=types))
 
         self.file = ConfigFileWatcher(
             path, data, apply, what="authorization configuration", clock=outbound.reactor, wall=outbound.wall

@@ -75,8 +75,8 @@ class Connections:
         self.metrics = RequestMetrics(runtime.wall)
         protobuf = settings.dialect.protobuf
         self._codec: BodyCodec = JSON
-        if protobuf in (settings.client.content_type, settings.client.answers):
-            self._codec = ProtobufBodies(settings.dialect, responses=settings.client.answers == protobuf)
+        if protobuf in (settings.client.content_type, settings.client.response_type):
+            self._codec = ProtobufBodies(settings.dialect, responses=settings.client.response_type == protobuf)
         self.config = self._own_config()
 
     def _own_config(self) -> ClientConfig:

@@ -45,7 +45,7 @@ class _ProxyTls:
     """TLS with a proxy; its files are read again when they have changed."""
 
     def __init__(self, connection: ProxyConnection, reactor: Any) -> None:
-        self._given = connection
+        self._connection = connection
         names = [name for name in (connection.authority_file, connection.certificate_file, connection.key_file) if name]
         self._files = FileReloader(
             f"certificates for the egress proxy {connection.url}",
@@ -64,20 +64,23 @@ class _ProxyTls:
         )
 
     def _read(self) -> tuple[bytes, bytes, bytes]:
-        given = self._given
-        authority = self._read_file("caBundle", given.authority_file)
-        pair = self._read_file("clientCert", given.certificate_file), self._read_file("clientKey", given.key_file)
+        connection = self._connection
+        authority = self._read_file("caBundle", connection.authority_file)
+        pair = (
+            self._read_file("clientCert", connection.certificate_file),
+            self._read_file("clientKey", connection.key_file),
+        )
         try:
-            if given.authority_file and b"-----BEGIN CERTIFICATE-----" not in authority:
+            if connection.authority_file and b"-----BEGIN CERTIFICATE-----" not in authority:
                 raise ValueError("no certificate in it")
             trust_roots(authority)
         except Exception as error:  # pyOpenSSL raises a different error for each kind of damage
-            raise ValueError(f"{given.at}.caBundle: {given.authority_file}: {error}") from error
+            raise ValueError(f"{connection.at}.caBundle: {connection.authority_file}: {error}") from error
         try:
             own_certificate(*pair)
         except Exception as error:
             raise ValueError(
-                f"{given.at}.clientCert: {given.certificate_file} and {given.key_file} are not a certificate and its key"
+                f"{connection.at}.clientCert: {connection.certificate_file} and {connection.key_file} are not a certificate and its key"
             ) from error
         return authority, *pair
 
@@ -85,4 +88,4 @@ class _ProxyTls:
         try:
             return Path(file).read_bytes() if file else b""
         except OSError as error:
-            raise ValueError(f"{self._given.at}.{name}: {file}: {error.strerror}") from error
+            raise ValueError(f"{self._connection.at}.{name}: {file}: {error.strerror}") from error

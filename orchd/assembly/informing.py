@@ -30,10 +30,10 @@ def own_informers(
         resource = builtin.resource(ref.group, ref.version, ref.plural)
         if resource is None or not resource.stored:
             return None
-        wanted = resource.api_version
+        own_version = resource.api_version
 
         def decode(entry: Entry) -> Object:
-            return convert(access.decode(entry), wanted, builtin)
+            return convert(access.decode(entry), own_version, builtin)
 
         return access.cache(resource), decode
 

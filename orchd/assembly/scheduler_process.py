@@ -108,7 +108,7 @@ def _by_configuration(settings: ComponentSettings, configuration: SchedulerConfi
             settings.client,
             config_file=connection.config_file,
             content_type=connection.content_type or settings.client.content_type,
-            answers=choose_responses(connection.accept_content_types, dialect),
+            response_type=choose_responses(connection.accept_content_types, dialect),
             qps=connection.qps,
             burst=connection.burst,
         ),

@@ -52,8 +52,8 @@ class Credentials:
         self._config = config
         self._bearer = bearer
         self._seconds = seconds
-        known = config.token or config.token_file or config.username or config.password
-        self._plugin = None if known else plugin
+        has_own = config.token or config.token_file or config.username or config.password
+        self._plugin = None if has_own else plugin
         self._file: FileReloader[str] | None = None
 
     async def get(self, config: ClientConfig) -> Credential:

@@ -41,7 +41,7 @@ class _Line:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Discovered:
     """Result of one discovery. Equal to the previous one if nothing has changed."""
 
     groups: tuple[Group, ...]
@@ -62,8 +62,8 @@ class DiscoveredCatalog:
         self._dialect = dialect
         self._clock = clock
         self._builtin = builtin_catalog(dialect, enabled=lambda group, version, default: True)
-        self._known: dict[tuple[str, str], tuple[_Line, ...]] = {}
-        self._found: _Found | None = None
+        self._lines_by_version: dict[tuple[str, str], tuple[_Line, ...]] = {}
+        self._discovered: _Discovered | None = None
         self._catalog = Catalog(dialect, self._builtin.types, (), ())
         self._background = Background()
         self._pause: Deferred[None] | None = None
@@ -79,9 +79,9 @@ class DiscoveredCatalog:
         for group in groups:
             for version in group.versions:
                 lines += await self._lines(group.name, version)
-        discovered = _Found(tuple(groups), tuple(lines))
-        if discovered != self._found:
-            self._found = discovered
+        discovered = _Discovered(tuple(groups), tuple(lines))
+        if discovered != self._discovered:
+            self._discovered = discovered
             self._catalog = Catalog(self._dialect, self._builtin.types, groups, map(self._resource, lines))
 
     def start(self) -> None:
@@ -147,16 +147,16 @@ class DiscoveredCatalog:
             document = await self._fetch(f"/apis/{group}/{version}" if group else f"/api/{version}")
         except ApiError as error:
             self.log.debug("{group}/{version}: {error}", group=group, version=version, error=error.message)
-            return self._known.get((group, version), ())
+            return self._lines_by_version.get((group, version), ())
         entries = document.get("resources") or ()
         lines = tuple(_line(group, version, each, entries) for each in entries if "/" not in each["name"])
-        self._known[group, version] = lines
+        self._lines_by_version[group, version] = lines
         return lines
 
     def _resource(self, line: _Line) -> Resource:
-        known = self._builtin.resource(line.group, line.version, line.plural)
-        if known is not None and known.kind == line.kind:
-            return replace(known, verbs=line.verbs, namespaced=line.namespaced)
+        builtin = self._builtin.resource(line.group, line.version, line.plural)
+        if builtin is not None and builtin.kind == line.kind:
+            return replace(builtin, verbs=line.verbs, namespaced=line.namespaced)
         return Resource(
             group=line.group,
             version=line.version,

@@ -126,13 +126,13 @@ class ExecCredentials:
         self._calls = self._metrics.plugin_calls
         #: The last certificate that the program returned.
         self._certificate = b""
-        self._found: ExecCredential | None = None
+        self._current: ExecCredential | None = None
         self._running: SharedCall[ExecCredential] | None = None
         self._hints: list[float] = []
 
     async def get(self) -> ExecCredential:
         """Credentials that have not expired. Concurrent callers share one run of the program. Raises CredentialError."""
-        credentials = self._found
+        credentials = self._current
         if credentials is not None and (credentials.expires is None or self._wall() < credentials.expires):
             return credentials
         if self._running is None:
@@ -141,8 +141,8 @@ class ExecCredentials:
 
     def refused(self, credential: ExecCredential) -> None:
         """The server rejected these credentials: the next `get` runs the program again."""
-        if credential is self._found:
-            self._found = None
+        if credential is self._current:
+            self._current = None
 
     def _ended(self) -> None:
         self._running = None
@@ -167,9 +167,9 @@ class ExecCredentials:
             self._calls.add(str(code), "plugin_execution_error")
             raise CredentialError(f"exec: executable {self._plugin.command} failed with exit code {code}")
         self._calls.add("0", "no_error")
-        self._found = self._read(output)
-        self._count(self._found.certificate)
-        return self._found
+        self._current = self._read(output)
+        self._count(self._current.certificate)
+        return self._current
 
     def _count(self, certificate: bytes) -> None:
         """Record the lifetime of a new certificate, and the age of the one that it replaces."""

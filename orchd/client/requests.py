@@ -26,10 +26,10 @@ class Call:
     need_response: bool = True
 
 
-def _query(**given: str | int | bool) -> dict[str, str]:
+def _query(**parameters: str | int | bool) -> dict[str, str]:
     """Query parameters without empty strings, zeros and False."""
     out = {}
-    for name, value in given.items():
+    for name, value in parameters.items():
         if value:
             out[name] = "true" if value is True else str(value)
     return out

@@ -29,7 +29,7 @@ class ClientSettings:
     config_file: str
     master: str
     content_type: str
-    answers: str
+    response_type: str
     qps: float
     burst: int
 
@@ -38,15 +38,15 @@ def _client(flags: FlagValues) -> ClientSettings:
     master = flags["master"]
     if master and url_parts(master).scheme not in ("https", "http"):
         raise flags.error("master", f"{master!r} is not http://host:port or https://host:port")
-    media_type, known = flags["{short}-api-content-type"], ("application/json", flags.dialect.protobuf)
-    if media_type not in ("", *known):
-        raise flags.error("{short}-api-content-type", f"{media_type!r} is not one of {', '.join(known)}")
+    media_type, media_types = flags["{short}-api-content-type"], ("application/json", flags.dialect.protobuf)
+    if media_type not in ("", *media_types):
+        raise flags.error("{short}-api-content-type", f"{media_type!r} is not one of {', '.join(media_types)}")
     return ClientSettings(
         config_file=flags["{short}config"],
         master=master,
-        content_type=media_type or known[0],
+        content_type=media_type or media_types[0],
         # By default responses are JSON, which takes less time to decode in Python.
-        answers=media_type if "{short}-api-content-type" in flags.given else known[0],
+        response_type=media_type if "{short}-api-content-type" in flags.given else media_types[0],
         qps=flags["{short}-api-qps"],
         burst=flags.at_least("{short}-api-burst", 0),
     )

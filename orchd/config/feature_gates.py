@@ -23,35 +23,35 @@ class Chosen:
     warnings: tuple[str, ...]
 
 
-def resolve(dialect: Dialect, given: Mapping[str, bool], release: Release = SPECIFICATION) -> Chosen:
+def resolve(dialect: Dialect, flag_values: Mapping[str, bool], release: Release = SPECIFICATION) -> Chosen:
     """The gates of a flag, and those that are on by default in the dialect only, with ``AllAlpha`` and ``AllBeta`` expanded; a gate's own value takes precedence.
 
     A gate that the release has given up is accepted with the value that became the only one, with a warning, so that one list of
     flags serves several releases. Raises ValueError, in the words of the reference, for an unknown gate and for the other value of a
     locked one.
     """
-    known: dict[str, tuple[str, Stage]] = {}
+    stages_by_name: dict[str, tuple[str, Stage]] = {}
     for gate in GATES:
         stage = gate.stage(release)
         if stage is not None:
-            known[dialect(gate.name)] = gate.name, stage
+            stages_by_name[dialect(gate.name)] = gate.name, stage
     gone = {dialect(gate.name): gate.default(release) for gate in GATES if gate.has_ended(release)}
     usual = defaults()
     values = {name: default for name, default in defaults(release).items() if default != usual[name]}
     for group, stages in _ALL.items():
-        if group in given:
-            values.update((name, given[group]) for name, stage in known.values() if stage.name == stages)
+        if group in flag_values:
+            values.update((name, flag_values[group]) for name, stage in stages_by_name.values() if stage.name == stages)
     warnings = []
-    for name_, value in given.items():
+    for name_, value in flag_values.items():
         if name_ in _ALL:
             continue
         if gone.get(name_) is value:
             warnings.append(f"{name_}={_text(value)} has no effect: release {release} has no such gate, and behaves so")
             continue
-        if name_ not in known:
-            guess = nearest(name_, [*known, *_ALL])
+        if name_ not in stages_by_name:
+            guess = nearest(name_, [*stages_by_name, *_ALL])
             raise ValueError(f"unrecognized feature gate: {name_}" + (f' (did you mean "{guess}"?)' if guess else ""))
-        name, stage = known[name_]
+        name, stage = stages_by_name[name_]
         if stage.locked and value != stage.default:
             raise ValueError(
                 f"cannot set feature gate {name_} to {_text(value)}, feature is locked to {_text(stage.default)}"

@@ -96,7 +96,7 @@ class Options(usage.Options):
         values = flags.defaults(self.dialect)
         values |= {flag: value for flag, value in self.by_name.items() if flag not in AMBIGUOUS}
         values |= self._later_defaults(flags, self.given)
-        given = set(self.given) - AMBIGUOUS
+        mentioned = set(self.given) - AMBIGUOUS
         path = self.by_name[f"{name}-flagfile"]
         if path:
             mentions = Reader(flags.by_spelling, self._read_file).read_command_line([f"--flagfile={path}"])[1:]
@@ -106,9 +106,9 @@ class Options(usage.Options):
                         f"is not the component's alone in this process: not allowed in --{name}-flagfile"
                     )
             values |= self._parse(mentions, values)
-            given |= {mention.flag.name for mention in mentions}
+            mentioned |= {mention.flag.name for mention in mentions}
             self._refuse(flags, {mention.flag.name: mention for mention in mentions}, values)
-        return FlagValues(self.dialect, values, given)
+        return FlagValues(self.dialect, values, mentioned)
 
     def _chosen_dialect(self, mentions: Sequence[Mention]) -> Dialect:
         for mention in reversed(mentions):
@@ -151,10 +151,10 @@ class Options(usage.Options):
             last[flag.name] = mention.source
         return values
 
-    def _later_defaults(self, flags: FlagTable, given: Container[str]) -> dict[str, Any]:
+    def _later_defaults(self, flags: FlagTable, mentioned: Container[str]) -> dict[str, Any]:
         """The defaults that differ in the emulated release, of flags that were not given."""
         release = RELEASES[self.by_name["emulated-version"]]
-        changed = (flag for flag in flags if flag.later_defaults and flag.name not in given)
+        changed = (flag for flag in flags if flag.later_defaults and flag.name not in mentioned)
         return {flag.name: flag.default_in(release, self.dialect) for flag in changed}
 
     def _refuse_ineffective(self) -> None:

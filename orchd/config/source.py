@@ -41,8 +41,8 @@ class Mention:
 class Reader:
     """Reads mentions. `known` maps every spelling to its flag; `read_file` returns the text of a flag file."""
 
-    def __init__(self, known: Mapping[str, Flag], read_file: Callable[[str], str]) -> None:
-        self._known = known
+    def __init__(self, flags_by_spelling: Mapping[str, Flag], read_file: Callable[[str], str]) -> None:
+        self._flags = flags_by_spelling
         self._read_file = read_file
         self._sources = 0
 
@@ -107,9 +107,9 @@ class Reader:
             if len(name) != 1:
                 raise FlagError(_at(place, f"{word}: flags are written with two dashes"))
             name = SHORT.get(name, name)
-        flag = self._known.get(name)
+        flag = self._flags.get(name)
         if flag is None:
-            raise FlagError(_at(place, unknown("flag", "--" + name, _with_dashes(self._known))))
+            raise FlagError(_at(place, unknown("flag", "--" + name, _with_dashes(self._flags))))
         if not equals:
             if flag.type is BOOL:
                 text = "true"

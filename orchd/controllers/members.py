@@ -148,9 +148,9 @@ class Members:
         before, after = (None if pod is None else group_of(pod, self._kind) for pod in (old, new))
         if old is not None and before is not None:
             group = self._groups.get(before)
-            known = None if group is None else group.members.get(uid(old))
-            if group is not None and known is not None:
-                group.remove(known)
+            member = None if group is None else group.members.get(uid(old))
+            if group is not None and member is not None:
+                group.remove(member)
                 if not group.members and before != after:
                     del self._groups[before]
         if new is not None and after is not None:

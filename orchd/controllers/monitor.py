@@ -41,7 +41,7 @@ class Monitor:
         self._client = client
         self._clock = clock
         self._random = random
-        self._seen, self._gone, self._known = seen, gone, known
+        self._seen, self._gone, self._node_uids = seen, gone, known
         self._waiting: list[Deferred[None]] = []
         self._stream: IWatchStream | None = None
         self.failed = 0
@@ -91,7 +91,7 @@ class Monitor:
                 pause = min(pause * 2, _LONGEST_PAUSE)
 
     async def _list(self) -> str:
-        missing = self._known(self.ref)
+        missing = self._node_uids(self.ref)
         token = ""
         while True:
             response = await self._client.list(self.ref, limit=_PAGE, continue_=token)

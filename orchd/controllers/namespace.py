@@ -200,8 +200,8 @@ class NamespaceController(Controller):
         discovered = await discover(self._reader, await self._registered())
         remains.undiscovered = discovered.failures
         own = deletable(self.env.catalog())
-        known = {(resource.group, resource.plural) for resource in own}
-        others = [each for each in discovered.resources if (each.group, each.plural) not in known]
+        own_resources = {(resource.group, resource.plural) for resource in own}
+        others = [each for each in discovered.resources if (each.group, each.plural) not in own_resources]
         resources: list[Resource | AggregatedResource] = [*own, *others]
         first = [each for each in resources if (each.group, each.plural) in self._first]
         await self._delete_each(first, namespace, since, remains)

@@ -92,18 +92,18 @@ class ResourceClaimController(Controller):
     async def _reconcile_pod(self, pod: Object | None) -> None:
         if pod is None or deleting(pod) or _is_done(pod):
             return
-        made: dict[str, str] = {}
+        claim_names: dict[str, str] = {}
         for entry in spec(pod).get("resourceClaims") or ():
             try:
-                found = await self._ensure_claim(pod, entry)
+                claim_name = await self._ensure_claim(pod, entry)
             except (ApiError, ClaimError) as error:
                 note = f"PodResourceClaim {entry['name']}: {getattr(error, 'message', error)}"
                 self.record(pod, WARNING, "FailedResourceClaimCreation", note)
                 raise RetryError from None
-            if found:
-                made[entry["name"]] = found
-        if made:
-            await self._write_names(pod, made)
+            if claim_name:
+                claim_names[entry["name"]] = claim_name
+        if claim_names:
+            await self._write_names(pod, claim_names)
         elif spec(pod).get("nodeName"):
             await self._reserve_claims(pod)
 
@@ -127,19 +127,19 @@ class ResourceClaimController(Controller):
         if template is None:
             plural = f"{DEVICE_CLAIM_TEMPLATES.plural}.{self._ref.group}"
             raise ClaimError(f'resource claim template "{template_name}": {plural} "{template_name}" not found')
-        made = await self.client.create(self._ref, namespace(pod), self._from_template(pod, entry["name"], template))
-        return name(made)
+        created = await self.client.create(self._ref, namespace(pod), self._from_template(pod, entry["name"], template))
+        return name(created)
 
     def _from_template(self, pod: Object, entry: str, template: Object) -> Object:
-        given = spec(template).get("metadata") or {}
+        template_metadata = spec(template).get("metadata") or {}
         reference = {"apiVersion": "v1", "kind": "Pod", "name": name(pod), "uid": uid(pod), "controller": True}
         metadata: dict[str, Any] = {
             "generateName": generated_base(name(pod), entry),
-            "annotations": {**(given.get("annotations") or {}), self._annotation: entry},
+            "annotations": {**(template_metadata.get("annotations") or {}), self._annotation: entry},
             "ownerReferences": [reference],
         }
-        if given.get("labels"):
-            metadata["labels"] = given["labels"]
+        if template_metadata.get("labels"):
+            metadata["labels"] = template_metadata["labels"]
         return {
             "apiVersion": self._version,
             "kind": "ResourceClaim",
@@ -147,9 +147,9 @@ class ResourceClaimController(Controller):
             "spec": spec(template).get("spec") or {},
         }
 
-    async def _write_names(self, pod: Object, made: Mapping[str, str]) -> None:
-        statuses = [{"name": entry, "resourceClaimName": claim} for entry, claim in made.items()]
-        wanted = {
+    async def _write_names(self, pod: Object, claim_names: Mapping[str, str]) -> None:
+        statuses = [{"name": entry, "resourceClaimName": claim} for entry, claim in claim_names.items()]
+        patch = {
             "apiVersion": "v1",
             "kind": "Pod",
             "metadata": {"name": name(pod), "namespace": namespace(pod)},
@@ -159,7 +159,7 @@ class ResourceClaimController(Controller):
             PODS,
             namespace(pod),
             name(pod),
-            wanted,
+            patch,
             content_type=APPLY,
             subresource="status",
             field_manager=_FIELD_MANAGER,
@@ -217,13 +217,13 @@ class ResourceClaimController(Controller):
     async def _write_status(self, claim: Object, **changes: Any) -> Object:
         """Replace members of the status, None removes one; fails if the claim has changed. Raises ApiError."""
         members = {key: value for key, value in {**status(claim), **changes}.items() if value is not None}
-        wanted = {**claim, "status": members}
-        return await self.client.update(self._ref, namespace(claim), name(claim), wanted, subresource="status")
+        replacement = {**claim, "status": members}
+        return await self.client.update(self._ref, namespace(claim), name(claim), replacement, subresource="status")
 
     async def _unprotect(self, claim: Object) -> Object:
         left = [each for each in claim["metadata"].get("finalizers") or () if each != self._finalizer]
-        wanted = fields.with_metadata(claim, finalizers=left)
-        return await self.client.update(self._ref, namespace(claim), name(claim), wanted)
+        replacement = fields.with_metadata(claim, finalizers=left)
+        return await self.client.update(self._ref, namespace(claim), name(claim), replacement)
 
     async def _delete(self, claim: Object) -> None:
         try:

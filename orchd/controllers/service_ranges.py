@@ -138,18 +138,18 @@ class ServiceRangeController(Controller):
 
     async def _set_ready(self, item: Object, value: str, reason: str, message: str) -> None:
         condition = {"type": "Ready", "status": value, "reason": reason, "message": message}
-        found = find_condition(fields.status(item), "Ready")
-        if found is not None and all(found.get(key, "") == wanted for key, wanted in condition.items()):
+        current = find_condition(fields.status(item), "Ready")
+        if current is not None and all(current.get(key, "") == expected for key, expected in condition.items()):
             return
         condition["lastTransitionTime"] = timestamp(self.env.wall())
-        wanted = {
+        expected = {
             "apiVersion": f"{self._ref.group}/v1",
             "kind": "ServiceCIDR",
             "metadata": {"name": fields.name(item)},
             "status": {"conditions": [condition]},
         }
         await self.client.patch(
-            self._ref, "", fields.name(item), wanted, content_type=APPLY, subresource="status", field_manager=self.name,
+            self._ref, "", fields.name(item), expected, content_type=APPLY, subresource="status", field_manager=self.name,
             force=True,
         )  # fmt: skip
 

@@ -201,9 +201,9 @@ class _Issuer:
             present = _load(certificate, key)
             if _is_usable(present, self.authority, holder, names, self.now):
                 return present
-        made = issue_pair(self.authority, holder, usages=usages, names=names, now=self.now)
-        _store(certificate, key, made, self.durable)
-        return made
+        renewed = issue_pair(self.authority, holder, usages=usages, names=names, now=self.now)
+        _store(certificate, key, renewed, self.durable)
+        return renewed
 
 
 def _is_usable(pair: Signed, authority: Signed, holder: x509.Name, names: list[str], now: datetime) -> bool:
@@ -233,6 +233,6 @@ def _signing_key(files: Files, durable: bool) -> None:
             key = load_private(files.signing_key.read_bytes())
             write_private(files.verification_key, public_pem(key.public_key()), durable=durable)
         return
-    made = new_signing_key()
-    write_private(files.verification_key, public_pem(made.public_key()), durable=durable)
-    write_private(files.signing_key, private_pem(made), durable=durable)
+    new_key = new_signing_key()
+    write_private(files.verification_key, public_pem(new_key.public_key()), durable=durable)
+    write_private(files.signing_key, private_pem(new_key), durable=durable)

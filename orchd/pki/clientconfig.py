@@ -201,11 +201,11 @@ def check_names(text: str) -> None:
     except yaml.YAMLError as error:
         raise ClientConfigError(f"not YAML: {error}") from error
     _check_members(document, _NAMES, "")
-    for listed, (inner, known) in _INNER_NAMES.items():
+    for listed, (inner, members) in _INNER_NAMES.items():
         for index, entry in enumerate(document.get(listed) or ()):
             at = f"{listed}[{index}]"
             _check_members(entry, frozenset(("name", inner)), f"{at}.")
-            _check_members(entry.get(inner) or {}, known, f"{at}.{inner}.")
+            _check_members(entry.get(inner) or {}, members, f"{at}.{inner}.")
 
 
 def in_cluster(dialect: Dialect, environment: Mapping[str, str], root: Path = Path("/")) -> ClientConfig:
@@ -275,11 +275,11 @@ class _OnceLoader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def _check_members(value: Any, known: frozenset[str], at: str) -> None:
+def _check_members(value: Any, members: frozenset[str], at: str) -> None:
     if not isinstance(value, dict):
         raise ClientConfigError(f"{at.rstrip('.')}: not a mapping".lstrip(": "))
     for name in value:
-        if name not in known:
+        if name not in members:
             raise ClientConfigError(f'unknown field "{at}{name}"')
 
 
@@ -348,9 +348,9 @@ def _exec(section: Any, where: str, folder: Path | None, extension: str) -> Exec
     for name, value in (("command", command), ("apiVersion", version)):
         if not value:
             raise ClientConfigError(f"{where}: {name} must be specified to use exec authentication plugin")
-    known = {f"{dialect(EXEC_GROUP)}/{each}": dialect for dialect in DIALECTS.values() for each in EXEC_VERSIONS}
-    if version not in known:
-        raise ClientConfigError(f"{where}: exec plugin: invalid apiVersion {version!r}: one of {', '.join(known)}")
+    dialects = {f"{dialect(EXEC_GROUP)}/{each}": dialect for dialect in DIALECTS.values() for each in EXEC_VERSIONS}
+    if version not in dialects:
+        raise ClientConfigError(f"{where}: exec plugin: invalid apiVersion {version!r}: one of {', '.join(dialects)}")
     mode = str(section.get("interactiveMode") or ("IfAvailable" if version.endswith("beta1") else ""))
     if not mode:
         raise ClientConfigError(f"{where}: interactiveMode must be specified to use exec authentication plugin")
@@ -358,7 +358,7 @@ def _exec(section: Any, where: str, folder: Path | None, extension: str) -> Exec
         raise ClientConfigError(f"{where}: invalid interactiveMode {mode!r}: one of {', '.join(_MODES)}")
     return ExecPlugin(
         api_version=version,
-        dialect=known[version],
+        dialect=dialects[version],
         # A command with a slash that is not absolute is beside the file that names it.
         command=str(_path(command, folder)) if "/" in command else command,
         args=tuple(map(str, section.get("args") or ())),

@@ -98,15 +98,15 @@ class LeaseKeeper:
 
     async def _write(self, name: str) -> None:
         spec = {"holderIdentity": name, "leaseDurationSeconds": DURATION, "renewTime": microtime(self._wall())}
-        known = self._written.get(name)
-        if known is None:
+        lease = self._written.get(name)
+        if lease is None:
             try:
-                known = await self._client.get(self._ref, self._namespace, name)
+                lease = await self._client.get(self._ref, self._namespace, name)
             except ApiError as error:
                 if error.code != 404:
                     raise
         owner = {"apiVersion": "v1", "kind": "Node", "name": name, "uid": self._uids.get(name, "")}
-        if known is None:
+        if lease is None:
             fresh = {
                 "apiVersion": f"{self._ref.group}/v1",
                 "kind": "Lease",
@@ -115,8 +115,8 @@ class LeaseKeeper:
             }
             created = await self._client.create(self._ref, self._namespace, fresh)
         else:
-            metadata = {**known["metadata"], "ownerReferences": [owner]}
-            changed = {**known, "metadata": metadata, "spec": spec}
+            metadata = {**lease["metadata"], "ownerReferences": [owner]}
+            changed = {**lease, "metadata": metadata, "spec": spec}
             created = await self._client.update(self._ref, self._namespace, name, changed)
         if name in self._uids:
             self._written[name] = created

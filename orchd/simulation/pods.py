@@ -77,10 +77,10 @@ def _running(pod: Object, behaviour: PodBehaviour | str, host: str, addresses: S
     if deadline is not None and now >= begin + deadline:
         return Step(status=_overdue(old))
     dues: list[float] = [] if deadline is None else [begin + deadline]
-    known = {c["name"]: c for c in old.get("containerStatuses") or ()}
+    by_name = {c["name"]: c for c in old.get("containerStatuses") or ()}
     containers = []
     for container in spec["containers"]:
-        one, due = _container(pod, container, known.get(container["name"]), behaviour, begin, now)
+        one, due = _container(pod, container, by_name.get(container["name"]), behaviour, begin, now)
         containers.append(one)
         if due is not None:
             dues.append(due)

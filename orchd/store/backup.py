@@ -85,8 +85,8 @@ def check_copy(
         raise StoreDamagedError(path, str(error)) from error
     bad = list(loaded.bad_values)
     if plausible is not None:
-        known, is_plausible = set(bad), plausible(header.dialect_name)
-        bad += [item.key for item in loaded.items if item.key not in known and not is_plausible(item.value)]
+        bad_keys, is_plausible = set(bad), plausible(header.dialect_name)
+        bad += [item.key for item in loaded.items if item.key not in bad_keys and not is_plausible(item.value)]
     return Summary(
         dialect_name=header.dialect_name,
         schema_version=header.version,

@@ -160,11 +160,11 @@ class EncryptedStore:
                     continue
                 if not self._plausible(self._open(rule, item.key, item.value)):
                     raise EncryptionStateError(rule.resource, item.key, "wrong key")
-        known = {prefix for prefix, _ in self._rules}
+        prefixes = {prefix for prefix, _ in self._rules}
         for prefix in before:
-            if prefix not in known:
+            if prefix not in prefixes:
                 await _refuse_sealed(self.inner, prefix, self._mark)
-        await self._record(before, sorted(known))
+        await self._record(before, sorted(prefixes))
         try:
             done = await self.reseal()
         except UnavailableError as error:

@@ -78,10 +78,10 @@ def import_content(path: str, content: Content) -> Summary:
         try:
             if os.path.exists(path):
                 raise StoreError(f"there is a store at {path} already")
-            known = read_highwater(path)
-            if known is not None and known >= content.revision:
+            highwater = read_highwater(path)
+            if highwater is not None and highwater >= content.revision:
                 # A previous store here used these versions for other writes.
-                content = replace(content, revision=known + 1)
+                content = replace(content, revision=highwater + 1)
             write_file(partial, content)
             os.rename(partial, path)
             sync(os.path.dirname(path))

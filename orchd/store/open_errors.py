@@ -31,9 +31,9 @@ class ForeignFileError(StoreError):
 
 
 class NewerSchemaError(StoreError):
-    def __init__(self, path: str, actual: int, known: int) -> None:
+    def __init__(self, path: str, actual: int, supported: int) -> None:
         super().__init__(
-            f"the store {path} has schema version {actual} and this release knows {known}: either a newer release wrote it, then run "
+            f"the store {path} has schema version {actual} and this release knows {supported}: either a newer release wrote it, then run "
             "that one, or a newer one; or, if no other release has ever run on it, its header is damaged, then restore a backup, or "
             "extract its objects with the command salvage"
         )

@@ -72,11 +72,11 @@ def _make_if_new(path: str, dialect_name: str) -> None:
 
 def refuse_gone(path: str) -> None:
     """Raise StoreDamagedError for a missing or empty database where one existed."""
-    known = read_highwater(path)
-    was = f", and it had revision {known}" if known else ""
+    highwater = read_highwater(path)
+    was = f", and it had revision {highwater}" if highwater else ""
     journal = os.path.exists(path + "-wal") and os.path.getsize(path + "-wal") > 0
     if not os.path.exists(path):
-        if known is not None or journal:
+        if highwater is not None or journal:
             raise StoreDamagedError(path, f"its database file is gone{was}")
     else:
         refuse_cut(path, was)
@@ -101,11 +101,11 @@ def examine(
     `exclusive` needs no journal index, and blocks other processes meanwhile; `in_use` is for a database that a server
     may be writing to."""
     # Read before the database, which a server may extend meanwhile.
-    known = read_highwater(path) or 0
+    highwater = read_highwater(path) or 0
     connection = connect(path, read_only=not exclusive, exclusive=exclusive)
     try:
         connection.execute("BEGIN")
-        if known == 0 and _is_blank(connection):
+        if highwater == 0 and _is_blank(connection):
             # From an older release that was killed during its first start.
             return Header(version=0, dialect_name=dialect_name or "", compacted=1), _nothing()
         header = read_header(connection, path)
@@ -123,10 +123,10 @@ def examine(
     if loaded.bad_rows:
         listed = ", ".join(map(str, loaded.bad_rows[:5]))
         raise StoreDamagedError(path, f"{len(loaded.bad_rows)} rows differ from their checksums, at revisions {listed}")
-    if loaded.revision < known:
+    if loaded.revision < highwater:
         raise StoreDamagedError(
             path,
-            f"it ends at revision {loaded.revision}, but revision {known} was acknowledged: its journal {path}-wal is "
+            f"it ends at revision {loaded.revision}, but revision {highwater} was acknowledged: its journal {path}-wal is "
             "gone or garbled, or the database is an older copy",
         )
     return header, loaded

@@ -81,14 +81,14 @@ def _is_damaged(path: str) -> bool:
 
 
 def _salvage(path: str, usual: str, dialect_name: str | None) -> Salvaged:
-    known = read_highwater(path) or 0
-    header, loaded, complete = _read(path, usual, known)
+    highwater = read_highwater(path) or 0
+    header, loaded, complete = _read(path, usual, highwater)
     if is_garbled(header, usual):
         header = replace(header, dialect_name=usual)
     if dialect_name is not None:
         check_dialect(header, path, dialect_name)
     items = [item for item in loaded.items if item.value.__class__ is not DamagedValue]
-    revision = max(known, loaded.revision) + _SKIP
+    revision = max(highwater, loaded.revision) + _SKIP
     expires = expirations(loaded)
     content = Content(dialect_name=header.dialect_name, revision=revision, items=items, expires=expires)
     partial, aside = path + ".partial", path + ".damaged"
@@ -108,7 +108,7 @@ def _salvage(path: str, usual: str, dialect_name: str | None) -> Salvaged:
     )
 
 
-def _read(path: str, usual: str, known: int) -> tuple[Header, Loaded, bool]:
+def _read(path: str, usual: str, highwater: int) -> tuple[Header, Loaded, bool]:
     """The readable contents, and whether they are complete up to the last known revision."""
     nothing = Header(version=0, dialect_name=usual, compacted=1), Loading().done(1, {}), False
     try:
@@ -118,10 +118,10 @@ def _read(path: str, usual: str, known: int) -> tuple[Header, Loaded, bool]:
     copy = path + ".readable"
     try:
         try:
-            return _read_database(path, usual, known)
+            return _read_database(path, usual, highwater)
         except sqlite3.DatabaseError:
             _copy_with_header(path, copy)
-            return _read_database(copy, usual, known)
+            return _read_database(copy, usual, highwater)
     except sqlite3.DatabaseError:
         return nothing
     finally:
@@ -145,8 +145,8 @@ def _copy_with_header(path: str, copy: str) -> None:
         file.write(b"\2\2")
 
 
-def _read_database(path: str, usual: str, known: int) -> tuple[Header, Loaded, bool]:
-    """The readable contents, and whether they are complete up to `known`. Raises sqlite3.DatabaseError if nothing is."""
+def _read_database(path: str, usual: str, highwater: int) -> tuple[Header, Loaded, bool]:
+    """The readable contents, and whether they are complete up to `highwater`. Raises sqlite3.DatabaseError if nothing is."""
     connection = connect(path, read_only=True)
     try:
         # Invalid text must not stop the reading; its row fails the checksum.
@@ -155,14 +155,14 @@ def _read_database(path: str, usual: str, known: int) -> tuple[Header, Loaded, b
         connection.execute("PRAGMA writable_schema = ON")
         header = _read_header(connection, usual)
         loading = Loading()
-        complete = _read_rows(connection, header.version, loading, known)
+        complete = _read_rows(connection, header.version, loading, highwater)
         grants: dict[int, int] = {}
         with suppress(sqlite3.DatabaseError):
             grants = read_grants(connection, header.version)
     finally:
         connection.close()
     loaded = loading.done(header.compacted, grants)
-    return header, loaded, complete and loaded.revision >= known
+    return header, loaded, complete and loaded.revision >= highwater
 
 
 def _read_header(connection: sqlite3.Connection, usual: str) -> Header:
@@ -178,10 +178,10 @@ def _read_header(connection: sqlite3.Connection, usual: str) -> Header:
     )
 
 
-def _read_rows(connection: sqlite3.Connection, version: int, loading: Loading, known: int) -> bool:
+def _read_rows(connection: sqlite3.Connection, version: int, loading: Loading, highwater: int) -> bool:
     """Read every readable row; True if none was skipped."""
     query, at, failures, complete = rows_query(version), 0, 0, True
-    upto = max(known, _last(connection)) or _FURTHER
+    upto = max(highwater, _last(connection)) or _FURTHER
     while True:
         try:
             for row in connection.execute(query, (at,)):

@@ -71,7 +71,7 @@ class _Tunnel(Protocol):
         self._factory = factory
         self._request = request
         self._proxy = proxy
-        self._answer = b""
+        self._response = b""
         self._inner: Any = None
         self.is_connected = False
         self.opened: Deferred[Any] = Deferred(self._cancel)
@@ -95,8 +95,8 @@ class _Tunnel(Protocol):
             return
         if self.opened.called:
             return
-        self._answer += data
-        head, end, rest = self._answer.partition(b"\r\n\r\n")
+        self._response += data
+        head, end, rest = self._response.partition(b"\r\n\r\n")
         if len(head) > LONGEST_RESPONSE:
             self._refuse(f"its answer to CONNECT is longer than {LONGEST_RESPONSE} bytes")
         elif end:

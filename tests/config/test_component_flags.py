@@ -81,7 +81,7 @@ def test_ambiguous_flags_are_refused(files: dict[str, str], argv: list[str], mes
 def test_content_type_flag_sets_requests_and_responses(media_type: str) -> None:
     """The flag sets the media type of requests and responses; by default responses are JSON."""
     found = component("controller-manager", f"--kube-api-content-type={media_type}", dialect=KUBERNETES)
-    assert (found.client.content_type, found.client.answers) == (media_type, media_type)
+    assert (found.client.content_type, found.client.response_type) == (media_type, media_type)
 
 
 def test_separate_process_settings() -> None:
@@ -90,7 +90,7 @@ def test_separate_process_settings() -> None:
         "controller-manager", "--kubeconfig=/f", "--secure-port=0", "--kube-api-qps=5", dialect=KUBERNETES
     )
     assert (found.client.config_file, found.client.qps, found.client.burst) == ("/f", 5.0, 30)
-    assert (found.client.content_type, found.client.answers) == (
+    assert (found.client.content_type, found.client.response_type) == (
         "application/vnd.kubernetes.protobuf",
         "application/json",
     )

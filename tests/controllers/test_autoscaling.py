@@ -232,7 +232,7 @@ class MetricsApi:
 def evaluate(api: MetricsApi, metric: dict[str, Any], pods: list[Any] = PODS, **changes: int) -> Proposal:
     catalog = builtin_catalog(ORCH)
     evaluator = Evaluator(MetricsClient(api, ORCH, lambda: catalog))  # type: ignore[arg-type]  # a double of the one method
-    target = Target("a", changes.get("wanted", 4), changes.get("running", 4), LabelSelector.parse("x=y"), pods)
+    target = Target("a", changes.get("desired", 4), changes.get("running", 4), LabelSelector.parse("x=y"), pods)
     found: Proposal = run(evaluator.evaluate(metric, target, TUNING))
     return found
 
@@ -325,7 +325,7 @@ def test_external_metric() -> None:
     found = evaluate(api, metric)
     assert (found.size, found.metric) == (8, "external metric queue(nil)")
     assert api.asked[0][0] == "external.metrics.orch.io/v1beta1/queue"
-    assert evaluate(api, metric, wanted=0).size == 2
+    assert evaluate(api, metric, desired=0).size == 2
 
 
 @pytest.mark.parametrize(

@@ -53,8 +53,8 @@ class ConfiguredAuthorizer:
     webhook: WebhookSettings | None = None
 
 
-def parse_authorization(data: bytes, dialect: Dialect, *, known: Collection[str]) -> tuple[ConfiguredAuthorizer, ...]:
-    """The authorizers in the text of a file, whose types are in `known`. Client configuration files that it names must
+def parse_authorization(data: bytes, dialect: Dialect, *, modes: Collection[str]) -> tuple[ConfiguredAuthorizer, ...]:
+    """The authorizers in the text of a file, whose types are in `modes`. Client configuration files that it names must
     exist. Raises DocumentError."""
     document = decode_document(data, types.AUTHORIZATION, dialect)
     report = Report(ObjectSettings(dialect=dialect))
@@ -62,7 +62,7 @@ def parse_authorization(data: bytes, dialect: Dialect, *, known: Collection[str]
     at = root("authorizers")
     if not authorizers:
         report.required(at, "at least one authorization mode must be defined")
-    _check_authorizers(authorizers, at, report, known)
+    _check_authorizers(authorizers, at, report, modes)
     raise_findings(report)
     return tuple(
         ConfiguredAuthorizer(type=each["type"], name=each["name"], webhook=_webhook(each.get("webhook"), dialect))
@@ -92,7 +92,7 @@ def _file_field(dialect: Dialect) -> str:
     return dialect("{short}ConfigFile")
 
 
-def _check_authorizers(authorizers: Sequence[Json], at: Path, report: Report, known: Collection[str]) -> None:
+def _check_authorizers(authorizers: Sequence[Json], at: Path, report: Report, modes: Collection[str]) -> None:
     seen: set[str] = set()
     names: set[str] = set()
     for index, each in enumerate(authorizers):
@@ -100,8 +100,8 @@ def _check_authorizers(authorizers: Sequence[Json], at: Path, report: Report, kn
         if not sort:
             report.required(here / "type")
             continue
-        if sort not in known:
-            report.unsupported(here / "type", sort, sorted(known))
+        if sort not in modes:
+            report.unsupported(here / "type", sort, sorted(modes))
             continue
         if sort in seen and sort != WEBHOOK:
             report.duplicate(here / "type", sort)

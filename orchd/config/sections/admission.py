@@ -45,7 +45,7 @@ def _chosen(flags: FlagValues, can: Capabilities) -> frozenset[str]:
         for name in names
         if not flags.release.includes(since.get(name, ""), choices.FORMER_ADMISSION_PLUGINS.get(name, ""))
     }
-    known = tuple(name for name in choices.ADMISSION_PLUGINS if name not in unknown)
+    served = tuple(name for name in choices.ADMISSION_PLUGINS if name not in unknown)
     built = can.admission_plugins - unknown
     on: tuple[str, ...] = flags["enable-admission-plugins"]
     off: tuple[str, ...] = flags["disable-admission-plugins"]
@@ -54,11 +54,11 @@ def _chosen(flags: FlagValues, can: Capabilities) -> frozenset[str]:
         raise flags.error("admission-control", "excludes --enable-admission-plugins and --disable-admission-plugins")
     for flag, names in (("admission-control", alone), ("enable-admission-plugins", on)):
         for name in names:
-            check_built(flags, flag, "plugin", name, known, built)
+            check_built(flags, flag, "plugin", name, served, built)
     for name in off:
         if name in on:
             raise flags.error("disable-admission-plugins", f"plugin {name} is also in --enable-admission-plugins")
-        check_built(flags, "disable-admission-plugins", "plugin", name, (), {*known, *built})
+        check_built(flags, "disable-admission-plugins", "plugin", name, (), {*served, *built})
     if alone:
         return frozenset(alone)
     return (((choices.DEFAULT_ADMISSION_PLUGINS | since.keys()) & built) | set(on)) - set(off)

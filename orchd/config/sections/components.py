@@ -52,7 +52,7 @@ def controller_names(flags: FlagValues, can: Capabilities) -> tuple[str, ...]:
     items: tuple[str, ...] = flags["controllers"]
     since = choices.LATER_CONTROLLERS
     unknown = {name for name in since if not flags.release.includes(since[name])}
-    known = tuple(name for name in choices.CONTROLLERS if name not in unknown)
+    served = tuple(name for name in choices.CONTROLLERS if name not in unknown)
     built = can.controllers - unknown
     chosen: dict[str, bool] = {}
     renamed = choices.LATER_CONTROLLER_NAMES if flags.release.includes(choices.CONTROLLERS_RENAMED) else {}
@@ -62,13 +62,13 @@ def controller_names(flags: FlagValues, can: Capabilities) -> tuple[str, ...]:
         if name == "*":
             continue
         if item.startswith("-"):
-            check_built(flags, "controllers", "controller", name, (), {*known, *built})
+            check_built(flags, "controllers", "controller", name, (), {*served, *built})
         else:
-            check_built(flags, "controllers", "controller", name, known, built)
+            check_built(flags, "controllers", "controller", name, served, built)
         chosen.setdefault(name, not item.startswith("-"))
     everything = "*" in items and "-*" not in items
     # Drop-ins run when they are named, like other drop-ins.
-    by_default = set(known) - choices.CONTROLLERS_OFF_BY_DEFAULT if everything else set()
+    by_default = set(served) - choices.CONTROLLERS_OFF_BY_DEFAULT if everything else set()
     if not flags["enable-garbage-collector"]:
         chosen["garbagecollector"] = False
     chosen.update(dict.fromkeys(gates.skipped(flags.features, "controllers", flags.release), False))

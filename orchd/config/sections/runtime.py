@@ -86,7 +86,9 @@ def parse_runtime_config(dialect: Dialect, release: Release, values: Mapping[str
     """Parse the flag's pairs. Raises ValueError for an unknown group, version or resource, and for a non-boolean value."""
     if values == {"api/all": "false"}:
         raise ValueError("invalid key with only api/all=false")
-    known = [group_version(dialect(name), each.name) for name, versions in versions_in(release) for each in versions]
+    group_versions = [
+        group_version(dialect(name), each.name) for name, versions in versions_in(release) for each in versions
+    ]
     removed = {group_version(dialect(group), version) for group, versions in _REMOVED.items() for version in versions}
     by_pattern: dict[str, bool] = {}
     versions: dict[str, bool] = {}
@@ -105,9 +107,9 @@ def parse_runtime_config(dialect: Dialect, release: Release, values: Mapping[str
             warnings.append(f"{key} is deprecated and has no effect")
         elif version in removed and len(parts) <= 3:
             warnings.append(f"{version} is not served by this release: {key} has no effect")
-        elif version in known and len(parts) <= 2:
+        elif version in group_versions and len(parts) <= 2:
             versions[version] = on
-        elif version in known and len(parts) == 3:
+        elif version in group_versions and len(parts) == 3:
             names = _resources(dialect, release, parts[0], parts[1])
             if parts[2] in names:
                 resources[version, parts[2]] = on
@@ -116,7 +118,7 @@ def parse_runtime_config(dialect: Dialect, release: Release, values: Mapping[str
             else:
                 warnings.append(f"{unknown(f'resource of {version}', parts[2], names)}: {key} has no effect")
         else:
-            raise ValueError(unknown("API version", key, [*known, *(k for k, _ in _PATTERNS)]))
+            raise ValueError(unknown("API version", key, [*group_versions, *(k for k, _ in _PATTERNS)]))
     return RuntimeConfig(by_pattern=by_pattern, versions=versions, resources=resources, warnings=tuple(warnings))
 
 

@@ -204,7 +204,7 @@ class HorizontalPodAutoscalerController(Controller):
             statuses.append(proposal.status)
             if best is None or proposal.size > best.size:
                 best = proposal
-        if best is None or (errors and best.size < target.wanted):
+        if best is None or (errors and best.size < target.desired):
             first = errors[0] if errors else EvaluationError("InvalidMetricSourceType", "no metrics")
             draft.set(_ACTIVE, False, first.reason, f"the HPA was unable to compute the replica count: {first.cause}")
             note = f"invalid metrics ({len(errors)} invalid out of {len(metrics)}), first error is: {first}"

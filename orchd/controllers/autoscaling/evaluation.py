@@ -29,7 +29,7 @@ class Target:
     """The scale target: its namespace, desired and current size, and pods."""
 
     namespace: str
-    wanted: int
+    desired: int
     running: int
     selector: LabelSelector
     pods: list[Object]
@@ -146,7 +146,7 @@ class Evaluator:
             return replicas.by_pods(
                 target.pods,
                 metrics,
-                target.wanted,
+                target.desired,
                 resource,
                 tuning,
                 lambda m: replicas.average(m, goal),
@@ -157,7 +157,7 @@ class Evaluator:
         return replicas.by_pods(
             target.pods,
             metrics,
-            target.wanted,
+            target.desired,
             resource,
             tuning,
             lambda m: replicas.utilization(m, requests, percent),
@@ -175,7 +175,7 @@ class Evaluator:
             except MetricsError as error:
                 raise MetricsError(f"unable to get metric {title}: {error}") from error
             size, usage = replicas.by_pods(
-                target.pods, metrics, target.wanted, "", tuning, lambda m: replicas.average(m, goal), lambda pod: goal
+                target.pods, metrics, target.desired, "", tuning, lambda m: replicas.average(m, goal), lambda pod: goal
             )
         except MetricsError as error:
             raise EvaluationError("FailedGetPodsMetric", str(error), prefix + str(error)) from error
@@ -263,7 +263,7 @@ def _size(
             size, part = replicas.per_pod(value, milli(target_value["averageValue"]), target.running, tuning)
             return size, {"averageValue": format_milli(part)}, False
         ratio = value / milli(target_value["value"])
-        size = replicas.by_ratio(ratio, target.wanted, target.pods, tuning)
+        size = replicas.by_ratio(ratio, target.desired, target.pods, tuning)
     except MetricsError as error:
         raise failed(str(error)) from error
     return size, {"value": format_milli(value)}, True

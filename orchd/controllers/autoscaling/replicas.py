@@ -102,13 +102,13 @@ class Usage:
 
 def utilization(metrics: Mapping[str, PodMetric], requests: Mapping[str, int], target: int) -> Usage:
     """Usage in percent of the pods' requests. Raises MetricsError."""
-    known = [pod for pod in metrics if pod in requests]
-    requested = sum(requests[pod] for pod in known)
+    measured = [pod for pod in metrics if pod in requests]
+    requested = sum(requests[pod] for pod in measured)
     if not requested:
         raise MetricsError("no metrics returned matched known pods")
-    used = sum(metrics[pod].value for pod in known)
+    used = sum(metrics[pod].value for pod in measured)
     percent = used * 100 // requested
-    return Usage(percent / target, percent, used // len(known))
+    return Usage(percent / target, percent, used // len(measured))
 
 
 def average(metrics: Mapping[str, PodMetric], target: int) -> Usage:
@@ -162,12 +162,12 @@ def by_ratio(ratio: float, current: int, pods: Iterable[Object], tuning: Tuning)
         return ceil(ratio)
     if tuning.tolerates(ratio):
         return current
-    found = list(pods)
-    if not found:
+    selected = list(pods)
+    if not selected:
         raise MetricsError(
             "unable to calculate ready pods: no pods returned by selector while calculating replica count"
         )
-    ready = sum(1 for pod in found if status(pod).get("phase") == "Running" and is_ready(pod))
+    ready = sum(1 for pod in selected if status(pod).get("phase") == "Running" and is_ready(pod))
     return ceil(ratio * ready)
 
 

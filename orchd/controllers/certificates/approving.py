@@ -36,16 +36,16 @@ class CertificateApprover(Controller):
         obj = self._requests.get(*key)
         if obj is None or status(obj).get("certificate") or holds(obj, "Approved") or holds(obj, "Denied"):
             return None
-        wanted = spec(obj)
-        if wanted.get("signerName") != self._signer:
+        request_spec = spec(obj)
+        if request_spec.get("signerName") != self._signer:
             return None
         try:
             request = request_of(obj)
-            check_node_client(request, wanted.get("usages") or ())
+            check_node_client(request, request_spec.get("usages") or ())
         except RequestError:
             # Not the request of a node: left to other approvers.
             return None
-        for subresource, message in ([_SELF] if wanted.get("username") == common_name(request) else []) + [_ANY]:
+        for subresource, message in ([_SELF] if request_spec.get("username") == common_name(request) else []) + [_ANY]:
             if await self._allowed(obj, subresource):
                 approved = with_condition(
                     obj, timestamp(self.env.wall()), "Approved", "AutoApproved", self.dialect(message)

@@ -61,18 +61,18 @@ class CertificateSigner(Controller):
             return None
         if not holds(obj, "Approved") or holds(obj, "Denied"):
             return None
-        wanted = spec(obj)
-        template, check = self._checks.get(wanted.get("signerName", ""), ("", None))
+        request_spec = spec(obj)
+        template, check = self._checks.get(request_spec.get("signerName", ""), ("", None))
         authority = self.env.signing_authority(template) if check is not None else None
         if check is None or authority is None:
             return None
-        usages = wanted.get("usages") or ()
+        usages = request_spec.get("usages") or ()
         now = self.env.wall()
         try:
             request = request_of(obj)
             check(request, usages)
             certificate = sign_request(
-                authority, request, usages=usages, lifetime=self._lifetime(wanted.get("expirationSeconds")),
+                authority, request, usages=usages, lifetime=self._lifetime(request_spec.get("expirationSeconds")),
                 now=datetime.fromtimestamp(now, UTC),
             )  # fmt: skip
         except RequestError as error:

@@ -86,9 +86,9 @@ class CronJobController(Controller):
     def _status(self, cron: Object, jobs: list[Object]) -> dict[str, Any]:
         """The status for the existing jobs."""
         fresh = {k: v for k, v in status(cron).items() if k != "active"}
-        known = {str(each.get("uid")) for each in status(cron).get("active") or ()}
+        active_uids = {str(each.get("uid")) for each in status(cron).get("active") or ()}
         running = [job for job in sorted(jobs, key=name) if finish_time(job) is None]
-        active = [self._reference(job) for job in running if uid(job) in known or _scheduled(cron, job)]
+        active = [self._reference(job) for job in running if uid(job) in active_uids or _scheduled(cron, job)]
         if active:
             fresh["active"] = active
         ends = [str(status(j)["completionTime"]) for j in jobs if _has_succeeded(j) and status(j).get("completionTime")]
@@ -164,8 +164,8 @@ class CronJobController(Controller):
         called = f"{name(cron)}-{int(due) // 60}"
         if any(name(job) == called for job in jobs):
             return again
-        known = {str(each["uid"]) for each in fresh.get("active") or ()}
-        active = [job for job in jobs if uid(job) in known]
+        active_uids = {str(each["uid"]) for each in fresh.get("active") or ()}
+        active = [job for job in jobs if uid(job) in active_uids]
         policy = spec(cron).get("concurrencyPolicy", "Allow")
         if active and policy == "Forbid":
             note = "Not starting job because prior execution is running and concurrency policy is Forbid"

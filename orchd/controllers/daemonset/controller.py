@@ -66,8 +66,8 @@ class DaemonSetController(PodViewController):
             return None
         if deleting(parent):
             return None
-        known = await self._claim(parent, controlled_by(self._revisions), REVISIONS)
-        current, collisions = await revisions.newest(self.client, parent, *self.subject, known, HASH_LABEL)
+        history = await self._claim(parent, controlled_by(self._revisions), REVISIONS)
+        current, collisions = await revisions.newest(self.client, parent, *self.subject, history, HASH_LABEL)
         revision = labels(current).get(HASH_LABEL, "")
         pause = self._expected.pause(key)
         if pause:
@@ -76,7 +76,7 @@ class DaemonSetController(PodViewController):
             return pause
         again = await self._sync(key, parent, revision)
         planner = await self._planner(parent, revision)
-        await self._clean_up(parent, known, name(current))
+        await self._clean_up(parent, history, name(current))
         await self._write_status(parent, planner, collisions, observed=True)
         return again if again is not None else self._until_available(parent, planner)
 
@@ -136,9 +136,9 @@ class DaemonSetController(PodViewController):
             if not (isinstance(failure.value, ApiError) and terminating_namespace(failure.value)):
                 failure.raiseException()
 
-    async def _clean_up(self, parent: Object, known: list[Object], current: str) -> None:
+    async def _clean_up(self, parent: Object, history: list[Object], current: str) -> None:
         """Delete the oldest revisions beyond the history limit, except those in use by a pod."""
-        old = sorted((r for r in known if name(r) != current), key=lambda r: int(r.get("revision") or 0))
+        old = sorted((r for r in history if name(r) != current), key=lambda r: int(r.get("revision") or 0))
         surplus = len(old) - int(spec(parent).get("revisionHistoryLimit", 10))
         live = {labels(pod).get(HASH_LABEL) for pod in self._views.controlled(namespace(parent), uid(parent))}
         for each in old:

@@ -27,10 +27,10 @@ class NodeFits:
     def follow_set(self, parent: Object, *, gone: bool) -> None:
         """Follow an event of a daemon set; `gone` for its deletion."""
         key, version = key_of(parent), (uid(parent), parent["metadata"].get("generation"))
-        known = self._sets.get(key)
+        entry = self._sets.get(key)
         if gone:
             self._sets.pop(key, None)
-        elif known is None or known[0] != version:
+        elif entry is None or entry[0] != version:
             placement = Placement(self._dialect, parent)
             self._sets[key] = version, placement, {name(node): placement.fit(node) for node in self._nodes.values()}
 
@@ -39,18 +39,18 @@ class NodeFits:
         node = new or old
         if node is None:
             return []
-        known, viewed = self._nodes.get(name(node)), None if new is None else _view(new)
-        if known == viewed:
+        before_view, after_view = self._nodes.get(name(node)), None if new is None else _view(new)
+        if before_view == after_view:
             return []
-        if viewed is None:
+        if after_view is None:
             del self._nodes[name(node)]
             for _, _, fits in self._sets.values():
                 fits.pop(name(node), None)
             return list(self._sets)
-        self._nodes[name(node)] = viewed
+        self._nodes[name(node)] = after_view
         concerned = []
         for key, (_, placement, fits) in self._sets.items():
-            before, after = fits.get(name(node), (False, False)), placement.fit(viewed)
+            before, after = fits.get(name(node), (False, False)), placement.fit(after_view)
             fits[name(node)] = after
             if before != after:
                 concerned.append(key)

@@ -23,7 +23,7 @@ _PIECE: Final = 500
 #: A controller's description of one pod of a service.
 E = TypeVar("E")
 #: By pod uid: its view, the zone of its node, and the description made from them.
-_Made = dict[str, tuple[Object, str, E]]
+_Descriptions = dict[str, tuple[Object, str, E]]
 
 
 class ServiceController(Controller, Generic[E]):
@@ -40,7 +40,7 @@ class ServiceController(Controller, Generic[E]):
         self._selected = SelectedPods(pods, _selector, env.clock)
         self._share = WriteShare(env.clock)
         #: By service: its resource version, and the descriptions of its pods.
-        self._made: dict[Key, tuple[str, _Made[E]]] = {}
+        self._descriptions: dict[Key, tuple[str, _Descriptions[E]]] = {}
 
     def _pod_changed(self, event: str, old: Object | None, new: Object | None) -> None:
         self._selected.observe(old, new)
@@ -57,7 +57,7 @@ class ServiceController(Controller, Generic[E]):
         if old is not None and (new is None or _selector(old) != _selector(new)):
             self._selected.forget(key_of(old))
         if new is None and old is not None:
-            self._made.pop(key_of(old), None)
+            self._descriptions.pop(key_of(old), None)
         self.enqueue(event, old, new)
 
     def spend(self, endpoints: int) -> None:
@@ -75,19 +75,19 @@ class ServiceController(Controller, Generic[E]):
     async def describe_pods(self, service: Object) -> list[E]:
         """`describe` of each pod of the service by name, recomputed only for changed pods."""
         key, version = key_of(service), str(service["metadata"].get("resourceVersion", ""))
-        known_version, known = self._made.get(key, ("", {}))
-        if known_version != version:
-            known = {}
-        fresh: _Made[E] = {}
+        last_version, last = self._descriptions.get(key, ("", {}))
+        if last_version != version:
+            last = {}
+        fresh: _Descriptions[E] = {}
         for count, pod in enumerate(sorted(await self._selected.find(service), key=name), 1):
             zone = self.zone_of(str(spec(pod).get("nodeName") or ""))
-            before = known.get(uid(pod))
+            before = last.get(uid(pod))
             same = before is not None and before[0] is pod and before[1] == zone
             fresh[uid(pod)] = before if before is not None and same else (pod, zone, self.describe(service, pod, zone))
             if not count % _PIECE:
                 await deferLater(self.env.clock, 0)
         if self._services.get(*key) is not None:
-            self._made[key] = version, fresh
+            self._descriptions[key] = version, fresh
         return [endpoint for _, _, endpoint in fresh.values()]
 
 

@@ -20,7 +20,7 @@ class SliceMetrics:
     def __init__(self, subsystem: str, size: int) -> None:
         self._size = size
         #: Wanted endpoints by group, and slices, of each service.
-        self._known: dict[Key, tuple[tuple[int, ...], int]] = {}
+        self._by_service: dict[Key, tuple[tuple[int, ...], int]] = {}
         self.added = Distribution(
             f"{subsystem}_endpoints_added_per_sync", "Endpoints added, each time a service was looked at.", _NUMBERS
         )
@@ -46,11 +46,11 @@ class SliceMetrics:
         self._note(key, None)
 
     def _note(self, key: Key, numbers: tuple[tuple[int, ...], int] | None) -> None:
-        for known, sign in ((self._known.pop(key, None), -1), (numbers, 1)):
-            if known is not None:
-                desired, slices = known
+        for figures, sign in ((self._by_service.pop(key, None), -1), (numbers, 1)):
+            if figures is not None:
+                desired, slices = figures
                 self._desired.add(sign * sum(desired))
                 self._slices.add(sign * slices)
                 self._fewest.add(sign * sum(max(1, -(-number // self._size)) for number in desired))
         if numbers is not None:
-            self._known[key] = numbers
+            self._by_service[key] = numbers

@@ -22,9 +22,9 @@ Key = tuple[str, str]
 def tolerated_for(taints: Iterable[Object], tolerations: Sequence[Object]) -> float | None:
     """Seconds for which a pod may stay on a node with `taints`: 0 for not at all, None without a limit."""
     used: list[ObjectView] = []
-    known = Tolerations(tolerations)
+    indexed = Tolerations(tolerations)
     for taint in taints:
-        toleration = known.first(taint)
+        toleration = indexed.first(taint)
         if toleration is None:
             return 0.0
         used.append(toleration)

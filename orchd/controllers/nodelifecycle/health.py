@@ -65,10 +65,10 @@ def conditions_of_silence(dialect: Dialect, node: Object, now: float) -> list[di
     """The conditions of a node after its grace period; None if they are set already."""
     agent, stamp = dialect("{Short}let"), timestamp(now)
     conditions = [dict(c) for c in status(node).get("conditions") or ()]
-    known = {c["type"]: c for c in conditions}
+    by_type = {c["type"]: c for c in conditions}
     changed = False
     for type_ in _REPORTED:
-        old = known.get(type_)
+        old = by_type.get(type_)
         if old is None:
             changed = changed or type_ == "Ready"
             conditions.append({

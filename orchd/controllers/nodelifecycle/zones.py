@@ -96,16 +96,16 @@ class Zones:
         case nothing may be evicted, "left" if that has just ended, "" otherwise."""
         threshold = self._settings.unhealthy_zone_threshold
         states = {key: zone_state(ready, threshold) for key, ready in readiness.items()}
-        known = {key: self.zone(key, now) for key in states}
+        zones = {key: self.zone(key, now) for key in states}
         all_lost = all(state == FULL for state in states.values())
-        were_lost = all(zone.state == FULL for zone in known.values())
+        were_lost = all(zone.state == FULL for zone in zones.values())
         if all_lost and were_lost:
             return ""
         if all_lost:
-            for zone in known.values():
+            for zone in zones.values():
                 zone.state, zone.bucket = FULL, None
             return "entered"
-        for key, zone in known.items():
+        for key, zone in zones.items():
             if were_lost or zone.state != states[key]:
                 zone.state = states[key]
                 zone.bucket = self._bucket(self._rate(zone.state, len(readiness[key])), now)

@@ -87,27 +87,27 @@ class ChargesOfQuotas:
     """`Charges` by quota, for the quotas that `begin` was called for. Call `observe` for every event of the measured resources."""
 
     def __init__(self) -> None:
-        self._found: dict[str, dict[tuple[str, str], Charges]] = {}
+        self._by_namespace: dict[str, dict[tuple[str, str], Charges]] = {}
         self._changed: dict[Charges, set[_ObjectKey]] = {}
 
     def get(self, quota: Object, concerned: Concerned) -> Charges | None:
         """The charges of a quota; None unless they are complete and belong to this state of its spec."""
         key = key_of(quota)
-        charge = self._found.get(key[0], {}).get(key)
+        charge = self._by_namespace.get(key[0], {}).get(key)
         if charge is None or charge in self._changed or charge.concerned != concerned:
             return None
         return charge if charge.quota.get("spec") == quota.get("spec") else None
 
     def count(self, key: tuple[str, str]) -> int:
         """Number of objects that are charged to a quota."""
-        charge = self._found.get(key[0], {}).get(key)
+        charge = self._by_namespace.get(key[0], {}).get(key)
         return 0 if charge is None else len(charge)
 
     def begin(self, charges: Charges) -> None:
         """Register charges that `fill` is called for until `finish`. Objects that events mention meanwhile are remembered."""
         key = key_of(charges.quota)
         self.forget(key)
-        self._found.setdefault(key[0], {})[key] = charges
+        self._by_namespace.setdefault(key[0], {})[key] = charges
         self._changed[charges] = set()
 
     def fill(self, charges: Charges, ref: ResourceRef, obj: Object) -> bool:
@@ -125,16 +125,16 @@ class ChargesOfQuotas:
 
     def forget(self, key: tuple[str, str]) -> None:
         """Drop the charges of a quota."""
-        charge = self._found.get(key[0], {}).pop(key, None)
+        charge = self._by_namespace.get(key[0], {}).pop(key, None)
         if charge is not None:
             self._changed.pop(charge, None)
-            if not self._found[key[0]]:
-                del self._found[key[0]]
+            if not self._by_namespace[key[0]]:
+                del self._by_namespace[key[0]]
 
     def observe(self, ref: ResourceRef, key: tuple[str, str], obj: Object | None) -> list[tuple[str, str]]:
         """Apply the current state of an object, None if it was deleted. Returns the keys of the quotas whose usage changed."""
         changed_quotas = []
-        for quota, charges in self._found.get(key[0], {}).items():
+        for quota, charges in self._by_namespace.get(key[0], {}).items():
             if ref in charges.concerned:
                 if charges in self._changed:
                     self._changed[charges].add((ref, key))

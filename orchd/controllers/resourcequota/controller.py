@@ -57,13 +57,13 @@ def resources_of(catalog: Catalog, hard: Iterable[str], dialect: Any) -> Resourc
 def changed_status(quota: Object, fresh: Usage) -> dict[str, Any] | None:
     """The status of a quota with the usage `fresh`; names that it lacks keep their usage. None if the status says so already."""
     hard, before = amounts(spec(quota).get("hard")), status(quota)
-    known = amounts(before.get("used"))
-    used = {name: fresh.get(name, known.get(name)) for name in hard}
+    used_before = amounts(before.get("used"))
+    used = {name: fresh.get(name, used_before.get(name)) for name in hard}
     desired: dict[str, Any] = {}
     if hard:
         desired["hard"] = {name: str(value) for name, value in hard.items()}
     desired["used"] = {name: str(value) for name, value in used.items() if value is not None}
-    same = "used" in before and amounts(before.get("hard")) == hard and known == amounts(desired["used"])
+    same = "used" in before and amounts(before.get("hard")) == hard and used_before == amounts(desired["used"])
     return None if same else desired
 
 
@@ -122,12 +122,12 @@ class ResourceQuotaController(Controller):
         self.queue.add_after(key, batch_seconds(self._charges.count(key)))
 
     def _concerned(self, quota: Object) -> Resources:
-        names, resources = self._known(quota)
+        names, resources = self._cached_resources(quota)
         if resources is None:
             resources = self._resources[names] = resources_of(self.env.catalog(), names, self.dialect)
         return resources
 
-    def _known(self, quota: Object) -> tuple[frozenset[str], Resources | None]:
+    def _cached_resources(self, quota: Object) -> tuple[frozenset[str], Resources | None]:
         """The names in a quota, and their resources if those were determined for the current catalog."""
         catalog = self.env.catalog()
         if catalog is not self._catalog:
@@ -138,7 +138,7 @@ class ResourceQuotaController(Controller):
 
     async def _determine(self, quota: Object) -> Resources:
         """As `_concerned`; for many names away from the reactor."""
-        names, resources = self._known(quota)
+        names, resources = self._cached_resources(quota)
         if resources is None:
             catalog = self.env.catalog()
             resources = await self.env.aside(_PER_NAME * len(names), resources_of, catalog, names, self.dialect)

@@ -71,9 +71,9 @@ class ObjectCounts:
         return set(self._namespaces.get(ref, ()))
 
     def _observe(self, ref: ResourceRef, obj: Object) -> None:
-        known = self._namespaces.get(ref)
-        if known is not None and uid(obj) not in known:
-            known[uid(obj)] = namespace(obj)
+        by_namespace = self._namespaces.get(ref)
+        if by_namespace is not None and uid(obj) not in by_namespace:
+            by_namespace[uid(obj)] = namespace(obj)
             self._numbers[ref][namespace(obj)] += 1
 
     def _remove(self, ref: ResourceRef, gone: str) -> None:

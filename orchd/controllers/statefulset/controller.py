@@ -105,11 +105,11 @@ class StatefulSetController(PodViewController):
             self._views.controlled,
             fits=lambda pod: ordinals.ordinal(parent, pod) is not None,
         )
-        known = list(self._revisions.by_index(BY_CONTROLLER, uid(parent)))
+        history = list(self._revisions.by_index(BY_CONTROLLER, uid(parent)))
         update, collisions = await revisions.newest(
-            self.client, parent, "apps/v1", "StatefulSet", known, self._hash_label
+            self.client, parent, "apps/v1", "StatefulSet", history, self._hash_label
         )
-        current = next((r for r in known if name(r) == status(parent).get("currentRevision")), update)
+        current = next((r for r in history if name(r) == status(parent).get("currentRevision")), update)
         numbered = {n: p for p in pods if (n := ordinals.ordinal(parent, p)) is not None}
         problem: ApiError | None = None
         if not deleting(parent):
@@ -122,7 +122,7 @@ class StatefulSetController(PodViewController):
         if problem is not None:
             raise problem
         live = {name(current), name(update), *(labels(p).get(REVISION_LABEL, "") for p in numbered.values())}
-        await revisions.truncate(self.client, parent, known, live)
+        await revisions.truncate(self.client, parent, history, live)
         least = self._min_ready_seconds(parent)
         waiting = any(is_ready(p) and not self._available(parent, p) for p in numbered.values())
         return float(least) if least and waiting else None

@@ -74,7 +74,7 @@ class Discovery:
         self._fetch_now = fetch
         self._cache = cache
         self._groups: dict[str, tuple[str, list[str]]] | None = None
-        self._known: dict[tuple[str, str], tuple[Resource, ...]] = {}
+        self._by_version: dict[tuple[str, str], tuple[Resource, ...]] = {}
         #: Group versions whose document could not be read, with the server's error.
         self.failures: dict[str, ApiError] = {}
 
@@ -91,7 +91,7 @@ class Discovery:
         if self._cache is not None:
             self._cache.forget()
         self._groups = None
-        self._known.clear()
+        self._by_version.clear()
         self.failures.clear()
 
     def _forget_cached(self) -> bool:
@@ -125,18 +125,18 @@ class Discovery:
         """The resources of one version; none when its document cannot be read (see `failures`). Raises ApiError for the core group,
         and when the server does not answer at all."""
         key = (group, version)
-        if key not in self._known:
+        if key not in self._by_version:
             path = f"/apis/{group}/{version}" if group else f"/api/{version}"
             try:
-                self._known[key] = _resources(group, version, await self._fetch(path))
+                self._by_version[key] = _resources(group, version, await self._fetch(path))
             except (UnreachableError, NoResponseError):
                 raise
             except ApiError as error:
                 if not group:
                     raise
                 self.failures[f"{group}/{version}"] = error
-                self._known[key] = ()
-        return self._known[key]
+                self._by_version[key] = ()
+        return self._by_version[key]
 
     async def preferred(self) -> list[Resource]:
         """Every resource once, the core group first: in the preferred version of its group, or where that does not have it in

@@ -73,7 +73,7 @@ class Feed:
         self._waiting: list[tuple[int, int, Deferred[None]]] = []
         self._count = 0
         self._asking: Any = None
-        self._wanted = 0
+        self._requested = 0
         #: True between `start` and `stop`.
         self.running = False
         self._past: dict[_Past, None] = {}
@@ -83,7 +83,7 @@ class Feed:
     def start(self, revision: int) -> None:
         """State up to `revision` is known; earlier events are history."""
         self.running = True
-        self.revision = self._recent_start = self._wanted = revision
+        self.revision = self._recent_start = self._requested = revision
         self._recent.clear()
         self._recent_size = 0
         self.follow()
@@ -190,7 +190,7 @@ class Feed:
 
     def want(self, revision: int) -> None:
         """Request that the watches reach a revision, whether or not there are events."""
-        self._wanted = max(self._wanted, revision)
+        self._requested = max(self._requested, revision)
         self._ask()
 
     def _release(self) -> None:
@@ -200,7 +200,7 @@ class Feed:
 
     def _ask(self) -> None:
         """Request progress while a waited-for revision may have no event of ours."""
-        if self.trusted and self._asking is None and self._wanted > self.revision and self._stream is not None:
+        if self.trusted and self._asking is None and self._requested > self.revision and self._stream is not None:
             self._stream.request_progress()
             self._asking = self._reactor.callLater(_ASK_AGAIN, self._ask_again)
 

@@ -100,17 +100,17 @@ def _build() -> dict[str, Any]:
         message = file.message_type.add(name=name)
         for row in filter(None, fields.split(";")):
             label, number, type_ = row.split()
-            made = message.field.add(name=label.rstrip("|"), number=int(number))
-            made.label = field.LABEL_REPEATED if type_[0] == "*" else field.LABEL_OPTIONAL
+            descriptor = message.field.add(name=label.rstrip("|"), number=int(number))
+            descriptor.label = field.LABEL_REPEATED if type_[0] == "*" else field.LABEL_OPTIONAL
             type_ = type_.lstrip("*")
             if type_ in scalars:
-                made.type = scalars[type_]
+                descriptor.type = scalars[type_]
             else:
-                made.type, made.type_name = field.TYPE_MESSAGE, f".{_PACKAGE}.{type_}"
+                descriptor.type, descriptor.type_name = field.TYPE_MESSAGE, f".{_PACKAGE}.{type_}"
             if label[-1] == "|":
                 if not message.oneof_decl:
                     message.oneof_decl.add(name="one")
-                made.oneof_index = 0
+                descriptor.oneof_index = 0
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     return {name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{_PACKAGE}.{name}")) for name in _TABLE}

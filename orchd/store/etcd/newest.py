@@ -37,14 +37,14 @@ class NewestRevision:
             try:
                 revision = await self._read()
             except StoreError:
-                _answer(waiting, Failure())
+                _respond(waiting, Failure())
             else:
-                _answer(waiting, revision)
+                _respond(waiting, revision)
             waiting, self._next = self._next or [], []
         self._next = None
 
 
-def _answer(waiting: list[Deferred[int]], result: int | Failure) -> None:
+def _respond(waiting: list[Deferred[int]], result: int | Failure) -> None:
     for waiter in waiting:
         if waiter.called:
             continue

@@ -56,7 +56,7 @@ class Write:
         """The revision of a successful write. Raises the reason of a failed one."""
         if response.succeeded:
             return int(response.header.revision)
-        responses = [answer.range.kvs for answer in response.responses] or [()]
+        responses = [result.range.kvs for result in response.responses] or [()]
         current, claims = responses[0], responses[1:]
         if self.expected and (not current or current[0].mod_revision != self.expected):
             raise RevisionConflictError(self.key, space.item(current[0]) if current else None)

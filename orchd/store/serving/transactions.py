@@ -50,13 +50,13 @@ class Transactions:
         request = parsed(messages.PutRequest.FromString, data)
         check_put(request)
         execution = Execution(self._store)
-        return await self._answer(execution, execution.put(request))
+        return await self._respond(execution, execution.put(request))
 
     async def delete(self, data: bytes) -> list[bytes]:
         request = parsed(messages.DeleteRangeRequest.FromString, data)
         check_delete(request)
         execution = Execution(self._store)
-        return await self._answer(execution, execution.delete(request))
+        return await self._respond(execution, execution.delete(request))
 
     async def transact(self, data: bytes) -> list[bytes]:
         request = parsed(messages.TxnRequest.FromString, data)
@@ -65,9 +65,9 @@ class Transactions:
         for each in _past_ranges(request):
             past[each.SerializeToString()] = await self._read_past(each)
         execution = Execution(self._store, past)
-        return await self._answer(execution, execution.transact(request))
+        return await self._respond(execution, execution.transact(request))
 
-    async def _answer(self, execution: Execution, response: Response) -> list[bytes]:
+    async def _respond(self, execution: Execution, response: Response) -> list[bytes]:
         try:
             revision = await execution.commit()
         except StoreError as error:
@@ -98,7 +98,7 @@ class Execution:
         self._store = store
         self._before = store.submitted
         self._past = past or {}
-        self._made: dict[str, KeyValue | None] = {}
+        self._written: dict[str, KeyValue | None] = {}
         self._changes: dict[str, Change] = {}
 
     async def commit(self) -> int:
@@ -113,19 +113,19 @@ class Execution:
     # State.
 
     def _get(self, key: str) -> KeyValue | None:
-        return self._made[key] if key in self._made else self._store.newest(key)
+        return self._written[key] if key in self._written else self._store.newest(key)
 
     def _span(self, asked: Bounds) -> Sequence[KeyValue]:
         if asked.high == asked.low + "\0":
             item = self._get(asked.low)
             return () if item is None else (item,)
         items = {item.key: item for item in self._store.newest_span(asked.low, asked.high)}
-        for key, made in self._made.items():
+        for key, written in self._written.items():
             if key in asked:
-                if made is None:
+                if written is None:
                     items.pop(key, None)
                 else:
-                    items[key] = made
+                    items[key] = written
         return [items[key] for key in sorted(items)]
 
     # Operations. Each returns its response.
@@ -144,7 +144,7 @@ class Execution:
         if request.ignore_lease:
             lease = lease_of(before)
         created = 0 if before is None else before.created
-        self._made[key] = Record(key, value, 0, created, version=version_of(before) + 1, lease=lease, row=0)
+        self._written[key] = Record(key, value, 0, created, version=version_of(before) + 1, lease=lease, row=0)
         self._changes[key] = Change(key, value, lease)
         previous = before if request.prev_kv else None
         return lambda revision: [] if previous is None else [*item_pieces(b"\x12", previous)]
@@ -152,7 +152,7 @@ class Execution:
     def delete(self, request: Any) -> Response:
         keys = self._span(bounds(request.key, request.range_end))
         for item in keys:
-            self._made[item.key] = None
+            self._written[item.key] = None
             self._changes[item.key] = Change(item.key, None)
         previous = keys if request.prev_kv else ()
 

@@ -58,7 +58,7 @@ class Watcher:
 
     def __init__(self, store: IServedStore, stream: Stream, id: int, request: Wanted, after: int) -> None:
         self.id = id
-        self.wanted = request
+        self.request = request
         self.after = after
         self.live = False
         self.quiet = False
@@ -86,7 +86,7 @@ class Watcher:
                 self._stream.watch_live(self)
 
         watch = self._store.watch(
-            self.wanted.bounds.prefix, after=self.after, on_events=on_events, on_end=on_end, on_progress=on_progress
+            self.request.bounds.prefix, after=self.after, on_events=on_events, on_end=on_end, on_progress=on_progress
         )
         if mine == self._generation:
             self._watch = watch
@@ -104,7 +104,7 @@ class Watcher:
 
     def _events(self, events: Sequence[Event]) -> None:
         self.after = events[-1].revision
-        request = self.wanted
+        request = self.request
         chosen = [
             event
             for event in events
@@ -120,7 +120,7 @@ class Watcher:
 
     def _responses(self, events: Sequence[Event]) -> Iterator[list[bytes]]:
         """Responses of limited size, whose ends are those of revisions unless the client permits fragments."""
-        request = self.wanted
+        request = self.request
         head = watch_head(self.after, self.id)
         pieces, size = [head], 0
         last = 0

@@ -180,7 +180,7 @@ class WatchCall:
     def _report_quiet(self) -> None:
         self._reporting = self._reactor.callLater(_PROGRESS_INTERVAL, self._report_quiet)
         for watcher in self._watchers.values():
-            if watcher.wanted.progress and watcher.live and not self.congested:
+            if watcher.request.progress and watcher.live and not self.congested:
                 if watcher.quiet:
                     self._call.send([watch_head(self._store.revision, watcher.id)])
                 watcher.quiet = True

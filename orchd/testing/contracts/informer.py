@@ -52,7 +52,7 @@ class RecordingListener:
     informer: IInformer
     told: list[Told] = field(default_factory=list)
     #: The object as the informer returned it during the event.
-    shown: list[str | None] = field(default_factory=list)
+    images: list[str | None] = field(default_factory=list)
 
     def __call__(self, event: str, old: Object | None, new: Object | None) -> None:
         obj = new or old
@@ -60,7 +60,7 @@ class RecordingListener:
         if obj["metadata"]["namespace"] not in NAMESPACES:
             return
         self.told.append((event, _data(old), _data(new)))
-        self.shown.append(_data(self.informer.get(obj["metadata"].get("namespace", ""), obj["metadata"]["name"])))
+        self.images.append(_data(self.informer.get(obj["metadata"].get("namespace", ""), obj["metadata"]["name"])))
 
 
 def _data(obj: Object | None) -> str | None:
@@ -121,7 +121,7 @@ def check_shows_what_it_tells(subject: InformerSubject) -> None:
     subject.change("m", "1")
     subject.change("m", "2")
     subject.end("m")
-    assert listener.shown == ["1", "2", None]
+    assert listener.images == ["1", "2", None]
 
 
 def check_indexes(subject: InformerSubject) -> None:

@@ -40,7 +40,7 @@ State = tuple[str, int] | None
 class Operation:
     """One operation on one key. `called` and `returned` are on one clock; `expected` is the guard (0: must not exist).
 
-    `found` is the result of a GET, `revision` that of a successful write.
+    `observed` is the result of a GET, `revision` that of a successful write.
     """
 
     client: str
@@ -51,12 +51,12 @@ class Operation:
     expected: int = 0
     returned: float = math.inf
     outcome: Outcome = Outcome.UNKNOWN
-    found: State = None
+    observed: State = None
     revision: int = 0
 
     def __str__(self) -> str:
         asked = {Kind.GET: "", Kind.PUT: f" {self.value!r} over {self.expected}", Kind.DELETE: f" at {self.expected}"}
-        told = str(self.found) if self.kind is Kind.GET else f"{self.outcome.value} {self.revision or ''}".rstrip()
+        told = str(self.observed) if self.kind is Kind.GET else f"{self.outcome.value} {self.revision or ''}".rstrip()
         return f"{self.client} {self.kind.value} {self.key}{asked[self.kind]} [{self.called:.6f}, {self.returned:.6f}]: {told}"
 
 
@@ -75,7 +75,7 @@ class History:
 
     def saw(self, operation: Operation, state: State) -> None:
         """Record the result of a GET."""
-        operation.found, operation.outcome, operation.returned = state, Outcome.OK, self.clock()
+        operation.observed, operation.outcome, operation.returned = state, Outcome.OK, self.clock()
 
     def wrote(self, operation: Operation, revision: int) -> None:
         operation.revision, operation.outcome, operation.returned = revision, Outcome.OK, self.clock()
@@ -118,12 +118,12 @@ class _Search:
         self._operations = operations
         self._needed = sum(each.outcome is not Outcome.UNKNOWN for each in operations)
         #: Revisions of writes without a result that were read later.
-        self._seen = {each.found[0]: each.found[1] for each in operations if each.found is not None}
+        self._seen = {each.observed[0]: each.observed[1] for each in operations if each.observed is not None}
 
     def run(self) -> str:
         # Completed operations (bits), state of the register, and number of completed mandatory operations.
         todo: list[tuple[int, State, int]] = [(0, None, 0)]
-        known: set[tuple[int, State]] = set()
+        visited: set[tuple[int, State]] = set()
         best: tuple[int, int, State] = (-1, 0, None)
         while todo:
             done, state, count = todo.pop()
@@ -133,8 +133,8 @@ class _Search:
                 best = (count, done, state)
             for number, after in self._next(done, state):
                 now = done | 1 << number
-                if (now, after) not in known:
-                    known.add((now, after))
+                if (now, after) not in visited:
+                    visited.add((now, after))
                     more = self._operations[number].outcome is not Outcome.UNKNOWN
                     todo.append((now, after, count + more))
         count, done, state = best
@@ -171,7 +171,7 @@ class _Search:
         """The state after the operation; None if it could not have happened here."""
         operation = self._operations[number]
         if operation.kind is Kind.GET:
-            return operation.found == state, state
+            return operation.observed == state, state
         holds = (state[1] if state is not None else 0) == operation.expected
         if operation.outcome is Outcome.REFUSED:
             return not holds, state
@@ -195,7 +195,7 @@ def check_order(operations: Sequence[Operation]) -> str:
     if len(revisions) != len(written):
         return "a revision was given to two writes"
     returned = sorted(
-        (each.returned, each.revision or (each.found[1] if each.found else 0))
+        (each.returned, each.revision or (each.observed[1] if each.observed else 0))
         for each in operations
         if each.returned < math.inf
     )

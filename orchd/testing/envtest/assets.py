@@ -47,10 +47,10 @@ def main() -> None:
         "--release", choices=RELEASES, default=usual, help="Release of the API that they serve (default: %(default)s)."
     )
     parser.add_argument("folder", metavar="DIR", type=Path)
-    given = parser.parse_args()
-    folder: Path = given.folder
+    options = parser.parse_args()
+    folder: Path = options.folder
     try:
-        for path in write_assets(folder, RELEASES[given.release]):
+        for path in write_assets(folder, RELEASES[options.release]):
             sys.stdout.write(f"wrote {path}\n")
     except OSError as error:
         sys.exit(f"orchd-envtest-assets: {error}")

@@ -41,7 +41,7 @@ def webhook(file: Path, name: str = "hook", dialect: Dialect = ORCH, **changed: 
 
 def problem(data: bytes) -> str:
     with pytest.raises(DocumentError) as caught:
-        parse_authorization(data, ORCH, known=KNOWN)
+        parse_authorization(data, ORCH, modes=KNOWN)
     return str(caught.value)
 
 
@@ -75,7 +75,7 @@ def test_authorizers_are_in_order_with_defaults(dialect: Dialect, version: str, 
         denies_on_failure=True,
         config_file=str(file),
     )
-    assert parse_authorization(data, dialect, known=KNOWN) == (
+    assert parse_authorization(data, dialect, modes=KNOWN) == (
         ConfiguredAuthorizer(type="Webhook", name="first", webhook=usual),
         ConfiguredAuthorizer(type="Node", name="node"),
         ConfiguredAuthorizer(type="Webhook", name="second", webhook=other),

@@ -64,7 +64,7 @@ class AttachDetachController(Controller):
         self._pods.add_index(BY_NODE, node_of)
         index_by_claim(self._pods)
         drivers = self.follow(ResourceRef(group, "v1", "csidrivers"))
-        self._wanted = WantedVolumes(self._pods, self._claims, self._volumes, drivers, env.dialect)
+        self._required = WantedVolumes(self._pods, self._claims, self._volumes, drivers, env.dialect)
         self._attempts = Attempts()
         #: Numbers of used volumes by node and plugin.
         self._in_use: dict[str, Counter[str]] = {}
@@ -157,7 +157,7 @@ class AttachDetachController(Controller):
         node = self._nodes.get("", called)
         if node is not None and not managed(node, self.dialect):
             return None
-        desired = self._wanted.on(called, node)
+        desired = self._required.on(called, node)
         self._count(called, desired)
         waits = await self._detach(called, node, desired)
         if node is not None:
@@ -394,7 +394,7 @@ class AttachDetachController(Controller):
         return {name(node) for node in self._nodes.by_index(_BY_VOLUME, volume.unique_name)}
 
     def _users(self, node_name: str, volume: Attachable) -> list[Object]:
-        entry = self._wanted.on(node_name, self._nodes.get("", node_name)).get(volume.unique_name)
+        entry = self._required.on(node_name, self._nodes.get("", node_name)).get(volume.unique_name)
         return [] if entry is None else entry.pods
 
 

@@ -119,8 +119,8 @@ class Reclaimer:
             if _TEMPORARY.search(path):
                 return ""
             return f"host_path deleter only supports /tmp/.+ but received provided {path}"
-        known = any(spec(volume).get(field) is not None for field in _WITHOUT_DELETER)
-        cause = "no deletable volume plugin matched" if known else "no volume plugin matched"
+        has_plugin = any(spec(volume).get(field) is not None for field in _WITHOUT_DELETER)
+        cause = "no deletable volume plugin matched" if has_plugin else "no volume plugin matched"
         return cause if by else f'error getting deleter volume plugin for volume "{name(volume)}": {cause}'
 
     # -- recycling
