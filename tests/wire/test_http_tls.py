@@ -23,6 +23,7 @@ from orchd.dialect import ORCH
 from orchd.pki.bootstrap import Files, ensure, write_private
 from orchd.pki.certificates import SERVER, Signed, chain_pem, issue_pair, load_chain, self_signed, subject
 from orchd.pki.keys import load_private, private_pem
+from orchd.server.http import tls_transport
 from orchd.server.http.channel import HttpChannel
 from orchd.server.http.factory import ApiServerFactory
 from orchd.server.http.limits import Limits
@@ -220,6 +221,38 @@ async def test_stream_to_a_slow_client(server: Running) -> None:
     (answer,) = read_answers(await reading)
     assert answer.body == frame * count + b"y" * 270_006
     await thread(client.close)
+
+
+@pytest_twisted.ensureDeferred
+async def test_large_writes_are_divided_over_turns(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A large frame to many clients is encrypted in several reactor turns, between which other connections are served; every
+    client gets all of it, and what is written after it in order."""
+    monkeypatch.setattr(tls_transport, "_TURN", 100_000)
+    clients = [await thread(server.connect) for _ in range(5)]
+    for client in clients:
+        await thread(client.sendall, b"GET /stream HTTP/1.1\r\nHost: h\r\n\r\n")
+    await until(lambda: len(server.paths.feeds) == len(clients))
+    # The first large write begins a turn with the limit above.
+    server.paths.feeds[0].sink.write(b"x" * 20_000)
+    await deferLater(reactor, 0.01)
+    encrypted: list[int] = []
+    counted = SSL.Connection.sendall
+
+    def count(self: SSL.Connection, data: Any, flags: int = 0) -> int:
+        encrypted.append(len(data))
+        return counted(self, data, flags)
+
+    monkeypatch.setattr(SSL.Connection, "sendall", count)
+    frame = bytes(range(250)) * 400
+    for feed in server.paths.feeds:
+        feed.sink.write(frame)
+        feed.sink.write(b"small")
+        feed.sink.finish()
+    assert sum(encrypted) < 3 * len(frame)
+    for client in clients:
+        (answer,) = read_answers(await deferToThread(_read_until, client, b"0\r\n\r\n"))
+        assert answer.body.removeprefix(b"x" * 20_000) == frame + b"small"
+        await thread(client.close)
 
 
 def _read_until(client: socket.socket, end: bytes) -> bytes:

@@ -40,6 +40,35 @@ _HIGH = 64 << 10
 _OVERHEAD = 256
 _APPLICATION_DATA = 23
 _HANDSHAKE_TIMEOUT = 30.0
+#: Bytes of large writes, of all connections, that are encrypted in one reactor turn: some 20 ms.
+_TURN = 8 << 20
+
+
+class _EncryptionTurns:
+    """Divides large writes of many connections, such as a large change that many watch, over reactor turns."""
+
+    def __init__(self, clock: IReactorTime) -> None:
+        self._clock = clock
+        self._left = _TURN
+        self._scheduled = False
+        self._waiting: deque[TlsTransport] = deque()
+
+    def spend(self, transport: TlsTransport, size: int) -> bool:
+        """May `transport` encrypt `size` more bytes in this turn? If not, its `continue_pumping` is called in a later one."""
+        if self._left <= 0:
+            self._waiting.append(transport)
+            return False
+        self._left -= size
+        if not self._scheduled:
+            self._scheduled = True
+            self._clock.callLater(0, self._next)
+        return True
+
+    def _next(self) -> None:
+        self._scheduled = False
+        self._left = _TURN
+        while self._waiting and self._left > 0:
+            self._waiting.popleft().continue_pumping()
 
 
 class TlsFactory(Factory):
@@ -59,6 +88,7 @@ class TlsFactory(Factory):
         self.wrapped = wrapped
         self.wrapped_h2 = wrapped_h2
         self.clock = clock
+        self.turns = _EncryptionTurns(clock)
         #: Handshakes that failed.
         self.failed_handshakes = 0
         self._shaking: set[TlsTransport] = set()
@@ -133,6 +163,8 @@ class TlsTransport(Protocol):
         self._queued = 0
         #: True if the TCP transport has buffered data.
         self._blocked = False
+        #: True if pending data waits for a later reactor turn.
+        self._postponed = False
         self._producer: Any = None
         self._streaming = True
         self._producer_paused = False
@@ -273,7 +305,7 @@ class TlsTransport(Protocol):
             self._keep(data)
         elif len(data) > _RECORD or self._socket is None:
             self._keep(data)
-            self._pump()
+            self.pump()
         else:
             # Fast path of frames and small responses, inlined: each call saved counts 500 times per event.
             connection = self.connection
@@ -303,7 +335,7 @@ class TlsTransport(Protocol):
         for piece in data:
             self._keep(piece)
         if not self._blocked:
-            self._pump()
+            self.pump()
 
     def _keep(self, data: bytes) -> None:
         if data:
@@ -339,10 +371,14 @@ class TlsTransport(Protocol):
             if len(out) < room:
                 return
 
-    def _pump(self) -> None:
-        """Encrypt and send pending data until the socket is full."""
+    def pump(self) -> None:
+        """Encrypt and send pending data until the socket is full, or the share of this reactor turn is used up."""
         queue = self._queue
-        while queue and not self._blocked and not self._gone:
+        turns = self._factory.turns
+        while queue and not self._blocked and not self._gone and not self._postponed:
+            if not turns.spend(self, min(self._queued, _PIECE)):
+                self._postponed = True
+                return
             piece = queue.popleft()
             if len(piece) > _PIECE:
                 whole = memoryview(piece)
@@ -364,6 +400,11 @@ class TlsTransport(Protocol):
                 self._producer_paused = False
                 self._producer.resumeProducing()
 
+    def continue_pumping(self) -> None:
+        """For the factory: the reactor turn that pending data has waited for."""
+        self._postponed = False
+        self.pump()
+
     def _gather(self, first: bytes | memoryview) -> bytes:
         """`first` joined with the following small pieces."""
         queue, pieces, size = self._queue, [first], len(first)
@@ -375,7 +416,7 @@ class TlsTransport(Protocol):
     def _drained(self) -> None:
         if self._blocked:
             self._blocked = False
-            self._pump()
+            self.pump()
 
     # -- closing --------------------------------------------------------------------------------------------------
 

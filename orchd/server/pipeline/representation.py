@@ -133,7 +133,8 @@ class Presenter:
         include = ""
         if chosen.as_ == "Table":
             include = asked.include_object
-        pretty = chosen.form is Form.JSON and (chosen.pretty or mediatype.wants_pretty(asked.pretty, asked.agent))
+        wants_pretty = chosen.pretty or mediatype.wants_pretty(asked.pretty, asked.agent)
+        pretty = chosen.form is Form.JSON and not asked.watch and wants_pretty
         plain = (
             chosen.form is Form.JSON
             and not chosen.as_
@@ -229,12 +230,12 @@ class Presenter:
         )
 
     def _table_json(
-        self, view: Representation, entries: Sequence[Entry], meta: Mapping[str, Any]
+        self, view: Representation, entries: Sequence[Entry], meta: Mapping[str, Any], *, with_columns: bool = True
     ) -> bytes | list[bytes]:
         """A table from cached rows. Raises ApiError 400."""
         self.check_table(view)
         if view.pretty or view.chosen.form is not Form.JSON:
-            return self.encode(view, self._table(view, entries, meta))
+            return self.encode(view, self._table(view, entries, meta, with_columns=with_columns))
         now = datetime.fromtimestamp(self._wall(), UTC)
         how = table.tabulator(view.resource, self._dialect)
         ages = Ages(now)
@@ -245,10 +246,11 @@ class Presenter:
                 row = self._row(view, entry, how, now)
                 if row is None:
                     # A row contains the placeholder text; build the whole table without it.
-                    return self.encode(view, self._table(view, entries, meta))
+                    return self.encode(view, self._table(view, entries, meta, with_columns=with_columns))
                 entry.keep(view.key, row, row.size)
             rows.append(row.at(ages))
-        return tables.table_pieces(view.chosen.api_version, meta, how.columns_json, rows)
+        columns = how.columns_json if with_columns else b"null"
+        return tables.table_pieces(view.chosen.api_version, meta, columns, rows)
 
     def cell_work(self, view: Representation) -> int:
         """What the cells of one object cost in a table, as bytes of JSON that would cost as much; 0 in any other form."""
@@ -334,12 +336,14 @@ class Presenter:
         objects = [self._list_item(resource, self.in_version(resource, e)) for e in entries]
         return self._document(view, self._list(resource, meta, objects))
 
-    def yaml_item(self, view: Representation, entry: Entry) -> bytes:
-        """One item of a list as YAML, for `yaml_page`."""
-        return yaml_.encode([self._list_item(view.resource, self.in_version(view.resource, entry))])
+    def yaml_items(self, view: Representation, entries: Sequence[Entry]) -> bytes:
+        """Consecutive items of a list as YAML, for `yaml_page`."""
+        return yaml_.encode(
+            [self._list_item(view.resource, self.in_version(view.resource, entry)) for entry in entries]
+        )
 
     def yaml_page(self, view: Representation, page: ListPage, items: Sequence[bytes]) -> Body:
-        """A list as YAML, from the results of `yaml_item` for its entries, of which there is at least one."""
+        """A list as YAML, from the results of `yaml_items` for its entries, of which there is at least one."""
         head, mark, tail = self.encode(view, self._list(view.resource, self._page_meta(view, page), [])).partition(
             b"items: []\n"
         )
@@ -413,7 +417,8 @@ class Presenter:
             return shared
         if view.chosen.as_ == "Table":
             meta = {"resourceVersion": str(entry.revision)}
-            return self.object_frame(view, kind, self._table(view, [entry], meta, with_columns=first))
+            body = self._table_json(view, [entry], meta, with_columns=first)
+            return self._frame(view, kind, (body if isinstance(body, bytes) else b"".join(body)).rstrip(b"\n"))
         return self._frame(view, kind, self._event_body(view, entry))
 
     def _event_body(self, view: Representation, entry: Entry) -> bytes:

@@ -5,7 +5,7 @@ Links depend on the version and subresource of a request, and are added when an 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -39,8 +39,8 @@ class LinkingPresenter(Presenter):
         entries = [_linked(view, entry) for entry in page.entries]
         return super().page(view, replace(page, entries=entries))
 
-    def yaml_item(self, view: Representation, entry: Entry) -> bytes:
-        return super().yaml_item(view, _linked(view, entry))
+    def yaml_items(self, view: Representation, entries: Sequence[Entry]) -> bytes:
+        return super().yaml_items(view, [_linked(view, entry) for entry in entries])
 
     def frame(self, view: Representation, kind: str, entry: Entry, *, first: bool = False) -> bytes:
         return super().frame(view, kind, _linked(view, entry), first=first)

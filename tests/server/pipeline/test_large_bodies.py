@@ -145,10 +145,21 @@ def test_large_lists_are_encoded_in_another_thread(
     noted.names.clear()
     monkeypatch.setattr("orchd.server.pipeline.verbs.context._LARGE_LIST", 1000)
     aside = space("GET", "configmaps", accept=accept).body
-    assert noted.names == (["yaml_item"] * 2 if "yaml" in form else ["page"])
+    assert noted.names == (["yaml_items"] * 2 if "yaml" in form else ["page"])
     monkeypatch.setattr("orchd.server.pipeline.verbs.context._LARGE_LIST", 1 << 30)
     assert space("GET", "configmaps", accept=accept).body == aside
     assert len(aside) > 100
+
+
+def test_many_small_items_are_encoded_in_another_thread(space: Any, noted: Noted) -> None:
+    """A list of small objects as YAML is encoded in portions of many, not one after the other in the reactor's thread."""
+    for number in range(60):
+        space("POST", "configmaps", {"metadata": {"name": f"m{number:02}"}, "data": {"k": "v" * 1000}})
+    noted.names.clear()
+    answer = space("GET", "configmaps", accept="application/yaml")
+    assert set(noted.names) == {"yaml_items"} and 2 <= len(noted.names) <= 6
+    items = yaml.load(answer.body, Loader=yaml.CSafeLoader)["items"]
+    assert [each["metadata"]["name"] for each in items] == [f"m{number:02}" for number in range(60)]
 
 
 def test_tables_of_many_columns_are_computed_in_another_thread(space: Any, noted: Noted) -> None:

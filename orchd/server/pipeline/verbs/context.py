@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -32,6 +32,8 @@ from orchd.values import value_class
 
 #: Bytes of the objects of a list above which it is encoded away from the reactor.
 _LARGE_LIST = 256 * 1024
+#: Bytes that a byte of an object counts for its encoding as YAML.
+_YAML = 8
 #: Bytes that a byte of an object of a custom kind counts for its decoding, which adds the defaults of its schema.
 _GROWS = 4
 #: Bytes that a character of a selector counts for its parsing.
@@ -113,7 +115,7 @@ class VerbContext:
 
     async def encode_entry(self, view: Representation, entry: Entry) -> Body:
         """The body for one entry. Large objects in another format than the stored one are encoded in another thread."""
-        size = len(entry.json) + self.present.cell_work(view)
+        size = len(entry.json) * _work(view) + self.present.cell_work(view)
         if view.plain or size <= LARGE or view.key in entry.derived:
             return self.present.entry(view, entry)
         apart = entry.detached()
@@ -129,16 +131,21 @@ class VerbContext:
 
     async def encode_page(self, view: Representation, page: ListPage) -> Body:
         """The body for a list. Large lists that are not joined from stored bytes are encoded away from the reactor; YAML, which
-        is slow, item by item, so that other large objects are not kept waiting."""
-        cells = self.present.cell_work(view)
-        missing = 0 if view.plain else sum(len(e.json) + cells for e in page.entries if view.key not in e.derived)
+        is slow, in pieces, so that other large objects are not kept waiting."""
+        cells, work = self.present.cell_work(view), _work(view)
+        missing = (
+            0 if view.plain else sum(len(e.json) * work + cells for e in page.entries if view.key not in e.derived)
+        )
         if missing <= _LARGE_LIST:
             return self.present.page(view, page)
         entries = page.entries
         apart = [entry.detached() for entry in entries]
         page = replace(page, entries=apart)
         if view.chosen.form is Form.YAML and not view.chosen.as_:
-            pieces = [await self.aside(len(e.json), self.present.yaml_item, view, e) for e in apart]
+            pieces = [
+                await self.aside(sum(len(e.json) for e in part) * work, self.present.yaml_items, view, part)
+                for part in _portions(apart)
+            ]
             return self.present.yaml_page(view, page, pieces)
         body: Body = await self.aside(missing, self.present.page, view, page)
         _keep(entries, apart)
@@ -204,6 +211,23 @@ class VerbContext:
     def strictness(self, request: Request, options: WriteOptions) -> Strictness:
         """The request's handling of unknown fields."""
         return self.field_validation.strictness(options.validation, request.warnings.append)
+
+
+def _work(view: Representation) -> int:
+    """Bytes that a byte of an object counts for its encoding."""
+    return _YAML if view.chosen.form is Form.YAML else 1
+
+
+def _portions(entries: Sequence[DetachedEntry]) -> Iterator[Sequence[DetachedEntry]]:
+    """The entries in portions that are large enough to be encoded in another thread, except the last one."""
+    begin = size = 0
+    for end, entry in enumerate(entries, 1):
+        size += len(entry.json)
+        if size > LARGE:
+            yield entries[begin:end]
+            begin, size = end, 0
+    if begin < len(entries):
+        yield entries[begin:]
 
 
 def _keep(entries: Sequence[Entry], apart: Sequence[DetachedEntry]) -> None:
