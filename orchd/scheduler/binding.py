@@ -133,12 +133,12 @@ class Binder:
     async def _run(self, name: str, point: str, call: Any, *, timed: bool) -> Status | None:
         """The status that a plugin returns; exceptions become an error status. `timed`: record the plugin's duration."""
         started = self._metrics.now()
-        status = await self._answer(name, point, call)
+        status = await self._await_status(name, point, call)
         if timed:
             self._metrics.observe_plugin(point, name, started, status)
         return status
 
-    async def _answer(self, name: str, point: str, call: Any) -> Status | None:
+    async def _await_status(self, name: str, point: str, call: Any) -> Status | None:
         try:
             status: Status | None = await call
         except CancelledError:

@@ -174,10 +174,10 @@ class EventHandlers:
 
     def _on_assigned_pod(self, pod: Pod) -> None:
         self._queue.remove(pod.uid)
-        known = self._cluster.pod(pod.uid)
-        fresh = known is None or self._cluster.is_assumed(pod.uid)
+        cached = self._cluster.pod(pod.uid)
+        fresh = cached is None or self._cluster.is_assumed(pod.uid)
         self._cluster.put_pod(pod)
-        self._rule.after_pod(self._queue, self._selects, None if fresh else known, pod)
+        self._rule.after_pod(self._queue, self._selects, None if fresh else cached, pod)
 
     def _selects(self, term: AffinityTerm, template: PodTemplate) -> bool:
         return term.matches(template, self._namespace_labels(template.namespace))

@@ -90,11 +90,11 @@ class HttpExtender:
             listed = _member(response, "Nodes", dict)
             items = None if listed is None else _member(listed, "items", list)
             names = [_name(each) for each in items or ()]
-        known = set(nodes)
+        candidates = set(nodes)
         for name in names:
             if not isinstance(name, str):
                 raise _mismatch(name, "string")
-            if name not in known:
+            if name not in candidates:
                 claim = f"claims a filtered node {quoted(str(name))} which is not found in the input node list"
                 raise ExtenderError(f"extender {quoted(self.name)} {claim}")
         left = set(names)
@@ -147,17 +147,17 @@ class HttpExtender:
             pods = [{"UID": each.uid} for each in victims.pods]
         return {"Pods": pods, "NumPDBViolations": victims.violations}
 
-    def _read_victims(self, node: str, answered: Any) -> ExtenderVictims:
+    def _read_victims(self, node: str, victims: Any) -> ExtenderVictims:
         """The pods on a node that an answer names by uid."""
-        if not isinstance(answered, dict | None):
-            raise _mismatch(answered, "v1.MetaVictims")
-        answered = answered or {}
+        if not isinstance(victims, dict | None):
+            raise _mismatch(victims, "v1.MetaVictims")
+        victims = victims or {}
         row = self._snapshot.row_of(node)
         if row < 0:
             raise ExtenderError(f"nodeinfo not found for node name {quoted(node)}")
         by_uid = {each.uid: each for each in self._snapshot.pods(row)}
         pods = []
-        for each in _member(answered, "Pods", list) or ():
+        for each in _member(victims, "Pods", list) or ():
             uid = (_member(each, "UID", str) or "") if isinstance(each, dict) else ""
             if uid not in by_uid:
                 claim = (
@@ -165,7 +165,7 @@ class HttpExtender:
                 )
                 raise ExtenderError(f"extender: {self.name} {claim}")
             pods.append(by_uid[uid])
-        return ExtenderVictims(pods, _member(answered, "NumPDBViolations", int) or 0)
+        return ExtenderVictims(pods, _member(victims, "NumPDBViolations", int) or 0)
 
     # -- binding
 

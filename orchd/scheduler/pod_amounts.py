@@ -65,8 +65,8 @@ def count_sidecars(facts: Mapping[str, Any]) -> PodAmounts:
     """Init containers that are restarted always run beside the containers and the init containers after them; what the pod
     requests as a whole replaces the sum of its containers. Scores count the same as the filter."""
     requests = _together(facts, {})
-    found = _together(facts, _DEFAULTS)
-    nonzero = (found.get(CPU, 0), found.get(MEMORY, 0))
+    with_defaults = _together(facts, _DEFAULTS)
+    nonzero = (with_defaults.get(CPU, 0), with_defaults.get(MEMORY, 0))
     return PodAmounts(requests=requests, nonzero=nonzero, scored=requests, scored_nonzero=nonzero, balanced=requests)
 
 
@@ -81,13 +81,13 @@ def _together(facts: Mapping[str, Any], assumed: Mapping[str, int]) -> dict[str,
         if container["sidecar"]:
             sums, beside = total((sums, own)), running
         largest = maximum((largest, running))
-    found = maximum((sums, largest))
-    found.update(
+    out = maximum((sums, largest))
+    out.update(
         (name, each)
         for name, each in amounts(facts["resources"]).items()
         if name in _POD_LEVEL or name.startswith(_HUGE_PAGES)
     )
-    return total((found, amounts(facts["overhead"])))
+    return total((out, amounts(facts["overhead"])))
 
 
 #: By the release that begins a rule.

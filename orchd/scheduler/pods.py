@@ -59,20 +59,20 @@ class SpreadConstraint:
     honors_taints: bool = False
 
     @classmethod
-    def from_object(cls, given: Mapping[str, Any], labels: Mapping[str, str]) -> SpreadConstraint:
+    def from_object(cls, constraint: Mapping[str, Any], labels: Mapping[str, str]) -> SpreadConstraint:
         """The constraint of a pod with these labels. Raises KeyError for a missing field."""
-        selector, keys = given.get("labelSelector"), given.get("matchLabelKeys") or ()
+        selector, keys = constraint.get("labelSelector"), constraint.get("matchLabelKeys") or ()
         same = [{"key": key, "operator": "In", "values": [labels[key]]} for key in keys if key in labels]
         if same and selector is not None:
             selector = {**selector, "matchExpressions": [*(selector.get("matchExpressions") or ()), *same]}
         return cls(
-            given["topologyKey"],
-            int(given["maxSkew"]),
-            given["whenUnsatisfiable"] == "DoNotSchedule",
+            constraint["topologyKey"],
+            int(constraint["maxSkew"]),
+            constraint["whenUnsatisfiable"] == "DoNotSchedule",
             LabelSelector.from_object(selector),
-            min_domains=int(given.get("minDomains") or 1),
-            honors_affinity=given.get("nodeAffinityPolicy") != "Ignore",
-            honors_taints=given.get("nodeTaintsPolicy") == "Honor",
+            min_domains=int(constraint.get("minDomains") or 1),
+            honors_affinity=constraint.get("nodeAffinityPolicy") != "Ignore",
+            honors_taints=constraint.get("nodeTaintsPolicy") == "Honor",
         )
 
 
@@ -170,13 +170,13 @@ class PodTemplate:
 
     def _read_containers(self, facts: Mapping[str, Any], rule: ContainerRule) -> None:
         containers, inits = facts["containers"], facts["inits"]
-        found = rule.amounts(facts)
+        pod_amounts = rule.amounts(facts)
         #: See PodAmounts.
-        self.requests = found.requests
-        self.nonzero = found.nonzero
-        self.scored = found.scored
-        self.scored_nonzero = found.scored_nonzero
-        self.balanced = found.balanced
+        self.requests = pod_amounts.requests
+        self.nonzero = pod_amounts.nonzero
+        self.scored = pod_amounts.scored
+        self.scored_nonzero = pod_amounts.scored_nonzero
+        self.balanced = pod_amounts.balanced
         #: Every resource that a container names in requests or limits (extenders manage some).
         self.resource_names = frozenset(
             name for each in (*containers, *inits) for name in (*each["requests"], *each["limits"])
@@ -254,10 +254,10 @@ class Templates:
     def __init__(self, ignored: frozenset[str] = frozenset(), release: Release = SPECIFICATION) -> None:
         self._ignored = ignored & _GATES
         self._rule = container_rule(release)
-        self._known: WeakValueDictionary[bytes, PodTemplate] = WeakValueDictionary()
+        self._by_facts: WeakValueDictionary[bytes, PodTemplate] = WeakValueDictionary()
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._by_facts)
 
     def pod(self, obj: Object) -> Pod:
         """The record of a pod as the API returns it."""
@@ -265,9 +265,9 @@ class Templates:
         if self._ignored:
             facts = _without(facts, self._ignored)
         signature = orjson.dumps(facts, option=orjson.OPT_SORT_KEYS)
-        template = self._known.get(signature)
+        template = self._by_facts.get(signature)
         if template is None:
-            template = self._known[signature] = PodTemplate(facts, signature, self._rule)
+            template = self._by_facts[signature] = PodTemplate(facts, signature, self._rule)
         return Pod(obj, template)
 
 
@@ -348,23 +348,23 @@ def _resized(status: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, tu
     if not granted:
         return {}
     pending = find_condition(status, "PodResizePending") or {}
-    wanted = () if pending.get("reason") == "Infeasible" else ("containers", "initContainers")
+    lists = () if pending.get("reason") == "Infeasible" else ("containers", "initContainers")
     asked = {
         each["name"]: (each.get("resources") or {}).get("requests") or {}
-        for listed in wanted
+        for listed in lists
         for each in spec.get(listed) or ()
     }
-    return {name: (*found, asked[name]) if name in asked else found for name, found in granted.items()}
+    return {name: (*amounts, asked[name]) if name in asked else amounts for name, amounts in granted.items()}
 
 
 def _largest(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """The largest quantity by resource."""
-    found: dict[str, Any] = {}
+    largest: dict[str, Any] = {}
     for part in parts:
         for name, quantity in part.items():
-            if name not in found or amount(name, quantity) > amount(name, found[name]):
-                found[name] = quantity
-    return found
+            if name not in largest or amount(name, quantity) > amount(name, largest[name]):
+                largest[name] = quantity
+    return largest
 
 
 def _container(container: Mapping[str, Any], resized: Mapping[str, tuple[Mapping[str, Any], ...]]) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def retry_affine_pods(queue: SchedulingQueue, selects: Selects, old: Pod | None,
 
 def _is_large_enough(template: PodTemplate, facts: NodeFacts) -> bool:
     return facts.pods_allowed > 0 and all(
-        wanted <= facts.allocatable.get(name, 0) for name, wanted in template.requests.items()
+        requested <= facts.allocatable.get(name, 0) for name, requested in template.requests.items()
     )
 
 

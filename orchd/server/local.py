@@ -118,13 +118,13 @@ class LocalClient(Methods):
         response = await self._handle(call)
         if not call.need_response and response.code < 400 and response.stream is None:
             return {}
-        answer = _value(response)
+        body = _value(response)
         if response.stream is not None:
             # Of another server, behind API aggregation.
-            answer = _json(await _read_all(response.stream))
-        if response.code >= 400 or not isinstance(answer, dict):
-            raise error_of(answer, response.code)
-        return answer
+            body = _json(await _read_all(response.stream))
+        if response.code >= 400 or not isinstance(body, dict):
+            raise error_of(body, response.code)
+        return body
 
     async def exchange(self, call: Call) -> RawResponse:
         response = await self._handle(call)

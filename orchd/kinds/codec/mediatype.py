@@ -98,7 +98,7 @@ def parse_accept(header: str) -> tuple[Clause, ...]:
             pieces.append("*")
         if len(pieces) != 2:
             continue
-        quality, known = 1.0, {}
+        quality, pairs = 1.0, {}
         for parameter in parameters:
             key, equals, value = parameter.partition("=")
             if not equals or not value or "=" in value:
@@ -106,8 +106,8 @@ def parse_accept(header: str) -> tuple[Clause, ...]:
             if key.strip() == "q":
                 quality = _quality(value)
             else:
-                known[key.strip()] = value.strip()
-        out.append(Clause(kind, pieces[1].strip(), quality, tuple(known.items())))
+                pairs[key.strip()] = value.strip()
+        out.append(Clause(kind, pieces[1].strip(), quality, tuple(pairs.items())))
     # The reference uses insertion sort with a non-total order, so the algorithm determines the result.
     for end in range(1, len(out)):
         for at in range(end, 0, -1):
@@ -316,8 +316,8 @@ def body_form(content_type: str, *, dialect: Dialect) -> Form:
     if not content_type:
         return Form.JSON
     name = parse_content_type(content_type)
-    for known, form in (*_forms(dialect), (STOCK_PROTOBUF, Form.PROTOBUF)):
-        if name == known:
+    for media_type, form in (*_forms(dialect), (STOCK_PROTOBUF, Form.PROTOBUF)):
+        if name == media_type:
             return form
     raise errors.unsupported_media_type(media_types(dialect))
 

@@ -60,11 +60,11 @@ class Row:
         return b"".join(out)
 
 
-def row(obj: Json, shown: Json | None, how: Tabulator, dialect: Dialect, now: datetime) -> Row | None:
-    """The row of an object, which contains the object `shown`; None if the text of the row contains the placeholder, so that the row
+def row(obj: Json, metadata: Json | None, how: Tabulator, dialect: Dialect, now: datetime) -> Row | None:
+    """The row of an object, which contains the object `metadata`; None if the text of the row contains the placeholder, so that the row
     cannot be cached."""
     marking = _Marking(now)
-    text = json_.encode(how.row(obj, Printing(age=marking, dialect=dialect), shown))
+    text = json_.encode(how.row(obj, Printing(age=marking, dialect=dialect), metadata))
     pieces = text.split(_MARK_BYTES)
     if len(pieces) != len(marking.times) + 1:
         return None

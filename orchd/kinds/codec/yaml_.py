@@ -471,7 +471,7 @@ def encode_edited(value: Any) -> bytes:
     """Encode a value as a YAML document that people read and edit: keys in their order, no line continued, and characters that
     are not seen or change the direction of writing as escapes. In pieces, as `encode`."""
     text = _pieces(value, _PIECE_LEVELS, _EDITED).decode()
-    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode()
+    return _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text).encode()
 
 
 def _dump(value: Any, style: _Style) -> bytes:

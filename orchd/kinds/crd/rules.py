@@ -139,7 +139,7 @@ class _Compiler:
         if declared is None:
             raise UntypedSchemaError("unable to convert structural schema to CEL declarations")
         self._declared: Declared = declared
-        self._given = schema.get(dialect(VALIDATIONS)) or ()
+        self._rules = schema.get(dialect(VALIDATIONS)) or ()
         self._view = viewer(with_metadata(schema) if resource else schema, keywords)
         variable = Variable(type=declared.type)
         base = environment_of_release(_RELEASE, vendor).with_variables({_SELF: variable}, declared.structs())
@@ -148,7 +148,7 @@ class _Compiler:
 
     def rules(self) -> RuleSet:
         """The compiled rules."""
-        rules = tuple(map(self._rule, self._given))
+        rules = tuple(map(self._rule, self._rules))
         return RuleSet(
             rules=rules,
             cardinality=MAX_REQUEST // (self._declared.least_bytes + 1),

@@ -44,11 +44,11 @@ def _environment(vendor: str) -> Environment:
 def compile_device_selector(text: str, dialect: Dialect) -> Expression:
     """A selector of devices. Its result is a truth value, or unknown before it is evaluated."""
     environment = _environment(dialect("{long}"))
-    made = compile_expression(text, environment)
-    if made.error or made.type in (BOOL, ANY):
-        return made
-    found = environment.spell(str(made.type))
-    return Expression(text=text, error=f"must evaluate to bool or the unknown type, not {found}")
+    compiled = compile_expression(text, environment)
+    if compiled.error or compiled.type in (BOOL, ANY):
+        return compiled
+    type_name = environment.spell(str(compiled.type))
+    return Expression(text=text, error=f"must evaluate to bool or the unknown type, not {type_name}")
 
 
 class _Domains(MapView):
@@ -69,8 +69,8 @@ class _Domains(MapView):
         return find_key(self.values, key)
 
     def at(self, key: Value) -> Value:
-        found = self.find(key)
-        return {} if found is MISSING else found
+        members = self.find(key)
+        return {} if members is MISSING else members
 
 
 def device_value(driver: str, device: Mapping[str, Any]) -> dict[str, Any]:
@@ -91,11 +91,11 @@ def _attribute(value: Mapping[str, Any]) -> Any:
 
 def _by_domain(driver: str, values: Mapping[str, Any]) -> _Domains:
     """Values by domain and name; names without a domain are in that of the driver."""
-    found: dict[str, dict[str, Any]] = {}
+    domains: dict[str, dict[str, Any]] = {}
     for qualified, value in values.items():
         domain, slash, name = qualified.rpartition("/")
-        found.setdefault(domain if slash else driver, {})[name] = value
-    return _Domains(found)
+        domains.setdefault(domain if slash else driver, {})[name] = value
+    return _Domains(domains)
 
 
 def selects(expression: Expression, variable: Mapping[str, Any]) -> bool:

@@ -66,10 +66,10 @@ def _quoted(text: str) -> str:
 
 
 def _escape(match: re.Match[str]) -> str:
-    found = match[0]
-    if found in '"\\':
-        return "\\" + found
-    return "".join(f"\\x{byte:02x}" for byte in found.encode("utf-8", "surrogateescape"))
+    character = match[0]
+    if character in '"\\':
+        return "\\" + character
+    return "".join(f"\\x{byte:02x}" for byte in character.encode("utf-8", "surrogateescape"))
 
 
 def parse_seconds(text: str) -> float:

@@ -145,8 +145,8 @@ def _json(type_name: str, value: Any) -> Any:
         return value if value is not None or type_name.endswith("(nil)") else "" if "." in type_name else None
     if type_name.startswith("v1."):
         names = {name.lower(): name for name in value or () if value[name] not in (None, "", [], {})}
-        known = ((names[each.json_name], each) for each in fields if each.json_name in names)
-        return {name: _json(each.type, value[name]) for name, each in known}
+        fields_by_name = ((names[each.json_name], each) for each in fields if each.json_name in names)
+        return {name: _json(each.type, value[name]) for name, each in fields_by_name}
     if type_name == "core.PodSpec":
         context = {**(value.get("securityContext") or {}), **{name: value[name] for name in _HOST if name in value}}
         value = {**value, "securityContext": context}

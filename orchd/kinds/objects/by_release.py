@@ -26,10 +26,10 @@ def by_release(first: Rule, *changes: tuple[str, Rule]) -> Rule:
     @wraps(first)
     def rule(*arguments: Any, **named: Any) -> Any:
         release = arguments[-1].release
-        found = chosen.get(release.minor)
-        if found is None:
-            found = chosen[release.minor] = release.choose(rules)
-        return found(*arguments, **named)
+        chosen_rule = chosen.get(release.minor)
+        if chosen_rule is None:
+            chosen_rule = chosen[release.minor] = release.choose(rules)
+        return chosen_rule(*arguments, **named)
 
     return rule  # type: ignore[return-value]  # it is called as the rules are
 

@@ -29,10 +29,10 @@ def claim_name(pod: ObjectView, entry: Mapping[str, Any]) -> str | None:
         raise ClaimError(
             f'pod "{namespace(pod)}/{name(pod)}", spec.resourceClaim "{entry["name"]}": none of the supported fields are set'
         )
-    for made in fields.status(pod).get("resourceClaimStatuses") or ():
-        if made.get("name") == entry["name"]:
-            found: str | None = made.get("resourceClaimName")
-            return found
+    for entry_status in fields.status(pod).get("resourceClaimStatuses") or ():
+        if entry_status.get("name") == entry["name"]:
+            claim: str | None = entry_status.get("resourceClaimName")
+            return claim
     raise ClaimNotMadeError(f'pod "{namespace(pod)}/{name(pod)}": ResourceClaim not created yet')
 
 

@@ -74,10 +74,10 @@ def drop_disabled_status(status: Any, old: Any, type: Type, settings: ObjectSett
 
 def for_update(settings: ObjectSettings, old: Object, type: Type) -> ObjectSettings:
     """The settings of the validation of an update: with features that the stored object uses, though their gate is off."""
-    known: dict[frozenset[str], _Node | None] = type.memo.setdefault("tolerated", {})
-    if settings.disabled not in known:
-        known[settings.disabled] = _node(type, _fields(settings, lambda gate: gate.tolerates), {})
-    node = known[settings.disabled]
+    cache: dict[frozenset[str], _Node | None] = type.memo.setdefault("tolerated", {})
+    if settings.disabled not in cache:
+        cache[settings.disabled] = _node(type, _fields(settings, lambda gate: gate.tolerates), {})
+    node = cache[settings.disabled]
     if node is None:
         return settings
     used: set[tuple[str, str]] = set()
@@ -100,14 +100,14 @@ def _dropped(value: Any, old: Any, positions: _Positions | None) -> Any:
 
 def _positions(type: Type, settings: ObjectSettings) -> _Positions | None:
     """The gated fields of a type that are off; None if it has none."""
-    known: dict[frozenset[str], _Positions | None] = type.memo.setdefault("gates", {})
-    if settings.disabled not in known:
+    cache: dict[frozenset[str], _Positions | None] = type.memo.setdefault("gates", {})
+    if settings.disabled not in cache:
         fields = _fields(settings, lambda gate: tuple(drop for drop in gate.drops if not drop.whole))
         whole = _fields(settings, lambda gate: tuple(drop for drop in gate.drops if drop.whole)).get(type.name)
         root = _node(type, fields, {}, whole)
         always = root is not None and any(gated.drop.update in (DROPPED, STORED) for gated in _walk(root))
-        known[settings.disabled] = None if root is None else _Positions(root, always)
-    return known[settings.disabled]
+        cache[settings.disabled] = None if root is None else _Positions(root, always)
+    return cache[settings.disabled]
 
 
 def _node(

@@ -14,18 +14,18 @@ _KEYS: Final = (
 )
 
 
-def _known(release: Release) -> list[tuple[str, str]]:
+def _labels(release: Release) -> list[tuple[str, str]]:
     return [(uid, name) for since, uid, name in _KEYS if release.includes(since)]
 
 
 def generated(uid: str, name: str, settings: ObjectSettings) -> dict[str, str]:
     """The labels of the pods of a job."""
     out: dict[str, str] = {}
-    for of_uid, of_name in _known(settings.release):
+    for of_uid, of_name in _labels(settings.release):
         out.update({settings.dialect(of_uid): uid, settings.dialect(of_name): name})
     return out
 
 
 def selecting(settings: ObjectSettings) -> str:
     """The label that the selector of a job requires, with the job's uid as its value."""
-    return settings.dialect(_known(settings.release)[-1][0])
+    return settings.dialect(_labels(settings.release)[-1][0])

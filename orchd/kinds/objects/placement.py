@@ -73,9 +73,9 @@ def find_untolerated_taint(
     """The first taint with one of these effects that no toleration matches, None if all are tolerated."""
     if not taints:
         return None
-    known = tolerations if isinstance(tolerations, Tolerations) else Tolerations(tolerations)
+    indexed = tolerations if isinstance(tolerations, Tolerations) else Tolerations(tolerations)
     for taint in taints:
-        if taint.get("effect") in effects and not known.has(taint):
+        if taint.get("effect") in effects and not indexed.has(taint):
             return taint
     return None
 

@@ -271,8 +271,8 @@ class _Reader:
 
     def _check(self, key: str, operator: str, values: list[str]) -> Requirement:
         wrong = []
-        found = frozenset(values)
-        for index, value in enumerate(sorted(found)):
+        value_set = frozenset(values)
+        for index, value in enumerate(sorted(value_set)):
             if operator in (GREATER, LESS) and not _is_integer(value):
                 why = "for 'Gt', 'Lt' operators, the value must be an integer"
                 wrong.append(f"values[{index}]: Invalid value: {quoted(value)}: {why}")
@@ -281,7 +281,7 @@ class _Reader:
                 wrong.append(f"values[{index}][{key}]: Invalid value: {quoted(value)}: {self._join(faults)}")
         if wrong:
             raise _WrongRequirementError(wrong[0] if len(wrong) == 1 else f"[{', '.join(wrong)}]")
-        return Requirement(key, operator, found)
+        return Requirement(key, operator, value_set)
 
     def _join(self, faults: Sequence[str]) -> str:
         return "; ".join(each.in_release(self._release) if isinstance(each, Reworded) else each for each in faults)
@@ -398,12 +398,12 @@ class FieldSelector:
     def parse(text: str, resource: Resource) -> FieldSelector:
         """Parse a query parameter. Raises ApiError 400, also for fields that the kind does not support."""
         _check_length(text)
-        known = supported_fields(resource)
+        supported = supported_fields(resource)
         terms = FieldSelector.terms(text)
         for name, _, _ in terms:
-            if name not in known:
+            if name not in supported:
                 raise bad_request(resource.row.fields.unsupported.format(name=name, quoted=quoted(name)))
-        return FieldSelector(tuple(FieldRequirement(known[name], equal, value) for name, equal, value in terms))
+        return FieldSelector(tuple(FieldRequirement(supported[name], equal, value) for name, equal, value in terms))
 
     @staticmethod
     def terms(text: str) -> list[tuple[str, bool, str]]:

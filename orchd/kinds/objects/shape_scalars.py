@@ -39,15 +39,15 @@ class NumberText(float):
 class MismatchError(Exception):
     """A type mismatch, which propagates to the struct that adds its name."""
 
-    def __init__(self, found: str, wanted: str) -> None:
-        self.found = found
-        self.wanted = wanted
+    def __init__(self, actual: str, expected: str) -> None:
+        self.actual = actual
+        self.expected = expected
         self.owner = ""
         self.path: list[str] = []
 
     def text(self) -> str:
         field = f"Go struct field {self.owner}.{'.'.join(reversed(self.path))}" if self.path else "Go value"
-        return f"json: cannot unmarshal {self.found} into {field} of type {self.wanted}"
+        return f"json: cannot unmarshal {self.actual} into {field} of type {self.expected}"
 
 
 def number_text(value: Any) -> str:
@@ -56,33 +56,33 @@ def number_text(value: Any) -> str:
     return repr(value)
 
 
-def _string(wanted: str = "string") -> Convert:
+def _string(expected: str = "string") -> Convert:
     def convert(value: Any) -> Any:
         if value.__class__ is not str:
-            raise MismatchError(json_name(value), wanted)
+            raise MismatchError(json_name(value), expected)
         return value
 
     return convert
 
 
-def _bool(wanted: str) -> Convert:
+def _bool(expected: str) -> Convert:
     def convert(value: Any) -> Any:
         if value.__class__ is not bool:
-            raise MismatchError(json_name(value), wanted)
+            raise MismatchError(json_name(value), expected)
         return value
 
     return convert
 
 
-def _integer(kind: str, wanted: str) -> Convert:
+def _integer(kind: str, expected: str) -> Convert:
     low, high = _RANGES[kind]
 
     def convert(value: Any) -> Any:
         if value.__class__ is int and low <= value <= high:
             return value
         if isinstance(value, int | float) and not isinstance(value, bool):
-            raise MismatchError(f"number {number_text(value)}", wanted)
-        raise MismatchError(json_name(value), wanted)
+            raise MismatchError(f"number {number_text(value)}", expected)
+        raise MismatchError(json_name(value), expected)
 
     return convert
 

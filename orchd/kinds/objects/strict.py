@@ -100,12 +100,12 @@ def _parts(value: Any, type: Type, path: str, problems: Problems, *, located: bo
     objects = isinstance(value, dict | Members)
     is_struct = kind == "struct" and not shape.is_union(type)
     if objects and (is_struct or kind == "map"):
-        fields, known = type.fields if is_struct else {}, _KIND_NAMES if is_struct and shape.is_kind(type) else ()
+        fields, own_names = type.fields if is_struct else {}, _KIND_NAMES if is_struct and shape.is_kind(type) else ()
         seen: set[str] = set()
         for key, item in _members(value):
             here = join_path(path, key) if located else key
             field = fields.get(key)
-            if is_struct and field is None and key not in known:
+            if is_struct and field is None and key not in own_names:
                 problems.add(f'unknown field "{here}"')
                 continue
             if key in seen:
@@ -148,12 +148,12 @@ def _visit_custom(value: Any, type: Type, path: str, unknown: list[str]) -> _Pla
         for index, item in enumerate(value):
             yield item, element, f"{path}[{index}]"
         return
-    known = _OBJECT_NAMES if type.embedded_resource or not path else ()
+    own_names = _OBJECT_NAMES if type.embedded_resource or not path else ()
     fields = type.fields if kind == "struct" else {}
     for key, item in value.items():
         here = f"{path}.{key}" if path else key
         field = fields.get(key)
-        if key in known:
+        if key in own_names:
             continue
         if kind == "map":
             yield item, type.element, here
@@ -174,11 +174,11 @@ def _left_over(value: Any, type: Type, path: str, unknown: list[str]) -> _Places
         for item in value.values():
             yield item, type.element, path
     elif kind == "struct" and not shape.is_union(type):
-        known = _KIND_NAMES if shape.is_kind(type) else ()
+        own_names = _KIND_NAMES if shape.is_kind(type) else ()
         for key, item in value.items():
             here = f"{path}.{key}" if path else key
             field = type.fields.get(key)
             if field is not None:
                 yield item, field.type, here
-            elif key not in known:
+            elif key not in own_names:
                 unknown.append(here)

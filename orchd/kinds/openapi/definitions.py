@@ -157,7 +157,7 @@ class Definitions:
         self._dialect: Dialect = catalog.dialect
         self._root = root
         self._v3 = root == V3_ROOT
-        self._found: dict[str, Json] = {}
+        self._definitions: dict[str, Json] = {}
         self._pending: list[Type] = []
         dialect = self._dialect
         self._special = {kind: (dialect(name), schema) for kind, (name, schema) in SPECIAL.items()}
@@ -187,19 +187,19 @@ class Definitions:
                     self._need(type_)
         while self._pending:
             type_ = self._pending.pop()
-            self._found[type_.definition] = self._struct_definition(type_)
-        return dict(sorted(self._found.items()))
+            self._definitions[type_.definition] = self._struct_definition(type_)
+        return dict(sorted(self._definitions.items()))
 
     def _need(self, type_: Type) -> None:
         name = type_.definition
-        if name and name not in self._found:
-            self._found[name] = {}
+        if name and name not in self._definitions:
+            self._definitions[name] = {}
             self._pending.append(type_)
 
     def _ref(self, kind: str) -> Json:
         name, schema = self._special[kind]
-        if name not in self._found:
-            self._found[name] = {"description": self._words.of_special(kind), **schema}
+        if name not in self._definitions:
+            self._definitions[name] = {"description": self._words.of_special(kind), **schema}
         return {"$ref": self._root + name}
 
     def _struct_definition(self, type_: Type) -> Json:
@@ -327,11 +327,11 @@ class Definitions:
         names = resource.row.fields.names
         if names:
             extensions[self._x + "selectable-fields"] = [{"fieldPath": path} for path in names]
-        self._found[name] = {**schema, gvk: [own], **extensions}
+        self._definitions[name] = {**schema, gvk: [own], **extensions}
         list_kind = resource.list_kind or resource.kind + "List"
         self._need(self._catalog.types.get("meta/v1.ListMeta"))
         # The reference declares no type for lists of custom kinds.
-        self._found[list_definition_name(resource)] = {
+        self._definitions[list_definition_name(resource)] = {
             "description": f"A list of {resource.kind}.",
             "required": ["items"],
             "properties": {

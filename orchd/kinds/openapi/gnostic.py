@@ -147,9 +147,9 @@ class MessageEncoder:
         def struct_(value: Mapping[str, Any]) -> bytes:
             parts: list[tuple[int, bytes]] = []
             for member, item in value.items():
-                known = fields.get(member)
-                if known is not None:
-                    parts.append((known[0], known[1](item)))
+                field = fields.get(member)
+                if field is not None:
+                    parts.append((field[0], field[1](item)))
                 elif extension is not None and member.startswith("x-"):
                     parts.append((1 << 20, extension((member, item))))
             parts.sort(key=_by_number)

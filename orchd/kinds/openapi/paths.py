@@ -90,7 +90,7 @@ class Paths:
         description: str,
         *,
         tags: list[str],
-        answers: dict[str, Json | None],
+        responses: dict[str, Json | None],
         consumes: list[str] | None = None,
         produces: list[str] | None = None,
         parameters: Iterable[Json] = (),
@@ -108,13 +108,13 @@ class Paths:
         listed = list(parameters)
         if listed:
             out["parameters"] = listed
-        responses: Json = {}
-        for code, schema in answers.items():
-            responses[code] = {"description": _OUTCOMES[code]}
+        described: Json = {}
+        for code, schema in responses.items():
+            described[code] = {"description": _OUTCOMES[code]}
             if schema is not None:
-                responses[code]["schema"] = schema
-        responses["401"] = {"description": "Unauthorized"}
-        out["responses"] = responses
+                described[code]["schema"] = schema
+        described["401"] = {"description": "Unauthorized"}
+        out["responses"] = described
         if action:
             out[self._action] = action
         if gvk is not None:
@@ -122,12 +122,12 @@ class Paths:
         return out
 
     def _logs(self) -> Iterator[tuple[str, Json]]:
-        yield "/logs/", item(get=self.operation("logFileListHandler", "list log files", tags=["logs"], answers={}))
+        yield "/logs/", item(get=self.operation("logFileListHandler", "list log files", tags=["logs"], responses={}))
         yield (
             "/logs/{logpath}",
             item(
                 get=self.operation(
-                    "logFileHandler", "read a log file", tags=["logs"], answers={}, parameters=[par.LOG_PATH]
+                    "logFileHandler", "read a log file", tags=["logs"], responses={}, parameters=[par.LOG_PATH]
                 )
             ),
         )
@@ -142,7 +142,7 @@ class Paths:
                     "getServiceAccountIssuerOpenIDConfiguration",
                     "get service account issuer OpenID configuration",
                     tags=["WellKnown"],
-                    answers={"200": text},
+                    responses={"200": text},
                     produces=["application/json"],
                 )
             ),
@@ -154,7 +154,7 @@ class Paths:
                     "getServiceAccountIssuerOpenIDKeyset",
                     "get the keys that sign service account tokens",
                     tags=["openid"],
-                    answers={"200": text},
+                    responses={"200": text},
                     produces=["application/jwk-set+json"],
                 )
             ),
@@ -166,7 +166,7 @@ class Paths:
                     "getCodeVersion",
                     "get the code version",
                     tags=["version"],
-                    answers={"200": self.ref(self._info)},
+                    responses={"200": self.ref(self._info)},
                     consumes=["application/json"],
                     produces=["application/json"],
                 )
@@ -209,7 +209,7 @@ class Paths:
                 id_,
                 description,
                 tags=tags,
-                answers={"200": self.meta_ref(kind)},
+                responses={"200": self.meta_ref(kind)},
                 consumes=self._encodings,
                 produces=self._encodings,
             )
@@ -268,7 +268,7 @@ class _ResourcePaths:
             f"{verb}{self._api}{scope}{self._resource.kind}{suffix}",
             description,
             tags=self._tags,
-            answers=responses,
+            responses=responses,
             consumes=consumes or self._consumes,
             produces=produces or self._paths.produced(self._resource),
             parameters=parameters,
@@ -470,7 +470,7 @@ class _ResourcePaths:
                     f"connect{self._api}{camel(method)}{self._scope}{kind}{suffix}{'WithPath' if below else ''}",
                     f"connect {method.upper()} requests to {sub.name} of {kind}",
                     tags=self._tags,
-                    answers={"200": {"type": "string"}},
+                    responses={"200": {"type": "string"}},
                     consumes=["*/*"],
                     produces=["*/*"],
                     parameters=[*shared, par.PATH] if below else shared,

@@ -72,20 +72,20 @@ def root_document(catalog: Catalog, items: Mapping[str, Json]) -> Json:
     return _document(catalog, items, _needed(items, Definitions(catalog, root=V3_ROOT).of(())))
 
 
-def _needed(items: Mapping[str, Json], known: Json) -> Json:
-    """The definitions of `known` that path items refer to, and those that these refer to."""
+def _needed(items: Mapping[str, Json], definitions: Json) -> Json:
+    """The members of `definitions` that path items refer to, and those that these refer to."""
     kept, pending = dict[str, Json](), list(_references(items))
     while pending:
         name = pending.pop()
         if name not in kept:
-            kept[name] = known[name]
-            pending.extend(_references(known[name]))
+            kept[name] = definitions[name]
+            pending.extend(_references(definitions[name]))
     return dict(sorted(kept.items()))
 
 
-def _all(items: Mapping[str, Json], known: Json) -> Json:
-    """All definitions of `known`, whatever path items refer to."""
-    return known
+def _all(items: Mapping[str, Json], definitions: Json) -> Json:
+    """All members of `definitions`, whatever path items refer to."""
+    return definitions
 
 
 #: The definitions of the document of a group version, from a release on.
@@ -111,8 +111,8 @@ def document(catalog: Catalog, group: str, version: str, resources: Sequence[Res
     if not resources:
         return None
     items = Paths(catalog, root=V3_ROOT).in_version(resources)
-    known = Definitions(catalog, root=V3_ROOT).of(resources)
-    return _document(catalog, items, catalog.release.choose(_LISTED)(items, known))
+    definitions = Definitions(catalog, root=V3_ROOT).of(resources)
+    return _document(catalog, items, catalog.release.choose(_LISTED)(items, definitions))
 
 
 def _document(catalog: Catalog, items: Mapping[str, Json], schemas: Json) -> Json:

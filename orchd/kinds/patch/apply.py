@@ -237,15 +237,15 @@ def _prune(target: OwnershipTarget, merged: Object, owners: Owners, key: Identit
     )
     if type is None or whole is None:
         return merged
-    given = prune.with_named_members(last.fields, type)
-    rest: Object = prune.remove(whole, given, type)
+    applied = prune.with_named_members(last.fields, type)
+    rest: Object = prune.remove(whole, applied, type)
     by_version: dict[str, FieldSet] = {}
     for owner in owners.values():
         by_version[owner.version] = union(by_version.get(owner.version, NO_FIELDS), owner.fields)
     for version in sorted(by_version, key=lambda v: v != last.version):
         back = _put_back(target, whole, rest, by_version[version], version, last.version)
         rest = rest if back is None else back
-    gone = intersection(difference(_members(whole, type), _members(rest, type)), given)
+    gone = intersection(difference(_members(whole, type), _members(rest, type)), applied)
     kept: Object = prune.remove(whole, gone, type)
     if last.version == target.api_version:
         return kept

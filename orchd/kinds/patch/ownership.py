@@ -94,13 +94,13 @@ class VersionComparisons:
 
     def __init__(self, target: OwnershipTarget, old: Object, new: Object) -> None:
         self._target, self._old, self._new = target, old, new
-        self._known: dict[str, tuple[FieldSet, FieldSet] | None] = {}
+        self._cache: dict[str, tuple[FieldSet, FieldSet] | None] = {}
 
     def changes(self, version: str) -> tuple[FieldSet, FieldSet] | None:
         """Fields set and removed, in terms of `version`; None if that version is no longer served."""
-        if version not in self._known:
-            self._known[version] = self._compare(version)
-        return self._known[version]
+        if version not in self._cache:
+            self._cache[version] = self._compare(version)
+        return self._cache[version]
 
     def _compare(self, version: str) -> tuple[FieldSet, FieldSet] | None:
         target = self._target
@@ -219,7 +219,7 @@ def owners_after_update(
     """Owners after an update: changed fields belong to `manager` alone, removed fields to no manager."""
     old = without_managed_fields(live) if live is not None else _blank(target)
     new = without_managed_fields(new)
-    known = owners
+    owners_before = owners
     owners = reconcile_owners(target, old, owners)
     versions = VersionComparisons(target, old, new)
     change = versions.changes(target.api_version)
@@ -228,7 +228,7 @@ def owners_after_update(
     mine = difference(recursive_difference(difference(*change), target.reset), NEVER_OWNED)
     if mine:
         key = managed.identity(manager, UPDATE, target.api_version, target.subresource)
-        previous, former = owners.get(key), known.get(key)
+        previous, former = owners.get(key), owners_before.get(key)
         fields = union(previous.fields, mine) if previous else mine
         if former is not None and former.fields == fields:
             # Only values of owned fields changed: the entry and its time remain.

@@ -41,10 +41,10 @@ def unconvertible(api_version: str, kind: str, why: str) -> str:
     return f"unable to convert unstructured object to {group_kind(api_version, kind)}: {why}"
 
 
-def unusable_result(shown: str, why: str) -> ApiError:
-    """ApiError 422 for a patched object that cannot be decoded. `shown` is the text of the result (for a strategic merge
+def unusable_result(quoted: str, why: str) -> ApiError:
+    """ApiError 422 for a patched object that cannot be decoded. `quoted` is the text of the result (for a strategic merge
     patch, of the patch), `why` the decoder's message."""
-    message = f"Invalid value: {quote(shown)}: {why}"
+    message = f"Invalid value: {quote(quoted)}: {why}"
     cause = Cause("FieldValueInvalid", message, "patch")
     return ApiError(422, "Invalid", f' "" is invalid: patch: {message}', details={"causes": [cause.as_json()]})
 

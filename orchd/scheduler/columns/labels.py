@@ -113,20 +113,20 @@ class Labels:
             self._keep(signature, mask)
         return mask
 
-    def _match_columns(self, wanted: Mapping[str, str]) -> Mask:
-        found: Mask = np.ones(self.size, dtype=np.bool_)
-        for key, value in wanted.items():
+    def _match_columns(self, pairs: Mapping[str, str]) -> Mask:
+        mask: Mask = np.ones(self.size, dtype=np.bool_)
+        for key, value in pairs.items():
             column = self._selected(key)
-            found &= column.rows == column.numbers.get(value, -2)
-            if not found.any():
+            mask &= column.rows == column.numbers.get(value, -2)
+            if not mask.any():
                 break
-        return found
+        return mask
 
-    def _match_each(self, wanted: Mapping[str, str]) -> Mask:
-        found: Mask = np.zeros(self.size, dtype=np.bool_)
+    def _match_each(self, pairs: Mapping[str, str]) -> Mask:
+        mask: Mask = np.zeros(self.size, dtype=np.bool_)
         for row, labels, _ in self._nodes():
-            found[row] = wanted.items() <= labels.items()
-        return found
+            mask[row] = pairs.items() <= labels.items()
+        return mask
 
     def match_terms(self, terms: Sequence[Mapping[str, Any]]) -> Mask:
         """Rows that match any of these node selector terms."""

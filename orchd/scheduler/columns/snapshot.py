@@ -222,14 +222,14 @@ class Snapshot:
 
     def indexes_of(self, names: Collection[str]) -> list[int]:
         """The indexes of the columns of resources; creates those of new ones together, since that copies all others."""
-        known = self.resources
-        new = [name for name in dict.fromkeys(names) if name not in known]
+        indexes = self.resources
+        new = [name for name in dict.fromkeys(names) if name not in indexes]
         if new:
-            known.update((name, number) for number, name in enumerate(new, len(known)))
+            indexes.update((name, number) for number, name in enumerate(new, len(indexes)))
             none = np.zeros((len(new), self.size), dtype=np.int64)
             self.allocatable = np.vstack((self.allocatable, none))
             self.requested = np.vstack((self.requested, none))
-        return [known[name] for name in names]
+        return [indexes[name] for name in names]
 
     def _grow(self) -> None:
         old, self.size = self.size, self.size * 2

@@ -27,20 +27,20 @@ class Tally:
     """`rows[key]` is the sum of contributions per row; a key appears with its first contribution. With `live`, pods that
     are being deleted do not count."""
 
-    __slots__ = ("__weakref__", "_known", "live", "rows", "rule", "size")
+    __slots__ = ("__weakref__", "_contributions", "live", "rows", "rule", "size")
 
     def __init__(self, rule: Rule, size: int, *, live: bool) -> None:
         self.rule = rule
         self.live = live
         self.size = size
         self.rows: dict[str, Numbers] = {}
-        self._known: WeakKeyDictionary[PodTemplate, Sequence[tuple[str, int]]] = WeakKeyDictionary()
+        self._contributions: WeakKeyDictionary[PodTemplate, Sequence[tuple[str, int]]] = WeakKeyDictionary()
 
     def count(self, template: PodTemplate, row: int, pods: int) -> bool:
         """`pods` pods of a template came to a row (or left it, below 0). Did that change anything?"""
-        contributions = self._known.get(template)
+        contributions = self._contributions.get(template)
         if contributions is None:
-            contributions = self._known[template] = self.rule(template)
+            contributions = self._contributions[template] = self.rule(template)
         for key, amount in contributions:
             column = self.rows.get(key)
             if column is None:

@@ -35,8 +35,8 @@ def decode_configuration(
         document = decode.parse(data, form)
     except BodyError as error:
         raise ConfigError(str(error)) from None
-    known = _api_versions(dialect, release)
-    version = _version(document, data, dialect, known)
+    api_versions = _api_versions(dialect, release)
+    version = _version(document, data, dialect, api_versions)
     type_ = types.configuration(version, dialect)
     # JSON members as a list of pairs reveal duplicates; the YAML parser reports them itself.
     members = json_.decode_members(data) if form is Form.JSON else document
@@ -47,7 +47,7 @@ def decode_configuration(
     renamed = _with_stock_name(members, dialect)
     problems += strict.names(_without_head(renamed), type_)
     shaped = _shaped(_with_stock_name(document, dialect), type_, data, form)
-    args = _ArgumentsReader(version, dialect, known, renamed)
+    args = _ArgumentsReader(version, dialect, api_versions, renamed)
     config = reading.configuration(shaped, version, dialect, args, features)
     problems += args.problems
     if problems:
@@ -67,25 +67,25 @@ def default_configuration(
 class _ArgumentsReader:
     """Reads the arguments of plugins: `reading.ReadArguments`. Unknown names are collected in `problems`."""
 
-    def __init__(self, version: str, dialect: Dialect, known: Mapping[str, str], members: Any) -> None:
+    def __init__(self, version: str, dialect: Dialect, api_versions: Mapping[str, str], members: Any) -> None:
         self._version = version
-        self._known = known
+        self._api_versions = api_versions
         self._dialect = dialect
         self._members = members
         self.problems: list[str] = []
 
     def __call__(
-        self, profile: int, index: int, plugin: str, given: Any, read: Callable[[Any], Arguments]
+        self, profile: int, index: int, plugin: str, arguments: Any, read: Callable[[Any], Arguments]
     ) -> Arguments:
         if plugin not in types.CONFIGURABLE:
-            return UntypedArgs(given)
+            return UntypedArgs(arguments)
         place = f"decoding .profiles[{profile}].pluginConfig[{index}]: "
         kind = f"{plugin}Args"
-        if not isinstance(given, dict | None):
-            raise ConfigError(f"{place}decoding args for plugin {plugin}: {_not_an_object(given)}")
-        given = given or {}
-        self._check_kind(given, kind, plugin, place)
-        version = self._known.get(given.get("apiVersion") or "", self._version)
+        if not isinstance(arguments, dict | None):
+            raise ConfigError(f"{place}decoding args for plugin {plugin}: {_not_an_object(arguments)}")
+        arguments = arguments or {}
+        self._check_kind(arguments, kind, plugin, place)
+        version = self._api_versions.get(arguments.get("apiVersion") or "", self._version)
         if version != self._version:
             place = f".Profiles[{profile}].PluginConfig[{index}].Args"
             raise ConfigError(
@@ -97,22 +97,22 @@ class _ArgumentsReader:
         if wrong:
             self.problems.append(f"{place}{_STRICT}decoding args for plugin {plugin}: {_STRICT}{', '.join(wrong)}")
         try:
-            return read(shape.canonical(_without_head(given), type_))
+            return read(shape.canonical(_without_head(arguments), type_))
         except ShapeError as error:
             raise ConfigError(f"{place}decoding args for plugin {plugin}: {error}") from None
 
-    def _check_kind(self, given: Mapping[str, Any], kind: str, plugin: str, place: str) -> None:
+    def _check_kind(self, arguments: Mapping[str, Any], kind: str, plugin: str, place: str) -> None:
         """Arguments may omit apiVersion and kind, but must not have others."""
         for name in _HEAD:
-            if not isinstance(given.get(name, ""), str):
-                why = f"json: cannot unmarshal {json_name(given[name])} into Go struct field .{name} of type string"
+            if not isinstance(arguments.get(name, ""), str):
+                why = f"json: cannot unmarshal {json_name(arguments[name])} into Go struct field .{name} of type string"
                 raise ConfigError(
                     f"{place}decoding args for plugin {plugin}: couldn't get version/kind; json parse error: {why}"
                 )
         group = self._dialect(types.GROUP)
-        version = given.get("apiVersion") or types.api_version(self._version, self._dialect)
-        kind_ = given.get("kind") or kind
-        if version not in self._known or kind_.removesuffix("Args") not in types.CONFIGURABLE:
+        version = arguments.get("apiVersion") or types.api_version(self._version, self._dialect)
+        kind_ = arguments.get("kind") or kind
+        if version not in self._api_versions or kind_.removesuffix("Args") not in types.CONFIGURABLE:
             raise ConfigError(
                 f"{place}decoding args for plugin {plugin}: {_unregistered(kind_, version, self._dialect)}"
             )
@@ -120,7 +120,7 @@ class _ArgumentsReader:
             raise ConfigError(f"{place}args for plugin {plugin} were not of type {kind}.{group}, got {kind_}.{group}")
 
 
-def _version(document: Mapping[str, Any], data: bytes, dialect: Dialect, known: Mapping[str, str]) -> str:
+def _version(document: Mapping[str, Any], data: bytes, dialect: Dialect, api_versions: Mapping[str, str]) -> str:
     """The version of a configuration document. Raises ConfigError for other kinds."""
     kind, api_version = document.get("kind") or "", document.get("apiVersion") or ""
     text = data.decode("utf-8", "replace")
@@ -128,7 +128,7 @@ def _version(document: Mapping[str, Any], data: bytes, dialect: Dialect, known: 
         raise ConfigError(f"Object 'Kind' is missing in '{text}'")
     if not api_version:
         raise ConfigError(f"Object 'apiVersion' is missing in '{text}'")
-    version = known.get(api_version)
+    version = api_versions.get(api_version)
     is_args = kind.endswith("Args") and kind.removesuffix("Args") in types.CONFIGURABLE
     if version is None or (kind != dialect(types.KIND) and not is_args):
         raise ConfigError(_unregistered(kind, api_version, dialect))

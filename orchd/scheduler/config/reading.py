@@ -32,7 +32,7 @@ class ReadArguments(Protocol):
     """Reads the arguments in a profile's list of plugin configurations."""
 
     def __call__(
-        self, profile: int, index: int, plugin: str, given: Any, read: Callable[[Any], Arguments]
+        self, profile: int, index: int, plugin: str, arguments: Any, read: Callable[[Any], Arguments]
     ) -> Arguments:
         """`read` converts data of the arguments' type."""
 

@@ -72,9 +72,9 @@ class _Agreement:
 def attribute_of(device: Device, qualified: str) -> Mapping[str, Any] | None:
     """The attribute with a qualified name; names of the device's driver may lack their domain."""
     attributes: Mapping[str, Any] = device.data.get("attributes") or {}
-    found: Mapping[str, Any] | None = attributes.get(qualified)
+    attribute: Mapping[str, Any] | None = attributes.get(qualified)
     domain, _, short = qualified.partition("/")
-    return found if found is not None or domain != device.id[0] else attributes.get(short)
+    return attribute if attribute is not None or domain != device.id[0] else attributes.get(short)
 
 
 @dataclass(slots=True)
@@ -145,24 +145,24 @@ class Allocation:
         return _Claim(claim, requests, agreements)
 
     def _request(self, claim: ObjectView, main: str, alternative: str, data: Mapping[str, Any]) -> _Request:
-        found = _Request(name=f"{main}/{alternative}" if alternative else main, main=main, data=data, count=0)
+        parsed = _Request(name=f"{main}/{alternative}" if alternative else main, main=main, data=data, count=0)
         mode = data.get("allocationMode") or "ExactCount"
         if mode == "ExactCount":
-            found.count = int(data.get("count") or 1)
+            parsed.count = int(data.get("count") or 1)
         elif mode == "All":
-            found.everything = []
+            parsed.everything = []
             for pool in self._pools:
                 if pool.incomplete or pool.invalid:
                     state = "being updated" if pool.incomplete else "invalid"
                     raise AllocationError(
-                        f"claim {_key(claim)}, request {found.name}: asks for all devices, but resource pool"
+                        f"claim {_key(claim)}, request {parsed.name}: asks for all devices, but resource pool"
                         f" {pool.driver}/{pool.name} is currently {state}"
                     )
-                found.everything += [each for each in pool.devices if self._fits(each, found, claim)]
-            found.count = len(found.everything)
+                parsed.everything += [each for each in pool.devices if self._fits(each, parsed, claim)]
+            parsed.count = len(parsed.everything)
         else:
-            raise AllocationError(f"claim {_key(claim)}, request {found.name}: unsupported count mode {mode}")
-        return found
+            raise AllocationError(f"claim {_key(claim)}, request {parsed.name}: unsupported count mode {mode}")
+        return parsed
 
     def _fits(self, device: Device, request: _Request, claim: ObjectView) -> bool:
         self._tries += 1
@@ -245,8 +245,8 @@ class Allocation:
         results = []
         for request, device in claim.chosen:
             driver, pool, called = device.id
-            found = {"request": request.name, "driver": driver, "pool": pool, "device": called}
-            results.append({**found, "adminAccess": True} if request.admin else found)
+            result = {"request": request.name, "driver": driver, "pool": pool, "device": called}
+            results.append({**result, "adminAccess": True} if request.admin else result)
         devices: dict[str, Any] = {"results": results}
         config = [*self._class_config(claim), *_claim_config(claim)]
         if config:
@@ -260,8 +260,8 @@ class Allocation:
         for request in _taken_requests(claim):
             names.setdefault(request.data.get("deviceClassName") or "", []).append(request.name)
         for class_name, requests in names.items():
-            found = self._classes(class_name)
-            for config in spec(found).get("config") or () if found is not None else ():
+            device_class = self._classes(class_name)
+            for config in spec(device_class).get("config") or () if device_class is not None else ():
                 yield {"source": "FromClass", "requests": requests, **config}
 
 
@@ -273,9 +273,9 @@ def _taken_requests(claim: _Claim) -> list[_Request]:
 def _claim_config(claim: _Claim) -> Iterator[Object]:
     """The configuration in a claim that concerns the chosen requests."""
     for config in (spec(claim.object).get("devices") or {}).get("config") or ():
-        wanted = config.get("requests") or ()
+        requests = config.get("requests") or ()
         taken = _taken_requests(claim)
-        times = 1 if not wanted else sum(each.main in wanted or each.name in wanted for each in taken)
+        times = 1 if not requests else sum(each.main in requests or each.name in requests for each in taken)
         for _ in range(times):
             yield {"source": "FromClaim", **config}
 

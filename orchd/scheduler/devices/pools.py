@@ -31,7 +31,7 @@ class Pool:
     name: str
     generation: int
     slices: int
-    wanted: int
+    expected_slices: int
     devices: list[Device] = field(default_factory=list)
     incomplete: bool = False
 
@@ -41,47 +41,49 @@ class Pool:
         return len({each.id for each in self.devices}) < len(self.devices)
 
 
-def _reaches(given: Mapping[str, Any], node: str, labels: Mapping[str, str]) -> bool:
+def _reaches(slice_spec: Mapping[str, Any], node: str, labels: Mapping[str, str]) -> bool:
     """True if the devices of a slice are for the node."""
-    if given.get("nodeName"):
-        return bool(given["nodeName"] == node)
-    if given.get("allNodes"):
+    if slice_spec.get("nodeName"):
+        return bool(slice_spec["nodeName"] == node)
+    if slice_spec.get("allNodes"):
         return True
-    selector = given.get("nodeSelector")
+    selector = slice_spec.get("nodeSelector")
     return selector is not None and matches_terms(tuple(selector.get("nodeSelectorTerms") or ()), labels, node)
 
 
 def pools_of(slices: Sequence[ObjectView], node: str, labels: Mapping[str, str]) -> list[Pool]:
     """The pools with devices for a node, in the order of their first slices. Slices of older generations do not count; a pool whose
     newest generation has nothing for the node is left out."""
-    found: dict[tuple[str, str], Pool] = {}
+    pools: dict[tuple[str, str], Pool] = {}
     for each in slices:
-        given = spec(each)
+        slice_spec = spec(each)
         # Devices that are selected for nodes one by one need a feature that is off.
-        if given.get("perDeviceNodeSelection") is not None or not _reaches(given, node, labels):
+        if slice_spec.get("perDeviceNodeSelection") is not None or not _reaches(slice_spec, node, labels):
             continue
-        pool = given["pool"]
-        key, generation = (given["driver"], pool["name"]), int(pool.get("generation") or 0)
-        known = found.get(key)
-        if known is not None and generation < known.generation:
+        pool_of_slice = slice_spec["pool"]
+        key, generation = (slice_spec["driver"], pool_of_slice["name"]), int(pool_of_slice.get("generation") or 0)
+        pool = pools.get(key)
+        if pool is not None and generation < pool.generation:
             continue
-        if known is None or generation > known.generation:
-            known = found[key] = Pool(*key, generation, 0, int(pool.get("resourceSliceCount") or 0))
-        known.slices += 1
-        known.devices += [Device((*key, device["name"]), device, given) for device in given.get("devices") or ()]
-    return [pool for pool in found.values() if _is_current(pool, slices)]
+        if pool is None or generation > pool.generation:
+            pool = pools[key] = Pool(*key, generation, 0, int(pool_of_slice.get("resourceSliceCount") or 0))
+        pool.slices += 1
+        pool.devices += [
+            Device((*key, device["name"]), device, slice_spec) for device in slice_spec.get("devices") or ()
+        ]
+    return [pool_of_slice for pool_of_slice in pools.values() if _is_current(pool_of_slice, slices)]
 
 
 def _is_current(pool: Pool, slices: Iterable[ObjectView]) -> bool:
     """Note whether a pool is incomplete. False if another node has slices of a newer generation of it."""
-    if pool.slices == pool.wanted:
+    if pool.slices == pool.expected_slices:
         return True
     generations = [
         int(spec(each)["pool"].get("generation") or 0)
         for each in slices
         if (spec(each)["driver"], spec(each)["pool"]["name"]) == (pool.driver, pool.name)
     ]
-    pool.incomplete = generations.count(pool.generation) != pool.wanted
+    pool.incomplete = generations.count(pool.generation) != pool.expected_slices
     return max(generations) <= pool.generation
 
 
@@ -96,5 +98,9 @@ def node_selector(devices: Iterable[Device]) -> dict[str, Any] | None:
         for term in (device.nodes.get("nodeSelector") or {}).get("nodeSelectorTerms") or ():
             fields += [each for each in term.get("matchFields") or () if each not in fields]
             expressions += [each for each in term.get("matchExpressions") or () if each not in expressions]
-    term = {name: found for name, found in (("matchFields", fields), ("matchExpressions", expressions)) if found}
+    term = {
+        name: requirements
+        for name, requirements in (("matchFields", fields), ("matchExpressions", expressions))
+        if requirements
+    }
     return {"nodeSelectorTerms": [term]} if term else None

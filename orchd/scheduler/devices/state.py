@@ -86,36 +86,36 @@ class Selection:
         self._state = state
         self._dialect = dialect
         self._variables: dict[DeviceId, Mapping[str, Any]] = {}
-        self._known: dict[tuple[str, DeviceId], bool] = {}
+        self._selections: dict[tuple[str, DeviceId], bool] = {}
 
     def selects(self, device: Device, request: Mapping[str, Any], claim: ObjectView) -> bool:
         """True if a request of a claim and its class select a device. Raises AllocationError."""
         called = request.get("deviceClassName") or ""
-        found = self._state.device_class(called)
-        if found is None:
+        device_class = self._state.device_class(called)
+        if device_class is None:
             raise AllocationError(
                 f"claim {namespace(claim)}/{name(claim)}: could not retrieve device class {called}: not found"
             )
-        return self._all(f"class {called}", spec(found).get("selectors"), device) and self._all(
+        return self._all(f"class {called}", spec(device_class).get("selectors"), device) and self._all(
             f"claim {namespace(claim)}/{name(claim)}", request.get("selectors"), device
         )
 
     def _all(self, place: str, selectors: Any, device: Device) -> bool:
         for number, selector in enumerate(selectors or ()):
             text = (selector.get("cel") or {}).get("expression") or ""
-            known = self._known.get((text, device.id))
-            if known is None:
+            selected = self._selections.get((text, device.id))
+            if selected is None:
                 try:
-                    known = selects(compile_device_selector(text, self._dialect), self._variable(device))
+                    selected = selects(compile_device_selector(text, self._dialect), self._variable(device))
                 except DeviceSelectorError as error:
                     raise AllocationError(f"{place}: selector #{number}: {error}") from None
-                self._known[text, device.id] = known
-            if not known:
+                self._selections[text, device.id] = selected
+            if not selected:
                 return False
         return True
 
     def _variable(self, device: Device) -> Mapping[str, Any]:
-        found = self._variables.get(device.id)
-        if found is None:
-            found = self._variables[device.id] = device_value(device.id[0], device.data)
-        return found
+        variable = self._variables.get(device.id)
+        if variable is None:
+            variable = self._variables[device.id] = device_value(device.id[0], device.data)
+        return variable

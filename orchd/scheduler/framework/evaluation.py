@@ -117,13 +117,13 @@ class Evaluation:
         if len(touched) == 1:
             self._follow_row(*touched.popitem())
             return
-        known: dict[int, Rows | None] = {}
+        rows_by_columns: dict[int, Rows | None] = {}
         for part in (*self.filters, *self.scores):
             if part.local:
-                rows = _rows(touched, part.columns, known)
+                rows = _rows(touched, part.columns, rows_by_columns)
                 if rows is not None:
                     part.column[rows] = part.values(rows)
-        self._join(_rows(touched, _ALL_COLUMNS, known))
+        self._join(_rows(touched, _ALL_COLUMNS, rows_by_columns))
 
     def _follow_row(self, row: int, columns: int) -> None:
         """`_follow` for the common case of a single changed row."""
@@ -162,12 +162,12 @@ class Evaluation:
         self.passing[rows] = some
 
 
-def _rows(touched: dict[int, int], columns: int, known: dict[int, Rows | None]) -> Rows | None:
+def _rows(touched: dict[int, int], columns: int, rows_by_columns: dict[int, Rows | None]) -> Rows | None:
     """Rows in which any of `columns` changed; None if there are none."""
-    if columns in known:
-        return known[columns]
+    if columns in rows_by_columns:
+        return rows_by_columns[columns]
     rows = [row for row, what in touched.items() if what & columns]
-    rows_ = known[columns] = np.array(rows, dtype=np.intp) if rows else None
+    rows_ = rows_by_columns[columns] = np.array(rows, dtype=np.intp) if rows else None
     return rows_
 
 

@@ -63,14 +63,14 @@ class Refusals:
                 self._which[new] = len(self._judges)
                 self._codes[new] = here[new]
                 self._judges.append((name, judge))
-        self._known: dict[tuple[int, int], Status] = {}
+        self._statuses: dict[tuple[int, int], Status] = {}
 
     def _status(self, which: int, code: int) -> Status:
-        status = self._known.get((which, code))
+        status = self._statuses.get((which, code))
         if status is None:
             name, judge = self._judges[which]
             plain = judge.status(code)
-            status = self._known[which, code] = Status(plain.code, plain.reasons, name)
+            status = self._statuses[which, code] = Status(plain.code, plain.reasons, name)
         return status
 
     def _each(self) -> Iterator[tuple[int, Status]]:

@@ -73,8 +73,8 @@ def awaits_deleted(handle: IHandle, other: Pod) -> bool:
 def awaits_preempted(handle: IHandle, other: Pod) -> bool:
     """Only pods that a scheduler preempted are awaited."""
     obj = handle.pod_object(other)
-    found = None if obj is None else find_condition(fields.status(obj), "DisruptionTarget")
-    return found is not None and found.get("status") == "True" and found.get("reason") == _PREEMPTED
+    condition = None if obj is None else find_condition(fields.status(obj), "DisruptionTarget")
+    return condition is not None and condition.get("status") == "True" and condition.get("reason") == _PREEMPTED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

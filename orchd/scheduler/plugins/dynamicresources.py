@@ -110,7 +110,7 @@ class DynamicResources:
 
     def _claims(self, pod: Object) -> list[Object]:
         """The claims of a pod. Raises ClaimError for one that is not there, is being deleted or was made for another pod."""
-        found = []
+        claims = []
         for entry in spec(pod).get("resourceClaims") or ():
             called = claim_name(pod, entry)
             if called is None:
@@ -123,8 +123,8 @@ class DynamicResources:
                 raise ClaimError(f'resourceclaim "{called}" is being deleted')
             if is_generated(entry):
                 check_owner(pod, claim)
-            found.append(claim)
-        return found
+            claims.append(claim)
+        return claims
 
     def pre_enqueue(self, pod: Object) -> Status | None:
         try:
@@ -189,19 +189,19 @@ class DynamicResources:
     def judge(self, work: _Work, node: str, labels: Mapping[str, str]) -> Status | None:
         """The status of a node, whose allocations are noted."""
         missing = [at for at, claim in enumerate(work.claims) if not _reaches(claim, node, labels)]
-        wanted = work.open
-        if wanted:
+        open_claims = work.open
+        if open_claims:
             try:
                 pools = pools_of(work.slices, node, labels)
                 search = Allocation(pools, work.taken, work.selection.selects, self._state.device_class)
-                found = search.allocate(wanted)
+                allocations = search.allocate(open_claims)
             except NodeAllocationError as error:
                 return unresolvable(str(error))
             except AllocationError as error:
                 return failed(str(error))
-            if found is None:
+            if allocations is None:
                 return unresolvable("cannot allocate all claims")
-            work.allocations[node] = found
+            work.allocations[node] = allocations
         if missing:
             work.unavailable.update(missing)
             return unresolvable("resourceclaim not available on the node")
@@ -254,10 +254,10 @@ class DynamicResources:
         work: _Work | None = state.get(_KEY)
         if work is None or not work.open:
             return None
-        found = work.allocations.get(node_name)
-        if found is None:
+        allocations = work.allocations.get(node_name)
+        if allocations is None:
             return failed("claim allocation not found for node")
-        for claim, allocation in zip(work.open, found, strict=True):
+        for claim, allocation in zip(work.open, allocations, strict=True):
             self._state.expect(claim, allocation)
         return None
 
@@ -311,10 +311,10 @@ class DynamicResources:
 
     async def _write(self, claim: Object, subresource: str = "") -> Object:
         ref = self._state.claims_ref
-        found: Object = await self._handle.client.update(
+        written: Object = await self._handle.client.update(
             ref, namespace(claim), name(claim), claim, subresource=subresource
         )
-        return found
+        return written
 
 
 def _alternatives(request: Mapping[str, Any]) -> Iterable[tuple[str, Mapping[str, Any]]]:
@@ -363,8 +363,8 @@ class _Reachable:
 
     def _code(self, row: int) -> int:
         facts = self._snapshot.nodes[row]
-        found = None if facts is None else self._plugin.judge(self._work, facts.name, facts.labels)
-        return 0 if found is None else self._seen.setdefault(found, len(self._seen) + 1)
+        verdict = None if facts is None else self._plugin.judge(self._work, facts.name, facts.labels)
+        return 0 if verdict is None else self._seen.setdefault(verdict, len(self._seen) + 1)
 
     def status(self, code: int) -> Status:
         return list(self._seen)[code - 1]

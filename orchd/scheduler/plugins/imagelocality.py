@@ -61,7 +61,7 @@ class ImageLocality:
 
     def compile_score(self, state: CycleState, pod: Pod) -> IRowScore | int:
         scores = _ImageScores(self._snapshot, pod.template)
-        return scores if scores.found else 0
+        return scores if scores.has_image else 0
 
 
 @implementer(IRowScore)
@@ -73,12 +73,12 @@ class _ImageScores:
 
     def __init__(self, snapshot: Snapshot, template: PodTemplate) -> None:
         totals = np.zeros(snapshot.size, dtype=np.int64)
-        self.found = False
+        self.has_image = False
         for name in map(normalize_name, template.container_images):
             rows = snapshot.images.rows(name)
             for row, size in rows.items():
                 totals[row] += int(size * (len(rows) / snapshot.count))
-                self.found = True
+                self.has_image = True
         most = _MAX_BYTES_PER_CONTAINER * len(template.container_images)
         self._scores = (np.clip(totals, _MIN_BYTES, most) - _MIN_BYTES) * MAX_SCORE // (most - _MIN_BYTES)
 

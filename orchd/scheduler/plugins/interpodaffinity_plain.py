@@ -41,7 +41,7 @@ class Counts:
         self._required = required
         self._first_of_group = first_of_group
         self._pairs: dict[tuple[Status, str, str], int] = {}
-        self._known: dict[PodTemplate, tuple[Contribution, ...]] = {}
+        self._by_template: dict[PodTemplate, tuple[Contribution, ...]] = {}
         if snapshot is not None:
             self._begin(snapshot)
 
@@ -56,12 +56,12 @@ class Counts:
 
     def clone(self) -> Counts:
         copy = Counts(self._template, self._required, first_of_group=self._first_of_group)
-        copy._pairs, copy._known = dict(self._pairs), self._known
+        copy._pairs, copy._by_template = dict(self._pairs), self._by_template
         return copy
 
     def change(self, other: PodTemplate, labels: Mapping[str, str], pods: int) -> None:
         """Add pods of `other` to a node with these labels, or remove them if negative."""
-        contributions = self._known.get(other)
+        contributions = self._by_template.get(other)
         if contributions is None:
             contributions = self._contributions(other)
         for each in contributions:
@@ -71,9 +71,9 @@ class Counts:
                 self._pairs[pair] = self._pairs.get(pair, 0) + pods
 
     def _contributions(self, other: PodTemplate) -> tuple[Contribution, ...]:
-        contributions = self._known.get(other)
+        contributions = self._by_template.get(other)
         if contributions is None:
-            contributions = self._known[other] = tuple(self._required(self._template, other))
+            contributions = self._by_template[other] = tuple(self._required(self._template, other))
         return contributions
 
     def judge(self, node: NodeView) -> Status | None:

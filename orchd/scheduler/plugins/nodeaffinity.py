@@ -41,7 +41,7 @@ Terms = tuple[Mapping[str, Any], ...]
 
 def named_nodes(terms: Terms) -> frozenset[str] | None:
     """The nodes that required terms name; None if any term names none, since one term is enough."""
-    found: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
     for term in terms:
         lists = [
             frozenset(each.get("values") or ())
@@ -50,8 +50,8 @@ def named_nodes(terms: Terms) -> frozenset[str] | None:
         ]
         if not lists:
             return None
-        found |= frozenset.intersection(*lists)
-    return found if terms else None
+        names |= frozenset.intersection(*lists)
+    return names if terms else None
 
 
 @implementer(IPreFilter, IPreFilterNodes, IColumnFilter, IPreScore, IColumnScore)

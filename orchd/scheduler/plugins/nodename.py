@@ -45,11 +45,11 @@ class _OnlyRow:
 
     def __init__(self, snapshot: Snapshot, node_name: str) -> None:
         self._snapshot = snapshot
-        self._wanted = node_name
+        self._node_name = node_name
 
     def codes(self, rows: NDArray[np.intp] | None) -> NDArray[np.int64]:
         rows = np.arange(self._snapshot.size) if rows is None else rows
-        codes: NDArray[np.int64] = (rows != self._snapshot.row_of(self._wanted)).astype(np.int64)
+        codes: NDArray[np.int64] = (rows != self._snapshot.row_of(self._node_name)).astype(np.int64)
         return codes
 
     def status(self, code: int) -> Status:

@@ -70,7 +70,7 @@ class NodeResourcesFit:
         self._dialect: Dialect = handle.dialect
         self._rule = handle.release.choose(_RULES)
         self._ignored = frozenset(args.ignored_resources) | frozenset(handle.ignored_resources)
-        self._wanted: WeakKeyDictionary[PodTemplate, list[tuple[str, int]]] = WeakKeyDictionary()
+        self._required: WeakKeyDictionary[PodTemplate, list[tuple[str, int]]] = WeakKeyDictionary()
         self._groups = frozenset(args.ignored_resource_groups)
         chosen = args.scoring_strategy
         self._fullness = Fullness(self._snapshot, [(each.name, each.weight) for each in chosen.resources], nonzero=True)
@@ -81,9 +81,9 @@ class NodeResourcesFit:
 
     def required_resources(self, template: PodTemplate) -> list[tuple[str, int]]:
         """The resources that the filter checks for a template, with amounts; empty for a template without requests."""
-        amounts = self._wanted.get(template)
+        amounts = self._required.get(template)
         if amounts is None:
-            amounts = self._wanted[template] = self._find_required(template)
+            amounts = self._required[template] = self._find_required(template)
         return amounts
 
     def _find_required(self, template: PodTemplate) -> list[tuple[str, int]]:
@@ -91,8 +91,8 @@ class NodeResourcesFit:
         if not any(requests.get(name) for name in BASIC) and not any(map(is_extended, requests)):
             return []
         extended = [(n, amount) for n, amount in requests.items() if is_extended(n) and not self._is_ignored(n)]
-        found = [(name, requests.get(name, 0)) for name in BASIC] + extended
-        return found if self._rule.checks_zero else [each for each in found if each[1]]
+        required = [(name, requests.get(name, 0)) for name in BASIC] + extended
+        return required if self._rule.checks_zero else [each for each in required if each[1]]
 
     def _is_ignored(self, name: str) -> bool:
         # Only extended resources, which have a domain that is not the product's own, can be ignored.
@@ -164,15 +164,15 @@ class _Fits:
         #: Of a pod with many resources: sets of bits to codes.
         self._numbers = {0: 0}
         self._bits = np.array([[2 << n] for n in range(len(amounts))], dtype=object if self._is_wide else np.int64)
-        self._wanted = [(index, amount) for index, (_, amount) in zip(indexes, amounts, strict=True)]
+        self._amounts_by_index = [(index, amount) for index, (_, amount) in zip(indexes, amounts, strict=True)]
         #: The bit of nodes that are too small; 0 if that does not count.
         self._too_small = 2 << len(amounts) if too_small else 0
-        self._known: dict[int, Status] = {}
+        self._statuses: dict[int, Status] = {}
 
     def at(self, row: int) -> int:
         at = self._snapshot
         code = int(at.pods_on[row] >= at.pods_allowed[row])
-        for bit, (index, amount) in enumerate(self._wanted, 1):
+        for bit, (index, amount) in enumerate(self._amounts_by_index, 1):
             if amount > at.allocatable.item(index, row) - at.requested.item(index, row):
                 code |= 1 << bit
                 if amount > at.allocatable.item(index, row):
@@ -205,12 +205,12 @@ class _Fits:
         return codes
 
     def status(self, code: int) -> Status:
-        status = self._known.get(code)
+        status = self._statuses.get(code)
         if status is None:
             bits = list(self._numbers)[code] if self._is_wide else code
             reasons = (reason for bit, reason in enumerate(self._reasons) if bits >> bit & 1)
             refuse = unresolvable if bits & self._too_small else unschedulable
-            status = self._known[code] = refuse(*reasons)
+            status = self._statuses[code] = refuse(*reasons)
         return status
 
 

@@ -71,8 +71,8 @@ class TaintToleration:
         untolerated = [find_untolerated_taint(taints, tolerations, _HARD) for taints in self._snapshot.taint_lists]
         return self._tainted(untolerated) if any(taint is not None for taint in untolerated) else None
 
-    def _tainted(self, found: Sequence[Mapping[str, str] | None]) -> _Tainted:
-        return _Tainted(self._snapshot, [None if taint is None else self._refusal(taint) for taint in found])
+    def _tainted(self, untolerated: Sequence[Mapping[str, str] | None]) -> _Tainted:
+        return _Tainted(self._snapshot, [None if taint is None else self._refusal(taint) for taint in untolerated])
 
     def pre_score(self, state: CycleState, pod: Pod, nodes: Sequence[NodeView]) -> Status | None:
         return None
@@ -105,10 +105,10 @@ class _Tainted:
     local = True
     columns = Columns.NODE
 
-    def __init__(self, snapshot: Snapshot, untolerated: Sequence[Status | None]) -> None:
+    def __init__(self, snapshot: Snapshot, statuses: Sequence[Status | None]) -> None:
         self._snapshot = snapshot
-        self._found = untolerated
-        self._codes = np.array([0 if each is None else 1 + n for n, each in enumerate(untolerated)], dtype=np.int64)
+        self._statuses = statuses
+        self._codes = np.array([0 if each is None else 1 + n for n, each in enumerate(statuses)], dtype=np.int64)
 
     def codes(self, rows: NDArray[np.intp] | None) -> NDArray[np.int64]:
         lists = self._snapshot.taints if rows is None else self._snapshot.taints[rows]
@@ -116,9 +116,9 @@ class _Tainted:
         return codes
 
     def status(self, code: int) -> Status:
-        found = self._found[code - 1]
-        assert found is not None
-        return found
+        status = self._statuses[code - 1]
+        assert status is not None
+        return status
 
 
 @implementer(IRowScore)

@@ -43,13 +43,13 @@ class Fullness:
         self._snapshot = snapshot
         self._resources = tuple(resources)
         self._nonzero = nonzero
-        self._known: WeakKeyDictionary[PodTemplate, list[tuple[str, int, int, int]]] = WeakKeyDictionary()
+        self._requests: WeakKeyDictionary[PodTemplate, list[tuple[str, int, int, int]]] = WeakKeyDictionary()
 
     def _weighted_resources(self, template: PodTemplate) -> list[tuple[str, int, int, int]]:
         """(name, weight, amount that the pod adds, 0 or 1 for the columns of `nonzero` else -1)."""
-        resources = self._known.get(template)
+        resources = self._requests.get(template)
         if resources is None:
-            resources = self._known[template] = self._find_counted(template)
+            resources = self._requests[template] = self._find_counted(template)
         return resources
 
     def _find_counted(self, template: PodTemplate) -> list[tuple[str, int, int, int]]:

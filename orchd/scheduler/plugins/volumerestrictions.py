@@ -143,18 +143,18 @@ class _Taken:
     def __init__(self, snapshot: ISnapshot, disks: _DiskRows, requested: list[Volume]) -> None:
         self._snapshot = snapshot
         self._disks = disks
-        self._wanted = requested
+        self._requested = requested
 
     def codes(self, rows: NDArray[np.intp] | None) -> NDArray[np.int64]:
         if rows is not None and len(rows) < _FEW:
             return np.array([self._has_conflict(int(row)) for row in rows], dtype=np.int64)
         codes = np.zeros(self._snapshot.size, dtype=np.int64)
-        for row in self._disks.sharing(self._wanted):
+        for row in self._disks.sharing(self._requested):
             codes[row] = self._has_conflict(row)
         return codes if rows is None else codes[rows]
 
     def _has_conflict(self, row: int) -> bool:
-        return _conflicts(self._wanted, self._snapshot.pods(row))
+        return _conflicts(self._requested, self._snapshot.pods(row))
 
     def status(self, code: int) -> Status:
         return REFUSED

@@ -44,8 +44,7 @@ class Nominator:
 
     def update(self, old: Pod | None, new: Pod) -> None:
         """Follow a change of a pending pod. A nomination that only this process knows of is kept."""
-        known = self.node_of(new)
         node_name = new.nominated
-        if not node_name and known and (old is None or not old.nominated):
-            node_name = known
+        if not node_name and (old is None or not old.nominated):
+            node_name = self.node_of(new)
         self.nominate(new, node_name)

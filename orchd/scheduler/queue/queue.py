@@ -235,16 +235,16 @@ class SchedulingQueue:
         """Move the unschedulable pods that an event may make schedulable. `check` filters them by template; the pod with uid
         `spare` is not moved."""
         self._moves += 1
-        known: dict[tuple[PodTemplate, frozenset[str]], bool] = {}
+        verdicts: dict[tuple[PodTemplate, frozenset[str]], bool] = {}
         for refused_by in list(self._groups):
             helped = self._helped(refused_by, event)
             if refused_by and not helped:
                 continue
             for template, group in list(self._groups[refused_by].items()):
                 if check is not None:
-                    if (template, helped) not in known:
-                        known[template, helped] = check(template, helped)
-                    if not known[template, helped]:
+                    if (template, helped) not in verdicts:
+                        verdicts[template, helped] = check(template, helped)
+                    if not verdicts[template, helped]:
                         continue
                 self._reactivate([each for uid, each in group.items() if uid != spare], event.label)
 

@@ -40,8 +40,8 @@ class Ledger:
         """The names in the quota that limit a resource."""
         names = self._names.get(resource)
         if names is None:
-            known = concerned_names(resource, self._hard, self._dialect)
-            names = self._names[resource] = [name for name in self._hard if name in known] if known else []
+            concerned = concerned_names(resource, self._hard, self._dialect)
+            names = self._names[resource] = [name for name in self._hard if name in concerned] if concerned else []
         return names
 
     def check(self, review: Review, delta: Usage) -> Usage:

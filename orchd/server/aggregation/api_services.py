@@ -79,22 +79,22 @@ class AggregatedServices:
 
     def __init__(self, informer: IInformer, changed: Callable[[Object | None, Object | None], None]) -> None:
         self._changed = changed
-        self._found: dict[tuple[str, str], AggregatedService] = {}
+        self._by_version: dict[tuple[str, str], AggregatedService] = {}
         self._groups: tuple[dict[str, Any], ...] | None = None
         informer.add_listener(self._follow)
 
     def __iter__(self) -> Iterator[AggregatedService]:
-        return iter(self._found.values())
+        return iter(self._by_version.values())
 
     def find(self, group: str, version: str) -> AggregatedService | None:
-        return self._found.get((group, version))
+        return self._by_version.get((group, version))
 
     def groups(self) -> tuple[dict[str, Any], ...]:
         """The discovery documents of aggregated groups (kind APIGroup, without kind and apiVersion), in order. The same
         value while nothing changes."""
         if self._groups is None:
             by_group: dict[str, list[AggregatedService]] = {}
-            for each in self._found.values():
+            for each in self._by_version.values():
                 by_group.setdefault(each.group, []).append(each)
             ordered = sorted(by_group.items(), key=lambda item: (-max(r.group_priority for r in item[1]), item[0]))
             self._groups = tuple(_document(group, members) for group, members in ordered)
@@ -104,9 +104,9 @@ class AggregatedServices:
         before = None if old is None else registered_of(old)
         after = None if new is None else registered_of(new)
         if before is not None:
-            self._found.pop((before.group, before.version), None)
+            self._by_version.pop((before.group, before.version), None)
         if after is not None:
-            self._found[after.group, after.version] = after
+            self._by_version[after.group, after.version] = after
         if before != after:
             self._groups = None
         self._changed(old, new)

@@ -30,10 +30,10 @@ class DiscoveryError(Exception):
 
 @dataclass(slots=True)
 class _Server(PolledServer):
-    """One server. `found` are the encoded resources by group version; `stale` is set after a failure, `tag` is that of its
+    """One server. `resources` are the encoded resources by group version; `stale` is set after a failure, `tag` is that of its
     aggregated document."""
 
-    found: dict[GroupVersion, bytes] = field(default_factory=dict)
+    resources: dict[GroupVersion, bytes] = field(default_factory=dict)
     tag: str = ""
     stale: bool = True
 
@@ -62,12 +62,12 @@ class ForeignDiscovery:
 
     def _describe_versions(self) -> Iterator[ForeignVersion]:
         for each in self._registry:
-            known = self._polls.get(server_key(each)) or _Server()
-            resources = known.found.get((each.group, each.version), b"")
+            server = self._polls.get(server_key(each)) or _Server()
+            resources = server.resources.get((each.group, each.version), b"")
             yield ForeignVersion(
                 group=each.group, version=each.version, group_priority=each.group_priority,
                 version_priority=each.version_priority, resources=resources,
-                freshness=STALE if known.stale else CURRENT,
+                freshness=STALE if server.stale else CURRENT,
             )  # fmt: skip
 
     async def start(self) -> None:
@@ -92,36 +92,36 @@ class ForeignDiscovery:
 
     # -- fetching
 
-    async def _poll(self, key: Key, known: _Server) -> None:
+    async def _poll(self, key: Key, polled: _Server) -> None:
         members = [each for each in self._registry if server_key(each) == key]
-        before = known.stale, known.found
+        before = polled.stale, polled.resources
         available = next((each for each in members if each.available), None)
         if available is None:
-            known.stale, known.failures = True, known.failures + 1
+            polled.stale, polled.failures = True, polled.failures + 1
         else:
             try:
-                await self._fetch(available, members, known)
+                await self._fetch(available, members, polled)
             except (DiscoveryError, OSError) as error:
-                self._failed(key, known, str(error))
+                self._failed(key, polled, str(error))
             else:
-                known.stale, known.failures = False, 0
-        if before != (known.stale, known.found):
+                polled.stale, polled.failures = False, 0
+        if before != (polled.stale, polled.resources):
             self._versions = None
 
-    def _failed(self, key: Key, known: _Server, why: str) -> None:
-        if not known.failures:
+    def _failed(self, key: Key, polled: _Server, why: str) -> None:
+        if not polled.failures:
             self._log.warn("discovery of service {namespace}/{name}: {why}", namespace=key[0], name=key[1], why=why)
-        known.stale, known.failures = True, known.failures + 1
+        polled.stale, polled.failures = True, polled.failures + 1
 
-    async def _fetch(self, server: AggregatedService, members: list[AggregatedService], known: _Server) -> None:
-        reply = await self._download(server, "/apis", accept=_ACCEPT, tag=known.tag)
-        if reply.code == 304 and known.tag:
+    async def _fetch(self, server: AggregatedService, members: list[AggregatedService], polled: _Server) -> None:
+        reply = await self._download(server, "/apis", accept=_ACCEPT, tag=polled.tag)
+        if reply.code == 304 and polled.tag:
             return
         if reply.code == 503:
             raise DiscoveryError(f"GET /apis was answered {reply.code}")
         if reply.code == 200 and f"as={KIND}" in reply.content_type.replace(" ", ""):
             versions = frozenset((each.group, each.version) for each in members)
-            known.found, known.tag = await self._in_thread(_from_aggregated, reply.body, versions), reply.tag
+            polled.resources, polled.tag = await self._in_thread(_from_aggregated, reply.body, versions), reply.tag
             return
         documents: dict[GroupVersion, bytes] = {}
         for each in members:
@@ -130,7 +130,7 @@ class ForeignDiscovery:
             if listed.code != 200:
                 raise DiscoveryError(f"GET {path} was answered {listed.code}")
             documents[each.group, each.version] = await self._in_thread(_from_list, listed.body)
-        known.found, known.tag = documents, ""
+        polled.resources, polled.tag = documents, ""
 
 
 def _parse(data: bytes) -> Mapping[str, Any]:

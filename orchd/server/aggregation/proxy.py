@@ -129,13 +129,13 @@ class AggregationProxy:
                 headers=[NO_STORE],
                 body=b"the backend attempted to redirect this request, which is not permitted",
             )
-        answered = [
+        response_headers = [
             (n, _absolute(v, server, address) if n.lower() == "location" else v) for n, v in encoded(reply.headers)
         ]
         if not reply.header("cache-control"):
-            answered.insert(0, NO_STORE)
+            response_headers.insert(0, NO_STORE)
         return Response(
-            code=reply.code, content_type=reply.header("content-type"), headers=answered, stream=reply.stream
+            code=reply.code, content_type=reply.header("content-type"), headers=response_headers, stream=reply.stream
         )
 
     async def probe(self, server: AggregatedService) -> str:

@@ -24,9 +24,9 @@ _AT_ONCE = 1
 
 @dataclass(slots=True)
 class _Server(PolledServer):
-    """One server. `found` is the content of its document by group version, `tag` that document's Etag."""
+    """One server. `specifications` is the content of its document by group version, `tag` that document's Etag."""
 
-    found: dict[GroupVersion, ForeignSpecification] = field(default_factory=dict)
+    specifications: dict[GroupVersion, ForeignSpecification] = field(default_factory=dict)
     tag: str = ""
 
 
@@ -55,11 +55,11 @@ class ForeignSpecifications:
                 self._registry,
                 key=lambda each: (-each.group_priority, each.group, -each.version_priority, each.version),
             )
-            known = [(each, self._polls.get(server_key(each))) for each in ordered]
+            servers = [(each, self._polls.get(server_key(each))) for each in ordered]
             self._all = tuple(
-                server.found[each.group, each.version]
-                for each, server in known
-                if server is not None and (each.group, each.version) in server.found
+                server.specifications[each.group, each.version]
+                for each, server in servers
+                if server is not None and (each.group, each.version) in server.specifications
             )
         return self._all
 
@@ -86,40 +86,40 @@ class ForeignSpecifications:
         self._all = None
         self.changed()
 
-    async def _poll(self, key: Key, known: _Server) -> None:
+    async def _poll(self, key: Key, polled: _Server) -> None:
         members = [each for each in self._registry if server_key(each) == key]
         available = next((each for each in members if each.available), None)
         if available is None:
-            known.failures += 1
+            polled.failures += 1
             return
-        before = known.found
+        before = polled.specifications
         try:
-            await self._fetch(available, members, known)
+            await self._fetch(available, members, polled)
         except (DiscoveryError, SpecificationError, OSError) as error:
-            if not known.failures:
+            if not polled.failures:
                 self._log.warn(
                     "OpenAPI document of service {namespace}/{name}: {why}",
                     namespace=key[0],
                     name=key[1],
                     why=str(error),
                 )
-            known.failures += 1
+            polled.failures += 1
         else:
-            known.failures = 0
-            if known.found != before:
+            polled.failures = 0
+            if polled.specifications != before:
                 self._update()
 
-    async def _fetch(self, server: AggregatedService, members: list[AggregatedService], known: _Server) -> None:
-        reply = await self._download(server, _PATH, accept="application/json", tag=known.tag)
-        if reply.code == 304 and known.tag:
+    async def _fetch(self, server: AggregatedService, members: list[AggregatedService], polled: _Server) -> None:
+        reply = await self._download(server, _PATH, accept="application/json", tag=polled.tag)
+        if reply.code == 304 and polled.tag:
             return
         if reply.code == 404:
-            known.found, known.tag = {}, ""
+            polled.specifications, polled.tag = {}, ""
             return
         if reply.code != 200:
             raise DiscoveryError(f"GET {_PATH} was answered {reply.code}")
         versions = tuple((each.group, each.version) for each in members)
-        known.found, known.tag = await self._in_thread(_parts, reply.body, versions), reply.tag
+        polled.specifications, polled.tag = await self._in_thread(_parts, reply.body, versions), reply.tag
 
 
 def _parts(data: bytes, versions: tuple[GroupVersion, ...]) -> dict[GroupVersion, ForeignSpecification]:

@@ -78,7 +78,7 @@ class TokenEvaluation:
 
     def extra(self) -> dict[str, tuple[str, ...]]:
         """The extra attributes that have values."""
-        extra = {key: self._texts(made, "extra", named=True) for key, made in self._expressions.extra}
+        extra = {key: self._texts(expression, "extra", named=True) for key, expression in self._expressions.extra}
         return {key: values for key, values in extra.items() if values}
 
     def check_claims(self) -> None:

@@ -344,10 +344,10 @@ def _mandatory_claims(claims: Mapping[str, Any]) -> _Claimed:
 
 def _check_map(name: str, value: Any) -> None:
     """Check distributed claims: source by claim, and endpoint by source."""
-    inner, shown = (str, "map[string]string") if name == "_claim_names" else (dict, "map[string]oidc.claimSource")
+    inner, go_type = (str, "map[string]string") if name == "_claim_names" else (dict, "map[string]oidc.claimSource")
     where = f"Go struct field idToken.{name} of type "
     if not isinstance(value, dict):
-        raise TokenError(f"json: cannot unmarshal {json_name(value)} into {where}{shown}")
+        raise TokenError(f"json: cannot unmarshal {json_name(value)} into {where}{go_type}")
     for each in value.values():
         if not isinstance(each, inner):
             type_name = "string" if inner is str else "oidc.claimSource"

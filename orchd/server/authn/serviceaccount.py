@@ -203,17 +203,17 @@ class ServiceAccountTokens:
     async def authenticate_token(self, token: str, audiences: Sequence[str]) -> Authenticated | None:
         claims = self._verifier.cached_claims(token)
         if claims is None:
-            shown = unverified_claims(token)
-            issuer = shown.get("iss") if shown else None
+            unverified = unverified_claims(token)
+            issuer = unverified.get("iss") if unverified else None
             if not isinstance(issuer, str) or (issuer not in self._issuers and issuer != self._legacy_issuer):
                 return None
             claims = self._verifier.verify(token)
         issuer = claims.get("iss")
         good = self._good_audiences(claims, audiences or self._audiences)
         if issuer == self._legacy_issuer:
-            known = await self._validate_legacy(token, claims)
+            legacy = await self._validate_legacy(token, claims)
             self._legacy_uses.add()
-            return replace(known, audiences=good)
+            return replace(legacy, audiences=good)
         user = await self._validate(claims)
         return Authenticated(user=user, audiences=good, annotations=self._annotations(claims))
 

@@ -90,15 +90,15 @@ class NodeAuthorizer:
 
     def _add_pod(self, pod: Object) -> Iterable[str]:
         began = perf_counter()
-        found = self._index_pod(pod)
+        edges = self._index_pod(pod)
         self._actions.observe(perf_counter() - began, "AddPod")
-        return found
+        return edges
 
     def _add_volume(self, volume: Object) -> Iterable[str]:
         began = perf_counter()
-        found = list(_volume_secrets(volume))
+        secrets = list(_volume_secrets(volume))
         self._actions.observe(perf_counter() - began, "AddPV")
-        return found
+        return secrets
 
     def _index_pod(self, pod: Object) -> Iterable[str]:
         node = get_path(pod, "spec", "nodeName")

@@ -22,21 +22,21 @@ class ApiServices:
         self._group = dialect("apiregistration.{abbr}.io")
         self._ref = ResourceRef(self._group, "v1", "apiservices")
         self._label = dialect("{short}-aggregator.{long}.io/automanaged")
-        self._made: dict[str, None] | None = None
+        self._registered: dict[str, None] | None = None
 
     async def follow(self, served: Mapping[tuple[str, str], bool]) -> None:
         """Create missing APIServices for `served` groups and versions, delete those no longer served."""
         versions = {f"{version}.{group}": (group, version) for group, version in served}
-        if self._made is None:
+        if self._registered is None:
             listed = await self._client.list(self._ref)
-            self._made = dict.fromkeys(item["metadata"]["name"] for item in listed["items"] if self._ours(item))
-        for name in [name for name in self._made if name not in versions]:
+            self._registered = dict.fromkeys(item["metadata"]["name"] for item in listed["items"] if self._ours(item))
+        for name in [name for name in self._registered if name not in versions]:
             await self._remove(name)
-            del self._made[name]
+            del self._registered[name]
         for name, (group, version) in versions.items():
-            if name not in self._made:
+            if name not in self._registered:
                 await self._make(name, group, version)
-                self._made[name] = None
+                self._registered[name] = None
 
     def _ours(self, item: Object) -> bool:
         return bool((item["metadata"].get("labels") or {}).get(self._label) == "true")

@@ -69,23 +69,23 @@ class DefinitionController:
         await self._endings.stop()
 
     async def _look_at(self, name: str) -> None:
-        known = self._kinds.by_name.get(name)
-        if known is not None:
-            definition = known.load()
+        served = self._kinds.by_name.get(name)
+        if served is not None:
+            definition = served.load()
             if not definition["metadata"].get("deletionTimestamp"):
-                await self._name(known, definition)
-            elif self._finalizer in (definition["metadata"].get("finalizers") or ()) and not known.finalizing:
-                known.finalizing = True
-                self._endings.add(self._finalize(known), f"end of {name}")
+                await self._name(served, definition)
+            elif self._finalizer in (definition["metadata"].get("finalizers") or ()) and not served.finalizing:
+                served.finalizing = True
+                self._endings.add(self._finalize(served), f"end of {name}")
         await self._services.follow(self._kinds.served_versions())
 
     # -- names
 
-    async def _name(self, known: Definition, definition: Object) -> None:
+    async def _name(self, served: Definition, definition: Object) -> None:
         others = [
             other.accepted
             for other in self._kinds.by_name.values()
-            if other.group == known.group and other.name != known.name
+            if other.group == served.group and other.name != served.name
         ]
         settings, now = self._kinds.settings, timestamp(self._wall())
         status = decide_names(definition, taken_by(others), settings.dialect, now=now)
@@ -99,31 +99,31 @@ class DefinitionController:
 
     # -- deletion
 
-    async def _finalize(self, known: Definition) -> None:
+    async def _finalize(self, served: Definition) -> None:
         """Delete the instances of a definition, then remove its finalizer."""
         try:
-            while self._is_there(known):
+            while self._is_there(served):
                 try:
-                    await self._attempt(known)
+                    await self._attempt(served)
                     return
                 except ApiError as error:
                     if error.code == 404:
                         return
                     if error.code != 409:
-                        self._log.warn("failed to finalize {name}: {error}", name=known.name, error=error.message)
-                await deferLater(self._clock, _PAUSE if known.kind is not None else 0)
+                        self._log.warn("failed to finalize {name}: {error}", name=served.name, error=error.message)
+                await deferLater(self._clock, _PAUSE if served.kind is not None else 0)
         finally:
             # The next change of the definition restarts this.
-            known.finalizing = False
+            served.finalizing = False
 
-    def _is_there(self, known: Definition) -> bool:
+    def _is_there(self, served: Definition) -> bool:
         """False once the definition is deleted, or replaced by another of the same name."""
-        return self._kinds.by_name.get(known.name) is known
+        return self._kinds.by_name.get(served.name) is served
 
-    async def _attempt(self, known: Definition) -> None:
-        definition = known.load()
-        kind = known.kind
-        if self._kinds.overlaps(known):
+    async def _attempt(self, served: Definition) -> None:
+        definition = served.load()
+        kind = served.kind
+        if self._kinds.overlaps(served):
             reason, text = "OverlappingBuiltInResource", "instances overlap with built-in resources in storage"
         elif kind is None:
             reason, text = "NeverEstablished", "resource was never established"
@@ -136,13 +136,13 @@ class DefinitionController:
             while await self._instances.delete(kind):
                 if self._clock.seconds() - said >= _LONG:
                     said = self._clock.seconds()
-                    status = self._terminating(known.load(), "True", "InstanceDeletionCheck", _UNCONFIRMED)
-                    await self._write(known.load(), status)
+                    status = self._terminating(served.load(), "True", "InstanceDeletionCheck", _UNCONFIRMED)
+                    await self._write(served.load(), status)
                 await deferLater(self._clock, _PAUSE)
-                if not self._is_there(known):
+                if not self._is_there(served):
                     # The finalizer was removed by a client. Instances created later belong to another definition.
                     return
-            definition = known.load()
+            definition = served.load()
             reason, text = "InstanceDeletionCompleted", "removed all instances"
         finalizers = [f for f in definition["metadata"].get("finalizers") or () if f != self._finalizer]
         status = self._terminating(definition, "False", reason, text)

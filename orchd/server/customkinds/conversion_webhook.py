@@ -114,13 +114,13 @@ class ConversionWebhook:
             "request": {"uid": uid, "desiredAPIVersion": to, "objects": objects},
             "response": {"uid": "", "convertedObjects": None, "result": {"metadata": {}}},
         }
-        answer = await self._webhooks.post(webhook.get("clientConfig") or {}, document, SECONDS)
-        response = answer.get("response")
+        reply = await self._webhooks.post(webhook.get("clientConfig") or {}, document, SECONDS)
+        response = reply.get("response")
         if not isinstance(response, dict):
             raise _BadReviewError("no response provided")
         if version == "v1":
-            if (answer.get("apiVersion"), answer.get("kind")) != (api_version, "ConversionReview"):
-                actual = f"{answer.get('apiVersion') or '/'}, Kind={answer.get('kind') or ''}"
+            if (reply.get("apiVersion"), reply.get("kind")) != (api_version, "ConversionReview"):
+                actual = f"{reply.get('apiVersion') or '/'}, Kind={reply.get('kind') or ''}"
                 raise _BadReviewError(
                     f"expected webhook response of {api_version}, Kind=ConversionReview, got {actual}"
                 )

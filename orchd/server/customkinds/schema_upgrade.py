@@ -21,10 +21,10 @@ from orchd.kinds.objects.settings import ObjectSettings
 from orchd.server.customkinds.definition import Definition
 
 
-def upgrade(obj: dict[str, Any], known: Definition, settings: ObjectSettings) -> dict[str, Any]:
+def upgrade(obj: dict[str, Any], definition: Definition, settings: ObjectSettings) -> dict[str, Any]:
     """Upgrade `obj` to the current schema, in the storage version. An object that does not match the schema's types, or
     that needs a conversion webhook, stays unchanged."""
-    kind = known.kind
+    kind = definition.kind
     if kind is None:
         return obj
     group, version = split_group_version(obj.get("apiVersion", ""))
@@ -44,25 +44,25 @@ def upgrade(obj: dict[str, Any], known: Definition, settings: ObjectSettings) ->
 class _Reader:
     """Upgrades the entries of one key."""
 
-    def __init__(self, known: Callable[[], Definition | None], settings: ObjectSettings) -> None:
-        self._known = known
+    def __init__(self, definition: Callable[[], Definition | None], settings: ObjectSettings) -> None:
+        self._definition = definition
         self._settings = settings
 
     def entry(self, entry: Entry, written: int = 0) -> Entry:
         """`entry` or its upgrade; `written` is its revision if that differs from the entry's."""
-        known = self._known()
-        if known is None or (written or entry.revision) > known.since:
+        definition = self._definition()
+        if definition is None or (written or entry.revision) > definition.since:
             return entry
-        mark = ("settled", known.since)
+        mark = ("settled", definition.since)
         upgraded: Entry | None = entry.derived.get(mark)
         if upgraded is None:
-            upgraded = self._upgrade(entry, known)
+            upgraded = self._upgrade(entry, definition)
             entry.keep(mark, upgraded, len(upgraded.json))
         return upgraded
 
-    def _upgrade(self, entry: Entry, known: Definition) -> Entry:
+    def _upgrade(self, entry: Entry, definition: Definition) -> Entry:
         obj = orjson.loads(entry.json)
-        new = upgrade(obj, known, self._settings)
+        new = upgrade(obj, definition, self._settings)
         if new == obj:
             return entry
         body = stored_encoding.with_revision(stored_encoding.encode(new, custom=True), entry.revision)
@@ -108,8 +108,8 @@ class UpgradingCache:
         entry: Entry | None = self._cache.get(path)
         return None if entry is None else self._reader.entry(entry)
 
-    def page(self, **wanted: Any) -> Page:
-        page: Page = self._cache.page(**wanted)
+    def page(self, **options: Any) -> Page:
+        page: Page = self._cache.page(**options)
         entry = self._reader.entry
         return Page([entry(each) for each in page.entries], page.revision, page.next_path, page.remaining)
 
@@ -135,18 +135,20 @@ class UpgradingCache:
 class UpgradingCaches:
     """The caches of a server; those of custom kinds upgrade their entries."""
 
-    def __init__(self, caches: ICaches, known: Callable[[str], Definition | None], settings: ObjectSettings) -> None:
-        """`known` finds the definition of a key, None for built-in kinds."""
+    def __init__(
+        self, caches: ICaches, definition: Callable[[str], Definition | None], settings: ObjectSettings
+    ) -> None:
+        """`definition` finds the definition of a key, None for built-in kinds."""
         self._caches = caches
         self.announced = caches.announced
-        self._known = known
+        self._definition = definition
         self._settings = settings
 
     def cache(self, key: str, index: Index) -> ICache:
         cache: ICache = self._caches.cache(key, index)
-        if self._known(key) is None:
+        if self._definition(key) is None:
             return cache
-        return UpgradingCache(cache, _Reader(lambda: self._known(key), self._settings))
+        return UpgradingCache(cache, _Reader(lambda: self._definition(key), self._settings))
 
     def drop(self, key: str) -> None:
         self._caches.drop(key)

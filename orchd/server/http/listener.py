@@ -47,23 +47,23 @@ class Binding:
     def bind(self) -> socket.socket:
         """The bound socket, which refuses connections until it listens. Raises OSError."""
         family = socket.AF_INET6 if ":" in self.address else socket.AF_INET
-        made = socket.socket(family, socket.SOCK_STREAM)
+        bound = socket.socket(family, socket.SOCK_STREAM)
         try:
-            made.setblocking(False)
+            bound.setblocking(False)
             # As Twisted and Go set it for every listener; `share_address` needs nothing else.
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             if self.share_port:
-                made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+                bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
             if family == socket.AF_INET6:
-                made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0 if self.address == "::" else 1)
-            made.bind((self.address, self.port))
+                bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0 if self.address == "::" else 1)
+            bound.bind((self.address, self.port))
         except OSError as error:
-            made.close()
+            bound.close()
             raise self._error(error) from error
         except BaseException:
-            made.close()
+            bound.close()
             raise
-        return made
+        return bound
 
     def _error(self, error: OSError) -> OSError:
         return OSError(error.errno, f"cannot listen on {self.address} port {self.port}: {error.strerror}")

@@ -15,15 +15,15 @@ Function = Callable[[Object], Iterable[str]]
 class ObjectIndex:
     """Paths by the values that `function` returns for their objects.
 
-    Used by the informer: `wanted`: the index has been used, so that changes must be added; `complete`: all
+    Used by the informer: `requested`: the index has been used, so that changes must be added; `complete`: all
     objects have been added, `waiting` holds the waiters for that.
     """
 
-    __slots__ = ("_paths", "_values", "complete", "function", "waiting", "wanted")
+    __slots__ = ("_paths", "_values", "complete", "function", "requested", "waiting")
 
     def __init__(self, function: Function) -> None:
         self.function = function
-        self.wanted = False
+        self.requested = False
         self.complete = False
         self.waiting: list[Deferred[None]] = []
         #: A value with a single path, the common case, needs no dict.

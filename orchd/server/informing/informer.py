@@ -122,7 +122,7 @@ class CachedInformer:
     async def wait_indexed(self, index: str) -> None:
         await self.wait_synced()
         index_ = self._indexes[index]
-        if not index_.wanted:
+        if not index_.requested:
             self._spawn(self._fill(index_), f"index of {self.ref.plural}")
         if not index_.complete:
             waiting: Deferred[None] = Deferred()
@@ -145,14 +145,14 @@ class CachedInformer:
             index.complete = True
         finally:
             # On any error: waiters build the missing part synchronously.
-            index.wanted = index.complete
+            index.requested = index.complete
             waiting, index.waiting = index.waiting, []
             for each in waiting:
                 if not each.called:
                     each.callback(None)
 
     def _begin_index(self, index: ObjectIndex) -> Iterator[Entry]:
-        index.wanted = True
+        index.requested = True
         self._follow()
         return iter(self._cache.page().entries)
 
@@ -286,7 +286,7 @@ class CachedInformer:
     @property
     def _followed(self) -> bool:
         """True if there are listeners or indexes."""
-        return bool(self._listeners or self._feeds) or any(index.wanted for index in self._indexes.values())
+        return bool(self._listeners or self._feeds) or any(index.requested for index in self._indexes.values())
 
     def _follow(self) -> None:
         """Follow changes from now on."""
@@ -329,7 +329,7 @@ class CachedInformer:
     def _apply(self, change: Change, new: Entry | None) -> None:
         path = change.entry.path
         for index in self._indexes.values():
-            if index.wanted:
+            if index.requested:
                 self._put(index, path, new)
         if concerned := self._concerned(change):
             self._notify(concerned, change.type.value, change.previous, new, self._object)
@@ -371,7 +371,7 @@ class CachedInformer:
                 index.put(path, None)
             return
         for index in tuple(self._indexes.values()):
-            if index.wanted:
+            if index.requested:
                 self._put_object(index, path, after)
                 yield
         for listener in late.listeners:

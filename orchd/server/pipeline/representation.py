@@ -147,9 +147,9 @@ class Presenter:
     def check_table(self, view: Representation) -> None:
         """Check includeObject of a table. Raises ApiError 400."""
         if view.chosen.as_ == "Table" and view.include_object not in _INCLUDED:
-            shown = errors.quoted(view.include_object)
+            include_object = errors.quoted(view.include_object)
             raise errors.bad_request(
-                f"Unable to convert to Table as requested: includeObject: Invalid value: {shown}: "
+                f"Unable to convert to Table as requested: includeObject: Invalid value: {include_object}: "
                 "must be 'Metadata', 'Object', 'None', or empty"
             )
 
@@ -376,8 +376,8 @@ class Presenter:
             return protobuf.encode_list(api_version, partial.LIST_KIND, meta, items, self._list_meta, items_first=old)
         if view.chosen.form is Form.JSON and not view.pretty:
             return partial.partial_list(api_version, meta, [partial.partial_json(e.json, api_version) for e in entries])
-        shown = [partial.partial(orjson.loads(e.json), api_version) for e in entries]
-        out = {"kind": partial.LIST_KIND, "apiVersion": api_version, "metadata": meta, "items": shown or None}
+        partials = [partial.partial(orjson.loads(e.json), api_version) for e in entries]
+        out = {"kind": partial.LIST_KIND, "apiVersion": api_version, "metadata": meta, "items": partials or None}
         return self.encode(view, out)
 
     def _join_list(self, resource: Resource, meta: Mapping[str, Any], entries: Sequence[Entry]) -> Body:
@@ -480,9 +480,9 @@ class Presenter:
         kind, api_version = view.resource.kind, view.resource.api_version
         own = {} if view.resource.custom else shape.canonical({"metadata": metadata}, view.resource.type)
         cells = {**own, "kind": kind, "apiVersion": api_version, "metadata": {"name": "", **metadata}}
-        shown = partial.partial({"metadata": metadata}, view.chosen.api_version)
+        metadata_only = partial.partial({"metadata": metadata}, view.chosen.api_version)
         return table.table(
-            [(convert.to_hub(cells, self._catalog()), shown)],
+            [(convert.to_hub(cells, self._catalog()), metadata_only)],
             view.resource,
             {"resourceVersion": metadata["resourceVersion"]},
             datetime.fromtimestamp(self._wall(), UTC),

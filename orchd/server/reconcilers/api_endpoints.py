@@ -161,7 +161,7 @@ class CountedEndpointReconciler(EndpointReconciler):
         }
         if self._leaving:
             return sorted(servers - {self._at})
-        known = sorted(servers | {self._at})
-        while len(known) > self._count:
-            del known[(known.index(self._at) + 1) % len(known)]
-        return known
+        addresses = sorted(servers | {self._at})
+        while len(addresses) > self._count:
+            del addresses[(addresses.index(self._at) + 1) % len(addresses)]
+        return addresses

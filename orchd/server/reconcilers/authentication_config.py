@@ -58,7 +58,7 @@ class Authorities:
 class _Bundles:
     """Bundles as PEM by flag, and their verifiers; `proxies` is None without front proxies."""
 
-    given: Mapping[str, bytes]
+    pem: Mapping[str, bytes]
     clients: ClientVerifier
     proxies: ClientVerifier | None
 
@@ -131,14 +131,14 @@ class CaBundlePublisher:
             flag: Path(name).read_bytes() if name else self._initial[flag] for flag, name in self._files.items()
         }
         return _Bundles(
-            given=contents,
+            pem=contents,
             clients=ClientVerifier(chain_pem(*load_chain(contents["client-ca-file"])) + self._own),
             proxies=ClientVerifier(contents[_BUNDLES[1]]) if self._files[_BUNDLES[1]] else None,
         )
 
     def data(self) -> dict[str, str]:
         """This server's data for the config map."""
-        contents = self._bundles.value.given
+        contents = self._bundles.value.pem
         out = {"client-ca-file": contents["client-ca-file"].decode("utf-8", "replace")}
         if self._files["requestheader-client-ca-file"]:
             out["requestheader-client-ca-file"] = contents["requestheader-client-ca-file"].decode("utf-8", "replace")
@@ -182,12 +182,12 @@ def _encode_list(texts: Sequence[str]) -> str:
     return json.dumps(list(texts), separators=(",", ":"), ensure_ascii=False)
 
 
-def combine(found: Mapping[str, str], own: Mapping[str, str], *, now: datetime) -> dict[str, str]:
+def combine(published: Mapping[str, str], own: Mapping[str, str], *, now: datetime) -> dict[str, str]:
     """Merge the data of several servers: the union of lists, and bundles without expired certificates; lists only
     together with front-proxy CAs. Invalid values are ignored."""
 
     def values(key: str) -> list[str]:
-        return [source[key] for source in (found, own) if key in source]
+        return [source[key] for source in (published, own) if key in source]
 
     bundles = {key: _bundle(values(key), now) for key in _BUNDLES}
     out = {key: bundle for key, bundle in bundles.items() if bundle}

@@ -47,7 +47,7 @@ class CertificateRenewal:
         }
         self._clock = clock
         self._wall = wall
-        self._found: dict[str, Expiry] = {}
+        self._expiries: dict[str, Expiry] = {}
         self._warned: dict[str, float] = {}
         self._background = Background()
 
@@ -60,7 +60,7 @@ class CertificateRenewal:
 
     def ends(self) -> dict[str, float]:
         """Seconds since the epoch at which each certificate ends, by name."""
-        return {name: expiry.ends.timestamp() for name, expiry in self._found.items()}
+        return {name: expiry.ends.timestamp() for name, expiry in self._expiries.items()}
 
     async def _run(self) -> None:
         while True:
@@ -71,7 +71,7 @@ class CertificateRenewal:
     async def look(self) -> None:
         """Check the certificates once, and renew those that are due."""
         now = self._now()
-        if any(expiry.renewed and now >= expiry.renewal for expiry in self._found.values()):
+        if any(expiry.renewed and now >= expiry.renewal for expiry in self._expiries.values()):
             before = self.ends()
             try:
                 await self._renew()
@@ -89,13 +89,13 @@ class CertificateRenewal:
     def _read(self) -> None:
         for name, path, renewed in self._files:
             try:
-                self._found[name] = read_expiry(name, path, renewed=renewed)
+                self._expiries[name] = read_expiry(name, path, renewed=renewed)
             except (OSError, ValueError) as error:
                 self._log.warn("certificate {name}: {error}", name=name, error=str(error))
 
     def _warn(self) -> None:
         now = self._now()
-        for name, expiry in self._found.items():
+        for name, expiry in self._expiries.items():
             if not expiry.ends_soon(now):
                 self._warned.pop(name, None)
                 continue

@@ -86,16 +86,16 @@ class AddressRecords:
         return self.manages(record) and fields.labels(record).get(self._family_label) == family
 
     async def take(self, obj: Object, addresses: Iterable[str]) -> None:
-        made: list[str] = []
+        taken: list[str] = []
         for address in sorted(addresses):
             try:
                 await self._client.create(self._ref, "", self.record(obj, address), need_response=False)
             except ApiError as error:
-                await self.leave(made)
+                await self.leave(taken)
                 if error.reason == "AlreadyExists":
                     raise ClaimedError(address, f"/{self._ref.plural}/{address}", 0) from None
                 raise
-            made.append(address)
+            taken.append(address)
 
     async def leave(self, addresses: Iterable[str]) -> None:
         for address in sorted(addresses):
@@ -217,8 +217,8 @@ class AddressRepair:
             if other is None:
                 return await self._correct(service, address, family)
             if address in (fields.spec(other).get("clusterIPs") or ()):
-                shown = family.replace(": ", ":", 1)
-                note = f"Cluster IP {shown} was assigned to multiple services; please recreate service"
+                family_text = family.replace(": ", ":", 1)
+                note = f"Cluster IP {family_text} was assigned to multiple services; please recreate service"
                 self._warn(service, "ClusterIPAlreadyAllocated", note)
         if not self._records.is_labelled(record):
             await self._replace(service, address)
@@ -248,8 +248,8 @@ class AddressRepair:
         about = f"{parent.get('namespace', '')}/{parent.get('name', '')}"
         age = self._wall() - (seconds_of(record["metadata"]["creationTimestamp"]) or 0.0)
         if not _is_service(parent):
-            shown = " ".join(parent.get(member, "") for member in ("group", "resource", "namespace", "name"))
-            note = f"IPAddress {address} appears to have been modified, not referencing a Service &{{{shown}}}: cleaning up"
+            reference = " ".join(parent.get(member, "") for member in ("group", "resource", "namespace", "name"))
+            note = f"IPAddress {address} appears to have been modified, not referencing a Service &{{{reference}}}: cleaning up"
             return await self._drop(record, "IPAddressNotAllocated", note)
         service = self._services.get(parent.get("namespace") or "", parent.get("name") or "")
         if service is None:
@@ -259,8 +259,8 @@ class AddressRepair:
             return await self._drop(record, "IPAddressNotAllocated", note)
         if address in (str(parse_ip(text)) for text in fields.spec(service).get("clusterIPs") or ()):
             return None
-        made = record["metadata"]["creationTimestamp"] > service["metadata"]["creationTimestamp"]
-        if made and age < _WRITING:
+        is_newer = record["metadata"]["creationTimestamp"] > service["metadata"]["creationTimestamp"]
+        if is_newer and age < _WRITING:
             return _WRITING
         note = f"IPAddress: {address} for Service {about} has a wrong reference; cleaning up"
         return await self._drop(record, "IPAddressWrongReference", note)

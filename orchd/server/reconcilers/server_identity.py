@@ -142,15 +142,15 @@ class ServerIdentity:
     async def _renew(self) -> None:
         own, namespace = self._settings.identity, self._dialect.system_namespace
         name = own.name
-        found = await self._get(self._leases, namespace, name)
+        current = await self._get(self._leases, namespace, name)
         now = microtime(self._wall())
         spec = {"holderIdentity": own.holder, "leaseDurationSeconds": self._settings.duration, "renewTime": now}
-        if found is None:
+        if current is None:
             labels = {own.mark[0]: own.mark[1], **own.labels}
             lease = {"metadata": {"name": name, "namespace": namespace, "labels": labels}, "spec": spec}
             await self._client.create(self._leases, namespace, lease)
         else:
-            await self._client.update(self._leases, namespace, name, fields.with_spec(found, **spec))
+            await self._client.update(self._leases, namespace, name, fields.with_spec(current, **spec))
 
     async def _get(self, ref: ResourceRef, namespace: str, name: str) -> Object | None:
         try:

@@ -34,8 +34,8 @@ def after(name: str) -> str:
     return name + "\x00"
 
 
-def decode(meta_group: str, token: str, shown: Callable[[str], str] = errors.quoted) -> tuple[int, str]:
-    """Revision and start of a token; `shown` quotes its version in an error. Raises ApiError 400 for an invalid one."""
+def decode(meta_group: str, token: str, quote: Callable[[str], str] = errors.quoted) -> tuple[int, str]:
+    """Revision and start of a token; `quote` quotes its version in an error. Raises ApiError 400 for an invalid one."""
     wrong = next((i for i, c in enumerate(token) if c not in _ALPHABET and c not in _SKIPPED), -1)
     letters = token.translate(_WITHOUT_SKIPPED)
     if wrong < 0 and len(letters) % 4 == 1:
@@ -62,7 +62,7 @@ def decode(meta_group: str, token: str, shown: Callable[[str], str] = errors.quo
             raise _unreadable(f"{json_type} into Go struct field continueToken.{name} of type {type_}")
     version, revision, start = fields.get("v") or "", fields.get("rv") or 0, fields.get("start") or ""
     if version != f"{meta_group}/v1":
-        raise errors.bad_request(_BAD + f"server does not recognize this encoded version {shown(version)}")
+        raise errors.bad_request(_BAD + f"server does not recognize this encoded version {quote(version)}")
     if not revision:
         raise errors.bad_request(_BAD + f"incorrect encoded start resourceVersion (version {version})")
     if not start:

@@ -270,12 +270,12 @@ def _change_grace(context: Context, old: Object, metadata: dict[str, Any], secon
 
 
 def _stamp(context: Context, old: Object, metadata: dict[str, Any], seconds: int) -> None:
-    before, known = old["metadata"].get("deletionTimestamp"), old["metadata"].get("deletionGracePeriodSeconds")
-    if not before or seconds < (known or 0):
+    before, grace_before = old["metadata"].get("deletionTimestamp"), old["metadata"].get("deletionGracePeriodSeconds")
+    if not before or seconds < (grace_before or 0):
         metadata["deletionTimestamp"] = timestamp(context.now + seconds)
-    if known is None or seconds < known:
+    if grace_before is None or seconds < grace_before:
         metadata["deletionGracePeriodSeconds"] = seconds
-    if known is None and (metadata.get("generation") or 0) > 0:
+    if grace_before is None and (metadata.get("generation") or 0) > 0:
         metadata["generation"] += 1
 
 

@@ -91,20 +91,20 @@ def check_name(name: str, namespace: str, obj: Object, release: Release) -> None
 
 
 def _check_name(name: str, namespace: str, metadata: Mapping[str, Any]) -> None:
-    found = metadata.get("name", "")
-    if not found:
+    own_name = metadata.get("name", "")
+    if not own_name:
         raise errors.bad_request(
             f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
         )
-    if found != name:
-        raise errors.bad_request(f"the name of the object ({found}) does not match the name on the URL ({name})")
+    if own_name != name:
+        raise errors.bad_request(f"the name of the object ({own_name}) does not match the name on the URL ({name})")
 
 
 def _check_namespace(name: str, namespace: str, metadata: Mapping[str, Any]) -> None:
-    found = metadata.get("namespace", "")
-    if namespace and found and namespace != found:
+    own_namespace = metadata.get("namespace", "")
+    if namespace and own_namespace and namespace != own_namespace:
         raise errors.bad_request(
-            f"the namespace of the object ({found}) does not match the namespace on the request ({namespace})"
+            f"the namespace of the object ({own_namespace}) does not match the namespace on the request ({namespace})"
         )
 
 

@@ -28,14 +28,14 @@ _TEXT: Final = Type("string")
 class PatchRules:
     """One patch, for objects of one resource.
 
-    `make` applies it to an object in the requested version; `shown` makes the text by which errors quote a result that
+    `make` applies it to an object in the requested version; `quote` makes the text by which errors quote a result that
     does not match the type: the object, or the patch itself. `repeated` returns strict decoding errors of the patch,
     `unknown` those of a result. All may raise ApiError: a patch is parsed only once the object exists."""
 
     #: True for a strategic merge patch.
     typed: bool
     make: Callable[[Object], Object]
-    shown: Callable[[Object], str]
+    quote: Callable[[Object], str]
     repeated: Callable[[], list[str]]
     unknown: Callable[[Object], list[str]]
 
@@ -57,7 +57,7 @@ class PatchRules:
         return cls(
             typed=strategic_,
             make=make,
-            shown=partial(_plain, data) if strategic_ else _as_json,
+            quote=partial(_plain, data) if strategic_ else _as_json,
             repeated=partial(_repeated_members if listed else _repeated_in_operations, data, located=located),
             unknown=unknown,
         )
@@ -84,16 +84,16 @@ def apply_patch(
         bounds.check_json(text, bounds.MAX_OBJECT_VALUES)
     named = _recognize(rules, resource, catalog, raw)
     changed = canonicalize(
-        named, resource, settings, earlier, refuse=lambda why: patch_errors.unusable_result(rules.shown(raw), why)
+        named, resource, settings, earlier, refuse=lambda why: patch_errors.unusable_result(rules.quote(raw), why)
     )
     if raw is not live and json_.may_be_out_of_range(patch.data):
         why = nested.out_of_range(changed)
         if why:
-            raise patch_errors.unusable_result(rules.shown(raw), why)
+            raise patch_errors.unusable_result(rules.quote(raw), why)
     if patch.strictness.checks:
         why = patch.strictness.refusal([*rules.repeated(), *rules.unknown(raw)])
         if why:
-            raise patch_errors.unusable_result(rules.shown(raw), why)
+            raise patch_errors.unusable_result(rules.quote(raw), why)
     return changed
 
 
@@ -113,7 +113,7 @@ def _recognize(rules: PatchRules, resource: Resource, catalog: Catalog, raw: Obj
         )
         return obj
     except decode.BodyError as error:
-        raise patch_errors.unusable_result(rules.shown(raw), str(error)) from None
+        raise patch_errors.unusable_result(rules.quote(raw), str(error)) from None
 
 
 def _plain(data: bytes, result: Object) -> str:

@@ -173,22 +173,22 @@ class DryRunNumbers:
 
     def __init__(self, real: NumberRange) -> None:
         self._real = real
-        self._given: set[int] = set()
+        self._allocated: set[int] = set()
         self._highest = 0
 
     def take(self, value: int) -> None:
         """Raises AllocatedError."""
-        if self._real.holds(value) or value in self._given:
+        if self._real.holds(value) or value in self._allocated:
             raise AllocatedError(value)
         self._give(value)
 
     def take_any(self) -> int:
-        value = (self._highest if self._given else self._START) + 1
+        value = (self._highest if self._allocated else self._START) + 1
         self._give(value)
         return value
 
     def _give(self, value: int) -> None:
-        self._given.add(value)
+        self._allocated.add(value)
         self._highest = max(self._highest, value)
 
     def release(self, value: int) -> None:

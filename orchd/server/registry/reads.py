@@ -64,20 +64,20 @@ async def _await_future(cache: ICache, resource: Resource, revision: int) -> Non
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadRules:
     """Rules of lists that differ between releases. `version` parses the resourceVersion of a list from the watch cache, `reach` makes
-    sure that an exact revision exists, and `shown` quotes the version of a continue token in its error. The first two raise
+    sure that an exact revision exists, and `quote` quotes the version of a continue token in its error. The first two raise
     ApiError."""
 
     version: Callable[[str], int]
     reach: Callable[[ICache, Resource, int], Awaitable[None]]
-    shown: Callable[[str], str]
+    quote: Callable[[str], str]
 
     @classmethod
     def of(cls, release: Release) -> ReadRules:
         """The rules of a release."""
         return release.choose(
             (
-                ("", cls(version=parse_version, reach=_refuse_future, shown=errors.quoted)),
-                ("1.31", cls(version=_stored_version, reach=_await_future, shown=str)),
+                ("", cls(version=parse_version, reach=_refuse_future, quote=errors.quoted)),
+                ("1.31", cls(version=_stored_version, reach=_await_future, quote=str)),
             )
         )
 
@@ -102,7 +102,7 @@ async def read_page(dialect: Dialect, cache: ICache, query: ListQuery, rules: Re
     else:
         at_least = _stored_version(version)
         if continued:
-            revision, key = continuation.decode(dialect.meta_group, options.continue_, rules.shown)
+            revision, key = continuation.decode(dialect.meta_group, options.continue_, rules.quote)
             if at_least:
                 raise errors.bad_request("specifying resource version is not allowed when using continue")
             start = prefix + key

@@ -69,8 +69,8 @@ async def prepare_store(store: IStore, settings: ObjectSettings) -> Upgrade:
         raise ReleaseMismatchError(stored, release, in_the_way)
     catalog, used = _complete(settings.dialect, release), (await store.range("/", start=_OBJECTS, limit=1)).items
     rewritten, unreadable = 0, []
-    known = _stored(catalog)
-    for resource in known.values():
+    stored_kinds = _stored(catalog)
+    for resource in stored_kinds.values():
         count, failed = await _rewrite(store, resource, catalog, settings)
         rewritten += count
         unreadable += failed
@@ -86,7 +86,7 @@ async def prepare_store(store: IStore, settings: ObjectSettings) -> Upgrade:
         raised_from=before if used else None,
         rewritten=rewritten,
         unreadable=tuple(unreadable),
-        unserved=await _numbers(store, (each for key, each in earlier.items() if key not in known)),
+        unserved=await _numbers(store, (each for key, each in earlier.items() if key not in stored_kinds)),
     )
 
 
@@ -105,9 +105,9 @@ def _stored(catalog: Catalog) -> dict[str, Resource]:
 
 async def _only_in(stored: Release, release: Release, dialect: Dialect, store: IStore) -> str:
     """The kinds with objects that `wanted` cannot read, and their numbers."""
-    known = {key: each.storage_version for key, each in _stored(_complete(dialect, release)).items()}
+    versions = {key: each.storage_version for key, each in _stored(_complete(dialect, release)).items()}
     kinds = _stored(_complete(dialect, stored)).items()
-    return await _numbers(store, (each for key, each in kinds if known.get(key) != each.storage_version))
+    return await _numbers(store, (each for key, each in kinds if versions.get(key) != each.storage_version))
 
 
 async def _numbers(store: IStore, kinds: Iterable[Resource]) -> str:

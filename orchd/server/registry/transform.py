@@ -96,9 +96,9 @@ def _canonicalize_custom(
     try:
         return canonicalize(merged, resource, settings, earlier)
     except ApiError:
-        given = merged["metadata"]
-        metadata = {k: v for k, v in given.items() if shape.fits({"metadata": {k: v}}, resource.type)}
-        if len(metadata) == len(given):
+        merged_metadata = merged["metadata"]
+        metadata = {k: v for k, v in merged_metadata.items() if shape.fits({"metadata": {k: v}}, resource.type)}
+        if len(metadata) == len(merged_metadata):
             raise
         return canonicalize({**merged, "metadata": metadata}, resource, settings, earlier)
 

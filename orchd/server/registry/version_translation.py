@@ -30,7 +30,7 @@ class VersionTranslation:
     """Known conversions of objects."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[bytes, str], Object] = {}
+        self._cache: dict[tuple[bytes, str], Object] = {}
 
     def find(self, resource: Resource, obj: Object) -> Object:
         """`obj` in the version of `resource`. Raises ConversionNeededError if it has not been converted yet."""
@@ -42,13 +42,13 @@ class VersionTranslation:
             return {**obj, "apiVersion": to}
         key = orjson.dumps(obj)
         try:
-            return self._known[key, to]
+            return self._cache[key, to]
         except KeyError:
             raise ConversionNeededError(resource, obj, key) from None
 
     def add(self, needed: ConversionNeededError, translated: Object) -> None:
         """Add the result of a conversion."""
-        self._known[needed.key, needed.resource.api_version] = translated
+        self._cache[needed.key, needed.resource.api_version] = translated
 
 
 def version_of(resource: Resource, api_version: str) -> Resource | None:

@@ -71,10 +71,12 @@ class Versions:
             return [await self._aside(size, convert.convert, obj, to, catalog) for obj in objects]
         if self._conversion is None:
             return objects
-        found = await self._conversion(resource, objects, to)
+        converted = await self._conversion(resource, objects, to)
         assert type_ is not None
         try:
-            return [new if new is old else shape.canonical(new, type_) for old, new in zip(objects, found, strict=True)]
+            return [
+                new if new is old else shape.canonical(new, type_) for old, new in zip(objects, converted, strict=True)
+            ]
         except shape.ShapeError as error:
             raise errors.internal(f"conversion made an object that is no {resource.kind}: {error}") from None
 

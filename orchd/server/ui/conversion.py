@@ -53,11 +53,11 @@ class ConversionStage:
         conversion = conversions.get(request.header("content-type").partition(";")[0].strip().lower())
         if conversion is None:
             raise errors.unsupported_media_type(conversions)
-        convert, answered = conversion
+        convert, response_type = conversion
         data = await request.body.read(self._limit)
         request.trace.body_size = len(data)
         body = await self._aside(len(data), convert, data)
-        return Response(content_type=answered, headers=[*SECURITY_HEADERS, NEVER_STORE], body=body)
+        return Response(content_type=response_type, headers=[*SECURITY_HEADERS, NEVER_STORE], body=body)
 
 
 def to_yaml(text: bytes) -> bytes:

@@ -61,11 +61,11 @@ class SessionStage:
             raise protected(errors.method_not_allowed())
         user = request.user
         assert user is not None
-        known = user.name != ANONYMOUS
+        has_user = user.name != ANONYMOUS
         document = {
-            "user": {"name": user.name, "groups": list(user.groups)} if known else None,
-            "certificate": known and bool(request.credentials.certificates),
-            "names": self._names if known else {},
+            "user": {"name": user.name, "groups": list(user.groups)} if has_user else None,
+            "certificate": has_user and bool(request.credentials.certificates),
+            "names": self._names if has_user else {},
         }
         return Response(headers=[*SECURITY_HEADERS, NEVER_STORE], body=orjson.dumps(document))
 

@@ -36,9 +36,9 @@ def from_v1beta1(obj: Object, catalog: Catalog) -> Object:
         ("clientConfig", "webhookClientConfig"),
         ("conversionReviewVersions", "conversionReviewVersions"),
     ):
-        given = conversion.pop(old, None)
-        if given is not None:
-            webhook[member] = given
+        value = conversion.pop(old, None)
+        if value is not None:
+            webhook[member] = value
     if webhook:
         conversion["webhook"] = webhook
     if conversion:

@@ -45,14 +45,14 @@ class Check(Protocol):
 _VALID: Final[tuple[Finding, ...]] = ()
 
 
-def _of_list(found: Sequence[Finding], index: int) -> Sequence[Finding]:
+def _of_list(findings: Sequence[Finding], index: int) -> Sequence[Finding]:
     """Paths end at the list; equal findings are merged."""
-    return found
+    return findings
 
 
-def _of_item(found: Sequence[Finding], index: int) -> Sequence[Finding]:
+def _of_item(findings: Sequence[Finding], index: int) -> Sequence[Finding]:
     """Paths have the index of the item."""
-    return [each.at_item(index) for each in found]
+    return [each.at_item(index) for each in findings]
 
 
 def _first_size(count: int, least: int | None, most: int | None) -> Sequence[Finding]:
@@ -101,8 +101,8 @@ def compile_schema(schema: Schema, settings: ObjectSettings) -> Check:
 
 def _changed(check: Check, value: Any, match: Matched | None) -> Sequence[Finding]:
     """The findings about a member or an item, none if it is as in the stored object."""
-    found = check(value, match)
-    return _VALID if found and match is not None and match.unchanged() else found
+    findings = check(value, match)
+    return _VALID if findings and match is not None and match.unchanged() else findings
 
 
 def _node(schema: Schema, form: _Form) -> Check:
@@ -125,7 +125,7 @@ def _node(schema: Schema, form: _Form) -> Check:
 
     def check(value: Any, match: Matched | None = None) -> Sequence[Finding]:
         if value is None:
-            return [found for step in null_steps for found in step(None)] if null_steps else _VALID
+            return [finding for step in null_steps for finding in step(None)] if null_steps else _VALID
         return whole(value, match)
 
     return check
@@ -171,11 +171,11 @@ def _type(schema: Schema, form: _Form) -> Check | None:
         return None
     nullable = bool(schema.get("nullable"))
     numeric = "number" in types or "integer" in types
-    shown = ",".join(types)
+    type_list = ",".join(types)
 
     def check(value: Any, match: Matched | None = None) -> Sequence[Finding]:
         if value is None:
-            return _VALID if nullable or not types else [_wrong_type(shown, "null")]
+            return _VALID if nullable or not types else [_wrong_type(type_list, "null")]
         actual = type_name(value)
         if actual in types or (actual == "integer" and "number" in types):
             return _VALID
@@ -185,7 +185,7 @@ def _type(schema: Schema, form: _Form) -> Check | None:
             if actual in ("string", "array"):
                 return _VALID
             return [_wrong_type(format_, {"integer": "int64", "number": "double"}.get(actual, ""))]
-        return [_wrong_type(shown, actual)] if types else _VALID
+        return [_wrong_type(type_list, actual)] if types else _VALID
 
     return check
 
@@ -242,16 +242,16 @@ def _string(schema: Schema) -> Check | None:
 def _search(regex: str) -> Callable[[str], Any]:
     """The search function of an expression, compiled at its first use: not for each definition at each start. An invalid expression
     of an old definition matches nothing."""
-    found: Callable[[str], Any] | None = None
+    search_pattern: Callable[[str], Any] | None = None
 
     def search(value: str) -> Any:
-        nonlocal found
-        if found is None:
+        nonlocal search_pattern
+        if search_pattern is None:
             try:
-                found = pattern(regex).search
+                search_pattern = pattern(regex).search
             except PatternError:
-                found = _nothing
-        return found(value)
+                search_pattern = _nothing
+        return search_pattern(value)
 
     return search
 

@@ -177,7 +177,7 @@ def formats_of(settings: ObjectSettings) -> Mapping[str, Check]:
 
 def unknown_formats(schema: Mapping[str, Any], settings: ObjectSettings) -> Iterator[str]:
     """The formats of the strings of a schema that the release does not check. Dashes in names do not count."""
-    known = {name.replace("-", "") for name in formats_of(settings)}
+    supported = {name.replace("-", "") for name in formats_of(settings)}
     pending: list[Any] = [schema]
     while pending:
         part = pending.pop()
@@ -185,7 +185,7 @@ def unknown_formats(schema: Mapping[str, Any], settings: ObjectSettings) -> Iter
             pending += part
         elif isinstance(part, dict):
             name = part.get("format")
-            if isinstance(name, str) and part.get("type") == "string" and name.replace("-", "") not in known:
+            if isinstance(name, str) and part.get("type") == "string" and name.replace("-", "") not in supported:
                 yield name
             for word in _BELOW:
                 inner = part.get(word)

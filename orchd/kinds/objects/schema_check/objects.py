@@ -65,8 +65,8 @@ def identity_causes(obj: Object, resource: Resource) -> list[Cause]:
     return out
 
 
-def _other(name: str, obj: Object, wanted: str) -> Cause:
-    return Cause(INVALID, f"Invalid value: {show(obj.get(name) or '')}: must be {wanted}", name)
+def _other(name: str, obj: Object, expected: str) -> Cause:
+    return Cause(INVALID, f"Invalid value: {show(obj.get(name) or '')}: must be {expected}", name)
 
 
 def create_causes(obj: Object, resource: Resource, settings: ObjectSettings, *, quick: bool = False) -> list[Cause]:

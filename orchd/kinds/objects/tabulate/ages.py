@@ -39,18 +39,18 @@ def human_duration(seconds: int) -> str:
 class Ages:
     """Ages at one moment. Call with a time of an object (RFC 3339, None where it has none)."""
 
-    __slots__ = ("_known", "_now")
+    __slots__ = ("_now", "_texts")
 
     def __init__(self, now: datetime) -> None:
         """`now` has a time zone."""
         self._now = now.astimezone(UTC)
-        self._known: dict[str | None, str] = {None: UNKNOWN, "": UNKNOWN}
+        self._texts: dict[str | None, str] = {None: UNKNOWN, "": UNKNOWN}
 
     def __call__(self, time: str | None) -> str:
-        known = self._known.get(time)
-        if known is None and time is not None:
-            known = self._known[time] = human_duration(int((self._now - datetime.fromisoformat(time)).total_seconds()))
-        return known or UNKNOWN
+        text = self._texts.get(time)
+        if text is None and time is not None:
+            text = self._texts[time] = human_duration(int((self._now - datetime.fromisoformat(time)).total_seconds()))
+        return text or UNKNOWN
 
     def of_custom(self, time: str) -> str:
         """The age of a value of a custom object, which may not be a time."""

@@ -124,12 +124,12 @@ def network_policy(o: Json, x: Printing) -> Cells:
 
 def ip_address(o: Json, x: Printing) -> Cells:
     parent = fields.spec(o).get("parentRef")
-    shown = NONE
+    parent_text = NONE
     if parent:
         resource = ".".join(filter(None, (parent.get("resource"), parent.get("group")))).lower()
-        shown = "/".join(filter(None, (resource, parent.get("namespace"), parent.get("name"))))
+        parent_text = "/".join(filter(None, (resource, parent.get("namespace"), parent.get("name"))))
     # The age has no column.
-    return [o["metadata"]["name"], shown, age_of(o, x)]
+    return [o["metadata"]["name"], parent_text, age_of(o, x)]
 
 
 def service_cidr(o: Json, x: Printing) -> Cells:

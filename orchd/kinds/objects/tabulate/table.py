@@ -150,5 +150,5 @@ def table(
         "apiVersion": api_version or f"{dialect.meta_group}/v1",
         "metadata": dict(list_meta),
         "columnDefinitions": list(how.columns) if with_columns else None,
-        "rows": [how.row(o, printing, shown) for o, shown in rows],
+        "rows": [how.row(o, printing, metadata) for o, metadata in rows],
     }

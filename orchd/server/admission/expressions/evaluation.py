@@ -80,8 +80,8 @@ class View:
 class Run:
     """One call of a piece of work. `interrupted` becomes true when nobody waits for it any more."""
 
-    def __init__(self, answers: Mapping[Question, Answer], *, quick: bool) -> None:
-        self._answers = answers
+    def __init__(self, decisions: Mapping[Question, Answer], *, quick: bool) -> None:
+        self._decisions = decisions
         self._left = QUICK_BUDGET if quick else None
         self.interrupted = False
 
@@ -102,9 +102,9 @@ class Run:
         why = f"expression '{expression.text}' resulted in error: {outcome.error}"
         return Result(error=why, seconds=seconds), outcome.cost
 
-    def answer(self, question: Question) -> Answer:
+    def decision(self, question: Question) -> Answer:
         """The answer of the authorizer."""
-        decision = self._answers.get(question)
+        decision = self._decisions.get(question)
         if decision is None:
             raise _UnansweredError(question)
         return decision
@@ -122,8 +122,8 @@ class Group:
         self.left = budget
         bindings = dict(view.variables)
         if authorizer:
-            bindings["authorizer"] = make_authorizer(run.answer)
-            bindings["authorizer.requestResource"] = make_resource_check(run.answer, view.request_resource)
+            bindings["authorizer"] = make_authorizer(run.decision)
+            bindings["authorizer.requestResource"] = make_resource_check(run.decision, view.request_resource)
         self._variables = None
         if compiler is not None and compiler.variables:
             self._variables = bindings["variables"] = _Variables(run, compiler.variables, bindings)
@@ -143,13 +143,13 @@ class Group:
 class _Variables(Opaque):
     """The value of `variables`: evaluates each member when it is first looked at."""
 
-    __slots__ = ("_bindings", "_cost", "_expressions", "_found", "_run")
+    __slots__ = ("_bindings", "_cost", "_expressions", "_run", "_values")
 
     def __init__(self, run: Run, expressions: Mapping[str, Expression], bindings: Mapping[str, Any]) -> None:
         self._run = run
         self._expressions = expressions
         self._bindings = bindings
-        self._found: dict[str, Value] = {}
+        self._values: dict[str, Value] = {}
         self._cost = 0
 
     def take_cost(self) -> int:
@@ -159,9 +159,9 @@ class _Variables(Opaque):
 
     def field(self, name: str) -> Value:
         """The value of a member; an EvaluationError if it has none."""
-        if name not in self._found:
-            self._found[name] = self._evaluate(name)
-        return self._found[name]
+        if name not in self._values:
+            self._values[name] = self._evaluate(name)
+        return self._values[name]
 
     def _evaluate(self, name: str) -> Value:
         expression = self._expressions.get(name)
@@ -184,21 +184,21 @@ class Evaluator:
     def __init__(self, ask: Callable[[Question], Awaitable[Answer]], aside: Aside) -> None:
         self._ask = ask
         self._aside = aside
-        self._answers: dict[Question, Answer] = {}
+        self._decisions: dict[Question, Answer] = {}
 
     async def run(self, work: Callable[[Run], T]) -> T:
         """The result of `work`. On cancellation it is interrupted, wherever it runs."""
         quick = True
         while True:
-            run = Run(self._answers, quick=quick)
+            run = Run(self._decisions, quick=quick)
             try:
                 return await self._aside(0 if quick else LARGE + 1, work, run)
             except _LongError:
                 quick = False
             except _UnansweredError as error:
-                if len(self._answers) >= _MOST_ANSWERS:
-                    self._answers.clear()
-                self._answers[error.question] = await self._ask(error.question)
+                if len(self._decisions) >= _MOST_ANSWERS:
+                    self._decisions.clear()
+                self._decisions[error.question] = await self._ask(error.question)
             except CancelledError:
                 run.interrupted = True
                 raise

@@ -61,7 +61,7 @@ class ImagePolicyWebhook(Plugin):
         status = self._cached_response(asked)
         if status is None:
             try:
-                status = await self._answer(asked)
+                status = await self._review(asked)
             except WebhookError as error:
                 if not self._open:
                     raise refuse(review, str(error)) from error
@@ -93,7 +93,7 @@ class ImagePolicyWebhook(Plugin):
     def _cached_response(self, asked: dict[str, Any]) -> dict[str, Any] | None:
         return self._decisions.get(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS))
 
-    async def _answer(self, asked: dict[str, Any]) -> dict[str, Any]:
+    async def _review(self, asked: dict[str, Any]) -> dict[str, Any]:
         """The status of the service's response. Raises WebhookError."""
         response = await self._ask(
             {

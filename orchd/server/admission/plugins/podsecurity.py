@@ -77,10 +77,10 @@ def read_configuration(section: Mapping[str, Any] | None, dialect: Dialect) -> C
     """The plugin's configuration. Raises ValueError naming the invalid fields."""
     section = section or {}
     report = Report(ObjectSettings(dialect=dialect))
-    given, at = section.get("defaults") or {}, root("defaults")
+    defaults_section, at = section.get("defaults") or {}, root("defaults")
     defaults = {}
     for mode in _MODES:
-        level, version = given.get(mode) or PRIVILEGED, given.get(f"{mode}-version") or "latest"
+        level, version = defaults_section.get(mode) or PRIVILEGED, defaults_section.get(f"{mode}-version") or "latest"
         if level not in LEVELS:
             report.invalid(at / mode, level, f"must be one of {', '.join(LEVELS)}")
         if not valid_version(version):
@@ -207,13 +207,13 @@ class PodSecurity(Plugin):
                 review.annotate(self._prefix + "enforce-policy", str(policies["enforce"]))
                 self._count_evaluation(review, policies["enforce"], "enforce", [])
             return
-        known: dict[tuple[str, int], list[Violation]] = {}
+        cache: dict[tuple[str, int], list[Violation]] = {}
 
         def violations(policy: Policy) -> list[Violation]:
             key = (policy.level, policy.minor(self._standards.latest))
-            if key not in known:
-                known[key] = self._standards.evaluate(pod, *key, self.dialect)
-            return known[key]
+            if key not in cache:
+                cache[key] = self._standards.evaluate(pod, *key, self.dialect)
+            return cache[key]
 
         if enforce:
             policy = policies["enforce"]

@@ -88,7 +88,9 @@ class Program:
         try:
             decisions = self._validate(run, view)
             group = Group(run, view, BUDGET, self.compiler)
-            annotations = [self._annotate(key, made, group.evaluate(made)) for key, made in self.annotations]
+            annotations = [
+                self._annotate(key, expression, group.evaluate(expression)) for key, expression in self.annotations
+            ]
         except OutOfBudgetError as error:
             return Judgement(decisions=(self._failure(str(error)),), match=match)
         audited = tuple(each for each in annotations if each is not None)

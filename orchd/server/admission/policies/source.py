@@ -76,14 +76,14 @@ class Policies:
         by_policy: dict[str, list[Binding]] = {}
         for binding in sorted(bindings, key=_name):
             by_policy.setdefault((binding.get("spec") or {}).get("policyName") or "", []).append(_binding(binding))
-        known = {policy.name: policy for policy in self._policies}
+        by_name = {policy.name: policy for policy in self._policies}
         self._policies = []
         for obj in sorted(policies, key=_name):
             name, spec = _name(obj), obj.get("spec") or {}
             bound = tuple(by_policy.get(name, ()))
             if not bound:
                 continue
-            before = known.get(name)
+            before = by_name.get(name)
             same = before is not None and before.spec == spec
             self._policies.append(before.rebound(bound) if before and same else Policy(name, spec, bound))
         self._choices.clear()

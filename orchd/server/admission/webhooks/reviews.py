@@ -102,8 +102,8 @@ def _names(review: Review, resource: Resource) -> tuple[Object, Object]:
 def _options(review: Review, dialect: Dialect) -> Object | None:
     if review.operation == CONNECT:
         return None
-    given = {k: v for k, v in review.options.items() if k not in ("kind", "apiVersion", "force")}
-    return {"kind": _OPTIONS[review.operation], "apiVersion": f"{dialect.meta_group}/v1", **given}
+    options = {k: v for k, v in review.options.items() if k not in ("kind", "apiVersion", "force")}
+    return {"kind": _OPTIONS[review.operation], "apiVersion": f"{dialect.meta_group}/v1", **options}
 
 
 def parse_response(document: Object, *, uid: str, version: str, mutating: bool, dialect: Dialect) -> Verdict:
@@ -163,8 +163,8 @@ def _patch(text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except binascii.Error:
-        known = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-        at = next((i for i, c in enumerate(text) if c not in known), len(text))
+        alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+        at = next((i for i, c in enumerate(text) if c not in alphabet), len(text))
         raise BadReviewError(f"illegal base64 data at input byte {at}", called=False) from None
 
 

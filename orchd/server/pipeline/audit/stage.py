@@ -103,11 +103,11 @@ class AuditStage:
         try:
             response = await then(request)
         except ApiError as error:
-            answer = error.status()
-            status = self._trail.status(error.code, answer)
+            recorded = error.status()
+            status = self._trail.status(error.code, recorded)
             if lasting:
-                await trail.write(record, STARTED, status, answer)
-            await trail.write(record, COMPLETE, status, answer)
+                await trail.write(record, STARTED, status, recorded)
+            await trail.write(record, COMPLETE, status, recorded)
             raise
         except CancelledError:
             # The client disconnected or the request timed out: the outcome is unknown.
@@ -118,12 +118,12 @@ class AuditStage:
         except Exception as error:
             await trail.write(record, PANIC, _panic(error))
             raise
-        answer = recorded_response(response, shown=record.rule.level >= RESPONSE)
-        status = self._trail.status(response.code, answer)
+        recorded = recorded_response(response, with_body=record.rule.level >= RESPONSE)
+        status = self._trail.status(response.code, recorded)
         if lasting:
-            await trail.write(record, STARTED, status, answer)
+            await trail.write(record, STARTED, status, recorded)
         if response.stream is None:
-            await trail.write(record, COMPLETE, status, answer)
+            await trail.write(record, COMPLETE, status, recorded)
         else:
             response.stream = ObservedStream(response.stream, lambda: trail.record_end(record, status))
         return response

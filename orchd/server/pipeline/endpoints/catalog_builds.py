@@ -22,11 +22,11 @@ _REST = 4
 
 
 class _Build(Generic[S]):
-    """A running build. `stale` is set when the catalog has changed since its start, `made` when it has succeeded."""
+    """A running build. `stale` is set when the catalog has changed since its start, `succeeded` when it has succeeded."""
 
     def __init__(self, catalog: S) -> None:
         self.catalog = catalog
-        self.stale = self.made = self._over = False
+        self.stale = self.succeeded = self._over = False
         self._waiting: list[Deferred[None]] = []
 
     async def ended(self) -> bool:
@@ -35,7 +35,7 @@ class _Build(Generic[S]):
             waiting: Deferred[None] = Deferred(self._waiting.remove)
             self._waiting.append(waiting)
             await waiting
-        return self.made
+        return self.succeeded
 
     def end(self) -> None:
         self._over = True
@@ -67,10 +67,10 @@ class CatalogBuild(Generic[S, T]):
         self._in_thread = in_thread
         self._clock = clock
         self._background = Background()
-        self._made: tuple[S, T] | None = None
+        self._latest: tuple[S, T] | None = None
         self._build: _Build[S] | None = None
         self._due: IDelayedCall | None = None
-        self._running = self._wanted = False
+        self._running = self._requested = False
         self.in_background = True
         #: Builds so far by reason ("add" for the first one, "update" for later ones), and the duration of the last one in
         #: seconds.
@@ -80,8 +80,8 @@ class CatalogBuild(Generic[S, T]):
     async def start(self, *, eager: bool = True) -> None:
         """Build the value for the current catalog soon, and for each later catalog. The first build is delayed, since the
         server is starting; a call of `current` starts it at once. If not `eager`, only that call starts builds."""
-        self._running, self._wanted = True, self._wanted or (eager and self.in_background)
-        if self._build is None and self._made is None and self._due is None and self._wanted:
+        self._running, self._requested = True, self._requested or (eager and self.in_background)
+        if self._build is None and self._latest is None and self._due is None and self._requested:
             self._due = self._clock.callLater(SETTLE, self._begin)
 
     def begin(self) -> None:
@@ -101,21 +101,21 @@ class CatalogBuild(Generic[S, T]):
         """The catalog has changed: start a build in `SETTLE` seconds, or later if the last one took long."""
         if self._build is not None:
             self._build.stale = True
-        elif self._due is None and self._running and self._wanted:
+        elif self._due is None and self._running and self._requested:
             self._due = self._clock.callLater(max(SETTLE, _REST * self.seconds.get("update", 0.0)), self._begin)
 
     async def current(self) -> T:
         """The value for the current catalog or a later one. Raises ApiError 500 if it cannot be built."""
-        catalog, self._wanted = self._catalog(), True
+        catalog, self._requested = self._catalog(), True
         if self._build is not None and self._build.catalog is not catalog:
             await self._build.ended()
-        if self._made is None or self._made[0] is not catalog:
-            # Started after the request arrived, so for `wanted` or a later catalog.
+        if self._latest is None or self._latest[0] is not catalog:
+            # Started after the request arrived, so for `catalog` or a later catalog.
             build = self._build or self._begin()
             if build is not None and not await build.ended():
                 raise errors.internal(f"the {self._what} cannot be built")
-        assert self._made is not None
-        return self._made[1]
+        assert self._latest is not None
+        return self._latest[1]
 
     def _begin(self) -> _Build[S] | None:
         """Start a build for the current catalog; None if its value exists."""
@@ -123,17 +123,17 @@ class CatalogBuild(Generic[S, T]):
             self._due.cancel()
         self._due = None
         catalog = self._catalog()
-        if self._made is not None and catalog is self._made[0]:
+        if self._latest is not None and catalog is self._latest[0]:
             return None
         self._build = build = _Build(catalog)
         self._background.add(self._run(build), self._what)
         return build
 
     async def _run(self, build: _Build[S]) -> None:
-        began, reason = self._clock.seconds(), "add" if self._made is None else "update"
+        began, reason = self._clock.seconds(), "add" if self._latest is None else "update"
         try:
-            self._made = build.catalog, await self._in_thread(self._make, build.catalog)
-            build.made = True
+            self._latest = build.catalog, await self._in_thread(self._make, build.catalog)
+            build.succeeded = True
             self.builds[reason] = self.builds.get(reason, 0) + 1
             self.seconds[reason] = self._clock.seconds() - began
         finally:

@@ -55,9 +55,9 @@ class Documents:
         if request.method != "GET" and not aggregated:
             raise errors.method_not_allowed()
         if len(parts) == 1 and self._aggregated is not None:
-            answered = self._aggregated.respond(request, core=parts[0] == "api")
-            if answered is not None:
-                return answered
+            response = self._aggregated.respond(request, core=parts[0] == "api")
+            if response is not None:
+                return response
         chosen = mediatype.negotiate(
             ",".join(request.headers.get("accept", ())),
             dialect=self._catalog().dialect,

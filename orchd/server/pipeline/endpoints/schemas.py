@@ -74,7 +74,7 @@ class Schemas:
         self._foreign = foreign
         self._indexed: tuple[_Listing, Sequence[ForeignVersion], tuple[bytes, str]] | None = None
         #: Path -> the resources and the hash of the document that was built from them.
-        self._known: dict[str, tuple[tuple[Resource, ...], str]] = {}
+        self._documents: dict[str, tuple[tuple[Resource, ...], str]] = {}
         self._kept: LruCache[tuple[str, str, str], bytes] = LruCache(_MOST_KEPT)
         self.build = CatalogBuild("OpenAPI index", catalog, self._make, in_thread=in_thread, clock=clock)
 
@@ -112,14 +112,14 @@ class Schemas:
 
     def _make(self, catalog: Catalog) -> _Listing:
         """The listing of a catalog. Only documents whose resources are new are made."""
-        known: dict[str, tuple[tuple[Resource, ...], str]] = {}
+        documents: dict[str, tuple[tuple[Resource, ...], str]] = {}
         for path, resources in v3.resources_by_path(catalog).items():
-            before = self._known.get(path)
+            before = self._documents.get(path)
             if before is None or before[0] != resources:
                 before = resources, _digest(v3.document(catalog, resources[0].group, resources[0].version, resources))
-            known[path] = before
-        self._known = known
-        hashes = {path: digest for path, (_, digest) in known.items()}
+            documents[path] = before
+        self._documents = documents
+        hashes = {path: digest for path, (_, digest) in documents.items()}
         hashes.update(
             {path: _digest(v3.root_document(catalog, items)) for path, items in v3.root_items(catalog).items()}
         )

@@ -63,7 +63,7 @@ class Classifier:
 
     def __init__(self, schemas: Iterable[Schema]) -> None:
         self.schemas = tuple(sorted(schemas, key=lambda s: (s.precedence, s.name)))
-        self._known: dict[tuple[Any, ...], Schema | None] = {}
+        self._schema_cache: dict[tuple[Any, ...], Schema | None] = {}
 
     def schema(self, user: User, info: RequestInfo) -> Schema | None:
         """The first matching schema; None without one."""
@@ -73,13 +73,13 @@ class Classifier:
             )  # fmt: skip
         else:
             key = (user.name, user.groups, info.verb, info.path)
-        known = self._known
+        cache = self._schema_cache
         try:
-            return known[key]
+            return cache[key]
         except KeyError:
-            if len(known) >= _REMEMBERED:
-                known.clear()
-            schema = known[key] = next((s for s in self.schemas if s.matches(user, info)), None)
+            if len(cache) >= _REMEMBERED:
+                cache.clear()
+            schema = cache[key] = next((s for s in self.schemas if s.matches(user, info)), None)
             return schema
 
 

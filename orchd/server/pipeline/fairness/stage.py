@@ -105,12 +105,12 @@ class Fairness:
 
         Returns the names of flow schemas whose priority level does not exist; these classify no requests.
         """
-        known = self._mandatory[1] | {each["metadata"]["name"]: each for each in levels}
-        limited = self._limited_levels(known)
+        levels_by_name = self._mandatory[1] | {each["metadata"]["name"]: each for each in levels}
+        limited = self._limited_levels(levels_by_name)
         dangling, usable = [], []
         for obj in (self._mandatory[0] | {each["metadata"]["name"]: each for each in schemas}).values():
             schema = schema_of(obj)
-            if schema.level in known:
+            if schema.level in levels_by_name:
                 usable.append(schema)
             else:
                 dangling.append(schema.name)
@@ -126,10 +126,10 @@ class Fairness:
             self._wake(level)
         return dangling
 
-    def _limited_levels(self, known: Mapping[str, ObjectView]) -> dict[str, LimitedLevel]:
-        """The limited levels among `known`, each with its share of all seats."""
+    def _limited_levels(self, levels_by_name: Mapping[str, ObjectView]) -> dict[str, LimitedLevel]:
+        """The limited levels among `levels_by_name`, each with its share of all seats."""
         limited: dict[str, LimitedLevel] = {}
-        for name, obj in known.items():
+        for name, obj in levels_by_name.items():
             spec = obj["spec"]
             if spec["type"] != "Limited":
                 continue

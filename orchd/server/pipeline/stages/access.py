@@ -72,16 +72,16 @@ class Authentication:
             warning = self._warning(request.credentials)
             if warning:
                 request.warnings.append(warning)
-            known = await self._chain.authenticate(request.credentials)
-            request.user = known.user
-            if known.consumed:
+            identity = await self._chain.authenticate(request.credentials)
+            request.user = identity.user
+            if identity.consumed:
                 # Credentials must not be forwarded, in particular not to servers behind this one.
-                kept = {n: v for n, v in request.headers.items() if n not in known.consumed}
-                kept.update(known.instead or {})
+                kept = {n: v for n, v in request.headers.items() if n not in identity.consumed}
+                kept.update(identity.instead or {})
                 request.headers = kept
-            request.warnings.extend(known.warnings)
-            if known.annotations:
-                request.trace.annotations.update(known.annotations)
+            request.warnings.extend(identity.warnings)
+            if identity.annotations:
+                request.trace.annotations.update(identity.annotations)
         # Requests of local clients run inside of other work, which is not theirs.
         outer = current_flow.get()
         current_flow.set(request.user.name)

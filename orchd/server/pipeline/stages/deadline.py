@@ -74,8 +74,8 @@ class Deadline:
         if rest is None:
             if isinstance(outcome[0], Failure):
                 outcome[0].raiseException()
-            answer: Response = outcome[0]
-            return answer
+            completed: Response = outcome[0]
+            return completed
         return await self._wait(request, rest, waiting, seconds)
 
     def _timeout(self, request: Request) -> float:

@@ -126,7 +126,7 @@ class RequestMetrics:
         self._served = served
         self._own_user = own_user
         self.series: dict[Labels, Series] = {}
-        self._known: dict[tuple[str | bool, ...], tuple[Labels, Series]] = {}
+        self._series_cache: dict[tuple[str | bool, ...], tuple[Labels, Series]] = {}
         #: Requests of the server to itself, by verb, resource and subresource.
         self.own: dict[tuple[str, ...], float] = {}
 
@@ -142,14 +142,14 @@ class RequestMetrics:
             info.verb, info.group, info.version, info.resource, info.subresource, not info.name, not info.namespace,
             request.param("dryRun") == "All",
         )  # fmt: skip
-        entry = self._known.get(key)
+        entry = self._series_cache.get(key)
         if entry is None:
             labels = _labels(request, self._served)
             entry = labels, self._series(labels)
             # Only labels of what is served: the number of other requests is not bounded. The labels of a deleted
             # definition are kept.
-            if labels.resource and info.verb != "patch" and len(self._known) < _MOST:
-                self._known[key] = entry
+            if labels.resource and info.verb != "patch" and len(self._series_cache) < _MOST:
+                self._series_cache[key] = entry
         return entry
 
     def _series(self, labels: Labels) -> Series:

@@ -47,10 +47,10 @@ class VolumeStrategy(PhaseStrategy):
         if not self._timed or context.subresource != "status":
             return prepared
         status, before = prepared.get("status") or {}, old.get("status") or {}
-        time, known = status.get(_CHANGED), before.get(_CHANGED)
+        time, time_before = status.get(_CHANGED), before.get(_CHANGED)
         if status.get("phase") == before.get("phase"):
-            time = known if time is None else time
-        elif time in (None, known):
+            time = time_before if time is None else time
+        elif time in (None, time_before):
             time = timestamp(context.now)
         return prepared if time is None else {**prepared, "status": {**status, _CHANGED: time}}
 

@@ -26,11 +26,11 @@ from orchd.txkit.aside import LARGE
 def _with_storage_version(obj: Object) -> Object:
     """`obj` with its storage version added to status.storedVersions."""
     status = fields.status(obj)
-    known = list(status.get("storedVersions") or ())
+    stored_versions = list(status.get("storedVersions") or ())
     name = next((v["name"] for v in fields.spec(obj).get("versions") or () if v.get("storage")), None)
-    if name is None or name in known:
+    if name is None or name in stored_versions:
         return obj
-    return {**obj, "status": {**status, "storedVersions": [*known, name]}}
+    return {**obj, "status": {**status, "storedVersions": [*stored_versions, name]}}
 
 
 def _no_warnings(settings: ObjectSettings, obj: Object, old: Object | None) -> Sequence[str]:
@@ -48,8 +48,8 @@ def _formats(settings: ObjectSettings, definition: Object | None) -> list[str]:
 
 def _warn_of_formats(settings: ObjectSettings, obj: Object, old: Object | None) -> Sequence[str]:
     """Formats that are not checked, except those that the stored definition has."""
-    known = set(_formats(settings, old))
-    return [f"unrecognized format {quote(name)}" for name in _formats(settings, obj) if name not in known]
+    old_formats = set(_formats(settings, old))
+    return [f"unrecognized format {quote(name)}" for name in _formats(settings, obj) if name not in old_formats]
 
 
 #: Warnings about definitions, from a release on.

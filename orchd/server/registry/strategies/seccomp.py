@@ -41,8 +41,12 @@ def _with_profile(holder: Object, key: str, annotations: dict[str, Any]) -> Obje
         if text:
             annotations[key] = text
         return holder
-    made = _profile(annotations[key]) if key in annotations else None
-    return holder if made is None else {**holder, "securityContext": {**context, "seccompProfile": made}}
+    from_annotation = _profile(annotations[key]) if key in annotations else None
+    return (
+        holder
+        if from_annotation is None
+        else {**holder, "securityContext": {**context, "seccompProfile": from_annotation}}
+    )
 
 
 def as_given(pod: Object, dialect: Dialect) -> Object:

@@ -194,7 +194,7 @@ class ServiceStrategy(Strategy):
         for space in (self._ips.holding(family, address),) if address else self._ips.spaces(family):
             labels = (str(space.network), "static" if address else "dynamic")[: self._labels]
             try:
-                found = self._take_address(space, address, releases)
+                taken = self._take_address(space, address, releases)
             except ExhaustedError:
                 self._failures.add(*labels)
                 continue
@@ -202,7 +202,7 @@ class ServiceStrategy(Strategy):
                 self._failures.add(*labels)
                 raise
             self._allocations.add(*labels)
-            return requested or found
+            return requested or taken
         raise ExhaustedError
 
     @staticmethod

@@ -73,18 +73,18 @@ class Strategies:
         self._event_ttl = event_ttl
         self._records = records
         #: By group, version and plural: a resource that replaced another has its own strategy.
-        self._made: dict[tuple[str, str, str], tuple[Resource, IStrategy]] = {}
+        self._by_resource: dict[tuple[str, str, str], tuple[Resource, IStrategy]] = {}
 
     def __call__(self, resource: Resource) -> IStrategy:
         key = (resource.group, resource.version, resource.plural)
-        entry = self._made.get(key)
+        entry = self._by_resource.get(key)
         if entry is None or entry[0] is not resource:
-            entry = self._made[key] = (resource, self._make(resource))
+            entry = self._by_resource[key] = (resource, self._make(resource))
         return entry[1]
 
     def forget(self, resource: Resource) -> None:
         """Drop the strategy of a resource that is no longer served."""
-        self._made.pop((resource.group, resource.version, resource.plural), None)
+        self._by_resource.pop((resource.group, resource.version, resource.plural), None)
 
     def _make(self, resource: Resource) -> IStrategy:
         catalog, settings = self._access.catalog(), self._access.settings
@@ -111,9 +111,9 @@ class Strategies:
             ips = ObjectRanges(self._index(ServiceRanges, RANGES), self._index(RecordedAddresses, ADDRESSES), random)
         return ServiceStrategy(resource, catalog, settings, services=services, ips=ips, random=random, records=records)
 
-    def _index(self, made: Callable[[Callable[[], ICache]], Index], plural: str) -> Index:
+    def _index(self, index_class: Callable[[Callable[[], ICache]], Index], plural: str) -> Index:
         """An index of the objects of a built-in resource of the network group."""
         access = self._access
         resource = access.catalog().resource(access.dialect(NETWORK_GROUP), "v1", plural)
         assert resource is not None, plural
-        return made(partial(access.cache, resource))
+        return index_class(partial(access.cache, resource))

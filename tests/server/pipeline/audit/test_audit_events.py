@@ -163,8 +163,8 @@ class TestEvents:
         sink = Kept()
         run(AuditStage(trail(sink, "Metadata"))(request, deleted))
         assert sink.events[1]["responseStatus"] == {"metadata": {}, "status": "Success", "code": 200}
-        assert recorded_response(Response(body=b'{"kind":"PodList"}'), shown=False) is None
-        assert recorded_response(Response(body=[b'{"kind":', b'"PodList"}']), shown=True) == {"kind": "PodList"}
+        assert recorded_response(Response(body=b'{"kind":"PodList"}'), with_body=False) is None
+        assert recorded_response(Response(body=[b'{"kind":', b'"PodList"}']), with_body=True) == {"kind": "PodList"}
 
     def test_patch_annotations_need_the_object_level(self) -> None:
         """Annotations that show a webhook's patch are omitted below the level Request."""

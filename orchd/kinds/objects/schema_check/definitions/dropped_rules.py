@@ -22,9 +22,9 @@ def without_rules(definition: Object, dialect: Dialect) -> tuple[Object, int]:
     spec = definition.get("spec") or {}
     for version in spec.get("versions") or ():
         schema = (version.get("schema") or {}).get("openAPIV3Schema")
-        found = sum(len(each.get(word) or ()) for each in extension_keywords.everywhere(schema))
-        if schema and found:
-            count += found
+        rule_count = sum(len(each.get(word) or ()) for each in extension_keywords.everywhere(schema))
+        if schema and rule_count:
+            count += rule_count
             version = {**version, "schema": {"openAPIV3Schema": extension_keywords.without(schema, word)}}
         versions.append(version)
     return ({**definition, "spec": {**spec, "versions": versions}}, count) if count else (definition, 0)

@@ -234,7 +234,7 @@ def loose_keys(schema: Schema, words: ExtensionKeywords) -> bool:
     if items.get("nullable"):
         return True
     properties, needed = items.get("properties") or {}, items.get("required") or ()
-    known = [(name, properties[name]) for name in schema.get(words.list_keys) or () if name in properties]
+    key_schemas = [(name, properties[name]) for name in schema.get(words.list_keys) or () if name in properties]
     return chosen == "map" and any(
-        inner.get("nullable") or (name not in needed and inner.get("default") is None) for name, inner in known
+        inner.get("nullable") or (name not in needed and inner.get("default") is None) for name, inner in key_schemas
     )

@@ -183,11 +183,11 @@ class _Costs:
 def _excess(name: str, cost: int, limit: int) -> str:
     factor = cost / limit
     if factor > 100:
-        shown = "more than 100x"
+        factor_text = "more than 100x"
     else:
-        shown = f"{factor:f}x" if factor < 1.5 else f"{factor:.1f}x"
+        factor_text = f"{factor:f}x" if factor < 1.5 else f"{factor:.1f}x"
     return (
-        f"{name} exceeds budget by factor of {shown} (try simplifying the rule, or adding maxItems, maxProperties, and maxLength "
+        f"{name} exceeds budget by factor of {factor_text} (try simplifying the rule, or adding maxItems, maxProperties, and maxLength "
         "where arrays, maps, and strings are declared)"
     )
 

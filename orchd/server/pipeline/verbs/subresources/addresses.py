@@ -90,10 +90,10 @@ def _embedded_addresses(address: IPv6Address) -> Iterator[IPv4Address]:
 
 @implementer(IResolutionReceiver)
 class _Addresses:
-    """Collects resolved addresses; `found` fires with them as texts."""
+    """Collects resolved addresses; `resolved` fires with them as texts."""
 
     def __init__(self) -> None:
-        self.found: Deferred[list[str]] = Deferred()
+        self.resolved: Deferred[list[str]] = Deferred()
         self._texts: list[str] = []
 
     def resolutionBegan(self, resolution: Any) -> None:
@@ -103,8 +103,8 @@ class _Addresses:
         self._texts.append(address.host)
 
     def resolutionComplete(self) -> None:
-        if not self.found.called:
-            self.found.callback(self._texts)
+        if not self.resolved.called:
+            self.resolved.callback(self._texts)
 
 
 @implementer(IStreamClientEndpoint)
@@ -149,6 +149,6 @@ class CheckedEndpoint:
         receiver = _Addresses()
         self._reactor.nameResolver.resolveHostName(receiver, self._host, self._port)
         try:
-            return await within(receiver.found, self._seconds, self._reactor)
+            return await within(receiver.resolved, self._seconds, self._reactor)
         except defer.TimeoutError:
             raise DNSLookupError(f"lookup {self._host}: i/o timeout") from None

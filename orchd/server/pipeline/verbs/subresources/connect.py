@@ -89,11 +89,11 @@ class Logs:
             return Response(code=204, content_type="", headers=[NO_STORE])
         agent = await agent_of(context, pod, self._preferred, "no log")
         path = "/".join(quote(word, safe="") for word in (target.namespace, target.name, container))
-        wanted = f"/containerLogs/{path}" + (f"?{urlencode(params)}" if params else "")
+        agent_path = f"/containerLogs/{path}" + (f"?{urlencode(params)}" if params else "")
         try:
-            reply = await self._upstream.fetch("GET", agent, wanted, (), request)
+            reply = await self._upstream.fetch("GET", agent, agent_path, (), request)
         except UnreachableError as error:
-            raise bare_error(f'Get "{agent.origin}{wanted}": {error}') from None
+            raise bare_error(f'Get "{agent.origin}{agent_path}": {error}') from None
         if not 200 <= reply.code <= 206:
             raise await _complaint(reply, target.name)
         reply.stream.last_words = _last_words
@@ -187,11 +187,11 @@ class Streams:
         if not wants_upgrade(request) or request.hijack is None:
             raise errors.bad_request("Upgrade request required")
         path = "/".join(quote(word, safe="") for word in words)
-        wanted = f"/{_AGENT_PATHS[what]}/{path}"
+        agent_path = f"/{_AGENT_PATHS[what]}/{path}"
         params = _parameters(options)
         if params:
-            wanted += "?" + urlencode(params)
-        return await upgrade(self._upstream, request, agent, wanted)
+            agent_path += "?" + urlencode(params)
+        return await upgrade(self._upstream, request, agent, agent_path)
 
 
 _PURPOSES = {"exec": "execute in", "attach": "attach to", "portforward": "forward ports to"}

@@ -135,14 +135,14 @@ class Evictions:
         name = fields.metadata(eviction).get("name", "")
         if name != target.name:
             raise errors.bad_request("name in URL does not match name in Eviction object")
-        given = dict(eviction.get("deleteOptions") or {})
+        body = dict(eviction.get("deleteOptions") or {})
         if options.dry_run:
-            given["dryRun"] = given.get("dryRun") or ["All"]
-        given = delete_options(context.settings, request, given)
-        dry_run = bool(given.get("dryRun"))
+            body["dryRun"] = body.get("dryRun") or ["All"]
+        body = delete_options(context.settings, request, body)
+        dry_run = bool(body.get("dryRun"))
         await review.validate(eviction)
-        inner = replace(write_context, subresource="", dry_run=dry_run, options=given)
-        await self._evict(_Round(inner, name, given))
+        inner = replace(write_context, subresource="", dry_run=dry_run, options=body)
+        await self._evict(_Round(inner, name, body))
         return success(context, view)
 
     async def _decode(self, context: VerbContext, request: Request) -> tuple[Object, WriteOptions]:

@@ -122,8 +122,8 @@ def node_location(dialect: Dialect, node: Object, preferred: Sequence[str] = PRE
         for address in addresses:
             if address.get("type") == sort and address.get("address"):
                 return Location("https", address["address"], port, of_node=True)
-    known = " ".join(f"{{{a.get('type')} {a.get('address')}}}" for a in addresses)
-    raise bare_error(f"no preferred addresses found; known addresses: [{known}]")
+    address_texts = " ".join(f"{{{a.get('type')} {a.get('address')}}}" for a in addresses)
+    raise bare_error(f"no preferred addresses found; known addresses: [{address_texts}]")
 
 
 def pod_location(pod: Object, scheme: str, port: int) -> Location:

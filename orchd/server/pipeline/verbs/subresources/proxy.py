@@ -130,26 +130,26 @@ class Proxies:
         pairs = [(name, value) for name, values in request.query.items() for value in values]
         query = f"?{urlencode(pairs)}" if pairs else ""
         upstream = self._agents if location.of_node else self._upstream
-        wanted = f"{path or '/'}{query}"
+        target_path = f"{path or '/'}{query}"
         try:
             if wants_upgrade(request) and request.hijack is not None:
-                return await upgrade(upstream, request, location, wanted)
+                return await upgrade(upstream, request, location, target_path)
             if not path:
                 # Relative links in the response must resolve below this path.
                 return Response(
                     code=301, content_type="", headers=[NO_STORE, ("Location", f"{request.raw_path}/{query}")]
                 )
             headers = forwardable_headers(request)
-            reply = await upstream.fetch(request.method, location, wanted, headers, request, body=request.body)
+            reply = await upstream.fetch(request.method, location, target_path, headers, request, body=request.body)
         except UnreachableError as error:
             raise locations.unavailable(f"error trying to reach service: {error}") from None
         except AddressNotAllowedError as error:
             raise errors.bad_request(str(error)) from None
-        answered = encoded(reply.headers)
+        response_headers = encoded(reply.headers)
         if not reply.header("cache-control"):
-            answered.insert(0, NO_STORE)
+            response_headers.insert(0, NO_STORE)
         return Response(
-            code=reply.code, content_type=reply.header("content-type"), headers=answered, stream=reply.stream
+            code=reply.code, content_type=reply.header("content-type"), headers=response_headers, stream=reply.stream
         )
 
 

@@ -83,11 +83,13 @@ class ScaleMapping:
 
     def scaled(self, obj: Object, scale: Object, fields: Replicas, api_version: str) -> Object:
         """The object after applying its new Scale."""
-        given = scale.get("metadata") or {}
+        scale_metadata = scale.get("metadata") or {}
         metadata = {k: v for k, v in obj["metadata"].items() if k != "managedFields"}
-        if given.get("resourceVersion"):
-            metadata["resourceVersion"] = given["resourceVersion"]
-        entries = to_parent(obj["metadata"].get("managedFields"), given.get("managedFields"), fields, api_version)
+        if scale_metadata.get("resourceVersion"):
+            metadata["resourceVersion"] = scale_metadata["resourceVersion"]
+        entries = to_parent(
+            obj["metadata"].get("managedFields"), scale_metadata.get("managedFields"), fields, api_version
+        )
         if entries:
             metadata["managedFields"] = entries
         replicas = (scale.get("spec") or {}).get("replicas") or 0
@@ -272,7 +274,7 @@ class Scales:
             causes = validation.validate_update(new, old, self._kind, context.settings)
             if causes:
                 raise errors.invalid(self._kind.group, self._kind.kind, target.name, causes)
-        uid, known = new["metadata"].get("uid"), old["metadata"].get("uid")
-        if not resource.custom and uid and uid != known:
-            why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {known}"
+        uid, old_uid = new["metadata"].get("uid"), old["metadata"].get("uid")
+        if not resource.custom and uid and uid != old_uid:
+            why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old_uid}"
             raise errors.conflict(resource.group, f"{resource.plural}/scale", target.name, why)

@@ -131,13 +131,13 @@ class ConvertedFeed:
         return await self._shared.changes(changes, ("converted", resource, self._past), convert)
 
     def follower(
-        self, wanted: Callable[[Change], bool], tell: Callable[[Change], None], failed: Callable[[Failure], None]
+        self, selects: Callable[[Change], bool], tell: Callable[[Change], None], failed: Callable[[Failure], None]
     ) -> Callable[[Change], None]:
-        """A callback for changes; `tell` receives those that match `wanted`, converted and in order. `failed` is called
+        """A callback for changes; `tell` receives those that `selects` accepts, converted and in order. `failed` is called
         at the end of the feed."""
 
         def take(change: Change) -> None:
-            if not wanted(change):
+            if not selects(change):
                 return
             if len(self._waiting) >= MOST_WAITING:
                 self._waiting.clear()
