@@ -13,7 +13,7 @@ from orchd.kinds.conditions import is_true
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.gotext.values import GoText
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.by_release import reworded
+from orchd.kinds.objects.by_release import Reworded, reworded
 from orchd.kinds.objects.schema_check.definitions.approval import check as check_approval
 from orchd.kinds.objects.schema_check.definitions.options import (
     Options,
@@ -315,7 +315,19 @@ def _stored_versions(value: Object, report: Report) -> None:
             report.invalid(at, _print_version(versions, i), f"must have the storage version {names[i]}")
     for i, version in enumerate(stored):
         if version not in names and version not in stored[i + 1 :]:
-            report.invalid(at[i], version, "must appear in spec.versions")
+            report.invalid(at[i], version, _still_stored(version))
+
+
+def _still_stored(version: str) -> Reworded:
+    """What is wrong with the removal of a version in which objects may be stored."""
+    return reworded(
+        "must appear in spec.versions",
+        (
+            "1.35",
+            f"missing from spec.versions; {version} was previously a storage version, and must remain in spec.versions until a "
+            f"storage migration ensures no data remains persisted in {version} and removes {version} from status.storedVersions",
+        ),
+    )
 
 
 def _print_version(versions: list[Object], index: int) -> GoText:

@@ -202,3 +202,41 @@ def test_selectors_of_devices_are_compiled(text: str, said: str) -> None:
     causes = dispatch.validate_create(value, resource(NEWEST, "resource.{abbr}.io", "v1", "deviceclasses"), settings)
     assert [cause.field for cause in causes] == ["spec.selectors[0].cel.expression"] * bool(said)
     assert said in "".join(cause.message for cause in causes)
+
+
+@pytest.mark.parametrize(
+    "release, message",
+    [
+        (SPECIFICATION, 'Invalid value: "v1": must appear in spec.versions'),
+        (
+            NEWEST,
+            'Invalid value: "v1": missing from spec.versions; v1 was previously a storage version, and must remain in spec.versions until '
+            "a storage migration ensures no data remains persisted in v1 and removes v1 from status.storedVersions",
+        ),
+    ],
+    ids=str,
+)
+def test_a_removed_version_of_stored_objects(release: Release, message: str) -> None:
+    def definition(*versions: str) -> Object:
+        schema = {"openAPIV3Schema": {"type": "object"}}
+        names = {"plural": "xs", "singular": "x", "kind": "X", "listKind": "XList"}
+        served = [{"name": v, "served": True, "storage": v == versions[-1], "schema": schema} for v in versions]
+        return {
+            "metadata": {"name": "xs.ex.com", "resourceVersion": "1"},
+            "spec": {
+                "group": "ex.com",
+                "scope": "Namespaced",
+                "names": names,
+                "versions": served,
+                "conversion": {"strategy": "None"},
+            },
+            "status": {"storedVersions": ["v1", "v2"][: 1 + ("v2" in versions)], "acceptedNames": names},
+        }
+
+    causes = dispatch.validate_update(
+        definition("v2"),
+        definition("v1"),
+        resource(release, "apiextensions.{abbr}.io", "v1", "customresourcedefinitions"),
+        ObjectSettings(dialect=ORCH, release=release),
+    )
+    assert [(cause.field, cause.message) for cause in causes] == [("status.storedVersions[0]", message)]
