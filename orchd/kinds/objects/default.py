@@ -173,7 +173,7 @@ def _custom_struct(type: Type) -> Fill:
                 if out is value:
                     out = dict(value)
                 out[name] = default
-        for name in [n for n, item in out.items() if item is None and n in strict]:
+        for name in () if settings.keep_nulls else [n for n, item in out.items() if item is None and n in strict]:
             if out is value:
                 out = dict(value)
             del out[name]
@@ -229,7 +229,7 @@ def _map(type: Type) -> Fill | None:
                 GROWTH.spend(cost)
                 out[key] = default
                 continue
-            if item is None and not keep_null:
+            if item is None and not keep_null and not settings.keep_nulls:
                 same = False
                 continue
             new = item if guarded is None or item is None else guarded(settings, item, None)

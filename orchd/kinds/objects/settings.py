@@ -15,7 +15,8 @@ from orchd.kinds.release import SPECIFICATION, Release
 class ObjectSettings:
     """`service_cidrs` are the ranges of cluster IPs (one per IP family, the first is the default family), `node_ports`
     the inclusive range of node ports, `features` the feature gates that were given, by their names in `orchd.kinds.gates`,
-    `garbage_collection` whether deletions can have a propagation policy. `disabled` are the gates that are off."""
+    `garbage_collection` whether deletions can have a propagation policy, `keep_nulls` whether null members of custom objects
+    that may not be null are left for validation to refuse. `disabled` are the gates that are off."""
 
     dialect: Dialect
     release: Release = SPECIFICATION
@@ -24,6 +25,7 @@ class ObjectSettings:
     node_ports: tuple[int, int] = (30000, 32767)
     features: Mapping[str, bool] = field(default_factory=dict)
     garbage_collection: bool = True
+    keep_nulls: bool = False
     disabled: frozenset[str] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -20,6 +20,7 @@ _RANGES: Final = {
     "int32": (-(2**31), 2**31 - 1),
     "int64": (-(2**63), 2**63 - 1),
     "int64ns": (-(2**63), 2**63 - 1),
+    "uint8": (0, 2**8 - 1),
     "uint32": (0, 2**32 - 1),
     "uint64": (0, 2**64 - 1),
 }
@@ -114,6 +115,7 @@ def _int_or_string(value: Any) -> Any:
 
 
 _int32 = _integer("int32", "int32")
+_uint8 = _integer("uint8", "uint8")
 
 
 def identity(value: Any) -> Any:
@@ -121,8 +123,16 @@ def identity(value: Any) -> Any:
 
 
 def _bytes(value: Any) -> Any:
-    if value.__class__ is not str:
+    if value.__class__ is str:
+        return base64_text(value)
+    if value.__class__ is not list:
         raise MismatchError(json_name(value), "[]uint8")
+    data = bytes(0 if item is None else _uint8(item) for item in value)
+    return binascii.b2a_base64(data, newline=False).decode()
+
+
+def base64_text(value: str) -> str:
+    """Canonical base64; line breaks are ignored. Raises ScalarError with the offset of an invalid byte."""
     try:
         decoded = binascii.a2b_base64(value, strict_mode=True)
     except (binascii.Error, ValueError):

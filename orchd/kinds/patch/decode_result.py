@@ -5,13 +5,15 @@ Scalars with a special text form (quantities, times) are not checked here: decod
 
 from __future__ import annotations
 
+import binascii
 from typing import Any, Final
 
 from orchd.kinds.gotext import typenames
 from orchd.kinds.gotext.values import json_name, kind_name
 from orchd.kinds.ir import Type
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects import shape
+from orchd.kinds.objects import shape, shape_scalars
+from orchd.kinds.objects.scalars import ScalarError
 
 #: Kind of integer -> its Go name and number of bits.
 _INTEGERS: Final = {
@@ -78,9 +80,22 @@ def _scalar(value: Any, kind: str, alias: str) -> Any:
         raise RestoreError("unrecognized type: bool")
     if kind in _TIMES and not isinstance(value, str):
         raise RestoreError(f"json: cannot unmarshal {json_name(value)} into Go value of type string")
-    if kind == "bytes" and not isinstance(value, str | list):
-        raise RestoreError(f"cannot restore slice from {kind_name(value)}")
+    if kind == "bytes":
+        return _bytes(value)
     return _integer(value, *_INTEGERS[kind]) if kind in _INTEGERS else value
+
+
+def _bytes(value: Any) -> str:
+    """Base64, also of a list of numbers."""
+    if isinstance(value, list):
+        data = bytes(0 if item is None else _integer(item, "uint8", 8) for item in value)
+        return binascii.b2a_base64(data, newline=False).decode()
+    if not isinstance(value, str):
+        raise RestoreError(f"cannot restore slice from {kind_name(value)}")
+    try:
+        return shape_scalars.base64_text(value)
+    except ScalarError as error:
+        raise RestoreError(f"error decoding from json: {error}") from None
 
 
 def _integer(value: Any, name: str, bits: int) -> Any:

@@ -3,7 +3,8 @@
 ``$patch: delete|replace`` on an object or list item, ``$patch: replace`` as an item for the whole list,
 ``$retainKeys`` (all other members go), ``$deleteFromPrimitiveList/FIELD`` and ``$setElementOrder/FIELD``. Lists merge
 where the field says so, else they are replaced; null removes. Source: the specification's notes on strategic merge
-patch, and the recorded answers of release 1.23.
+patch, and the recorded answers of release 1.23. Later releases remove nulls and directives of members that the object does not
+have (`NewMember`).
 """
 
 from __future__ import annotations
@@ -24,13 +25,39 @@ _DELETE_LIST: Final = "$deleteFromPrimitiveList"
 _ORDER: Final = "$setElementOrder"
 
 
-def apply(doc: Object, patch: bytes | str | Object | None, type: Type) -> Object:
-    """Apply a patch to `doc`. Directives and unknown members in new objects remain, for pruning.
+#: The value that a member gets that the object does not have, or that has another type there; `_GONE` for none.
+NewMember = Callable[[Any], Any]
+_GONE: Final = object()
+
+
+def as_sent(value: Any) -> Any:
+    """The value itself: nulls and directives remain."""
+    return value
+
+
+def without_nulls(value: Any) -> Any:
+    """The value without null members, and without objects that have a directive."""
+    if isinstance(value, dict):
+        if _DIRECTIVE in value:
+            return _GONE
+        members = {name: without_nulls(item) for name, item in value.items() if item is not None}
+        return {name: item for name, item in members.items() if item is not _GONE}
+    if isinstance(value, list):
+        return [item for item in map(without_nulls, value) if item is not _GONE]
+    return value
+
+
+#: What becomes of new members, by release.
+NEW_MEMBERS: Final[tuple[tuple[str, NewMember], ...]] = (("", as_sent), ("1.35", without_nulls))
+
+
+def apply(doc: Object, patch: bytes | str | Object | None, type: Type, new: NewMember = as_sent) -> Object:
+    """Apply a patch to `doc`. Unknown members in new objects remain, for pruning.
 
     Raises ApiError: 400 for a malformed patch, 422 for lists of lists, 500 with the reference's message for other errors.
     """
     value = parse(patch)
-    return _merge_map(doc, value, type) if value else doc
+    return _merge_map(doc, value, type, new) if value else doc
 
 
 def parse(patch: bytes | str | Object | None) -> Object:
@@ -51,7 +78,7 @@ def parse(patch: bytes | str | Object | None) -> Object:
 # -- objects ----------------------------------------------------------------------------------------------------------
 
 
-def _merge_map(original: Object, patch: Object, type: Type | None) -> Object:
+def _merge_map(original: Object, patch: Object, type: Type | None, new: NewMember) -> Object:
     if _DIRECTIVE in patch:
         return _apply_directive(patch[_DIRECTIVE], patch)
     out = dict(original)
@@ -59,7 +86,7 @@ def _merge_map(original: Object, patch: Object, type: Type | None) -> Object:
     if _RETAIN in patch:
         _retain(out, patch)
     for name in [n for n in patch if n.startswith(_ORDER)]:
-        _order(out, patch, name, type)
+        _order(out, patch, name, type, new)
     for name, value in patch.items():
         deletes = name.startswith(_DELETE_LIST)
         key = _suffix(name, _DELETE_LIST, "invalid patch format of primitive list") if deletes else name
@@ -67,15 +94,22 @@ def _merge_map(original: Object, patch: Object, type: Type | None) -> Object:
             out.pop(key, None)
         elif key not in out:
             if not deletes:
-                out[key] = value
+                _set(out, key, new(value))
         elif isinstance(value, dict) and isinstance(out[key], dict):
             field = _field(type, key)
-            out[key] = value if _replaces(field) else _merge_map(out[key], value, field)
+            out[key] = value if _replaces(field) else _merge_map(out[key], value, field, new)
         elif isinstance(value, list) and isinstance(out[key], list):
-            out[key] = _merge_field(out[key], value, _field(type, key), deletes=deletes)
+            out[key] = _merge_field(out[key], value, _field(type, key), new, deletes=deletes)
         elif not deletes:
-            out[key] = value
+            _set(out, key, new(value))
     return out
+
+
+def _set(out: Object, key: str, value: Any) -> None:
+    if value is _GONE:
+        out.pop(key, None)
+    else:
+        out[key] = value
 
 
 def _apply_directive(directive: Any, patch: Object) -> Object:
@@ -142,7 +176,9 @@ def _replaces(field: Type | None) -> bool:
 # -- lists ------------------------------------------------------------------------------------------------------------
 
 
-def _merge_field(original: list[Any], patch: list[Any], field: Type | None, *, deletes: bool = False) -> list[Any]:
+def _merge_field(
+    original: list[Any], patch: list[Any], field: Type | None, new: NewMember, *, deletes: bool = False
+) -> list[Any]:
     if field is None or "merge" not in field.merge_strategies:
         return patch
     if not original and not patch:
@@ -175,7 +211,7 @@ def _merge_field(original: list[Any], patch: list[Any], field: Type | None, *, d
         if place == len(merged):
             merged.append(item)
         else:
-            merged[place] = _merge_map(merged[place], item, field.element)
+            merged[place] = _merge_map(merged[place], item, field.element, new)
     return _in_order(merged, patch, original, key)
 
 
@@ -277,7 +313,7 @@ def _places(items: list[Any], key: str) -> dict[Any, int]:
     return out
 
 
-def _order(out: Object, patch: Object, name: str, type: Type | None) -> None:
+def _order(out: Object, patch: Object, name: str, type: Type | None, new: NewMember) -> None:
     """Apply ``$setElementOrder/FIELD`` together with the patch of FIELD, and remove both from `patch`."""
     order = patch.pop(name)
     _expect_list(order)
@@ -295,7 +331,7 @@ def _order(out: Object, patch: Object, name: str, type: Type | None) -> None:
         return
     merged: list[Any] = change if original is None else original
     if original is not None and change is not None:
-        merged = _merge_field(original, change, field)
+        merged = _merge_field(original, change, field, new)
     if _of_maps(original or [], change or []) and not key:
         raise _no_key((order or original or [{}])[0], key)
     out[field_name] = _in_order(merged, order, original or [], key)

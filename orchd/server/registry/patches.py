@@ -17,6 +17,7 @@ from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import shape, strict
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.patch import decode_result, json_patch, merge_patch, patch_errors, strategic
+from orchd.kinds.release import Release
 from orchd.kinds.strictness import Strictness
 from orchd.server.registry.operations import Patch
 from orchd.values import value_class
@@ -40,12 +41,14 @@ class PatchRules:
     unknown: Callable[[Object], list[str]]
 
     @classmethod
-    def of(cls, patch: Patch, resource: Resource) -> PatchRules:
+    def of(cls, patch: Patch, resource: Resource, release: Release) -> PatchRules:
         """The rules of the patch's media type."""
         type, data = resource.type, patch.data
         custom, strategic_ = shape.is_custom(type), patch.media_type == STRATEGIC_PATCH
         if strategic_:
-            make: Callable[[Object], Object] = partial(_strategic, data, resource)
+            make: Callable[[Object], Object] = partial(
+                _strategic, data, resource, release.choose(strategic.NEW_MEMBERS)
+            )
         else:
             make = partial(
                 _apply_merge if patch.media_type == MERGE_PATCH else _apply_operations, data, patch.strictness
@@ -73,7 +76,7 @@ def apply_patch(
 ) -> Object:
     """`live`, in the version of `resource`, after the patch, with canonical shape and defaults, which parts of `earlier` have.
     Raises ApiError 400 or 422."""
-    rules = PatchRules.of(patch, resource)
+    rules = PatchRules.of(patch, resource, settings.release)
     raw = rules.make(live)
     if raw is not live:
         try:
@@ -133,8 +136,8 @@ def _repeated_in_operations(data: bytes, *, located: bool) -> list[str]:
     return json_patch.problems(json_.decode_members(data), located=located)
 
 
-def _strategic(data: bytes, resource: Resource, live: Object) -> Object:
-    result = strategic.apply(live, data, resource.type)
+def _strategic(data: bytes, resource: Resource, new: strategic.NewMember, live: Object) -> Object:
+    result = strategic.apply(live, data, resource.type, new)
     try:
         for name in ("kind", "apiVersion"):
             decode_result.restore(result.get(name), _TEXT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import assert_never
 
@@ -33,6 +34,7 @@ class Transformer:
         self._access = access
         self._aside = aside
         self._fields = FieldManagement(access, strategies, aside)
+        self._custom_applied = replace(access.settings, keep_nulls=True)
 
     async def transform(self, context: Context, operation: Write, live: Object | None) -> Object:
         """The new object with canonical shape, defaults and managedFields. `live` is None if the object does not exist, which
@@ -85,14 +87,19 @@ class Transformer:
                 f"failed to convert new object ({describe(resource.api_version, config)}) to proper version: {reason}"
             )
 
-        canonical = _canonicalize_custom if resource.custom else partial(_canonicalize_applied, config, refuse=refuse)
+        if resource.custom:
+            return await self._aside(
+                context.size, _canonicalize_custom, merged, resource, self._custom_applied, earlier
+            )
+        canonical = partial(_canonicalize_applied, config, refuse=refuse)
         return await self._aside(context.size, canonical, merged, resource, self._access.settings, earlier)
 
 
 def _canonicalize_custom(
     merged: Object, resource: Resource, settings: ObjectSettings, earlier: Object | None
 ) -> Object:
-    """The canonical form of an applied custom object, without the members of its metadata that do not fit their types."""
+    """The canonical form of an applied custom object, without the members of its metadata that do not fit their types. Nulls
+    without a default remain, where bodies of other requests lose those that their schemas do not allow."""
     try:
         return canonicalize(merged, resource, settings, earlier)
     except ApiError:

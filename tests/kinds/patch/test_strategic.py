@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog
 from orchd.kinds.ir import Type
+from orchd.kinds.objects import shape
 from orchd.kinds.patch import decode_result, strategic
+from orchd.kinds.release import NEWEST, SPECIFICATION
 from tests.kinds.patch.conftest import struct
 
 _TEXT = Type("string")
@@ -191,12 +193,60 @@ def test_restore_names_built_in_types(field: str, given: Any, result: Any, catal
         assert str(error) == result
 
 
+@pytest.mark.parametrize(
+    ("given", "restored", "why_patched", "decoded", "why_sent"),
+    [
+        ("YQ==", "YQ==", "", "YQ==", ""),
+        ("Y\nQ==", "YQ==", "", "YQ==", ""),
+        ("!", "", "error decoding from json: illegal base64 data at input byte 0", "", "illegal base64 data at input byte 0"),
+        ([1, None], "AQA=", "", "AQA=", ""),
+        ([1, 300], "ASw=", "", "", "json: cannot unmarshal number 300 into Go struct field Secret.data of type uint8"),
+        ([1.5], "", "cannot convert float64 to uint8", "", "json: cannot unmarshal number 1.5 into Go struct field Secret.data of type uint8"),
+        (["x"], "", "unrecognized type: uint8", "", "json: cannot unmarshal string into Go struct field Secret.data of type uint8"),
+        ({}, "", "cannot restore slice from map", "", "json: cannot unmarshal object into Go struct field Secret.data of type []uint8"),
+    ],
+)  # fmt: skip
+def test_bytes_are_base64_or_lists_of_numbers(
+    given: Any, restored: str, why_patched: str, decoded: str, why_sent: str, catalog: Catalog
+) -> None:
+    """Patched objects and sent ones are decoded with rules of their own."""
+    secret = catalog.type("core/v1.Secret")
+    for decode, result, why in ((decode_result.restore, restored, why_patched), (shape.canonical, decoded, why_sent)):
+        try:
+            assert decode({"data": {"a": given}}, secret)["data"]["a"] == result
+            found = ""
+        except (decode_result.RestoreError, shape.ShapeError) as error:
+            found = str(error)
+        assert found == why
+
+
 def test_restore_refuses_times_that_are_no_text(catalog: Catalog) -> None:
     """A time must be a string."""
     with pytest.raises(
         decode_result.RestoreError, match=r"^json: cannot unmarshal number into Go value of type string$"
     ):
         decode_result.restore({"creationTimestamp": 5}, catalog.type("meta/v1.ObjectMeta"))
+
+
+@pytest.mark.parametrize(
+    ("doc", "patch", "result"),
+    [
+        ({}, {"labels": {"a": None, "b": "c"}}, {"labels": {"b": "c"}}),
+        ({}, {"labels": {"a": None}}, {"labels": {}}),
+        ({}, {"items": [{"name": "a", "labels": None}]}, {"items": [{"name": "a"}]}),
+        ({"labels": "x"}, {"labels": {"a": None}}, {"labels": {}}),
+        ({}, {"labels": {"$patch": "delete"}}, {}),
+        ({"text": "x"}, {"text": {"$patch": "replace"}}, {}),
+        ({}, {"items": [{"name": "a", "$patch": "delete"}, {"name": "b"}]}, {"items": [{"name": "b"}]}),
+        # Nulls of an object that a list gets remain.
+        ({"items": [{"name": "a"}]}, {"items": [{"name": "b", "labels": None}]}, {"items": [{"name": "b", "labels": None}, {"name": "a"}]}),
+    ],
+)  # fmt: skip
+def test_nulls_and_directives_of_new_members(doc: Any, patch: Any, result: Any) -> None:
+    """Release 1.35 removes them, where that of the specification takes new members as they are sent."""
+    assert strategic.apply(doc, patch, KIND, NEWEST.choose(strategic.NEW_MEMBERS)) == result
+    as_sent = strategic.apply(doc, patch, KIND, SPECIFICATION.choose(strategic.NEW_MEMBERS))
+    assert as_sent == (result if doc.get("items") else {**doc, **patch})
 
 
 _NAMES = st.sampled_from("abcd")

@@ -15,6 +15,7 @@ from orchd.errors import ApiError
 from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.release import SPECIFICATION, Release
 from orchd.server.admission.builtin import NAMES, make_chain
 from orchd.server.admission.interfaces import (
     CREATE,
@@ -81,6 +82,7 @@ class World:
         disable: Iterable[str] = (),
         configurations: Mapping[str, Mapping[str, Any]] | None = None,
         allowed: Callable[[Action], bool] = lambda action: True,
+        release: Release = SPECIFICATION,
     ) -> None:
         self.informers = MemoryInformers()
         self.client = MemoryClient(self.informers)
@@ -95,7 +97,7 @@ class World:
 
         on = set(only) or (DEFAULT_ADMISSION_PLUGINS | set(enable)) - set(disable)
         self.context = PluginContext(
-            settings=PluginSettings(dialect=ORCH, flags={}),
+            settings=PluginSettings(dialect=ORCH, flags={}, release=release),
             api=PluginApi(client=client, informers=self.informers, catalog=lambda: CATALOG),
             authorize=authorize,
             runtime=PluginRuntime(wall=lambda: self.now, reactor=None, random_suffix=lambda length: "x" * length),

@@ -344,3 +344,28 @@ def test_a_created_object_has_the_default_of_its_status(server: InProcessServer)
         created = run(server.client("admin").create(THINGS, "default", thing(name, **members)))
         assert created["status"] == {"phase": "Pending"}
         assert run(server.client("admin").get(THINGS, "default", name))["status"] == {"phase": "Pending"}
+
+
+@pytest.mark.parametrize(
+    ("member", "created", "applied"),
+    [
+        ({"type": "object"}, {}, "must be of type object"),
+        ({"type": "object", "nullable": True}, {"m": None}, {"m": None}),
+        ({"type": "string", "default": "d"}, {"m": "d"}, {"m": "d"}),
+    ],
+)
+def test_nulls_of_applied_objects(
+    server: InProcessServer, member: dict[str, Any], created: dict[str, Any], applied: dict[str, Any] | str
+) -> None:
+    """A body loses nulls that its schema does not allow; in an applied configuration they are validated."""
+    run(server.client().create(DEFINITIONS, "", definition({"m": member})))
+    server.clock.pump([1, 1, 1])
+    answer = run(server.request("POST", PATH, body=thing("created", spec={"m": None})))
+    assert (answer.code, answer.json["spec"]) == (201, created)
+    headers = {"content-type": "application/apply-patch+yaml"}
+    body = thing("applied", spec={"m": None})
+    answer = run(server.request("PATCH", f"{PATH}/applied?fieldManager=x", body=body, headers=headers))
+    if isinstance(applied, str):
+        assert answer.code == 422 and applied in answer.json["message"]
+    else:
+        assert (answer.code, answer.json["spec"]) == (201, applied)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Final
+
 from zope.interface import implementer
 
 from orchd.kinds.fields import annotations_of, spec, with_spec
@@ -19,6 +22,7 @@ class DefaultStorageClass(Plugin):
     informers = (("storage.{abbr}.io", "v1", "storageclasses"),)
 
     def setup(self) -> None:
+        self._choose = self.context.settings.release.choose(_CHOICES)
         self._beta_class = self.dialect("volume.beta.{long}.io/storage-class")
         self._marks = (
             self.dialect("storageclass.{long}.io/is-default-class"),
@@ -35,10 +39,10 @@ class DefaultStorageClass(Plugin):
             return
         await self.wait_ready(review)
         defaults = [c for c in self.informer(0).list() if any(annotations_of(c).get(m) == "true" for m in self._marks)]
-        if len(defaults) > 1:
-            raise refuse(review, f"Internal error occurred: {len(defaults)} default StorageClasses were found")
         if defaults:
-            review.object = with_spec(claim, storageClassName=_name(defaults[0]))
+            review.object = with_spec(
+                claim, storageClassName=self._choose(review, defaults, "StorageClasses were found")
+            )
 
 
 @implementer(IMutatingPlugin)
@@ -50,6 +54,7 @@ class DefaultIngressClass(Plugin):
     informers = (("networking.{abbr}.io", "v1", "ingressclasses"),)
 
     def setup(self) -> None:
+        self._choose = self.context.settings.release.choose(_CHOICES)
         self._old_class = self.dialect("{long}.io/ingress.class")
         self._mark = self.dialect("ingressclass.{long}.io/is-default-class")
 
@@ -61,14 +66,25 @@ class DefaultIngressClass(Plugin):
             return
         await self.wait_ready(review)
         defaults = [c for c in self.informer(0).list() if annotations_of(c).get(self._mark) == "true"]
-        if len(defaults) > 1:
-            raise refuse(
-                review, f"Internal error occurred: {len(defaults)} default IngressClasses were found, only 1 allowed"
-            )
         if defaults:
-            review.object = with_spec(ingress, ingressClassName=_name(defaults[0]))
+            chosen = self._choose(review, defaults, "IngressClasses were found, only 1 allowed")
+            review.object = with_spec(ingress, ingressClassName=chosen)
 
 
-def _name(obj: Object) -> str:
-    name: str = obj["metadata"]["name"]
+def _only(review: Review, defaults: Sequence[Object], wrong: str) -> str:
+    """The name of the only default class. Raises ApiError 403 if there are several."""
+    if len(defaults) > 1:
+        raise refuse(review, f"Internal error occurred: {len(defaults)} default {wrong}")
+    name: str = defaults[0]["metadata"]["name"]
     return name
+
+
+def _newest(review: Review, defaults: Sequence[Object], wrong: str) -> str:
+    """The name of the default class that was created last; of several the first by name."""
+    by_name = sorted((c["metadata"] for c in defaults), key=lambda metadata: metadata["name"])
+    name: str = max(by_name, key=lambda metadata: metadata["creationTimestamp"])["name"]
+    return name
+
+
+#: Which of several default classes objects get, by release.
+_CHOICES: Final[Sequence[tuple[str, Callable[[Review, Sequence[Object], str], str]]]] = (("", _only), ("1.35", _newest))

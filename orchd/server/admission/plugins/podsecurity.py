@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from zope.interface import implementer
 
@@ -39,6 +39,8 @@ _EXEMPT: Mapping[str, Callable[[str], Sequence[str]]] = {
     "namespaces": label,
     "runtimeClasses": subdomain,
 }
+#: Whether namespaces that only enforce a level warn of it too, by release.
+_WARNS_OF_ENFORCED: Final = (("", False), ("1.35", True))
 #: Maximum number of existing pods that are checked when the enforced level of a namespace changes.
 _MAX_PODS = 3000
 
@@ -129,7 +131,9 @@ class PodSecurity(Plugin):
         super().__init__(context)
 
     def setup(self) -> None:
-        self._standards = Standards(self.context.settings.release)
+        release = self.context.settings.release
+        self._standards = Standards(release)
+        self._warns_of_enforced = release.choose(_WARNS_OF_ENFORCED)
         self._evaluations = Counter(
             "pod_security_evaluations_total",
             "Policy evaluations, by decision and request; ignored and exempt requests are not counted.",
@@ -163,14 +167,25 @@ class PodSecurity(Plugin):
             level, version = labels.get(key), labels.get(f"{key}-version")
             if level is not None and level not in LEVELS:
                 wrong.append(_invalid(key, level, f"must be one of {', '.join(LEVELS)}"))
-                level = PRIVILEGED if mode == "warn" else RESTRICTED
+                level = RESTRICTED if mode == "enforce" else PRIVILEGED
             if version is not None and not valid_version(version):
                 wrong.append(_invalid(f"{key}-version", version, 'must be "latest" or "v1.x"'))
                 version = "latest"
             if level is None:
                 level, version = default.level, version or default.version
             policies[mode] = Policy(level, version or "latest")
+        if self._warns_of_enforced and labels.get(self._prefix + "enforce") in LEVELS:
+            self._warn_of_enforced(policies, labels)
         return policies, wrong
+
+    def _warn_of_enforced(self, policies: dict[str, Policy], labels: Mapping[str, str]) -> None:
+        """Warn by the enforced level if labels enforce a stricter one than there are warnings of, and none has the level of warnings."""
+        enforced, warned = policies["enforce"], policies["warn"]
+        key = self._prefix + "warn"
+        if key not in labels and LEVELS.index(enforced.level) > LEVELS.index(warned.level):
+            policies["warn"] = Policy(
+                enforced.level, warned.version if f"{key}-version" in labels else enforced.version
+            )
 
     async def validate(self, review: Review) -> None:
         if review.object is None:
