@@ -154,7 +154,11 @@ class Api:
         authorizer = access.authorization.union
         traces = subsystems.traces
         authorization = access_stages.Authorization(
-            traces.authorizer(authorizer), forbidden, runtime.dialect, running=self.passed_on
+            traces.authorizer(authorizer),
+            forbidden,
+            runtime.dialect,
+            running=self.passed_on,
+            selecting=settings.release.choose((("", access_stages.no_selectors), ("1.32", access_stages.selectors_of))),
         )
         authentication = access_stages.Authentication(
             traces.chain(access.authentication.chain),

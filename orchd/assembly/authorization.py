@@ -10,7 +10,7 @@ from typing import Any
 from orchd.assembly.outbound_services import OutboundServices
 from orchd.client.interfaces import IInformers
 from orchd.config.documents.authorization import WEBHOOK, ConfiguredAuthorizer, WebhookSettings, parse_authorization
-from orchd.config.settings import Settings
+from orchd.config.settings import Settings, object_settings
 from orchd.kinds.expressions.access import compile_review_condition
 from orchd.server.authz import modes
 from orchd.server.authz.abac import AttributeBasedAuthorizer
@@ -46,7 +46,7 @@ class Authorization:
                 dialect=settings.dialect,
                 informers=informers,
                 flags=settings.flags,
-                configured={"ABAC": self._by_attributes, WEBHOOK: self._by_webhook},
+                configured={"ABAC": self._by_attributes, WEBHOOK: self._by_webhook, "Node": self._by_relations},
                 more=modes.drop_ins(),
             )
         self.rbac = next((a for a in self.union.authorizers if isinstance(a, RoleBasedAuthorizer)), None)
@@ -56,6 +56,10 @@ class Authorization:
             return AttributeBasedAuthorizer.read(self._settings.dialect, self._settings.authorization.policy_file)
         except (OSError, ValueError) as error:
             raise ValueError(f"--authorization-policy-file: {error}") from error
+
+    def _by_relations(self) -> IAuthorizer:
+        settings = self._settings
+        return NodeAuthorizer(settings.dialect, self._informers, settings.release, object_settings(settings).disabled)
 
     def _by_webhook(self) -> IAuthorizer:
         webhook = self._settings.authorization.webhook
@@ -114,7 +118,7 @@ class Authorization:
             "AlwaysDeny": AlwaysDeny,
             "ABAC": self._by_attributes,
             "RBAC": lambda: RoleBasedAuthorizer(dialect, informers),
-            "Node": lambda: NodeAuthorizer(dialect, informers),
+            "Node": self._by_relations,
             **{name: partial(factory.make, self._settings.flags) for name, factory in drop_ins.items()},
         }
         return {name: makers[name]() for name in sorted(types - {WEBHOOK})}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from orchd.kinds.jsonvalues import Object
 
@@ -56,6 +56,76 @@ def _volume_references(volume: Object, pod_name: str) -> Iterator[tuple[str, str
         for kind, key in (("secret", "secret"), ("configmap", "configMap")):
             if name := get_path(source, key, "name"):
                 yield kind, name
+
+
+#: Sources of volumes and what they refer to, as errors name it; "" for what is no object of the API.
+_VOLUME_REFERENCES: Final = {
+    **dict.fromkeys(
+        (
+            "awsElasticBlockStore", "azureDisk", "cephfs", "cinder", "downwardAPI", "emptyDir", "fc", "flexVolume", "flocker",
+            "gcePersistentDisk", "gitRepo", "hostPath", "image", "iscsi", "nfs", "photonPersistentDisk", "portworxVolume",
+            "quobyte", "rbd", "scaleIO", "storageos", "vsphereVolume",
+        ),
+        "",
+    ),
+    "configMap": "configmaps (via configmap volumes)",
+    "secret": "secrets (via secret volumes)",
+    "csi": "csidrivers (via CSI volumes)",
+    "glusterfs": "endpoints (via glusterFS volumes)",
+    "persistentVolumeClaim": "persistentvolumeclaims",
+    "ephemeral": "persistentvolumeclaims (via ephemeral volumes)",
+    "azureFile": "secrets (via azureFile volumes)",
+}  # fmt: skip
+_PROJECTED_REFERENCES: Final = {
+    "configMap": "configmaps (via projected volumes)",
+    "secret": "secrets (via projected volumes)",
+    "serviceAccountToken": "serviceaccounts (via projected volumes)",
+    "clusterTrustBundle": "clustertrustbundles",
+    "podCertificate": "podcertificates",
+    "downwardAPI": "",
+}
+
+
+def api_reference(pod: Object) -> str:
+    """The first reference of a pod to an object of the API, also to those of its volumes that have no name, as errors name it; ""
+    without one. Raises ValueError for a volume of unknown source."""
+    spec = pod.get("spec") or {}
+    kinds = {kind for kind, _ in pod_references(pod)}
+    for kind, words in (("serviceaccount", "serviceaccounts"), ("secret", "secrets"), ("configmap", "configmaps")):
+        if kind in kinds:
+            return words
+    if spec.get("resourceClaims"):
+        return "resourceclaims"
+    return next(filter(None, map(_volume_reference, spec.get("volumes") or ())), "")
+
+
+def _volume_reference(volume: Object) -> str:
+    name = volume.get("name", "")
+    if volume.get("projected") is None:
+        return _by_source(volume, _VOLUME_REFERENCES, f'unknown volume type for volume  "{name}"')
+    unknown = f'unknown source for projected volume "{name}"'
+    sources = volume["projected"].get("sources") or ()
+    return next(filter(None, (_by_source(each, _PROJECTED_REFERENCES, unknown) for each in sources)), "")
+
+
+def _by_source(value: Object, known: Mapping[str, str], unknown: str) -> str:
+    for source, words in known.items():
+        if value.get(source) is not None:
+            return words
+    raise ValueError(unknown)
+
+
+def claimed_devices(pod: Object) -> Iterator[str]:
+    """Names of the resource claims of a pod that exist: named ones, those made of its templates, and that of its extended resources."""
+    status = pod.get("status") or {}
+    made = {each.get("name"): each.get("resourceClaimName") for each in status.get("resourceClaimStatuses") or ()}
+    for claim in (pod.get("spec") or {}).get("resourceClaims") or ():
+        if name := claim.get("resourceClaimName") or (
+            claim.get("resourceClaimTemplateName") and made.get(claim.get("name"))
+        ):
+            yield name
+    if name := get_path(status, "extendedResourceClaimStatus", "resourceClaimName"):
+        yield name
 
 
 def pod_references(pod: Object) -> Iterator[tuple[str, str]]:

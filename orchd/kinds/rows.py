@@ -136,7 +136,7 @@ class FieldSelectors:
 
     `names` are names in selectors that are also names of indexed values, `aliases` maps further names to those of indexed
     values. `values` names the function ``(object) -> values by name``. `namespace`: metadata.namespace may be used.
-    `unsupported` is the error for other fields; ``{name}`` and ``{quoted}`` stand for the name.
+    `unsupported` is the error for other fields; ``{name}`` and ``{quoted}`` stand for the name, ``{version}`` for group and version.
     """
 
     names: tuple[str, ...] = ()

@@ -625,7 +625,19 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
     KindRow(
         kind="Service",
-        changes=(("1.33", {"warnings": "validate.later_warnings.service"}),),
+        changes=(
+            (
+                "1.31",
+                {
+                    "fields": FieldSelectors(
+                        names=("spec.clusterIP", "spec.type"),
+                        values="field_values.service",
+                        unsupported=UNSUPPORTED_FIELD,
+                    )
+                },
+            ),
+            ("1.33", {"warnings": "validate.later_warnings.service"}),
+        ),
         plural="services",
         namespaced=True,
         short_names=("svc",),

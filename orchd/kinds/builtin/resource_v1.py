@@ -5,16 +5,7 @@ Facts of release 1.35; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import (
-    ALL_METADATA,
-    UNSUPPORTED_FIELD,
-    FieldSelectors,
-    KindRow,
-    Row,
-    Subresource,
-    Table,
-    Validation,
-)
+from orchd.kinds.rows import ALL_METADATA, FieldSelectors, KindRow, Row, Subresource, Table, Validation
 
 GROUP: Final = "resource.{abbr}.io"
 VERSION: Final = "v1"
@@ -79,7 +70,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
             names=("spec.driver", "spec.nodeName"),
             values="field_values.resource_slice",
             namespace=False,
-            unsupported=UNSUPPORTED_FIELD,
+            unsupported="field label not supported for {version}, Kind=ResourceSlice: {name}",
         ),
         generation=("spec",),
         returns_deleted=True,

@@ -402,7 +402,9 @@ class FieldSelector:
         terms = FieldSelector.terms(text)
         for name, _, _ in terms:
             if name not in supported:
-                raise bad_request(resource.row.fields.unsupported.format(name=name, quoted=quoted(name)))
+                raise bad_request(
+                    resource.row.fields.unsupported.format(name=name, quoted=quoted(name), version=resource.api_version)
+                )
         return FieldSelector(tuple(FieldRequirement(supported[name], equal, value) for name, equal, value in terms))
 
     @staticmethod

@@ -82,6 +82,12 @@ def _binding(
     return obj
 
 
+def cluster_role_rules(dialect: Dialect, name: str, release: Release) -> list[Object]:
+    """The rules of a default cluster role that is no controller's, in a release."""
+    later = bootstrap_later_roles.CLUSTER_ROLES if release.includes(bootstrap_later_roles.SINCE) else {}
+    return [policy_rule(dialect, row) for row in later.get(name) or bootstrap_roles.CLUSTER_ROLES[name]]
+
+
 def bootstrap_objects(
     dialect: Dialect, features: Mapping[str, bool] = MappingProxyType({}), release: Release = SPECIFICATION
 ) -> list[Object]:

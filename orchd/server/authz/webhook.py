@@ -18,6 +18,7 @@ from orchd.dialect import Dialect
 from orchd.kinds import fields
 from orchd.kinds.expressions.compiled import Expression
 from orchd.kinds.identity import User
+from orchd.kinds.objects.action_selectors import attributes_of
 from orchd.kinds.release import SPECIFICATION, Release
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, Rules, Verdict
 from orchd.server.authz.messages import join_errors
@@ -125,10 +126,10 @@ class WebhookAuthorizer:
         user = action.user
         asked: dict[str, Any]
         if action.is_resource:
-            asked = {"resourceAttributes": _without_empty(
+            asked = {"resourceAttributes": {**_without_empty(
                 namespace=action.namespace, verb=action.verb, group=action.group, version=action.version,
                 resource=action.resource, subresource=action.subresource, name=action.name,
-            )}  # fmt: skip
+            ), **attributes_of(action.selectors)}}  # fmt: skip
         else:
             asked = {"nonResourceAttributes": _without_empty(path=action.path, verb=action.verb)}
         if user.name:
@@ -156,7 +157,10 @@ def _seen(action: Action) -> dict[str, Any]:
     }
     if action.is_resource:
         names = ("namespace", "verb", "group", "version", "resource", "subresource", "name")
-        spec["resourceAttributes"] = {name: getattr(action, name) for name in names}
+        spec["resourceAttributes"] = {
+            **{name: getattr(action, name) for name in names},
+            **attributes_of(action.selectors),
+        }
     else:
         spec["nonResourceAttributes"] = {"path": action.path, "verb": action.verb}
     return spec

@@ -13,6 +13,7 @@ from orchd.config.choices import DEFAULT_ADMISSION_PLUGINS
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.kinds.catalog import builtin_catalog
+from orchd.kinds.gates import disabled
 from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.release import SPECIFICATION, Release
@@ -31,7 +32,6 @@ from orchd.server.authz.interfaces import Action, Decision, Verdict
 from orchd.testing.doubles.informers import MemoryInformers
 from orchd.testing.doubles.results import result_of
 
-CATALOG = builtin_catalog(ORCH)
 ADMIN = User(name="admin", groups=("system:masters",))
 
 
@@ -84,6 +84,7 @@ class World:
         allowed: Callable[[Action], bool] = lambda action: True,
         release: Release = SPECIFICATION,
     ) -> None:
+        self.catalog = builtin_catalog(ORCH, release)
         self.informers = MemoryInformers()
         self.client = MemoryClient(self.informers)
         # It implements the method that plugins call.
@@ -97,8 +98,8 @@ class World:
 
         on = set(only) or (DEFAULT_ADMISSION_PLUGINS | set(enable)) - set(disable)
         self.context = PluginContext(
-            settings=PluginSettings(dialect=ORCH, flags={}, release=release),
-            api=PluginApi(client=client, informers=self.informers, catalog=lambda: CATALOG),
+            settings=PluginSettings(dialect=ORCH, flags={}, release=release, disabled=disabled({}, release)),
+            api=PluginApi(client=client, informers=self.informers, catalog=lambda: self.catalog),
             authorize=authorize,
             runtime=PluginRuntime(wall=lambda: self.now, reactor=None, random_suffix=lambda length: "x" * length),
             outbound=PluginOutbound(reviewer=_no_reviewer, webhooks=None),
@@ -137,7 +138,7 @@ class World:
         namespace: str = "ns",
         **more: Any,
     ) -> Review:
-        resource = CATALOG.resource(ORCH(group), version, plural)
+        resource = self.catalog.resource(ORCH(group), version, plural)
         assert resource is not None, plural
         meta = ((obj or old or {}).get("metadata")) or {}
         return Review(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
 from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.action_selectors import of_texts
+from orchd.kinds.release import NEWEST, SPECIFICATION, Release
 from orchd.server.authz.interfaces import Action, Decision
 from orchd.server.authz.node import NodeAuthorizer
 from orchd.testing.doubles.informers import MemoryInformers
@@ -38,9 +41,9 @@ VOLUME = {
 }
 
 
-def authorizer() -> Any:
+def authorizer(release: Release = SPECIFICATION, disabled: Container[str] = ()) -> Any:
     informers = MemoryInformers()
-    node = NodeAuthorizer(ORCH, informers)
+    node = NodeAuthorizer(ORCH, informers, release, disabled)
     informers.put(ResourceRef("", "v1", "pods"), POD)
     informers.put(ResourceRef("", "v1", "persistentvolumes"), VOLUME)
     attachment = {"metadata": {"name": "va"}, "spec": {"nodeName": "n1"}}
@@ -53,6 +56,11 @@ def act(
 ) -> Action:
     user = User(name=f"system:node:{node}", groups=("system:nodes",))
     return Action(user=user, verb=verb, group=group, resource=resource, subresource=sub, name=name, namespace=namespace)
+
+
+def select(verb: str, resource: str, selector: str, name: str = "", group: str = "") -> Action:
+    user = User(name="system:node:n1", groups=("system:nodes",))
+    return Action(user=user, verb=verb, group=group, resource=resource, name=name, selectors=of_texts(selector, ""))
 
 
 ALONE = "no relationship found between node 'n1' and this object"
@@ -134,3 +142,85 @@ def test_node_rules_are_listed_as_incomplete() -> None:
     found = node.rules(User(name="system:node:n1", groups=("system:nodes",)), "ns")
     assert found.incomplete and found.error == "node authorizer does not support user rule resolution"
     assert not node.rules(User(name="alice"), "ns").incomplete
+
+
+DEVICES = ORCH("resource.{abbr}.io")
+ONLY_SELECTED = "can only list/watch pods with spec.nodeName field selector"
+ONLY_OWN = "can only list/watch/deletecollection resourceslices with nodeName field selector"
+OWN_TOKENS = "can only create tokens for individual service accounts"
+
+
+def later(disabled: Container[str] = ()) -> Any:
+    informers, node = authorizer(NEWEST, disabled)
+    claims = [{"name": "named", "resourceClaimName": "rc"}, {"name": "made", "resourceClaimTemplateName": "t"}]
+    spec = {**POD["spec"], "resourceClaims": [*claims, {"name": "not-yet", "resourceClaimTemplateName": "t"}]}
+    made = [{"name": "made", "resourceClaimName": "made-rc"}, {"name": "not-yet"}]
+    status = {"resourceClaimStatuses": made, "extendedResourceClaimStatus": {"resourceClaimName": "ext"}}
+    informers.put(ResourceRef("", "v1", "pods"), {**POD, "spec": spec, "status": status})
+    for name, owner in (("own", "n1"), ("other", "n2")):
+        slice_ = {"metadata": {"name": name}, "spec": {"nodeName": owner}}
+        informers.put(ResourceRef(DEVICES, "v1", "resourceslices"), slice_)
+    return node
+
+
+@pytest.mark.parametrize(
+    ("action", "reason"),
+    [
+        (act("get", "pods", "p"), None),
+        (act("get", "pods", "q"), ALONE),
+        (act("list", "pods", "p"), None),
+        (act("list", "pods", namespace=""), ONLY_SELECTED),
+        (select("list", "pods", "spec.nodeName=n1"), None),
+        (select("watch", "pods", "status.phase!=Failed,spec.nodeName==n1"), None),
+        (select("list", "pods", "spec.nodeName=n2"), ONLY_SELECTED),
+        (select("list", "pods", "spec.nodeName!=n1"), ONLY_SELECTED),
+        (select("list", "pods", "spec.nodeName=n1,broken"), ONLY_SELECTED),
+        (select("deletecollection", "pods", "spec.nodeName=n1"), ""),
+        (act("create", "pods"), None),
+        (act("update", "pods", "p"), ""),
+        (act("patch", "pods", "p", sub="status"), None),
+        (act("get", "pods", "p", sub="status"), ""),
+        (act("create", "pods", "p", sub="eviction"), None),
+        (act("get", "pods", "p", sub="log"), ""),
+        (act("get", "nodes", "n1", namespace=""), None),
+        (act("watch", "nodes", "n1", namespace=""), None),
+        (act("get", "nodes", "n2", namespace=""), "node 'n1' cannot read 'n2', only its own Node object"),
+        (act("list", "nodes", namespace=""), "node 'n1' cannot read all nodes, only its own Node object"),
+        (act("create", "nodes", namespace=""), None),
+        (act("patch", "nodes", "n1", namespace="", sub="status"), None),
+        (act("delete", "nodes", "n1", namespace=""), ""),
+        (act("get", "nodes", "n1", namespace="", sub="proxy"), ""),
+        (act("get", "serviceaccounts", "sa"), None),
+        (act("get", "serviceaccounts", "default"), ALONE),
+        (act("list", "serviceaccounts", "sa"), OWN_TOKENS),
+        (act("create", "serviceaccounts", "sa", sub="token"), None),
+        (act("create", "serviceaccounts", "sa"), "can only create token subresource of serviceaccount"),
+        (act("get", "resourceclaims", "rc", group=DEVICES), None),
+        (act("get", "resourceclaims", "made-rc", group=DEVICES), None),
+        (act("get", "resourceclaims", "ext", group=DEVICES), None),
+        (act("get", "resourceclaims", "t", group=DEVICES), ALONE),
+        (act("get", "resourceclaims", "rc", group=DEVICES, sub="status"), "cannot get subresource"),
+        (act("create", "resourceslices", "", "", DEVICES), None),
+        (act("update", "resourceslices", "own", "", DEVICES), None),
+        (act("delete", "resourceslices", "other", "", DEVICES), ALONE),
+        (select("deletecollection", "resourceslices", "spec.nodeName=n1", group=DEVICES), None),
+        (act("deletecollection", "resourceslices", "", "", DEVICES), ONLY_OWN),
+        (act("get", "resourceslices", "own", "", DEVICES, "x"), "cannot authorize ResourceSlice subresources"),
+        (act("get", "secrets", "sec"), None),
+        (act("get", "services", "x"), None),
+    ],
+)
+def test_later_node_permissions(action: Action, reason: str) -> None:
+    """In later releases a node reads its own Node, the pods bound to it, their claims, and its resource slices."""
+    verdict = result_of(later().authorize(action))
+    if reason is None:
+        assert verdict.decision is Decision.ALLOW
+    else:
+        assert (verdict.decision, verdict.reason) == (Decision.NO_OPINION, reason)
+
+
+def test_service_accounts_are_read_with_the_gate() -> None:
+    """Nodes read service accounts for credential providers, which a gate turns off."""
+    node = later({"{Short}letServiceAccountTokenForCredentialProviders"})
+    verdict = result_of(node.authorize(act("get", "serviceaccounts", "sa")))
+    assert (verdict.decision, verdict.reason) == (Decision.NO_OPINION, "not allowed to get service accounts")

@@ -7,6 +7,7 @@ from typing import Final
 from orchd.kinds import fields
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.validate import selectors
 from orchd.kinds.objects.validate.paths import METADATA, SPEC
 from orchd.kinds.objects.validate.report import Report
 
@@ -19,11 +20,13 @@ def access_review(value: Object, report: Report) -> None:
     _attributes(spec, report)
     if not spec.get("user") and not spec.get("groups"):
         report.invalid(SPEC / "user", spec.get("user") or "", "at least one of user or group must be specified")
+    _selectors(spec, report)
     _no_metadata(value, report)
 
 
 def self_access_review(value: Object, report: Report) -> None:
     _attributes(fields.spec(value), report)
+    _selectors(fields.spec(value), report)
     _no_metadata(value, report)
 
 
@@ -32,6 +35,7 @@ def local_access_review(value: Object, report: Report) -> None:
     _attributes(spec, report)
     if not spec.get("user") and not spec.get("groups"):
         report.invalid(SPEC / "user", spec.get("user") or "", "at least one of user or group must be specified")
+    _selectors(spec, report)
     _no_metadata(value, report, "must be empty except for namespace", _SERVERS | {"namespace"})
     resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     # The reference compares before the namespace of the path is set in the metadata.
@@ -53,6 +57,26 @@ def _attributes(spec: Object, report: Report) -> None:
     if resource is None and path is None:
         why = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
         report.invalid(SPEC / "resourceAttributes", None, why)
+
+
+def _selectors(spec: Object, report: Report) -> None:
+    """Operators that are not known are those of newer clients, and allowed."""
+    resource = spec.get("resourceAttributes") or {}
+    for name, requirement in (
+        ("fieldSelector", selectors.field_requirement),
+        ("labelSelector", selectors.label_requirement),
+    ):
+        selector, at = resource.get(name), SPEC / "resourceAttributes" / name
+        if selector is None:
+            continue
+        text, requirements = selector.get("rawSelector") or "", selector.get("requirements") or ()
+        if text and requirements:
+            report.invalid(at / "rawSelector", text, "may not specified at the same time as requirements")
+        if not text and not requirements:
+            why = f"when {at} is specified, requirements or rawSelector is required"
+            report.required(at / "requirements", why)
+        for index, each in enumerate(requirements):
+            requirement(each, (at / "requirements")[index], report)
 
 
 def _no_metadata(value: Object, report: Report, why: str = "must be empty", allowed: frozenset[str] = _SERVERS) -> None:

@@ -46,8 +46,14 @@ _requirement_values = since("1.27", _label_values)
 
 
 def _requirement(requirement: Object, at: Path, report: Report) -> None:
-    operator = requirement.get("operator", "")
-    values = requirement.get("values")
+    if not _known_operator(requirement, at, report):
+        report.invalid(at / "operator", requirement.get("operator", ""), "not a valid selector operator")
+    report.invalids(at / "key", requirement.get("key", ""), qualified_name(requirement.get("key", "")))
+
+
+def _known_operator(requirement: Object, at: Path, report: Report) -> bool:
+    """Validate that there are values where the operator needs some; False for an operator that is not known."""
+    operator, values = requirement.get("operator", ""), requirement.get("values")
     if operator in ("In", "NotIn"):
         if not values:
             report.required(at / "values", "must be specified when `operator` is 'In' or 'NotIn'")
@@ -55,8 +61,22 @@ def _requirement(requirement: Object, at: Path, report: Report) -> None:
         if values:
             report.forbidden(at / "values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
     else:
-        report.invalid(at / "operator", operator, "not a valid selector operator")
+        return False
+    return True
+
+
+def field_requirement(requirement: Object, at: Path, report: Report) -> None:
+    """Validate a requirement on a field in a review, with any operator."""
+    if not requirement.get("key"):
+        report.required(at / "key", "must be specified")
+    _known_operator(requirement, at, report)
+
+
+def label_requirement(requirement: Object, at: Path, report: Report) -> None:
+    """Validate a requirement on a label in a review, with any operator."""
+    _known_operator(requirement, at, report)
     report.invalids(at / "key", requirement.get("key", ""), qualified_name(requirement.get("key", "")))
+    _label_values(requirement, at, report)
 
 
 def usable(selector: Object | None) -> bool:

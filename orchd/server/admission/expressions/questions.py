@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from orchd.cel.libraries.authorizer import Answer, Question
 from orchd.kinds.identity import User, service_account
+from orchd.kinds.objects import action_selectors
 from orchd.server.authz.interfaces import Action, Decision, Verdict
 
 
@@ -24,6 +25,7 @@ def action_of(question: Question, user: User) -> Action:
         subresource=question.subresource,
         namespace=question.namespace,
         name=question.name,
+        selectors=action_selectors.of_texts(question.field_selector, question.label_selector),
     )
 
 

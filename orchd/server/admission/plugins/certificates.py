@@ -41,6 +41,15 @@ class _ForSigner(Plugin):
             raise refuse(review, f'user not permitted to {self.verb} requests with signerName "{signer}"')
 
 
+def subject_values(review: Review, attribute: x509.ObjectIdentifier) -> list[str]:
+    """The values of an attribute in the subject of a certificate signing request. Raises ApiError 403."""
+    try:
+        request = x509.load_pem_x509_csr(base64.b64decode(spec(review.object).get("request") or ""))
+    except ValueError as error:
+        raise refuse(review, f"unable to parse csr: {error}") from error
+    return [str(each.value) for each in request.subject.get_attributes_for_oid(attribute)]
+
+
 @implementer(IValidatingPlugin)
 class CertificateApproval(_ForSigner):
     name = "CertificateApproval"
@@ -77,10 +86,6 @@ class CertificateSubjectRestriction(Plugin):
         body = spec(review.object)
         if body.get("signerName") != signer:
             return
-        try:
-            request = x509.load_pem_x509_csr(base64.b64decode(body.get("request") or ""))
-        except ValueError as error:
-            raise refuse(review, f"unable to parse csr: {error}") from error
-        groups = [a.value for a in request.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)]
+        groups = subject_values(review, NameOID.ORGANIZATION_NAME)
         if MASTERS_GROUP in groups:
             raise refuse(review, f"use of {signer} signer with {MASTERS_GROUP} group is not allowed")

@@ -5,9 +5,10 @@ Checks request bodies, which the Node authorizer cannot see: names on create, la
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, Final
 
+from cryptography.x509.oid import NameOID
 from zope.interface import implementer
 
 from orchd import errors
@@ -17,9 +18,11 @@ from orchd.kinds import fields
 from orchd.kinds.fields import annotations_of, labels, metadata, spec
 from orchd.kinds.identity import node_name
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.references import pod_references
+from orchd.kinds.references import api_reference, pod_references
 from orchd.server.admission.interfaces import CREATE, DELETE, UPDATE, IMutatingPlugin, Review
 from orchd.server.admission.plugin import Plugin, refuse
+from orchd.server.admission.plugins.certificates import subject_values
+from orchd.server.admission.plugins.tokenaudiences import TokenAudiences
 
 PODS = ResourceRef("", "v1", "pods")
 NODES = ResourceRef("", "v1", "nodes")
@@ -37,6 +40,11 @@ _OWN_LABELS = (
     "{long}.io/os",
     "{long}.io/arch",
 )
+#: A check of a write by the node with this name.
+_Rule = Callable[[Review, str], Awaitable[None]]
+#: The gate that lets nodes request certificates of other nodes.
+_OTHER_NODES_GATE: Final = "AllowInsecure{Short}letCertificateSigningRequests"
+_AUDIENCES_GATE: Final = "ServiceAccountNodeAudienceRestriction"
 _OWN_DOMAINS = ("{short}let.{long}.io", "node.{long}.io")
 
 
@@ -55,6 +63,7 @@ class NodeRestriction(Plugin):
         "pods/eviction",
         "pods/binding",
         "pods/ephemeralcontainers",
+        "pods/resize",
         "nodes",
         "nodes/status",
         "persistentvolumeclaims",
@@ -62,6 +71,8 @@ class NodeRestriction(Plugin):
         "serviceaccounts/token",
         "leases.coordination.{abbr}.io",
         "csinodes.storage.{abbr}.io",
+        "resourceslices.resource.{abbr}.io",
+        "certificatesigningrequests.certificates.{abbr}.io",
     )
     informers = (("", "v1", "pods"),)
 
@@ -72,6 +83,30 @@ class NodeRestriction(Plugin):
         self._product = tuple(self.dialect(d) for d in ("{long}.io", "{abbr}.io"))
         self._restricted = self.dialect("node-restriction.{long}.io")
         self._lease_namespace = self.dialect("{short}-node-lease")
+        settings = self.context.settings
+        includes = settings.release.includes
+        self._rules = {plural: rule for since, plural, rule in self._rows() if includes(since)}
+        self._pod_reference = settings.release.choose((("", _kind_of_reference), ("1.33", api_reference)))
+        self._fixed_status = tuple(row for since, *row in _FIXED_STATUS if includes(since))
+        self._owners_fixed = includes("1.34")
+        self._checks_requests = _OTHER_NODES_GATE in settings.disabled
+        self._node_signers = tuple(self.dialect(signer) for signer in _NODE_SIGNERS)
+        self._claim_status = _CLAIM_STATUS if _RESIZE_GATE in settings.disabled else _CLAIM_STATUS | _CLAIM_RESIZE
+        self._claim_capacity = settings.release.choose((("", "capacity"), ("1.26", "quantity")))
+        self._audiences = None
+        if includes("1.33") and _AUDIENCES_GATE not in settings.disabled:
+            self._audiences = TokenAudiences(self._live, self.context.authorize, self.dialect)
+
+    def _rows(self) -> Iterable[tuple[str, str, _Rule]]:
+        """Release that begins a rule, resource and the rule."""
+        yield "", "pods", self._pods
+        yield "", "nodes", self._node
+        yield "", "persistentvolumeclaims", self._claim
+        yield "", "serviceaccounts", self._token
+        yield "", "leases", self._lease
+        yield "", "csinodes", _csinode
+        yield "1.31", "certificatesigningrequests", self._request
+        yield "1.34", "resourceslices", _slice
 
     async def admit(self, review: Review) -> None:
         node = node_name(review.user)
@@ -79,21 +114,9 @@ class NodeRestriction(Plugin):
             return
         if not node:
             raise refuse(review, f'could not determine node from user "{review.user.name}"')
-        match review.resource.plural:
-            case "pods":
-                await self._pods(review, node)
-            case "nodes":
-                self._node(review, node)
-            case "persistentvolumeclaims":
-                _claim(review, node)
-            case "serviceaccounts":
-                await self._token(review, node)
-            case "leases":
-                if review.namespace != self._lease_namespace:
-                    raise refuse(review, f'can only access leases in the "{self._lease_namespace}" system namespace')
-                _own_name(review, node, "node lease")
-            case "csinodes":
-                _own_name(review, node, "CSINode")
+        rule = self._rules.get(review.resource.plural)
+        if rule is not None:
+            await rule(review, node)
 
     # --- pods
 
@@ -113,6 +136,10 @@ class NodeRestriction(Plugin):
                     raise refuse(review, f'node "{node}" can only update pod status for {itself}')
                 if labels(review.object) != labels(review.old_object):
                     raise refuse(review, f'node "{node}" cannot update labels through pod status')
+                new, old = fields.status(review.object), fields.status(review.old_object)
+                for name, what in self._fixed_status:
+                    if (new.get(name) or None) != (old.get(name) or None):
+                        raise refuse(review, f'node "{node}" cannot update {what}')
             case ("eviction", operation) if operation == CREATE:
                 await self._bound_here(review, node, f"node {node} can only evict {itself}")
             case ("status", operation):
@@ -154,15 +181,12 @@ class NodeRestriction(Plugin):
         if spec(pod).get("nodeName") != node:
             raise refuse(review, f'node "{node}" can only create pods with spec.nodeName set to itself')
         await self._check_owner(review, node, metadata(pod).get("ownerReferences") or [])
-        kinds = {kind for kind, _ in pod_references(pod)}
-        for kind, words in (
-            ("serviceaccount", "a service account"),
-            ("secret", "secrets"),
-            ("configmap", "configmaps"),
-            ("claim", "persistentvolumeclaims"),
-        ):
-            if kind in kinds:
-                raise refuse(review, f'node "{node}" can not create pods that reference {words}')
+        try:
+            words = self._pod_reference(pod)
+        except ValueError as error:
+            raise refuse(review, f"error checking mirror pod for API references: {error}") from error
+        if words:
+            raise refuse(review, f'node "{node}" can not create pods that reference {words}')
 
     async def _check_owner(self, review: Review, node: str, owners: list[dict[str, Any]]) -> None:
         may = f'node "{node}" can only create pods with'
@@ -182,7 +206,7 @@ class NodeRestriction(Plugin):
 
     # --- nodes
 
-    def _node(self, review: Review, node: str) -> None:
+    async def _node(self, review: Review, node: str) -> None:
         new, old = review.object or {}, review.old_object or {}
         if review.name != node:
             raise refuse(review, f'node "{node}" is not allowed to modify node "{review.name}"')
@@ -199,6 +223,8 @@ class NodeRestriction(Plugin):
             raise refuse(review, f'node "{node}" is not allowed to update configSource to a new non-nil configSource')
         if (spec(new).get("taints") or []) != (spec(old).get("taints") or []):
             raise refuse(review, f'node "{node}" is not allowed to modify taints')
+        if self._owners_fixed and _owners(new) != _owners(old):
+            raise refuse(review, f'node "{node}" is not allowed to modify ownerReferences')
         wrong = self._forbidden_labels(labels(new), labels(old))
         if wrong:
             raise refuse(review, f"is not allowed to modify labels: {wrong}")
@@ -242,32 +268,87 @@ class NodeRestriction(Plugin):
             )
         if spec(pod).get("nodeName") != node:
             raise refuse(review, "node requested token bound to a pod scheduled on a different node")
+        if self._audiences is not None and (why := await self._audiences.refusal(review, pod)):
+            raise refuse(review, why)
+
+    async def _lease(self, review: Review, node: str) -> None:
+        if review.namespace != self._lease_namespace:
+            raise refuse(review, f'can only access leases in the "{self._lease_namespace}" system namespace')
+        _own_name(review, node, "node lease")
+
+    async def _claim(self, review: Review, node: str) -> None:
+        if review.subresource != "status":
+            raise refuse(review, "may only update PVC status")
+        if review.operation != UPDATE:
+            raise refuse(review, f'unexpected operation "{review.operation}"')
+
+        def rest(obj: Object | None) -> Any:
+            held = dict(metadata(obj))
+            for name in ("managedFields", "resourceVersion"):
+                held.pop(name, None)
+            status = {k: v for k, v in fields.status(obj).items() if k not in self._claim_status}
+            return held, spec(obj), status
+
+        new, old = rest(review.object), rest(review.old_object)
+        if new != old:
+            changed = [name for name, a, b in zip(("metadata", "spec", "status"), new, old, strict=True) if a != b]
+            raise refuse(
+                review,
+                f'node "{node}" is not allowed to update fields other than status.{self._claim_capacity} and '
+                f"status.conditions: {', '.join(changed)}",
+            )
+
+    async def _request(self, review: Review, node: str) -> None:
+        """A node requests certificates of nodes only for itself."""
+        body = spec(review.object)
+        if review.operation != CREATE or not self._checks_requests or body.get("signerName") not in self._node_signers:
+            return
+        if subject_values(review, NameOID.COMMON_NAME)[-1:] != [f"system:node:{node}"]:
+            raise refuse(review, f"can only create a node CSR with CN=system:node:{node}")
+
+
+#: Fields of the status of claims that a node may set, and those that it may set besides while the gate is on.
+_CLAIM_STATUS: Final = frozenset(("capacity", "conditions"))
+_CLAIM_RESIZE: Final = frozenset(("allocatedResources", "allocatedResourceStatuses", "resizeStatus"))
+_RESIZE_GATE: Final = "RecoverVolumeExpansionFailure"
+#: Release that begins to protect a field of the status of pods, the field and its name in errors.
+_FIXED_STATUS: Final = (
+    ("1.34", "resourceClaimStatuses", "resource claim statues"),
+    ("1.34", "extendedResourceClaimStatus", "extended resource claim status"),
+)
+_NODE_SIGNERS: Final = ("{long}.io/{short}let-serving", "{long}.io/{short}-apiserver-client-{short}let")
+_KINDS: Final = (
+    ("serviceaccount", "a service account"),
+    ("secret", "secrets"),
+    ("configmap", "configmaps"),
+    ("claim", "persistentvolumeclaims"),
+)
+
+
+def _kind_of_reference(pod: Object) -> str:
+    """What a pod refers to, "" for nothing."""
+    kinds = {kind for kind, _ in pod_references(pod)}
+    return next((words for kind, words in _KINDS if kind in kinds), "")
+
+
+def _owners(obj: Object) -> list[Any]:
+    return metadata(obj).get("ownerReferences") or []
+
+
+async def _csinode(review: Review, node: str) -> None:
+    _own_name(review, node, "CSINode")
+
+
+async def _slice(review: Review, node: str) -> None:
+    if review.operation == UPDATE:
+        return
+    obj = review.object if review.operation == CREATE else review.old_object
+    if spec(obj).get("nodeName") != node:
+        verb = review.operation.lower()
+        raise refuse(review, f"can only {verb} ResourceSlice with the same NodeName as the requesting node")
 
 
 def _own_name(review: Review, node: str, what: str) -> None:
     name = metadata(review.object).get("name", "") if review.operation == CREATE else review.name
     if name != node:
         raise refuse(review, f"can only access {what} with the same name as the requesting node")
-
-
-def _claim(review: Review, node: str) -> None:
-    if review.subresource != "status":
-        raise refuse(review, "may only update PVC status")
-    if review.operation != UPDATE:
-        raise refuse(review, f'unexpected operation "{review.operation}"')
-
-    def rest(obj: Object | None) -> Any:
-        held = dict(metadata(obj))
-        for name in ("managedFields", "resourceVersion"):
-            held.pop(name, None)
-        status = {k: v for k, v in fields.status(obj or {}).items() if k not in ("capacity", "conditions")}
-        return held, spec(obj), status
-
-    new, old = rest(review.object), rest(review.old_object)
-    if new != old:
-        changed = [name for name, a, b in zip(("metadata", "spec", "status"), new, old, strict=True) if a != b]
-        raise refuse(
-            review,
-            f'node "{node}" is not allowed to update fields other than status.capacity and status.conditions: '
-            + ", ".join(changed),
-        )

@@ -40,7 +40,10 @@ class ServiceAccount(Plugin):
 
     async def admit(self, review: Review) -> None:
         pod = review.object
-        if pod is None or self._mirror in annotations_of(pod):
+        if pod is None:
+            return
+        if self._mirror in annotations_of(pod):
+            _check_mirror(review, pod)
             return
         name = spec(pod).get("serviceAccountName") or spec(pod).get("serviceAccount") or "default"
         account = await self._account(review, name)

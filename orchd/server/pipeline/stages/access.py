@@ -10,6 +10,7 @@ from orchd import errors
 from orchd.dialect import Dialect
 from orchd.errors import ApiError, quoted
 from orchd.kinds.identity import User
+from orchd.kinds.objects.action_selectors import Selectors, of_texts
 from orchd.server.authn.interfaces import Authenticated, Credentials
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, Verdict
 from orchd.server.pipeline.interfaces import Next, Request, Response
@@ -20,7 +21,22 @@ from orchd.txkit.aside import current_flow
 _MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
-def action_of(request: Request, verb: str = "") -> Action:
+_SELECTING = frozenset(("list", "watch", "deletecollection"))
+
+
+def no_selectors(request: Request) -> None:
+    """Requests are authorized without regard to their selectors."""
+
+
+def selectors_of(request: Request) -> Selectors | None:
+    """The selectors that restrict a request. The deprecated paths below ``watch/`` do not always heed theirs."""
+    info = request.info
+    if info is None or info.special or info.verb not in _SELECTING or not request.query:
+        return None
+    return of_texts(request.param("fieldSelector"), request.param("labelSelector"))
+
+
+def action_of(request: Request, verb: str = "", selectors: Selectors | None = None) -> Action:
     """The authorization attributes of a request; `verb` replaces the request's own."""
     info, user = request.info, request.user
     assert info is not None and user is not None
@@ -35,6 +51,7 @@ def action_of(request: Request, verb: str = "") -> Action:
         subresource=info.subresource,
         namespace=info.namespace,
         name=info.name,
+        selectors=selectors,
     )
 
 
@@ -94,7 +111,8 @@ class Authentication:
 class Authorization:
     """Authorizes requests: anything but ALLOW is 403, or 500 when an authorizer failed.
 
-    `refused` makes the error with the reference's message. `running` reviews the permission of streams that are passed on."""
+    `refused` makes the error with the reference's message. `running` reviews the permission of streams that are passed on.
+    `selecting` returns the selectors of a request that its authorization depends on."""
 
     def __init__(
         self,
@@ -103,15 +121,17 @@ class Authorization:
         dialect: Dialect,
         *,
         running: RunningStreams[Stream] | None = None,
+        selecting: Callable[[Request], Selectors | None] = no_selectors,
     ) -> None:
         self._authorizer = authorizer
         self._running = running
+        self._selecting = selecting
         self._refused = refused
         self._decision = dialect("authorization.{abbr}.io/decision")
         self._reason = dialect("authorization.{abbr}.io/reason")
 
     async def __call__(self, request: Request, then: Next) -> Response:
-        action = action_of(request)
+        action = action_of(request, selectors=self._selecting(request))
         verdict = await self._authorizer.authorize(action)
         if request.trace.audited:
             request.trace.annotations.update(self._annotations(verdict))

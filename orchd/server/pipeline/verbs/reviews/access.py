@@ -8,6 +8,7 @@ from orchd import errors
 from orchd.kinds import fields
 from orchd.kinds.identity import User
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects import action_selectors
 from orchd.server.authz.interfaces import Action, Decision, IAuthorizer
 from orchd.server.pipeline.interfaces import Request
 from orchd.server.pipeline.verbs.context import ResourceTarget
@@ -29,6 +30,7 @@ def action(user: User, spec: Object) -> Action:
         subresource=asked.get("subresource", ""),
         namespace=asked.get("namespace", ""),
         name=asked.get("name", ""),
+        selectors=action_selectors.of_review(asked),
     )
 
 
@@ -49,8 +51,9 @@ async def _decide(authorizer: IAuthorizer, asked: Action) -> Object:
         status["denied"] = True
     if verdict.reason:
         status["reason"] = verdict.reason
-    if verdict.error:
-        status["evaluationError"] = verdict.error
+    wrong = asked.selectors.errors() if asked.selectors is not None else ()
+    if evaluation := "; ".join(filter(None, (verdict.error, *wrong))):
+        status["evaluationError"] = evaluation
     return status
 
 
