@@ -41,7 +41,7 @@ _OVERHEAD = 256
 _APPLICATION_DATA = 23
 _HANDSHAKE_TIMEOUT = 30.0
 #: Bytes of large writes, of all connections, that are encrypted in one reactor turn: some 20 ms.
-_TURN = 8 << 20
+_TURN = 4 << 20
 
 
 class _EncryptionTurns:

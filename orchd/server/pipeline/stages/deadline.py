@@ -49,19 +49,22 @@ class Deadline:
         if long_running(request.info):
             return await then(request)
         seconds = self._timeout(request)
+        #: The response or failure, if `then` ends without suspending.
         outcome: list[Any] = []
         waiting: list[Deferred[Response]] = []
 
         def done(response: Response) -> None:
-            outcome.append(response)
-            if waiting and not waiting[0].called:
+            if not waiting:
+                outcome.append(response)
+            elif not waiting[0].called:
                 waiting[0].callback(response)
 
         def failed(failure: Failure) -> None:
-            outcome.append(failure)
-            if waiting and not waiting[0].called:
+            if not waiting:
+                outcome.append(failure.value)
+            elif not waiting[0].called:
                 waiting[0].errback(failure)
-            elif waiting and not failure.check(ApiError, CancelledError):
+            elif not failure.check(ApiError, CancelledError):
                 # There is no client to report to.
                 self.log.failure(
                     "{method} {path} continued after the client disconnected, and failed",
@@ -72,10 +75,14 @@ class Deadline:
 
         rest = enter(then(request), done, failed)  # type: ignore[arg-type]  # Next gives an Awaitable, always a coroutine here
         if rest is None:
-            if isinstance(outcome[0], Failure):
-                outcome[0].raiseException()
-            completed: Response = outcome[0]
-            return completed
+            result: Response | BaseException = outcome.pop()
+            if not isinstance(result, BaseException):
+                return result
+            try:
+                raise result
+            finally:
+                # The traceback refers to this frame: a reference back would keep the request's objects until a collection.
+                del result
         return await self._wait(request, rest, waiting, seconds)
 
     def _timeout(self, request: Request) -> float:
