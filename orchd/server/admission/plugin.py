@@ -40,10 +40,10 @@ class Plugin:
     def __init__(self, context: PluginContext) -> None:
         self.context = context
         self.dialect = context.settings.dialect
-        self._read = [
-            context.api.informers.informer(ResourceRef(context.settings.dialect(group), version, plural))
+        self._informers = {
+            plural: context.api.informers.informer(ResourceRef(context.settings.dialect(group), version, plural))
             for group, version, plural in self.informers
-        ]
+        }
         self._about = (
             None if self.resources is None else {_split_name(context.settings.dialect(r)) for r in self.resources}
         )
@@ -62,22 +62,22 @@ class Plugin:
         path = f"{resource.plural}/{subresource}" if subresource else resource.plural
         return (resource.group, path) in self._about
 
-    def informer(self, position: int) -> IInformer:
-        """The informer at an index of `informers`."""
-        return self._read[position]
+    def informer(self, plural: str) -> IInformer:
+        """The informer of one of the resources in `informers`."""
+        return self._informers[plural]
 
-    def index_namespaces(self, position: int) -> None:
+    def index_namespaces(self, plural: str) -> None:
         """Index an informer by namespace, for `in_namespace`. To be called in `setup`."""
-        self.informer(position).add_index(_BY_NAMESPACE, _namespaces_of)
+        self.informer(plural).add_index(_BY_NAMESPACE, _namespaces_of)
 
-    def in_namespace(self, position: int, namespace: str) -> Sequence[Object]:
+    def in_namespace(self, plural: str, namespace: str) -> Sequence[Object]:
         """The objects of an informer in `namespace`. Cheap for a namespace without any, the common case."""
-        informer = self.informer(position)
+        informer = self.informer(plural)
         return list(informer.list(namespace)) if informer.holds(_BY_NAMESPACE, namespace) else ()
 
     async def wait_ready(self, review: Review) -> None:
         """Wait until every informer has synced. Raises ApiError 403 on timeout."""
-        for informer in self._read:
+        for informer in self._informers.values():
             if not informer.synced:
                 await self._wait(informer, review)
 

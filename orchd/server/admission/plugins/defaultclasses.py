@@ -38,7 +38,11 @@ class DefaultStorageClass(Plugin):
         ):
             return
         await self.wait_ready(review)
-        defaults = [c for c in self.informer(0).list() if any(annotations_of(c).get(m) == "true" for m in self._marks)]
+        defaults = [
+            c
+            for c in self.informer("storageclasses").list()
+            if any(annotations_of(c).get(m) == "true" for m in self._marks)
+        ]
         if defaults:
             review.object = with_spec(
                 claim, storageClassName=self._choose(review, defaults, "StorageClasses were found")
@@ -65,7 +69,7 @@ class DefaultIngressClass(Plugin):
         if self._old_class in annotations_of(ingress):
             return
         await self.wait_ready(review)
-        defaults = [c for c in self.informer(0).list() if annotations_of(c).get(self._mark) == "true"]
+        defaults = [c for c in self.informer("ingressclasses").list() if annotations_of(c).get(self._mark) == "true"]
         if defaults:
             chosen = self._choose(review, defaults, "IngressClasses were found, only 1 allowed")
             review.object = with_spec(ingress, ingressClassName=chosen)

@@ -46,7 +46,7 @@ class LimitRanger(Plugin):
     informers = (("", "v1", "limitranges"),)
 
     def setup(self) -> None:
-        self.index_namespaces(0)
+        self.index_namespaces("limitranges")
         self._annotation = self.dialect("{long}.io/limit-ranger")
 
     async def _limits(self, review: Review) -> list[Object]:
@@ -56,7 +56,9 @@ class LimitRanger(Plugin):
         if metadata(review.object).get("deletionTimestamp"):
             return []
         await self.wait_ready(review)
-        return [item for r in self.in_namespace(0, review.namespace) for item in spec(r).get("limits") or ()]
+        return [
+            item for r in self.in_namespace("limitranges", review.namespace) for item in spec(r).get("limits") or ()
+        ]
 
     async def admit(self, review: Review) -> None:
         pod = review.object

@@ -28,7 +28,7 @@ class NamespaceExists(_InNamespace):
 
     async def validate(self, review: Review) -> None:
         await self.wait_ready(review)
-        if self.informer(0).get("", review.namespace) is None:
+        if self.informer("namespaces").get("", review.namespace) is None:
             # The informer may lag: read from the store, whose 404 names the namespace.
             await self.context.api.client.get(NAMESPACES, "", review.namespace)
 
@@ -44,7 +44,7 @@ class NamespaceAutoProvision(_InNamespace):
         if review.dry_run:
             return
         await self.wait_ready(review)
-        if self.informer(0).get("", review.namespace) is not None:
+        if self.informer("namespaces").get("", review.namespace) is not None:
             return
         namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": review.namespace}}
         try:

@@ -49,7 +49,7 @@ class NamespaceLifecycle(Plugin):
         if review.operation == DELETE:
             return
         await self.wait_ready(review)
-        namespace = self.informer(0).get("", review.namespace)
+        namespace = self.informer("namespaces").get("", review.namespace)
         if namespace is None or self._must_ask(review.namespace, namespace):
             namespace = await self._live(review.namespace)
         if review.operation == CREATE and _phase(namespace) == "Terminating":

@@ -159,7 +159,7 @@ class NodeRestriction(Plugin):
 
     async def _pod(self, namespace: str, name: str) -> Object:
         """Read a pod. Raises ApiError 404."""
-        pod: Object = self.informer(0).get(namespace, name) or await self._live(PODS, "pod", namespace, name)
+        pod: Object = self.informer("pods").get(namespace, name) or await self._live(PODS, "pod", namespace, name)
         return pod
 
     async def _live(self, ref: ResourceRef, singular: str, namespace: str, name: str) -> Object:

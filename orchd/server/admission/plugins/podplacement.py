@@ -34,7 +34,7 @@ class _ByNamespace(Plugin):
 
     async def _annotations(self, review: Review) -> Mapping[str, str]:
         await self.wait_ready(review)
-        namespace = self.informer(0).get("", review.namespace)
+        namespace = self.informer("namespaces").get("", review.namespace)
         if namespace is None:
             namespace = await self.context.api.client.get(NAMESPACES, "", review.namespace)
         return annotations_of(namespace)

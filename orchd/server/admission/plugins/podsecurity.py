@@ -270,7 +270,7 @@ class PodSecurity(Plugin):
         return False
 
     async def _labels(self, review: Review) -> Object:
-        namespace = self.informer(0).get("", review.namespace)
+        namespace = self.informer("namespaces").get("", review.namespace)
         if namespace is None:
             try:
                 obj: Object = await self.context.api.client.get(NAMESPACES, "", review.namespace)
@@ -323,7 +323,7 @@ class PodSecurity(Plugin):
         """One line per distinct violation among the pods of a namespace, naming the first pod."""
         pods_by_reasons: dict[str, list[str]] = {}
         owners: set[str] = set()
-        pods = sorted(self.informer(1).list(namespace), key=lambda p: p["metadata"]["name"])
+        pods = sorted(self.informer("pods").list(namespace), key=lambda p: p["metadata"]["name"])
         for pod in pods[:_MAX_PODS]:
             controllers = [o["uid"] for o in fields.metadata(pod).get("ownerReferences") or () if o.get("controller")]
             if controllers:

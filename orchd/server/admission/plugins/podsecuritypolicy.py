@@ -83,7 +83,8 @@ class PodSecurityPolicy(Plugin):
 
     def _providers(self, hint: str | None) -> list[Provider]:
         policies: list[Any] = sorted(
-            self.informer(0).list(), key=lambda p: (p["metadata"]["name"] != hint, p["metadata"]["name"])
+            self.informer("podsecuritypolicies").list(),
+            key=lambda p: (p["metadata"]["name"] != hint, p["metadata"]["name"]),
         )
         providers = []
         for policy in policies:

@@ -32,7 +32,7 @@ class PodTopologyLabels(Plugin):
         if not name:
             return
         await self.wait_ready(review)
-        node_labels = labels(self.informer(0).get("", name))
+        node_labels = labels(self.informer("nodes").get("", name))
         copied = {key: node_labels[key] for key in self._copied if key in node_labels}
         if copied:
             review.object = with_metadata(obj, labels={**labels(obj), **copied})

@@ -31,7 +31,7 @@ class Priority(Plugin):
     informers = (("scheduling.{abbr}.io", "v1", "priorityclasses"),)
 
     def setup(self) -> None:
-        self.informer(0).add_index(_DEFAULTS, _default_values)
+        self.informer("priorityclasses").add_index(_DEFAULTS, _default_values)
 
     async def admit(self, review: Review) -> None:
         pod = review.object
@@ -79,7 +79,7 @@ class Priority(Plugin):
         return changes
 
     async def _class(self, review: Review, name: str) -> Object:
-        cached = self.informer(0).get("", name)
+        cached = self.informer("priorityclasses").get("", name)
         if cached is not None:
             return cached
         try:
@@ -94,7 +94,7 @@ class Priority(Plugin):
 
     def _default(self) -> Object | None:
         """The default class; of several, which only a race can create, the lowest."""
-        defaults = list(self.informer(0).by_index(_DEFAULTS, "true"))
+        defaults = list(self.informer("priorityclasses").by_index(_DEFAULTS, "true"))
         return min(defaults, key=lambda c: c.get("value", 0)) if defaults else None
 
     async def validate(self, review: Review) -> None:

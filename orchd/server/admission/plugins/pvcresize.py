@@ -34,6 +34,6 @@ class PersistentVolumeClaimResize(Plugin):
         if not name or name != claim_class(old, self.dialect):
             raise refuse(review, _NO)
         await self.wait_ready(review)
-        storage_class = self.informer(0).get("", name)
+        storage_class = self.informer("storageclasses").get("", name)
         if storage_class is None or not storage_class.get("allowVolumeExpansion"):
             raise refuse(review, _NO)

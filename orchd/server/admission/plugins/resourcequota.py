@@ -71,7 +71,7 @@ class ResourceQuota(Plugin):
     informers = (("", "v1", "resourcequotas"),)
 
     def setup(self) -> None:
-        self.index_namespaces(0)
+        self.index_namespaces("resourcequotas")
         self._limited: Sequence[LimitedResource] = (self.context.settings.configuration or {}).get(
             "limitedResources"
         ) or ()
@@ -97,7 +97,7 @@ class ResourceQuota(Plugin):
         if review.operation == UPDATE and not (resource.row.quota and resource.row.quota.on_update):
             return
         await self.wait_ready(review)
-        if not self._limited and not self.in_namespace(0, review.namespace):
+        if not self._limited and not self.in_namespace("resourcequotas", review.namespace):
             return
         delta = self._delta(review)
         ledgers = [ledger for ledger in self._ledgers(review.namespace) if ledger.concerns(review)]
@@ -136,7 +136,7 @@ class ResourceQuota(Plugin):
 
     def _quotas(self, namespace: str) -> list[Object]:
         quotas = []
-        for quota in self.in_namespace(0, namespace):
+        for quota in self.in_namespace("resourcequotas", namespace):
             key = namespace, quota["metadata"]["name"]
             written = self._written.get(key)
             if written is not None and written["metadata"].get("uid") == quota["metadata"].get("uid"):

@@ -79,7 +79,7 @@ class RuntimeClass(Plugin):
         if name is None:
             return None
         await self.wait_ready(review)
-        cached = self.informer(0).get("", name)
+        cached = self.informer("runtimeclasses").get("", name)
         if cached is not None:
             return cached
         try:

@@ -72,7 +72,7 @@ class ServiceAccount(Plugin):
 
     async def _account(self, review: Review, name: str) -> Object:
         await self.wait_ready(review)
-        account = self.informer(0).get(review.namespace, name)
+        account = self.informer("serviceaccounts").get(review.namespace, name)
         if account is not None:
             return account
         reactor = self.context.runtime.reactor

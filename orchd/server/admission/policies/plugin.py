@@ -27,9 +27,11 @@ from orchd.server.admission.policies.source import Binding, Policies, Policy
 from orchd.server.admission.selection import Namespaces
 
 _GROUP: Final = "admissionregistration.{abbr}.io"
+_POLICIES: Final = "validatingadmissionpolicies"
+_BINDINGS: Final = "validatingadmissionpolicybindings"
 #: Resources that no policy is about, by group: those of policies, and those that requests depend on.
 _EXEMPT: Final = {
-    _GROUP: frozenset(("validatingadmissionpolicies", "validatingadmissionpolicybindings")),
+    _GROUP: frozenset((_POLICIES, _BINDINGS)),
     "authentication.{abbr}.io": frozenset(("selfsubjectreviews", "tokenreviews")),
     "authorization.{abbr}.io": frozenset(
         ("localsubjectaccessreviews", "selfsubjectaccessreviews", "selfsubjectrulesreviews", "subjectaccessreviews")
@@ -57,21 +59,17 @@ class ValidatingAdmissionPolicy(Plugin):
     name = "ValidatingAdmissionPolicy"
     help = "Rejects writes that violate a ValidatingAdmissionPolicy which a binding applies to them, or warns of them."
     operations = (CREATE, UPDATE, DELETE, CONNECT)
-    informers = (
-        (_GROUP, "v1", "validatingadmissionpolicies"),
-        (_GROUP, "v1", "validatingadmissionpolicybindings"),
-        ("", "v1", "namespaces"),
-    )
+    informers = ((_GROUP, "v1", _POLICIES), (_GROUP, "v1", _BINDINGS), ("", "v1", "namespaces"))
 
     def setup(self) -> None:
         self._policies = Policies()
         self._changed = True
         self._parameters = Parameters(self.context)
-        self._namespaces = Namespaces(self.context, self.informer(2))
+        self._namespaces = Namespaces(self.context, self.informer("namespaces"))
         self._metrics = PolicyMetrics()
         self.instruments = self._metrics.instruments
-        for position in (0, 1):
-            self.informer(position).add_listener(self._on_change)
+        for plural in (_POLICIES, _BINDINGS):
+            self.informer(plural).add_listener(self._on_change)
         self._exempt = {self.dialect(group): names for group, names in _EXEMPT.items()}
 
     def _on_change(self, *_: Any) -> None:
@@ -94,7 +92,7 @@ class ValidatingAdmissionPolicy(Plugin):
     def _refresh(self) -> None:
         """Take over changed policies and bindings, and begin to follow their parameters."""
         self._changed = False
-        self._policies.replace(self.informer(0).list(), self.informer(1).list())
+        self._policies.replace(self.informer(_POLICIES).list(), self.informer(_BINDINGS).list())
         for policy in self._policies:
             kind = policy.spec.get("paramKind")
             if kind is not None:

@@ -56,8 +56,9 @@ class WebhookPlugin(Plugin):
         self._matches: dict[Any, list[Call]] = {}
         #: Compiled match conditions by webhook.
         self._conditions: dict[str, tuple[Expression, ...]] = {}
-        self._namespaces = Namespaces(self.context, self._read[1])
-        self._read[0].add_listener(self._changed)
+        self._namespaces = Namespaces(self.context, self.informer("namespaces"))
+        self._configurations = self.informer(self.informers[0][2])
+        self._configurations.add_listener(self._changed)
 
     @property
     def services(self) -> WebhookServices:
@@ -78,12 +79,12 @@ class WebhookPlugin(Plugin):
         """The webhooks whose rules match a write. Raises ApiError 403 before configurations are synced."""
         if self.context.outbound.webhooks is None:
             return []
-        if not self._read[0].synced:
+        if not self._configurations.synced:
             if not self._may_call(review):
                 return []
             await self.wait_ready(review)
         if self._hooks is None:
-            self._hooks = matching.hooks_of(self._read[0].list())
+            self._hooks = matching.hooks_of(self._configurations.list())
         if not self._hooks or not self._may_call(review):
             return []
         namespaced = bool(review.namespace)
