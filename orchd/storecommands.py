@@ -99,7 +99,7 @@ def _salvage(settings: Settings, file: str, report: Report) -> Result:
     lost += [] if done.complete else ["writes that cannot be counted"]
     lost = lost or ["former values alone"]
     return Result(
-        f"{path}: kept {done.keys} keys, goes on at revision {done.revision}; lost: {', '.join(lost)}; the damaged store is {done.aside}"
+        f"{path}: kept {done.keys} keys, goes on at revision {done.revision}; lost: {', '.join(lost)}; the damaged store is {done.damaged}"
     )
 
 

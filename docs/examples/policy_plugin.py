@@ -40,7 +40,7 @@ class ImagePolicy(Plugin):
     async def validate(self, review: Review) -> None:
         view = await view_of(self.context, review, review.resource, None)
         # Cheap expressions run at once, others in another thread; questions to the authorizer are asked in between.
-        evaluator = Evaluator(asking(self.context.authorize, review.user), self.context.runtime.aside)
+        evaluator = Evaluator(asking(self.context.authorize, review.user), self.context.runtime.compute)
         result = await evaluator.run(lambda run: Group(run, view, BUDGET, authorizer=True).evaluate(self._rule))
         if result.error or result.value is not True:
             raise refuse(review, result.error or self._message)

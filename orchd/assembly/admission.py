@@ -76,7 +76,7 @@ def admission_chain(
             wall=runtime.wall,
             reactor=reactor,
             random_suffix=lambda length: random_suffix(random, length),
-            aside=objects.aside,
+            compute=objects.compute,
         ),
         outbound=PluginOutbound(reviewer=reviewer, webhooks=services),
         observe_conditions=conditions.observe,

@@ -56,7 +56,7 @@ from orchd.server.pipeline.verbs.dispatch import Dispatch, is_served
 from orchd.server.pipeline.verbs.subresources.foreign import ForeignBodyContext, preparation
 from orchd.server.pipeline.verbs.watch.verb import WatchVerb
 from orchd.server.state import ServerState
-from orchd.txkit.aside import Aside
+from orchd.txkit.compute_thread import ComputeThread
 from orchd.txkit.metrics.instruments import Instrument, instruments_of
 from orchd.txkit.services import Member, as_member
 from orchd.txkit.turns import shared_budget
@@ -136,7 +136,7 @@ class Api:
             *enabled_features(runtime.dialect, settings.release, runtime.objects.feature),
         )
         self.page = Page(settings)
-        self._aside = Aside(runtime.in_thread)
+        self._compute = ComputeThread(runtime.in_thread)
         self.trail = make_trail(runtime, subsystems.outbound.reviews, self.page.tail)
         limits, self.flow_control = flow_control(
             runtime,
@@ -187,7 +187,7 @@ class Api:
                 impersonation,
                 *self.page.before_authorization(),
                 limits,
-                *self.page.after_limits(self._aside),
+                *self.page.after_limits(self._compute),
                 authorization,
                 *traces.innermost(),
             ],
@@ -264,7 +264,7 @@ class Api:
                 settings.release.choose((("", forbidden_with_reason), ("1.25", forbidden))),
             ),
             delete_workers=settings.api.delete_collection_workers,
-            aside=self._aside,
+            compute=self._compute,
         )
         dependencies = VerbDependencies(
             runtime=self._runtime,

@@ -84,7 +84,7 @@ def _sink(name: str, send: Send, end: End, chosen: SinkSettings, mark: str, cloc
 def _file(log: AuditLogSettings, wall: Callable[[], float], in_thread: Callable[..., Awaitable[Any]]) -> LogFile:
     rotation = Rotation(megabytes=log.megabytes, backups=log.backups, days=log.days, compress=log.compress)
     try:
-        return LogFile(log.path, rotation, legacy=log.legacy, wall=wall, aside=in_thread)
+        return LogFile(log.path, rotation, legacy=log.legacy, wall=wall, in_thread=in_thread)
     except OSError as error:
         raise ValueError(f"--audit-log-path: {log.path}: {error.strerror}") from error
 

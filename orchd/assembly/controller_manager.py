@@ -27,7 +27,7 @@ from orchd.errors import ApiError
 from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.jsonvalues import Object
 from orchd.pki.clientconfig import ClientConfigError
-from orchd.txkit.aside import Aside
+from orchd.txkit.compute_thread import ComputeThread
 from orchd.txkit.log import Logger
 from orchd.txkit.metrics.instruments import Instrument, instruments_of
 
@@ -168,7 +168,7 @@ class ControllerManager:
             several_servers=True,
             release=self.settings.release,
             features=self.settings.features,
-            aside=Aside(runtime.in_thread),
+            compute=ComputeThread(runtime.in_thread),
         )
         return ManagerTerm(self.names, env, catalog, informers)
 

@@ -106,7 +106,7 @@ class Controllers:
             several_servers=not subsystems.storage.store.exclusive,
             release=runtime.settings.release,
             features=runtime.objects.features,
-            aside=subsystems.objects.aside,
+            compute=subsystems.objects.compute,
         )
         self._prepared: ControllerTerm | None = ControllerTerm(self._names, self._env)
         self.leadership = Leadership(

@@ -16,11 +16,11 @@ from orchd.kinds.objects.convert import convert
 from orchd.server.informing.informer import Decode
 from orchd.server.informing.informers import CachedInformers
 from orchd.server.registry.object_store import ObjectStore
-from orchd.txkit.aside import Aside
+from orchd.txkit.compute_thread import ComputeThread
 
 
 def own_informers(
-    access: ObjectStore, client: IClient, *, clock: IReactorTime, random: Random, aside: Aside
+    access: ObjectStore, client: IClient, *, clock: IReactorTime, random: Random, compute: ComputeThread
 ) -> CachedInformers:
     """Built-in kinds are read from the caches, even if not served; custom kinds through `client`, since they are added
     and removed. One that is not defined counts as one without objects: the server starts, so that it can be defined."""
@@ -38,4 +38,4 @@ def own_informers(
         return access.cache(resource), decode
 
     others = Informers(client, clock, random, may_lack=lambda ref: True)
-    return CachedInformers(opened, clock, others=others, aside=aside)
+    return CachedInformers(opened, clock, others=others, compute=compute)

@@ -14,7 +14,7 @@ from orchd.server.customkinds.tracker import DefinitionTracker
 from orchd.server.registry.object_store import ObjectStore
 from orchd.server.registry.objectmeta import Naming
 from orchd.server.state import ServerState
-from orchd.txkit.aside import Aside
+from orchd.txkit.compute_thread import ComputeThread
 from orchd.txkit.services import Member, as_member
 
 
@@ -34,18 +34,18 @@ class Objects:
         self.naming = Naming(runtime.random)
         self.conversion = ConversionWebhook(outbound.webhooks, runtime.dialect, self.naming.uid)
         #: Computes what informers, controllers and conversions make of large objects.
-        self.aside = Aside(runtime.in_thread)
+        self.compute = ComputeThread(runtime.in_thread)
         self.store = ObjectStore(
             catalog=definitions.current,
             store=traces.store(storage.store),
             caches=UpgradingCaches(storage.caches, definitions.by_key.get, runtime.objects),
             settings=runtime.objects,
             conversion=self.conversion,
-            aside=self.aside,
+            compute=self.compute,
         )
         self._synced = False
         self.informers = own_informers(
-            self.store, client, clock=runtime.reactor, random=runtime.random, aside=self.aside
+            self.store, client, clock=runtime.reactor, random=runtime.random, compute=self.compute
         )
 
     def informers_problem(self) -> str:

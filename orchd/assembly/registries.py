@@ -20,7 +20,7 @@ from orchd.server.pipeline.verbs.subresources.foreign import NoAdmission
 from orchd.server.registry.interfaces import IAddressRecords, IAdmission, IStrategy
 from orchd.server.registry.registry import Registry
 from orchd.server.registry.strategies.table import Strategies
-from orchd.txkit.aside import Aside
+from orchd.txkit.compute_thread import ComputeThread
 from orchd.txkit.metrics.instruments import Instrument, instruments_of
 
 #: The version of policies, whose writers must be allowed to read their parameters.
@@ -61,9 +61,9 @@ class Registries:
         guarded = traces.admission(guarded)
         event_ttl = int(runtime.settings.storage.event_ttl)
         self.strategies = Strategies(objects.store, random=runtime.random, event_ttl=event_ttl, records=records)
-        aside = Aside(runtime.in_thread)
+        compute = ComputeThread(runtime.in_thread)
         self.unreviewed = Registry(objects.store, self.strategies, objects.naming, NoAdmission())
-        self.reviewed = Registry(objects.store, self.strategies, objects.naming, guarded, aside=aside)
+        self.reviewed = Registry(objects.store, self.strategies, objects.naming, guarded, compute=compute)
         self._catalog = objects.store.catalog
         self._measured = [
             ("", "v1", "services"),

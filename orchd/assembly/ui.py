@@ -10,7 +10,7 @@ from orchd.server.pipeline.audit.tail import PATH, AuditTail
 from orchd.server.pipeline.endpoints.routes import Endpoint
 from orchd.server.pipeline.interfaces import Stage
 from orchd.server.pipeline.verbs.context import BODY_LIMIT
-from orchd.server.ui.conversion import ConversionStage, RunAside
+from orchd.server.ui.conversion import Compute, ConversionStage
 from orchd.server.ui.files import page_files
 from orchd.server.ui.stages import LocalPage, SessionStage, names_of, page_endpoints
 
@@ -35,8 +35,8 @@ class Page:
         groups = {each.group for each in builtin_catalog(self._dialect, self._release).resources}
         return [SessionStage({**names_of(self._dialect), "groups": sorted(groups)}, local=not self._everywhere)]
 
-    def after_limits(self, aside: RunAside) -> list[Stage]:
-        return [ConversionStage(aside, limit=BODY_LIMIT, local=not self._everywhere)] if self._enabled else []
+    def after_limits(self, compute: Compute) -> list[Stage]:
+        return [ConversionStage(compute, limit=BODY_LIMIT, local=not self._everywhere)] if self._enabled else []
 
     def endpoints(self) -> Mapping[str, Endpoint]:
         """Endpoints behind authorization."""

@@ -30,7 +30,7 @@ class IndexSet:
 
     @property
     def size(self) -> int:
-        """About the bytes of the text, for a caller of `txkit.aside`."""
+        """About the bytes of the text, for a caller of `txkit.compute_thread`."""
         return 8 * len(self.intervals)
 
     def __str__(self) -> str:

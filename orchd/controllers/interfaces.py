@@ -18,7 +18,7 @@ from orchd.kinds.catalog import Catalog
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.release import SPECIFICATION, Release
 from orchd.pki.certificates import Signed
-from orchd.txkit.aside import Aside
+from orchd.txkit.compute_thread import ComputeThread
 
 
 class IController(Interface):
@@ -44,7 +44,7 @@ class Environment:
     monotonic. `authority` is the PEM of the server's CA certificate; `issue_token(account, secret name)` signs a token that
     does not expire. `signing_authority(signer)` is the CA of a built-in signer (a template), None for a signer without one.
     `settings` holds the controllers' flags. `several_servers` is False if no other server can be on the same store, so that a
-    change is known to the only one at once. `release` is the emulated release; `features` are the feature gates that were given. `aside` calls pure functions of
+    change is known to the only one at once. `release` is the emulated release; `features` are the feature gates that were given. `compute` calls pure functions of
     large objects away from the reactor.
     """
 
@@ -64,7 +64,7 @@ class Environment:
     several_servers: bool
     release: Release = SPECIFICATION
     features: Mapping[str, bool] = field(default_factory=dict)
-    aside: Aside = field(default_factory=Aside)
+    compute: ComputeThread = field(default_factory=ComputeThread)
 
     def feature(self, name: str) -> bool:
         """True if a feature gate is on. Raises KeyError for an unknown one."""

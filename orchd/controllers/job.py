@@ -226,18 +226,18 @@ class JobController(PodViewController):
         most = int(spec(job).get("completions") or 0)
         before = await self._completed(job)
         new = [i for i in (self._index(pod) for pod in ended) if i is not None and i < most and i not in before]
-        done = await self.env.aside(before.size, before.with_indexes, new)
+        done = await self.env.compute(before.size, before.with_indexes, new)
         return len(done), done
 
     async def _completed(self, job: Object) -> IndexSet:
         """The indexes in the status of a job, which may be a megabyte."""
         text = str(status(job).get("completedIndexes") or "")
-        return await self.env.aside(len(text), parse_indexes, text, int(spec(job).get("completions") or 0))
+        return await self.env.compute(len(text), parse_indexes, text, int(spec(job).get("completions") or 0))
 
     async def _set_indexes(self, fresh: dict[str, Any], done: IndexSet | None) -> None:
         """Set or remove status.completedIndexes; None for a job without indexes."""
         if done is not None and done.intervals:
-            fresh["completedIndexes"] = await self.env.aside(done.size, str, done)
+            fresh["completedIndexes"] = await self.env.compute(done.size, str, done)
         elif done is not None:
             fresh.pop("completedIndexes", None)
 
@@ -287,7 +287,7 @@ class JobController(PodViewController):
         counted = tally({**job, "status": fresh}, pending, index, done, ends=end is not None)
         fresh["uncountedTerminatedPods"] = {result: uids for result, uids in counted.uncounted.items() if uids}
         if counted.indexes:
-            done = await self.env.aside(done.size, done.with_indexes, counted.indexes)
+            done = await self.env.compute(done.size, done.with_indexes, counted.indexes)
             fresh["succeeded"] = len(done)
             await self._set_indexes(fresh, done)
         written = await self._write_status(job, fresh)

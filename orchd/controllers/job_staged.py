@@ -192,14 +192,14 @@ class StagedJobController(JobController):
         look.before = await self._completed(job)
         held = [(self._valid_index(job, pod), pod) for pod in look.pods if self._tracking.holds(pod)]
         new = [i for i, pod in held if i is not None and status(pod).get("phase") == "Succeeded"]
-        look.done = done = await self.env.aside(look.before.size, look.before.with_indexes, new)
+        look.done = done = await self.env.compute(look.before.size, look.before.with_indexes, new)
         look.succeeded = len(done)
         limit = spec(job).get("backoffLimitPerIndex")
         if limit is not None:
             text = str(status(job).get("failedIndexes") or "")
-            before = await self.env.aside(len(text), parse_indexes, text, completions)
+            before = await self.env.compute(len(text), parse_indexes, text, completions)
             gone = [i for i, pod in held if i is not None and self._loses_index(job, pod, int(limit))]
-            look.lost = lost = await self.env.aside(before.size, before.with_indexes, gone)
+            look.lost = lost = await self.env.compute(before.size, before.with_indexes, gone)
             if look.end is None:
                 look.end = self._index_failure(job, done, lost)
             running = {self._index(pod) for pod in look.active}
@@ -355,7 +355,7 @@ class StagedJobController(JobController):
             await self._set_indexes(fresh, look.done)
             fresh.pop("failedIndexes", None)
             if look.lost is not None:
-                fresh["failedIndexes"] = await self.env.aside(look.lost.size, str, look.lost)
+                fresh["failedIndexes"] = await self.env.compute(look.lost.size, str, look.lost)
         end = look.end
         if end is not None and end["type"] in _TERMINAL:
             self._ensure(fresh, end)

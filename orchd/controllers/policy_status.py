@@ -12,7 +12,7 @@ from orchd.kinds import fields
 from orchd.kinds.catalog import Resource
 from orchd.kinds.crd.resources import VersionEntry
 from orchd.kinds.expressions.typechecking import TypeChecker
-from orchd.txkit.aside import LARGE
+from orchd.txkit.compute_thread import LARGE
 
 _GROUP: Final = "admissionregistration.{abbr}.io"
 #: The resource, with a template for its group.
@@ -40,7 +40,7 @@ class PolicyStatusController(Controller):
             return None
         checker = TypeChecker(self.env.catalog(), _schema_of)
         # Kinds have thousands of fields, whatever the size of the policy.
-        warnings = await self.env.aside(LARGE + 1, checker.warnings, policy)
+        warnings = await self.env.compute(LARGE + 1, checker.warnings, policy)
         checking: dict[str, Any] = {"typeChecking": {"expressionWarnings": warnings} if warnings else {}}
         if not warnings and (status.get("typeChecking") or {}).get("expressionWarnings"):
             # As in the reference, where the object goes with its warnings.

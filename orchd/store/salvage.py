@@ -36,14 +36,14 @@ _CONSTANT: Final = ((0, 18), (20, 24), (44, 48), (56, 60))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Salvaged:
     """Number of `keys` kept. `lost_keys` had damaged values, `lost_rows` are revisions of damaged rows, `complete` is
-    True if everything else was readable. `aside` is the new path of the damaged store."""
+    True if everything else was readable. `damaged` is the new path of the damaged store."""
 
     revision: int
     keys: int
     lost_keys: Sequence[str]
     lost_rows: int
     complete: bool
-    aside: str
+    damaged: str
 
 
 def salvage(path: str, usual: str, *, dialect_name: str | None = None) -> Salvaged:
@@ -91,9 +91,9 @@ def _salvage(path: str, usual: str, dialect_name: str | None) -> Salvaged:
     revision = max(highwater, loaded.revision) + _SKIP
     expires = expirations(loaded)
     content = Content(dialect_name=header.dialect_name, revision=revision, items=items, expires=expires)
-    partial, aside = path + ".partial", path + ".damaged"
+    partial, damaged = path + ".partial", path + ".damaged"
     write_file(partial, content)
-    move_store(path, aside)
+    move_store(path, damaged)
     os.rename(partial, path)
     sync(os.path.dirname(path))
     set_highwater(path, revision)
@@ -104,7 +104,7 @@ def _salvage(path: str, usual: str, dialect_name: str | None) -> Salvaged:
         lost_keys=loaded.bad_values,
         lost_rows=len(loaded.bad_rows),
         complete=complete,
-        aside=aside,
+        damaged=damaged,
     )
 
 

@@ -176,7 +176,7 @@ async def test_truncated_database_is_refused(tmp_path: Path) -> None:
     await raises(StoreDamagedError, SqliteStore(reactor, path, dialect_name="one").start())
     done = salvage(str(path), "one")
     assert 0 < done.keys < 200 and not done.complete
-    assert os.path.exists(done.aside)
+    assert os.path.exists(done.damaged)
     async with opened(path) as store:
         for item in (await store.range("/")).items:
             assert item.value == b"x" * 1000

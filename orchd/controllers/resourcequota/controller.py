@@ -30,7 +30,7 @@ _MEASURED: Final = (PODS, SERVICES, CLAIMS)
 _UNKNOWN: Final = 5.0
 #: Objects that are processed in one turn of the reactor.
 _PIECE: Final = 30
-#: Bytes of JSON that a name in a quota stands for, where work on many names is done aside.
+#: Bytes of JSON that a name in a quota stands for, where work on many names is done in the compute thread.
 _PER_NAME: Final = 64
 #: Resources that a quota names, with the names about each.
 Resources = dict[ResourceRef, tuple[Resource, list[str]]]
@@ -141,7 +141,7 @@ class ResourceQuotaController(Controller):
         names, resources = self._cached_resources(quota)
         if resources is None:
             catalog = self.env.catalog()
-            resources = await self.env.aside(_PER_NAME * len(names), resources_of, catalog, names, self.dialect)
+            resources = await self.env.compute(_PER_NAME * len(names), resources_of, catalog, names, self.dialect)
             if catalog is self._catalog:
                 self._resources[names] = resources
         return resources
@@ -154,7 +154,7 @@ class ResourceQuotaController(Controller):
             return None
         fresh, complete = await self._usage(quota)
         size = _PER_NAME * len(spec(quota).get("hard") or ())
-        desired = await self.env.aside(size, changed_status, quota, fresh)
+        desired = await self.env.compute(size, changed_status, quota, fresh)
         if desired is not None:
             await self._write(quota, desired)
         return self._period if complete else min(_UNKNOWN, self._period)

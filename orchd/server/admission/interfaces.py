@@ -15,7 +15,7 @@ from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.identity import User
 from orchd.kinds.release import SPECIFICATION, Release
 from orchd.server.authz.interfaces import Action, Verdict
-from orchd.txkit.aside import Aside
+from orchd.txkit.compute_thread import ComputeThread
 
 CREATE, UPDATE, DELETE, CONNECT = "CREATE", "UPDATE", "DELETE", "CONNECT"
 
@@ -150,7 +150,7 @@ class PluginRuntime:
     #: Returns random characters that are valid at the end of a name.
     random_suffix: Callable[[int], str]
     #: Computes in another thread what takes long.
-    aside: Aside = field(default_factory=Aside)
+    compute: ComputeThread = field(default_factory=ComputeThread)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

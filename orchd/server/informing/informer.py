@@ -23,7 +23,7 @@ from orchd.kinds.jsonvalues import Object
 from orchd.server.informing.feed import Feed
 from orchd.server.informing.index import Function, ObjectIndex
 from orchd.server.informing.late import LateChange, LateChanges, Listener, is_large
-from orchd.txkit.aside import Aside
+from orchd.txkit.compute_thread import ComputeThread
 from orchd.txkit.log import Logger
 
 #: Decodes an entry to the informer's version. Raises ValueError for invalid bytes.
@@ -42,7 +42,7 @@ _WEIGHT = 6
 @implementer(IInformer)
 class CachedInformer:
     """Made by `CachedInformers`, which starts `run`. `synced` when the cache is loaded and earlier listeners have
-    received the initial objects. `aside` decodes large objects."""
+    received the initial objects. `compute` decodes large objects."""
 
     log = Logger()
 
@@ -53,7 +53,7 @@ class CachedInformer:
         decode: Decode,
         clock: IReactorTime,
         spawn: Spawn,
-        aside: Aside | None = None,
+        compute: ComputeThread | None = None,
     ) -> None:
         self.ref = ref
         self.synced = False
@@ -73,7 +73,7 @@ class CachedInformer:
         self._subscription: ISubscription | None = None
         #: Fires with the previous state after the cache lost its watch.
         self._gap: Deferred[Mapping[str, Entry]] = Deferred()
-        self._aside = aside or Aside()
+        self._compute = compute or ComputeThread()
         name = f"large changes of {ref.plural}"
         self._late = LateChanges(clock, lambda work: spawn(work, name), self._decode_late, self._deliver_late)
 
@@ -352,7 +352,7 @@ class CachedInformer:
             obj: Object | None = entry.derived.get(self._form)
             if obj is None:
                 try:
-                    obj = await self._aside(len(entry.json), self._decode, entry)
+                    obj = await self._compute(len(entry.json), self._decode, entry)
                 except ValueError:
                     return
                 if entry is late.new:

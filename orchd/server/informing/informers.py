@@ -11,8 +11,8 @@ from orchd.cache.interfaces import ICache
 from orchd.client.informers import Informers
 from orchd.client.interfaces import IInformer, IInformers, ResourceRef
 from orchd.server.informing.informer import CachedInformer, Decode
-from orchd.txkit.aside import Aside
 from orchd.txkit.background import Background
+from orchd.txkit.compute_thread import ComputeThread
 
 
 @implementer(IInformers)
@@ -21,7 +21,7 @@ class CachedInformers:
 
     `opened` returns the cache of a resource and the decoder of its entries; None delegates to `others`, for kinds that
     may be added and removed. It is called immediately, so that all informers requested before the caches start load
-    together. `aside` decodes large objects.
+    together. `compute` decodes large objects.
     """
 
     def __init__(
@@ -30,12 +30,12 @@ class CachedInformers:
         clock: IReactorTime,
         *,
         others: Informers,
-        aside: Aside | None = None,
+        compute: ComputeThread | None = None,
     ) -> None:
         self._opened = opened
         self._clock = clock
         self._others = others
-        self._aside = aside or Aside()
+        self._compute = compute or ComputeThread()
         self._running: dict[ResourceRef, CachedInformer] = {}
         self._background = Background()
         self._started = False
@@ -46,7 +46,9 @@ class CachedInformers:
             opened = self._opened(ref)
             if opened is None:
                 return self._others.informer(ref)
-            informer = self._running[ref] = CachedInformer(ref, *opened, self._clock, self._background.add, self._aside)
+            informer = self._running[ref] = CachedInformer(
+                ref, *opened, self._clock, self._background.add, self._compute
+            )
             if self._started:
                 self._run(informer)
         return informer

@@ -20,7 +20,7 @@ from orchd.server.registry.object_store import ObjectStore, path_of
 from orchd.server.registry.operations import Delete
 from orchd.server.registry.writing import store_failure
 from orchd.store.interfaces import RevisionConflictError, StoreError
-from orchd.txkit.aside import Aside
+from orchd.txkit.compute_thread import ComputeThread
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 _ATTEMPTS = 100
@@ -37,9 +37,11 @@ class _OvertakenError(RevisionConflictError):
 class Deleter:
     """Deletes objects of every kind."""
 
-    def __init__(self, access: ObjectStore, strategies: StrategyOf, admission: IAdmission, aside: Aside) -> None:
+    def __init__(
+        self, access: ObjectStore, strategies: StrategyOf, admission: IAdmission, compute: ComputeThread
+    ) -> None:
         self._access = access
-        self._aside = aside
+        self._compute = compute
         self._strategy = strategies
         self._admission = admission
         self._removed = access.settings.release.choose((("", _as_stored), ("1.27", _at_removal)))
@@ -123,7 +125,7 @@ class Deleter:
             return Deleted(object=old, revision=current, gone=False)
         if context.dry_run:
             return Deleted(object=marked, revision=current, gone=False)
-        value = await self._aside(context.size, self._access.encode, resource, marked)
+        value = await self._compute(context.size, self._access.encode, resource, marked)
         writer = self._access.writer_for(strategy)
         revision = await writer.update(key, marked, old, marked, value, expected=current)
         final = {**marked, "metadata": {**marked["metadata"], "resourceVersion": str(revision)}}
@@ -139,7 +141,7 @@ class Deleter:
         if not two_steps:
             marked = old
         elif not context.dry_run:
-            value = await self._aside(context.size, self._access.encode, context.resource, marked)
+            value = await self._compute(context.size, self._access.encode, context.resource, marked)
             revision = await writer.update(key, marked, old, marked, value, expected=revision)
             marked = {**marked, "metadata": {**marked["metadata"], "resourceVersion": str(revision)}}
         if not context.dry_run:

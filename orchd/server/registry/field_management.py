@@ -27,7 +27,7 @@ from orchd.server.registry.version_translation import (
     type_of_version,
     version_of,
 )
-from orchd.txkit.aside import Aside
+from orchd.txkit.compute_thread import ComputeThread
 
 T = TypeVar("T")
 
@@ -35,11 +35,11 @@ T = TypeVar("T")
 class FieldManagement:
     """Computes managers of fields. Objects are in the requested version."""
 
-    def __init__(self, access: ObjectStore, strategies: StrategyOf, aside: Aside) -> None:
-        """`aside` runs work on large objects away from the reactor."""
+    def __init__(self, access: ObjectStore, strategies: StrategyOf, compute: ComputeThread) -> None:
+        """`compute` runs work on large objects away from the reactor."""
         self._access = access
         self._strategy = strategies
-        self._aside = aside
+        self._compute = compute
         #: Targets of kinds without a conversion webhook, by resource and subresource, as long as `_catalog` is served.
         self._targets: dict[tuple[Resource, str], OwnershipTarget] = {}
         self._catalog: Catalog | None = None
@@ -51,7 +51,7 @@ class FieldManagement:
         if not patched:
             obj = single_owners(obj, context.warn)
         if context.resource.converter is None:
-            owned = await self._aside(context.size, _update, context, live, obj, self._plain_target(context))
+            owned = await self._compute(context.size, _update, context, live, obj, self._plain_target(context))
         else:
             try:
                 owned = await self._convert(context, lambda target: _update(context, live, obj, target))
@@ -67,7 +67,7 @@ class FieldManagement:
             return apply.on_apply(target, live, config, manager=context.manager, force=force, now=context.now)
 
         if context.resource.converter is None:
-            return await self._aside(context.size, merge, self._plain_target(context))
+            return await self._compute(context.size, merge, self._plain_target(context))
         return await self._convert(context, merge)
 
     async def _convert(self, context: Context, work: Callable[[OwnershipTarget], T]) -> T:
@@ -77,7 +77,7 @@ class FieldManagement:
         target = self._target(context, translations)
         while True:
             try:
-                return await self._aside(context.size, work, target)
+                return await self._compute(context.size, work, target)
             except ConversionNeededError as wanted:
                 (converted,) = await self._access.versions.to_requested(wanted.resource, [wanted.object])
                 translations.add(wanted, converted)

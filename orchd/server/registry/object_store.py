@@ -23,7 +23,7 @@ from orchd.server.registry.claiming_writer import ClaimingWriter
 from orchd.server.registry.interfaces import IStrategy
 from orchd.server.registry.versions import Conversion, Versions
 from orchd.store.interfaces import IStore
-from orchd.txkit.aside import Aside
+from orchd.txkit.compute_thread import ComputeThread
 
 
 def path_of(resource: Resource, namespace: str, name: str) -> str:
@@ -46,14 +46,14 @@ class ObjectStore:
         caches: ICaches,
         settings: ObjectSettings,
         conversion: Conversion | None = None,
-        aside: Aside | None = None,
+        compute: ComputeThread | None = None,
     ) -> None:
-        """`conversion` converts objects of kinds with a conversion webhook, `aside` large objects of other kinds."""
+        """`conversion` converts objects of kinds with a conversion webhook, `compute` large objects of other kinds."""
         self.catalog = catalog
         self.store = store
         self.settings = settings
         self._caches = caches
-        self.versions = Versions(catalog, settings, conversion, aside or Aside())
+        self.versions = Versions(catalog, settings, conversion, compute or ComputeThread())
         self._opened: dict[str, tuple[ICache, Any]] = {}
         #: Resource key -> the selectable fields of the custom kind whose values the cache has.
         self._selectable: dict[str, tuple[str, ...]] = {}

@@ -20,7 +20,7 @@ from orchd.server.registry.object_store import ObjectStore, path_of
 from orchd.server.registry.operations import Delete, Write
 from orchd.server.registry.strategies.table import Strategies
 from orchd.server.registry.writing import Writer
-from orchd.txkit.aside import Aside
+from orchd.txkit.compute_thread import ComputeThread
 
 
 @implementer(IRegistry)
@@ -34,15 +34,15 @@ class Registry:
         naming: objectmeta.Naming,
         admission: IAdmission,
         *,
-        aside: Aside | None = None,
+        compute: ComputeThread | None = None,
     ) -> None:
-        """`aside` computes large objects away from the reactor; without it they are computed where they are."""
+        """`compute` computes large objects away from the reactor; without it they are computed where they are."""
         self.access = access
         self.strategies = strategies
-        self._aside = aside = aside or Aside()
+        self._compute = compute = compute or ComputeThread()
         self._reads = reads.ReadRules.of(access.settings.release)
-        self._writer = Writer(access, strategies, naming, admission, aside)
-        self._deleter = Deleter(access, strategies, admission, aside)
+        self._writer = Writer(access, strategies, naming, admission, compute)
+        self._deleter = Deleter(access, strategies, admission, compute)
 
     async def get(self, resource: Resource, namespace: str, name: str, *, resource_version: str = "") -> Entry:
         if not name:
@@ -70,7 +70,7 @@ class Registry:
 
     async def deleted_entry(self, resource: Resource, namespace: str, deleted: Deleted) -> Entry:
         path = path_of(resource, namespace, deleted.object["metadata"].get("name", ""))
-        return await self._aside(deleted.size, self.access.transient_entry, resource, path, deleted.object)
+        return await self._compute(deleted.size, self.access.transient_entry, resource, path, deleted.object)
 
     async def write(self, context: Context, operation: Write) -> Written:
         written = await self._writer.write(context, operation)

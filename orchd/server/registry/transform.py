@@ -24,16 +24,16 @@ from orchd.server.registry.interfaces import Context, StrategyOf
 from orchd.server.registry.object_store import ObjectStore
 from orchd.server.registry.operations import Apply, Create, Edit, Patch, Replace, Write, check_name
 from orchd.server.registry.patches import apply_patch
-from orchd.txkit.aside import Aside
+from orchd.txkit.compute_thread import ComputeThread
 
 
 class Transformer:
     """Operations as functions of the current object. Nothing is stored; objects are in the requested version."""
 
-    def __init__(self, access: ObjectStore, strategies: StrategyOf, aside: Aside) -> None:
+    def __init__(self, access: ObjectStore, strategies: StrategyOf, compute: ComputeThread) -> None:
         self._access = access
-        self._aside = aside
-        self._fields = FieldManagement(access, strategies, aside)
+        self._compute = compute
+        self._fields = FieldManagement(access, strategies, compute)
         self._custom_applied = replace(access.settings, keep_nulls=True)
 
     async def transform(self, context: Context, operation: Write, live: Object | None) -> Object:
@@ -59,7 +59,7 @@ class Transformer:
         assert live is not None
         access = self._access
         earlier = live if context.stored_canonical else None
-        changed = await self._aside(
+        changed = await self._compute(
             context.size, apply_patch, operation, context.resource, live, access.catalog(), access.settings, earlier
         )
         check_name(operation.name, context.namespace, changed, access.settings.release)
@@ -67,15 +67,15 @@ class Transformer:
 
     async def _apply(self, context: Context, operation: Apply, live: Object | None) -> Object:
         # A missing object is reported before errors in the configuration.
-        config = await self._aside(len(operation.data), decode_configuration, operation.data)
+        config = await self._compute(len(operation.data), decode_configuration, operation.data)
         if live is None:
             await operation.authorize_create()
         merged = await self._fields.apply(context, live, config, force=operation.force)
         if operation.strictness.checks:
-            await self._aside(len(operation.data), check_duplicates, operation.data, operation.strictness)
+            await self._compute(len(operation.data), check_duplicates, operation.data, operation.strictness)
         if merged is live:
             return merged
-        await self._aside(context.size, bounds.check_object, merged)
+        await self._compute(context.size, bounds.check_object, merged)
         if live is None:
             _check_new(context, operation, merged)
         check_name(operation.name, context.namespace, merged, self._access.settings.release)
@@ -88,11 +88,11 @@ class Transformer:
             )
 
         if resource.custom:
-            return await self._aside(
+            return await self._compute(
                 context.size, _canonicalize_custom, merged, resource, self._custom_applied, earlier
             )
         canonical = partial(_canonicalize_applied, config, refuse=refuse)
-        return await self._aside(context.size, canonical, merged, resource, self._access.settings, earlier)
+        return await self._compute(context.size, canonical, merged, resource, self._access.settings, earlier)
 
 
 def _canonicalize_custom(

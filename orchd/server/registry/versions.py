@@ -15,7 +15,7 @@ from orchd.kinds.ir import Type
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import convert, default, shape
 from orchd.kinds.objects.settings import ObjectSettings
-from orchd.txkit.aside import Aside
+from orchd.txkit.compute_thread import ComputeThread
 
 #: `conversion(resource, objects, to)`: the objects in the version with apiVersion `to`.
 Conversion = Callable[[Resource, Sequence[Object], str], Awaitable[list[Object]]]
@@ -25,14 +25,18 @@ class Versions:
     """Objects go in in any version of their kind. All conversions raise ApiError 500 when a webhook fails."""
 
     def __init__(
-        self, catalog: Callable[[], Catalog], settings: ObjectSettings, conversion: Conversion | None, aside: Aside
+        self,
+        catalog: Callable[[], Catalog],
+        settings: ObjectSettings,
+        conversion: Conversion | None,
+        compute: ComputeThread,
     ) -> None:
-        """`catalog` returns the current catalog; `conversion` converts objects of kinds with a conversion webhook, `aside` large
+        """`catalog` returns the current catalog; `conversion` converts objects of kinds with a conversion webhook, `compute` large
         ones of others."""
         self._catalog = catalog
         self._settings = settings
         self._conversion = conversion
-        self._aside = aside
+        self._compute = compute
 
     async def to_requested(self, resource: Resource, objects: Sequence[Object], size: int = 0) -> Sequence[Object]:
         """Objects in the version of `resource`, in their order. `size` is that of their JSON in bytes, if it may be large."""
@@ -68,7 +72,7 @@ class Versions:
             return objects
         if resource.converter is None:
             catalog = self._catalog()
-            return [await self._aside(size, convert.convert, obj, to, catalog) for obj in objects]
+            return [await self._compute(size, convert.convert, obj, to, catalog) for obj in objects]
         if self._conversion is None:
             return objects
         converted = await self._conversion(resource, objects, to)

@@ -26,7 +26,7 @@ from orchd.server.registry.object_store import ObjectStore, path_of
 from orchd.server.registry.operations import Apply, Change, Create, Edit, Replace, Write
 from orchd.server.registry.transform import Transformer
 from orchd.store.interfaces import ClaimedError, KeyExistsError, RevisionConflictError, StoreError, UnavailableError
-from orchd.txkit.aside import LARGE, Aside
+from orchd.txkit.compute_thread import LARGE, ComputeThread
 
 #: Maximum attempts after lost races, before the client gets an error.
 _ATTEMPTS = 100
@@ -54,15 +54,15 @@ class Writer:
         strategies: StrategyOf,
         naming: objectmeta.Naming,
         admission: IAdmission,
-        aside: Aside,
+        compute: ComputeThread,
     ) -> None:
-        self._aside = aside
+        self._compute = compute
         self._access = access
         self._versions = access.versions
         self._strategy = strategies
         self._naming = naming
         self._admission = admission
-        self.transformer = Transformer(access, strategies, aside)
+        self.transformer = Transformer(access, strategies, compute)
         self._place_new = access.settings.release.choose(
             (("", objectmeta.as_sent), ("1.24", objectmeta.without_system))
         )
@@ -124,10 +124,10 @@ class Writer:
         obj, release = await strategy.allocate(context, obj, None)
         try:
             obj = objectmeta.for_create(context, obj, self._naming, unnamed=strategy.creates_unnamed)
-            obj = await self._aside(context.size, strategy.prepare_create, context, obj)
+            obj = await self._compute(context.size, strategy.prepare_create, context, obj)
             name = obj["metadata"].get("name", "")
             refuse(resource, name, await self._validate(strategy.validate_create, context, obj))
-            for text in await self._aside(context.size, strategy.warnings, context, obj, None):
+            for text in await self._compute(context.size, strategy.warnings, context, obj, None):
                 context.warn(text)
             await review.validate(obj)
             if not context.dry_run and _names_a_version(obj):
@@ -141,10 +141,10 @@ class Writer:
     ) -> Sequence[Cause]:
         """The causes of a strategy. Small objects with long rules are validated once more, away from the reactor."""
         try:
-            return await self._aside(context.size, validate, context, *objects)
+            return await self._compute(context.size, validate, context, *objects)
         except LongValidationError:
             context = replace(context, size=LARGE + 1)
-            return await self._aside(context.size, validate, context, *objects)
+            return await self._compute(context.size, validate, context, *objects)
 
     async def _store_new(self, context: Context, strategy: IStrategy, name: str, obj: Object) -> Entry:
         resource = context.resource
@@ -155,7 +155,7 @@ class Writer:
         obj = with_metadata(obj, resourceVersion=None)
         kept = await self._versions.to_stored(resource, obj)
         key = self._access.key(resource, path)
-        value = await self._aside(context.size, self._access.encode, resource, kept)
+        value = await self._compute(context.size, self._access.encode, resource, kept)
         if len(value) > bounds.MAX_STORED_TEXT:
             obj, kept, value = await self._fit(context, key, obj, kept, value)
         revision = await self._access.writer_for(strategy).create(key, obj, kept, value)
@@ -233,10 +233,10 @@ class Writer:
         obj, release = await strategy.allocate(context, obj, old)
         try:
             obj = objectmeta.for_update(context, obj, old)
-            obj = await self._aside(context.size, strategy.prepare_update, context, obj, old)
+            obj = await self._compute(context.size, strategy.prepare_update, context, obj, old)
             obj = with_metadata(obj, resourceVersion=old["metadata"]["resourceVersion"])
             refuse(resource, name, await self._validate(strategy.validate_update, context, obj, old))
-            for text in await self._aside(context.size, strategy.warnings, context, obj, old):
+            for text in await self._compute(context.size, strategy.warnings, context, obj, old):
                 context.warn(text)
             await review.validate(obj)
             return await self._store_change(context, strategy, path, entry, obj, old)
@@ -259,7 +259,7 @@ class Writer:
             return await self._transient(context.size, resource, path, obj)
         kept = await self._versions.to_stored(resource, obj)
         earlier = old if context.stored_canonical else None
-        value = await self._aside(context.size, self._access.encode, resource, kept, earlier)
+        value = await self._compute(context.size, self._access.encode, resource, kept, earlier)
         if len(value) > bounds.MAX_STORED_TEXT:
             obj, kept, value = await self._fit(context, key, obj, kept, value, old)
         writer = self._access.writer_for(strategy)
@@ -275,14 +275,14 @@ class Writer:
         """An object that may be too large for the store, as it was given or, as in the reference, without its managed fields:
         in the working version, the stored one and encoded. Raises ApiError 500 for one that is too large without them."""
         resource = context.resource
-        size = await self._aside(len(value), self._access.stored_size, resource, key, kept, value, old)
+        size = await self._compute(len(value), self._access.stored_size, resource, key, kept, value, old)
         if size <= bounds.MAX_STORED:
             return obj, kept, value
         if context.applies or not obj["metadata"].get("managedFields"):
             raise bounds.too_large(size)
         obj, kept = (with_metadata(one, managedFields=None) for one in (obj, kept))
-        value = await self._aside(len(value), self._access.encode, resource, kept)
-        size = await self._aside(len(value), self._access.stored_size, resource, key, kept, value, old)
+        value = await self._compute(len(value), self._access.encode, resource, kept)
+        size = await self._compute(len(value), self._access.stored_size, resource, key, kept, value, old)
         if size > bounds.MAX_STORED:
             raise bounds.too_large(size)
         return obj, kept, value
@@ -301,7 +301,7 @@ class Writer:
         admitted = single_owners(admitted, context.warn, admitted=True)
         admitted = ownership.after_admission(admitted, obj)
         context = _sized(context, admitted)
-        return context, await self._aside(context.size, self._versions.canonicalize, resource, admitted, obj)
+        return context, await self._compute(context.size, self._versions.canonicalize, resource, admitted, obj)
 
     async def _entry_of(self, resource: Resource, path: str, revision: int, obj: Object, value: bytes) -> Entry:
         """The cache's entry of a durable write; a new entry if a later write has replaced it."""
@@ -311,7 +311,7 @@ class Writer:
         return await self._transient(len(value), resource, path, with_metadata(obj, resourceVersion=str(revision)))
 
     async def _transient(self, size: int, resource: Resource, path: str, obj: Object) -> Entry:
-        return await self._aside(size, self._access.transient_entry, resource, path, obj)
+        return await self._compute(size, self._access.transient_entry, resource, path, obj)
 
 
 def _sized(context: Context, obj: Object) -> Context:

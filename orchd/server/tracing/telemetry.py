@@ -127,7 +127,7 @@ def _in_daemon_thread(work: Callable[[], None]) -> None:
 class Telemetry:
     """Makes the spans of requests. `ratio` of those without a sampled parent is sampled. `exporter` replaces the connection
     to `endpoint`, the gRPC target of a collector; `instance` names this server. Nothing is connected before `start`, since a
-    daemon forks after its parts were made. `aside` runs what blocks, in a thread that does not keep the process."""
+    daemon forks after its parts were made. `in_thread` runs what blocks, in a thread that does not keep the process."""
 
     def __init__(
         self,
@@ -137,11 +137,11 @@ class Telemetry:
         reactor: Any,
         instance: str,
         exporter: Callable[[], SpanExporter] | None = None,
-        aside: Callable[[Callable[[], None]], object] = _in_daemon_thread,
+        in_thread: Callable[[Callable[[], None]], object] = _in_daemon_thread,
     ) -> None:
         self._endpoint, self._ratio, self._reactor, self._instance = endpoint, ratio, reactor, instance
         self._exporter = exporter or (lambda: OTLPSpanExporter(endpoint=endpoint, insecure=True, timeout=_TIMEOUT))
-        self._aside = aside
+        self._in_thread = in_thread
         self._tracer: Any = None
         self._processor: BatchSpanProcessor | None = None
         self.delivery: Delivery | None = None
@@ -174,7 +174,7 @@ class Telemetry:
             processor.shutdown()  # type: ignore[no-untyped-call]  # of the library
             self._reactor.callFromThread(lambda: None if done.called else done.callback(None))
 
-        self._aside(finish)
+        self._in_thread(finish)
         try:
             await within(done, _PATIENCE, self._reactor)
         except TimeoutError:

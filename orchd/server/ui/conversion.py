@@ -22,8 +22,8 @@ from orchd.server.ui.files import NEVER_STORE, ROOT, SECURITY_HEADERS, is_loopba
 YAML: Final = f"{ROOT}/yaml"
 
 
-class RunAside(Protocol):
-    """`aside(size, function, argument)`: the result of a pure function of `size` bytes, as `txkit.aside`."""
+class Compute(Protocol):
+    """`compute(size, function, argument)`: the result of a pure function of `size` bytes, as `txkit.compute_thread`."""
 
     def __call__(self, size: int, function: Callable[[bytes], bytes], argument: bytes, /) -> Awaitable[bytes]: ...
 
@@ -32,8 +32,8 @@ class ConversionStage:
     """Answers ``/ui/yaml``. Runs after the limits of requests, before authorization. `limit` is that of bodies in bytes; with
     `local` only clients on this machine are answered."""
 
-    def __init__(self, aside: RunAside, *, limit: int, local: bool) -> None:
-        self._aside, self._limit, self._local = aside, limit, local
+    def __init__(self, compute: Compute, *, limit: int, local: bool) -> None:
+        self._compute, self._limit, self._local = compute, limit, local
 
     async def __call__(self, request: Request, then: Next) -> Response:
         if request.path != YAML or (self._local and not is_loopback(request.credentials.remote)):
@@ -56,7 +56,7 @@ class ConversionStage:
         convert, response_type = conversion
         data = await request.body.read(self._limit)
         request.trace.body_size = len(data)
-        body = await self._aside(len(data), convert, data)
+        body = await self._compute(len(data), convert, data)
         return Response(content_type=response_type, headers=[*SECURITY_HEADERS, NEVER_STORE], body=body)
 
 

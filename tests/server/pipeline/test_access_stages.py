@@ -22,7 +22,7 @@ from orchd.server.pipeline.interfaces import Request, RequestInfo, Response
 from orchd.server.pipeline.query import Query
 from orchd.server.pipeline.stages import access
 from orchd.testing.doubles.server import run
-from orchd.txkit.aside import current_flow
+from orchd.txkit.compute_thread import current_flow
 
 PODS = RequestInfo(
     is_resource=True, path="/api/v1/pods", verb="list", prefix="api", version="v1", resource="pods", parts=("pods",)

@@ -15,7 +15,7 @@ from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.testing.doubles.server import run
-from orchd.txkit.aside import LARGE, Aside
+from orchd.txkit.compute_thread import LARGE, ComputeThread
 
 MAPS = ResourceRef("", "v1", "configmaps")
 MERGE, APPLY = "application/merge-patch+json", "application/apply-patch+yaml"
@@ -38,12 +38,12 @@ class Noted:
 def noted(space: Any, monkeypatch: pytest.MonkeyPatch) -> Noted:
     """What the server of `space` runs in the other thread."""
     made = Noted()
-    monkeypatch.setattr(Aside, "__call__", _called(made))
+    monkeypatch.setattr(ComputeThread, "__call__", _called(made))
     return made
 
 
 def _called(noted: Noted) -> Any:
-    async def call(self: Aside, size: int, function: Callable[..., Any], *arguments: Any) -> Any:
+    async def call(self: ComputeThread, size: int, function: Callable[..., Any], *arguments: Any) -> Any:
         return function(*arguments) if size <= LARGE else await noted(function, *arguments)
 
     return call

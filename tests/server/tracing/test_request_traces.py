@@ -62,7 +62,7 @@ class Server:
             reactor=StillReactor(),
             instance="me",
             exporter=lambda: self.exporter,
-            aside=lambda work: work(),
+            in_thread=lambda work: work(),
         )
         self.now = 100.0
         self.answer = answer

@@ -77,12 +77,12 @@ def test_large_texts_are_converted_aside() -> None:
     """The size is that of the text, by which it is decided where to convert it."""
     sizes = []
 
-    async def aside(size: int, function: Callable[[bytes], bytes], argument: bytes) -> bytes:
+    async def compute(size: int, function: Callable[[bytes], bytes], argument: bytes) -> bytes:
         sizes.append(size)
-        return b"aside"
+        return b"compute"
 
-    stage = ConversionStage(aside, limit=100_000, local=True)
-    assert send(stage, posted(b"x" * 70_000, "application/yaml"))[0].body == b"aside" and sizes == [70_000]
+    stage = ConversionStage(compute, limit=100_000, local=True)
+    assert send(stage, posted(b"x" * 70_000, "application/yaml"))[0].body == b"compute" and sizes == [70_000]
 
 
 def test_the_server_converts_for_every_authenticated_user(tmp_path: Path) -> None:

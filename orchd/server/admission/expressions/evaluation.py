@@ -19,7 +19,7 @@ from orchd.cel.values import EvaluationError, Opaque, Value
 from orchd.kinds.expressions.admission import CALL_BUDGET, Compiler
 from orchd.kinds.expressions.compiled import Expression
 from orchd.kinds.jsonvalues import Object
-from orchd.txkit.aside import LARGE, Aside
+from orchd.txkit.compute_thread import LARGE, ComputeThread
 
 T = TypeVar("T")
 
@@ -181,9 +181,9 @@ class _Variables(Opaque):
 class Evaluator:
     """Runs work on expressions for one request. Answers of the authorizer are remembered."""
 
-    def __init__(self, ask: Callable[[Question], Awaitable[Answer]], aside: Aside) -> None:
+    def __init__(self, ask: Callable[[Question], Awaitable[Answer]], compute: ComputeThread) -> None:
         self._ask = ask
-        self._aside = aside
+        self._compute = compute
         self._decisions: dict[Question, Answer] = {}
 
     async def run(self, work: Callable[[Run], T]) -> T:
@@ -192,7 +192,7 @@ class Evaluator:
         while True:
             run = Run(self._decisions, quick=quick)
             try:
-                return await self._aside(0 if quick else LARGE + 1, work, run)
+                return await self._compute(0 if quick else LARGE + 1, work, run)
             except _LongError:
                 quick = False
             except _UnansweredError as error:

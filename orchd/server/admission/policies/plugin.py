@@ -103,7 +103,7 @@ class ValidatingAdmissionPolicy(Plugin):
                     continue
 
     async def _validate(self, policies: Sequence[Policy], review: Review) -> None:
-        evaluator = Evaluator(asking(self.context.authorize, review.user), self.context.runtime.aside)
+        evaluator = Evaluator(asking(self.context.authorize, review.user), self.context.runtime.compute)
         findings = _Findings()
         for policy in policies:
             findings.annotations.clear()
@@ -153,7 +153,7 @@ class ValidatingAdmissionPolicy(Plugin):
         return await binding.match.match(review, self._namespaces, self.context.api.catalog()) is not None
 
     async def _judge(self, policy: Policy, review: Review, evaluator: Evaluator, view: View) -> Judgement:
-        program = await policy.program(self.dialect, self.context.runtime.aside)
+        program = await policy.program(self.dialect, self.context.runtime.compute)
         began = perf_counter()
         judgement = await evaluator.run(lambda run: program.judge(run, view))
         if judgement.match is not None:

@@ -12,7 +12,7 @@ from orchd.kinds.jsonvalues import ObjectView
 from orchd.server.admission.interfaces import Review
 from orchd.server.admission.policies.decisions import Program, compile_policy, size_of
 from orchd.server.admission.policies.matching import MatchResources
-from orchd.txkit.aside import LARGE, Aside
+from orchd.txkit.compute_thread import LARGE, ComputeThread
 
 #: Characters of expressions that are compiled in some milliseconds.
 _SMALL: Final = 2 << 10
@@ -44,11 +44,11 @@ class Policy:
         """True if errors are ignored."""
         return self.spec.get("failurePolicy") == "Ignore"
 
-    async def program(self, dialect: Dialect, aside: Aside) -> Program:
+    async def program(self, dialect: Dialect, compute: ComputeThread) -> Program:
         """The compiled expressions."""
         if self._program is None:
             size = LARGE + 1 if size_of(self.spec) > _SMALL else 0
-            self._program = await aside(size, compile_policy, self.spec, dialect)
+            self._program = await compute(size, compile_policy, self.spec, dialect)
         return self._program
 
     def rebound(self, bindings: tuple[Binding, ...]) -> Policy:

@@ -124,7 +124,7 @@ class WebhookPlugin(Plugin):
             compiler = Compiler(self.dialect)
             conditions = self._conditions[hook.uid] = compile_conditions(hook.conditions, compiler)
         view = await view_of(self.context, review, call.resource, None)
-        evaluator = Evaluator(asking(self.context.authorize, review.user), self.context.runtime.aside)
+        evaluator = Evaluator(asking(self.context.authorize, review.user), self.context.runtime.compute)
         match = await evaluator.run(lambda run: judge(conditions, run, view))
         excluded = not match.matches and (not match.error or hook.ignores_failure)
         labels = (hook.name, "webhook", self.kind, review.operation)

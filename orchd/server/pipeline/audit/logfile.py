@@ -38,7 +38,7 @@ class Rotation:
 
 
 class LogFile:
-    """Appends to `path` ("-" is standard output). `wall` returns epoch seconds; `aside` runs compression and deletion
+    """Appends to `path` ("-" is standard output). `wall` returns epoch seconds; `in_thread` runs compression and deletion
     of old files in another thread; only `close` waits for that. Opening raises OSError."""
 
     def __init__(
@@ -48,13 +48,13 @@ class LogFile:
         *,
         legacy: bool,
         wall: Callable[[], float],
-        aside: Callable[..., Awaitable[Any]],
+        in_thread: Callable[..., Awaitable[Any]],
     ) -> None:
         self._path = None if path == "-" else Path(path)
         self._rotation = rotation
         self._line = legacy_line if legacy else json_line
         self._wall = wall
-        self._aside = aside
+        self._in_thread = in_thread
         self._background = Background()
         self._untidy = False
         if self._path is None:
@@ -127,7 +127,7 @@ class LogFile:
         while self._untidy:
             self._untidy = False
             try:
-                await self._aside(self._clear_up)
+                await self._in_thread(self._clear_up)
             except OSError as error:
                 _log.error("failed to clean up rotated audit logs: {error}", error=error)
 

@@ -16,7 +16,7 @@ from orchd.server.authz.interfaces import Action, Decision, IAuthorizer, Verdict
 from orchd.server.pipeline.interfaces import Next, Request, Response
 from orchd.server.pipeline.representation import NO_STORE
 from orchd.server.pipeline.running import RunningStreams, Stream
-from orchd.txkit.aside import current_flow
+from orchd.txkit.compute_thread import current_flow
 
 _MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 

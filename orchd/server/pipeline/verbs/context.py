@@ -27,7 +27,7 @@ from orchd.server.pipeline.interfaces import Body, Request, Response
 from orchd.server.pipeline.representation import Presenter, Representation
 from orchd.server.pipeline.verbs.options import WriteOptions, list_query, write_options
 from orchd.server.registry.interfaces import Context, IRegistry, ListPage, Written
-from orchd.txkit.aside import LARGE, Aside
+from orchd.txkit.compute_thread import LARGE, ComputeThread
 from orchd.values import value_class
 
 #: Bytes of the objects of a list above which it is encoded away from the reactor.
@@ -66,9 +66,9 @@ class VerbContext:
     authorize: Callable[[Request, str], Awaitable[None]]
     #: Number of concurrent deletions of one deletecollection.
     delete_workers: int = 1
-    #: Calls `aside(size, function, *arguments)`: a pure function of a body of `size` bytes, in another thread if that
+    #: Calls `compute(size, function, *arguments)`: a pure function of a body of `size` bytes, in another thread if that
     #: is large.
-    aside: Aside = field(default_factory=Aside)
+    compute: ComputeThread = field(default_factory=ComputeThread)
     field_validation: FieldValidation = field(init=False)
     _option_rules: OptionRules = field(init=False)
     #: The subresources of built-in kinds that have tables.
@@ -111,7 +111,7 @@ class VerbContext:
         422."""
         size = _PARSING * (len(request.query.first("labelSelector")) + len(request.query.first("fieldSelector")))
         parts = self.dialect, request, target.resource, target.namespace, self._option_rules
-        return list_query(*parts) if size <= LARGE else await self.aside(size, list_query, *parts)
+        return list_query(*parts) if size <= LARGE else await self.compute(size, list_query, *parts)
 
     async def encode_entry(self, view: Representation, entry: Entry) -> Body:
         """The body for one entry. Large objects in another format than the stored one are encoded in another thread."""
@@ -119,7 +119,7 @@ class VerbContext:
         if view.plain or size <= LARGE or view.key in entry.derived:
             return self.present.entry(view, entry)
         apart = entry.detached()
-        body: Body = await self.aside(size, self.present.entry, view, apart)
+        body: Body = await self.compute(size, self.present.entry, view, apart)
         _keep((entry,), (apart,))
         return body
 
@@ -143,11 +143,11 @@ class VerbContext:
         page = replace(page, entries=apart)
         if view.chosen.form is Form.YAML and not view.chosen.as_:
             pieces = [
-                await self.aside(sum(len(e.json) for e in part) * work, self.present.yaml_items, view, part)
+                await self.compute(sum(len(e.json) for e in part) * work, self.present.yaml_items, view, part)
                 for part in _portions(apart)
             ]
             return self.present.yaml_page(view, page, pieces)
-        body: Body = await self.aside(missing, self.present.page, view, page)
+        body: Body = await self.compute(missing, self.present.page, view, page)
         _keep(entries, apart)
         return body
 
@@ -180,7 +180,7 @@ class VerbContext:
         handling = self.strictness(request, options)
         # Schemas of custom kinds may make much of a small body.
         work = _GROWS * len(data) if resource.custom else len(data)
-        canonical = await self.aside(work, _decode, data, form, resource, self.catalog(), self.settings, handling)
+        canonical = await self.compute(work, _decode, data, form, resource, self.catalog(), self.settings, handling)
         if resource.custom:
             request.trace.body_size = max(len(data), bounds.check_object(canonical))
         request.trace.body = canonical
@@ -198,7 +198,7 @@ class VerbContext:
         bounds.check_json(text, bounds.MAX_OBJECT_VALUES)
         request.trace.body_size = len(text)
         handling = self.strictness(request, options)
-        canonical = await self.aside(len(text), _recognized, value, resource, self.catalog(), self.settings, handling)
+        canonical = await self.compute(len(text), _recognized, value, resource, self.catalog(), self.settings, handling)
         request.trace.body = canonical
         return canonical, options
 

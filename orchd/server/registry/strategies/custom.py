@@ -18,7 +18,7 @@ from orchd.kinds.objects.validate.names import qualified_name
 from orchd.kinds.patch.fieldset import of_paths
 from orchd.server.registry.interfaces import Context
 from orchd.server.registry.strategies.base import Strategy
-from orchd.txkit.aside import LARGE
+from orchd.txkit.compute_thread import LARGE
 
 
 def _no_warnings(settings: ObjectSettings, obj: Object, old: Object | None) -> Sequence[str]:

@@ -20,7 +20,7 @@ from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.times import timestamp
 from orchd.server.registry.interfaces import Context
 from orchd.server.registry.strategies.base import Strategy
-from orchd.txkit.aside import LARGE
+from orchd.txkit.compute_thread import LARGE
 
 
 def _with_storage_version(obj: Object) -> Object:

@@ -10,7 +10,7 @@ from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.schema_check.rules import LongValidationError
 from orchd.server.registry.interfaces import Context
 from orchd.server.registry.strategies.base import Strategy
-from orchd.txkit.aside import LARGE
+from orchd.txkit.compute_thread import LARGE
 
 #: Bytes of an object whose expressions are compiled in some milliseconds.
 _SMALL: Final = 4 << 10

@@ -186,7 +186,7 @@ def log_file(
         function()
 
     rotation = Rotation(**{"megabytes": 0, "backups": 0, "days": 0, "compress": False, **chosen})
-    return LogFile(str(path), rotation, legacy=legacy, wall=wall, aside=aside)
+    return LogFile(str(path), rotation, legacy=legacy, wall=wall, in_thread=aside)
 
 
 def ids(path: Path) -> list[str]:
@@ -271,7 +271,9 @@ class TestLogFile:
 
         rotation = Rotation(megabytes=1, backups=1, days=0, compress=False)
         moments = iter(range(1_000_000_000, 1_000_000_100))
-        file = LogFile(str(tmp_path / "a.log"), rotation, legacy=False, wall=lambda: float(next(moments)), aside=aside)
+        file = LogFile(
+            str(tmp_path / "a.log"), rotation, legacy=False, wall=lambda: float(next(moments)), in_thread=aside
+        )
         big = event(1, responseObject={"a": "x" * 700_000})
         for _ in range(4):
             run(file.send([big]))

@@ -22,7 +22,7 @@ current_flow: ContextVar[str] = ContextVar("current_flow", default="")
 
 
 @dataclass(frozen=True, slots=True)
-class Aside:
+class ComputeThread:
     """Calls pure functions of large inputs in another thread, one at a time: several computing threads would starve the
     reactor's. `in_thread` calls a function there; without it, functions are called in the reactor's thread. Calls for different
     flows (`current_flow`) take turns, so that a client with many large inputs delays its own more than others'.
