@@ -12,6 +12,7 @@ from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.expressions import match_conditions
 from orchd.kinds.objects.validate.names import fully_qualified, label_1035, subdomain_name
 from orchd.kinds.objects.validate.paths import Path, root
+from orchd.kinds.objects.validate.repeats import repeats
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import label_selector
 from orchd.kinds.objects.validate.webhooks import client
@@ -97,8 +98,9 @@ def review_versions(versions: list[str], at: Path, report: Report, *, lenient: b
     if not versions:
         report.required(at, f"must specify one of {', '.join(REVIEW_VERSIONS)}")
         return
+    repeated = repeats(versions)
     for i, version in enumerate(versions):
-        if version in versions[:i]:
+        if i in repeated:
             report.invalid(at[i], version, "duplicate version")
             continue
         report.invalids(at[i], version, label_1035(version))

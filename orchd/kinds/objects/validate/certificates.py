@@ -17,6 +17,7 @@ from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.der import der_error
 from orchd.kinds.objects.validate.names import label, path_segment, subdomain
 from orchd.kinds.objects.validate.paths import SPEC, STATUS, Path
+from orchd.kinds.objects.validate.repeats import repeats
 from orchd.kinds.objects.validate.report import Report
 
 USAGES: Final = (
@@ -72,9 +73,8 @@ def _whole(value: Object, old: Object | None, report: Report) -> None:
             if usage not in USAGES:
                 report.unsupported((SPEC / "usages")[i], usage, USAGES)
     if not _repeats(before.get("usages") or []):
-        for i, usage in enumerate(usages):
-            if usage in usages[:i]:
-                report.duplicate((SPEC / "usages")[i], usage)
+        for i in sorted(repeats(usages)):
+            report.duplicate((SPEC / "usages")[i], usages[i])
     if not (old is not None and before.get("signerName") == report.dialect(_LEGACY_SIGNER)):
         _signer(spec.get("signerName") or "", SPEC / "signerName", report)
     seconds = spec.get("expirationSeconds")

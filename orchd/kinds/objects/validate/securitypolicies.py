@@ -13,6 +13,7 @@ from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.core.field_rules import csi_driver_name, descending_path, is_subdomain
 from orchd.kinds.objects.validate.names import subdomain_name
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, Path, root
+from orchd.kinds.objects.validate.repeats import repeats
 from orchd.kinds.objects.validate.report import Report
 
 _USER: Final = ("MustRunAs", "MustRunAsNonRoot", "RunAsAny")
@@ -221,10 +222,11 @@ def _covers(pattern: str, name: str) -> bool:
 def _runtime_classes(chosen: Object, at: Path, report: Report) -> None:
     names, default = chosen.get("allowedRuntimeClassNames") or [], chosen.get("defaultRuntimeClassName")
     here = at / "allowedRuntimeClassNames"
+    repeated = repeats(names)
     for i, name in enumerate(names):
         if name != "*":
             is_subdomain(name, here[i], report)
-        if name in names[:i]:
+        if i in repeated:
             report.duplicate(here[i], name)
     if default is not None:
         is_subdomain(default, at / "defaultRuntimeClassName", report)

@@ -19,6 +19,7 @@ from orchd.kinds.objects.validate.core.pods import preemption_policy
 from orchd.kinds.objects.validate.core.resources import requirements
 from orchd.kinds.objects.validate.names import IP, ip, label, label_value, parse_ip, subdomain, subdomain_name
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, Path, root
+from orchd.kinds.objects.validate.repeats import repeats
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import labels
 
@@ -92,9 +93,8 @@ def create_runtime_class(value: Object, report: Report) -> None:
         labels(scheduling.get("nodeSelector"), at / "nodeSelector", report)
         listed = scheduling.get("tolerations") or []
         tolerations(listed, at / "tolerations", report)
-        for i, toleration in enumerate(listed):
-            if toleration in listed[:i]:
-                report.duplicate((at / "tolerations")[i], dump("core.Toleration", toleration))
+        for i in sorted(repeats(listed)):
+            report.duplicate((at / "tolerations")[i], dump("core.Toleration", listed[i]))
 
 
 def _handler(value: Object) -> str:

@@ -16,6 +16,7 @@ from orchd.kinds.objects.validate.core.placement import EFFECTS
 from orchd.kinds.objects.validate.core.resources import quantity_value
 from orchd.kinds.objects.validate.names import CIDR, label_value, parse_cidr, subdomain_name
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, STATUS, Path
+from orchd.kinds.objects.validate.repeats import repeats
 from orchd.kinds.objects.validate.report import Report
 
 AVOID_PODS: Final = "scheduler.alpha.{long}.io/preferAvoidPods"
@@ -112,9 +113,8 @@ def _pod_ranges(ranges: list[str], report: Report) -> None:
             report.internal(at, f"invalid PodCIDRs. failed to check with dual stack with error:{bad}")
         if bad or len(set(families)) != 2 or len(ranges) > 2:
             report.invalid(at, ranges, "may specify no more than one CIDR for each IP family")
-        for i, text in enumerate(ranges):
-            if text in ranges[:i]:
-                report.duplicate(at[i], text)
+        for i in sorted(repeats(ranges)):
+            report.duplicate(at[i], ranges[i])
 
 
 def update(node: Object, old: Object, report: Report) -> None:

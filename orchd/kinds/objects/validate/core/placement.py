@@ -156,6 +156,8 @@ _unused_value = by_release(_toleration_shown, ("1.35", _value_shown))
 
 
 def spread(listed: list[Object], at: Path, report: Report) -> None:
+    #: The last constraint with a key and action.
+    last = {(each.get("topologyKey"), each.get("whenUnsatisfiable")): i for i, each in enumerate(listed)}
     for i, constraint in enumerate(listed):
         skew, key = constraint.get("maxSkew") or 0, constraint.get("topologyKey") or ""
         action = constraint.get("whenUnsatisfiable") or ""
@@ -165,10 +167,8 @@ def spread(listed: list[Object], at: Path, report: Report) -> None:
             report.required(at[i] / "topologyKey", "can not be empty")
         if action not in ("DoNotSchedule", "ScheduleAnyway"):
             report.unsupported(at[i] / "whenUnsatisfiable", action, ("DoNotSchedule", "ScheduleAnyway"))
-        for other in listed[i + 1 :]:
-            if other.get("topologyKey") == key and other.get("whenUnsatisfiable") == action:
-                report.duplicate(at[i] / "{topologyKey, whenUnsatisfiable}", f"{{{key}, {action}}}")
-                break
+        if last.get((key, action), i) > i:
+            report.duplicate(at[i] / "{topologyKey, whenUnsatisfiable}", f"{{{key}, {action}}}")
         _newer_spread(constraint, at[i], report)
 
 
@@ -210,6 +210,7 @@ def _label_keys(owner: Object, at: Path, report: Report) -> None:
         if key in indexes and key in used:
             report.invalid(at[indexes[key]], key, "exists in both matchLabelKeys and labelSelector")
         used.add(key)
+    excluded = set(mismatched)
     for i, key in enumerate(matched):
-        if key in mismatched:
+        if key in excluded:
             report.invalid((at / "matchLabelKeys")[i], key, "exists in both matchLabelKeys and mismatchLabelKeys")

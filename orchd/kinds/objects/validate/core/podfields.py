@@ -5,6 +5,7 @@ Releases that lack a field remove it before validation, so these rules do not as
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import Final
 
@@ -15,6 +16,7 @@ from orchd.kinds.objects.quota.amounts import amounts
 from orchd.kinds.objects.validate.core.resources import pod_requirements
 from orchd.kinds.objects.validate.names import label, qualified_name, subdomain
 from orchd.kinds.objects.validate.paths import Path
+from orchd.kinds.objects.validate.repeats import repeats
 from orchd.kinds.objects.validate.report import Report
 
 _RESTART: Final = ("Always", "Never", "OnFailure")
@@ -30,9 +32,10 @@ _USER_NAMESPACE: Final = "when `hostUsers` is false"
 
 def scheduling_gates(listed: list[Object], at: Path, report: Report) -> None:
     names = [gate.get("name") or "" for gate in listed]
+    repeated = repeats(names)
     for i, name in enumerate(names):
         report.invalids(at[i], name, qualified_name(name))
-        if name in names[:i]:
+        if i in repeated:
             report.duplicate(at[i], name)
 
 
@@ -63,6 +66,8 @@ def resource_claims(listed: list[Object], at: Path, report: Report) -> None:
 def container_claims(listed: list[Object], known: Collection[str], at: Path, report: Report) -> None:
     """Validate the claims that a container uses, each whole or some of its requests. `known` are the names of the pod's claims."""
     seen: set[str] = set()
+    #: Number of single requests by the claim that they are of.
+    requests: Counter[str] = Counter()
     words = "must be one of the names in pod.spec.resourceClaims"
     words += f": {', '.join(sorted(known))}" if known else " which is empty"
     for i, claim in enumerate(listed):
@@ -80,9 +85,10 @@ def container_claims(listed: list[Object], known: Collection[str], at: Path, rep
             if key in seen:
                 report.duplicate(here, key)
             elif not request:
-                for other in seen:
-                    if other.startswith(f"{name}/"):
-                        report.duplicate(here, name)
+                for _ in range(requests[name]):
+                    report.duplicate(here, name)
+            if request and key not in seen:
+                requests[name] += 1
             seen.add(key)
         if name not in known:
             report.not_found_because(here, name, words)

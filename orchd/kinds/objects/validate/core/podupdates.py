@@ -19,6 +19,7 @@ from orchd.kinds.objects.validate.core.podannotations import APPARMOR, MIRROR, a
 from orchd.kinds.objects.validate.core.pods import metadata_and_spec
 from orchd.kinds.objects.validate.names import between, ip, subdomain
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, STATUS, Path, root
+from orchd.kinds.objects.validate.repeats import repeats
 from orchd.kinds.objects.validate.report import Report
 
 _CHANGEABLE: Final = (
@@ -293,9 +294,8 @@ def _pod_ips(listed: list[Object], at: Path, report: Report) -> None:
     if len(addresses) > 1:
         if not both_families(addresses, at, report) or len(addresses) > 2:
             report.invalid(at, dump("[]core.PodIP", listed), "may specify no more than one IP for each IP family")
-        for i, address in enumerate(addresses):
-            if address in addresses[:i]:
-                report.duplicate(at[i], dump("core.PodIP", listed[i]))
+        for i in sorted(repeats(addresses)):
+            report.duplicate(at[i], dump("core.PodIP", listed[i]))
 
 
 def update_ephemeral(pod: Object, old: Object, report: Report) -> None:

@@ -13,6 +13,7 @@ from orchd.kinds.objects.validate.core.addresses import load_balancer_status, no
 from orchd.kinds.objects.validate.core.field_rules import is_label, is_qualified, is_subdomain, port_or_name
 from orchd.kinds.objects.validate.names import CIDR, ip, label_1035_name, parse_cidr, parse_ip, port
 from orchd.kinds.objects.validate.paths import METADATA, SPEC, STATUS, Path, root
+from orchd.kinds.objects.validate.repeats import repeats
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import labels
 
@@ -182,10 +183,11 @@ def address_fields(spec: Object, report: Report) -> None:
     elif addresses:
         report.invalid(at, addresses, "must be empty when `clusterIP` is not specified")
     families = spec.get("ipFamilies") or []
+    repeated = repeats(families)
     for i, family in enumerate(families):
         if family not in ("IPv4", "IPv6"):
             report.unsupported((SPEC / "ipFamilies")[i], family, ("IPv4", "IPv6"))
-        if family in families[:i]:
+        if i in repeated:
             report.duplicate((SPEC / "ipFamilies")[i], family)
     policy = spec.get("ipFamilyPolicy")
     if policy is not None and policy not in ("PreferDualStack", "RequireDualStack", "SingleStack"):
