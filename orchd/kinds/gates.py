@@ -67,8 +67,7 @@ class Gate:
     the gate acts (server, controllers, scheduler), or whose it is (node, cloud) if it has no effect here. `tolerates` are
     fields that validation rejects while the gate is off, unless the stored object uses them. `stock`: on by default in the dialect of
     stock clients, whose definitions are those of newer releases. `controllers` and `plugins` are the controllers and admission plugins that do not run while it is off,
-    `subresources` those that are not served; `needs` are gates that must be on if it is; `grants` are rules of controllers while it is on: the controller's account, verbs,
-    groups and resources."""
+    `subresources` those that are not served; `needs` are gates that must be on if it is."""
 
     name: str
     stages: tuple[tuple[str, Stage | None], ...]
@@ -79,7 +78,6 @@ class Gate:
     controllers: tuple[str, ...] = ()
     plugins: tuple[str, ...] = ()
     subresources: tuple[str, ...] = ()
-    grants: tuple[tuple[str, str, str, str], ...] = ()
     stock: bool = False
     needs: tuple[str, ...] = ()
 
@@ -297,8 +295,7 @@ _FIRST: Final[tuple[Gate, ...]] = ((
           Drop(field="batch/v1.Job.metadata.annotations", prefix="batch.{long}.io/job-tracking")),
     _gate("LogarithmicScaleDown", BETA, "controllers", "Pods of about the same age go in random order when sets shrink."),
     _gate("StatefulSetAutoDeletePVC", ALPHA, "server, controllers", "Stateful sets have a retention policy for claims.",
-          "apps/v1.StatefulSetSpec.persistentVolumeClaimRetentionPolicy",
-          grants=(("statefulset-controller", "update", "core", "persistentvolumeclaims"),)),
+          "apps/v1.StatefulSetSpec.persistentVolumeClaimRetentionPolicy"),
     _gate("StatefulSetMinReadySeconds", BETA, "server, controllers", "Stateful sets have minReadySeconds.",
           Drop(field="apps/v1.StatefulSetSpec.minReadySeconds", update=KEPT)),
     _gate("SuspendJob", BETA, "server, controllers", "Jobs are suspended and resumed.",

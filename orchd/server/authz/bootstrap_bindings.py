@@ -1,42 +1,38 @@
 """Default namespaced roles, and the subjects of default roles.
 
-Subjects are ``user NAME``, ``group NAME`` and ``sa NAMESPACE/NAME``; rules are written as in `bootstrap_roles`.
+Subjects are ``user NAME``, ``group NAME`` and ``sa NAMESPACE/NAME``.
 """
 
 from __future__ import annotations
 
-ROLES: dict[tuple[str, str], list[dict[str, str]]] = {
-    ("{short}-public", "system:controller:bootstrap-signer"): [
-        {"verbs": "get list watch", "groups": "core", "resources": "configmaps"},
-        {"verbs": "update", "groups": "core", "resources": "configmaps", "names": "cluster-info"},
-        {"verbs": "create patch update", "groups": "core events.{abbr}.io", "resources": "events"},
-    ],
-    ("{short}-system", "extension-apiserver-authentication-reader"): [
-        {
-            "verbs": "get list watch",
-            "groups": "core",
-            "resources": "configmaps",
-            "names": "extension-apiserver-authentication",
-        }
-    ],
-    ("{short}-system", "system::leader-locking-{short}-controller-manager"): [
-        {"verbs": "watch", "groups": "core", "resources": "configmaps"},
-        {"verbs": "get update", "groups": "core", "resources": "configmaps", "names": "{short}-controller-manager"},
-    ],
-    ("{short}-system", "system::leader-locking-{short}-scheduler"): [
-        {"verbs": "watch", "groups": "core", "resources": "configmaps"},
-        {"verbs": "get update", "groups": "core", "resources": "configmaps", "names": "{short}-scheduler"},
-    ],
-    ("{short}-system", "system:controller:bootstrap-signer"): [
-        {"verbs": "get list watch", "groups": "core", "resources": "secrets"}
-    ],
-    ("{short}-system", "system:controller:cloud-provider"): [
-        {"verbs": "create get list watch", "groups": "core", "resources": "configmaps"}
-    ],
-    ("{short}-system", "system:controller:token-cleaner"): [
-        {"verbs": "delete get list watch", "groups": "core", "resources": "secrets"},
-        {"verbs": "create patch update", "groups": "core events.{abbr}.io", "resources": "events"},
-    ],
+from typing import Final
+
+from orchd.server.authz.bootstrap_rules import EVENTS, READ, Rule
+
+ROLES: Final[dict[tuple[str, str], tuple[Rule, ...]]] = {
+    ("{short}-public", "system:controller:bootstrap-signer"): (
+        Rule(READ, "core", "configmaps"),
+        Rule("update", "core", "configmaps", names="cluster-info"),
+        EVENTS,
+    ),
+    ("{short}-system", "extension-apiserver-authentication-reader"): (
+        Rule(READ, "core", "configmaps", names="extension-apiserver-authentication"),
+    ),
+    ("{short}-system", "system::leader-locking-{short}-controller-manager"): (
+        Rule("watch", "core", "configmaps", until="1.35"),
+        Rule("get update", "core", "configmaps", names="{short}-controller-manager", until="1.35"),
+        Rule("create get list update watch", "coordination.{abbr}.io", "leases", since="1.35"),
+        Rule("create get list update watch", "coordination.{abbr}.io", "leasecandidates", since="1.35"),
+    ),
+    ("{short}-system", "system::leader-locking-{short}-scheduler"): (
+        Rule("watch", "core", "configmaps", until="1.35"),
+        Rule("get update", "core", "configmaps", names="{short}-scheduler", until="1.35"),
+        Rule("create get list update watch", "coordination.{abbr}.io", "leases", since="1.35"),
+        Rule("create get list update watch", "coordination.{abbr}.io", "leasecandidates", since="1.35"),
+    ),
+    ("{short}-system", "system:controller:bootstrap-signer"): (Rule(READ, "core", "secrets"),),
+    ("{short}-system", "system:controller:cloud-provider"): (Rule("create get list watch", "core", "configmaps"),),
+    ("{short}-system", "system:controller:token-cleaner"): (Rule("delete get list watch", "core", "secrets"), EVENTS),
 }
 
 #: Cluster role bindings: name -> (cluster role, subjects); those of controllers follow from their roles.
@@ -94,4 +90,11 @@ ROLE_BINDINGS: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {
         "system:controller:token-cleaner",
         ("sa {short}-system/token-cleaner",),
     ),
+}
+
+#: Further subjects of role bindings: the first release with each, and the subject.
+LATER_SUBJECTS: Final[dict[tuple[str, str], tuple[tuple[str, str], ...]]] = {
+    ("{short}-system", "system::leader-locking-{short}-controller-manager"): (
+        ("1.35", "sa {short}-system/leader-election-controller"),
+    )
 }

@@ -14,11 +14,12 @@ from types import MappingProxyType
 from orchd.client.interfaces import IClient, ResourceRef
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
-from orchd.kinds.gates import GATES, enabled
+from orchd.kinds.gates import enabled
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.rule_coverage import uncovered
 from orchd.kinds.release import SPECIFICATION, Release
-from orchd.server.authz import bootstrap_bindings, bootstrap_controller_roles, bootstrap_later_roles, bootstrap_roles
+from orchd.server.authz import bootstrap_bindings, bootstrap_controller_roles, bootstrap_roles
+from orchd.server.authz.bootstrap_rules import Rule
 from orchd.txkit.for_each import for_each
 
 RBAC_GROUP = "rbac.authorization.{abbr}.io"
@@ -28,17 +29,17 @@ _ATTEMPTS = 3
 _AT_ONCE = 64
 
 
-def policy_rule(dialect: Dialect, row: dict[str, str]) -> Object:
+def policy_rule(dialect: Dialect, row: Rule) -> Object:
     """A table row as a PolicyRule."""
 
-    def words(key: str) -> list[str]:
-        return ["" if w == "core" else dialect(w) for w in row[key].split()]
+    def words(text: str) -> list[str]:
+        return ["" if w == "core" else dialect(w) for w in text.split()]
 
-    if "paths" in row:
-        return {"verbs": words("verbs"), "nonResourceURLs": words("paths")}
-    rule: Object = {"verbs": words("verbs"), "apiGroups": words("groups"), "resources": words("resources")}
-    if "names" in row:
-        rule["resourceNames"] = words("names")
+    if row.paths:
+        return {"verbs": words(row.verbs), "nonResourceURLs": words(row.paths)}
+    rule: Object = {"verbs": words(row.verbs), "apiGroups": words(row.groups), "resources": words(row.resources)}
+    if row.names:
+        rule["resourceNames"] = words(row.names)
     return rule
 
 
@@ -53,7 +54,7 @@ def _object(
     return {"apiVersion": dialect(RBAC_GROUP + "/v1"), "kind": kind, "metadata": meta}
 
 
-def _role(dialect: Dialect, kind: str, name: str, rows: Iterable[dict[str, str]], namespace: str = "") -> Object:
+def _role(dialect: Dialect, kind: str, name: str, rows: Iterable[Rule], namespace: str = "") -> Object:
     to = bootstrap_roles.AGGREGATES_TO.get(name) if kind == "ClusterRole" else None
     labels = {dialect(RBAC_GROUP + "/aggregate-to-") + to: "true"} if to else None
     obj = _object(dialect, kind, name, namespace, labels)
@@ -84,8 +85,16 @@ def _binding(
 
 def cluster_role_rules(dialect: Dialect, name: str, release: Release) -> list[Object]:
     """The rules of a default cluster role that is no controller's, in a release."""
-    later = bootstrap_later_roles.CLUSTER_ROLES if release.includes(bootstrap_later_roles.SINCE) else {}
-    return [policy_rule(dialect, row) for row in later.get(name) or bootstrap_roles.CLUSTER_ROLES[name]]
+    return [policy_rule(dialect, row) for row in _rows_of(bootstrap_roles.CLUSTER_ROLES[name], {}, release)]
+
+
+def _rows_of(rows: Iterable[Rule], features: Mapping[str, bool], release: Release) -> list[Rule]:
+    """The rows that hold in a release with feature gates."""
+    return [
+        row
+        for row in rows
+        if release.includes(row.since, row.until) and (not row.gate or enabled(features, row.gate, release))
+    ]
 
 
 def bootstrap_objects(
@@ -93,36 +102,23 @@ def bootstrap_objects(
 ) -> list[Object]:
     """Every default object of a release: cluster roles, their bindings, roles, their bindings. `features` are the feature gates
     that were given."""
-    later = release.includes(bootstrap_later_roles.SINCE)
-    granted: dict[str, list[dict[str, str]]] = {}
-    for gate in GATES:
-        if gate.grants and not later and enabled(features, gate.name, release):
-            for account, verbs, groups, resources in gate.grants:
-                granted.setdefault(account, []).append({"verbs": verbs, "groups": groups, "resources": resources})
     cluster_roles = dict(bootstrap_roles.CLUSTER_ROLES)
     bindings = dict(bootstrap_bindings.CLUSTER_ROLE_BINDINGS)
-    controller_roles = dict(bootstrap_controller_roles.CONTROLLER_ROLES)
-    roles, role_bindings = dict(bootstrap_bindings.ROLES), dict(bootstrap_bindings.ROLE_BINDINGS)
-    if later:
-        # The rules that gates of release 1.23 grant are part of these.
-        cluster_roles.update(bootstrap_later_roles.CLUSTER_ROLES)
-        controller_roles.update(bootstrap_later_roles.CONTROLLER_ROLES)
-        roles.update(bootstrap_later_roles.ROLES)
-        for place, subjects in bootstrap_later_roles.SUBJECTS.items():
-            role_bindings[place] = (role_bindings[place][0], subjects)
-    for controller, rows in controller_roles.items():
-        if not release.includes(bootstrap_controller_roles.SINCE.get(controller, "")):
-            continue
-        name = _CONTROLLER + controller
-        kept = [row for row in rows if release.includes(row.get("since", ""), row.get("until", ""))]
-        cluster_roles[name] = [*kept, *granted.get(controller, ())]
-        bindings[name] = (name, (f"sa {{short}}-system/{controller}",))
-    objects = [_role(dialect, "ClusterRole", name, rows) for name, rows in cluster_roles.items()]
+    for controller, rows in bootstrap_controller_roles.CONTROLLER_ROLES.items():
+        if release.includes(bootstrap_controller_roles.SINCE.get(controller, "")):
+            name = _CONTROLLER + controller
+            cluster_roles[name] = rows
+            bindings[name] = (name, (f"sa {{short}}-system/{controller}",))
+    objects = [
+        _role(dialect, "ClusterRole", name, _rows_of(rows, features, release)) for name, rows in cluster_roles.items()
+    ]
     for name, (role, subjects) in bindings.items():
         objects.append(_binding(dialect, "ClusterRoleBinding", name, "ClusterRole", role, subjects))
-    for (namespace, name), rows in roles.items():
-        objects.append(_role(dialect, "Role", name, rows, namespace))
-    for (namespace, name), (role, subjects) in role_bindings.items():
+    for (namespace, name), rows in bootstrap_bindings.ROLES.items():
+        objects.append(_role(dialect, "Role", name, _rows_of(rows, features, release), namespace))
+    for (namespace, name), (role, subjects) in bootstrap_bindings.ROLE_BINDINGS.items():
+        later = bootstrap_bindings.LATER_SUBJECTS.get((namespace, name), ())
+        subjects += tuple(subject for since, subject in later if release.includes(since))
         objects.append(_binding(dialect, "RoleBinding", name, "Role", role, subjects, namespace))
     return objects
 

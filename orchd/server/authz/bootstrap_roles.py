@@ -1,315 +1,273 @@
-"""Default cluster roles, except those of controllers.
-
-A role is a list of rules; in a rule every member is a string of words: `groups` writes the core group as ``core``.
-Names are templates for a Dialect.
-"""
+"""Default cluster roles, except those of controllers."""
 
 from __future__ import annotations
 
-CLUSTER_ROLES: dict[str, list[dict[str, str]]] = {
-    "admin": [],
-    "cluster-admin": [{"verbs": "*", "groups": "*", "resources": "*"}, {"verbs": "*", "paths": "*"}],
-    "edit": [],
-    "system:aggregate-to-admin": [
-        {"verbs": "create", "groups": "authorization.{abbr}.io", "resources": "localsubjectaccessreviews"},
-        {
-            "verbs": "create delete deletecollection get list patch update watch",
-            "groups": "rbac.authorization.{abbr}.io",
-            "resources": "rolebindings roles",
-        },
-    ],
-    "system:aggregate-to-edit": [
-        {
-            "verbs": "get list watch",
-            "groups": "core",
-            "resources": "pods/attach pods/exec pods/portforward pods/proxy secrets services/proxy",
-        },
-        {"verbs": "impersonate", "groups": "core", "resources": "serviceaccounts"},
-        {
-            "verbs": "create delete deletecollection patch update",
-            "groups": "core",
-            "resources": "pods pods/attach pods/exec pods/portforward pods/proxy",
-        },
-        {
-            "verbs": "create delete deletecollection patch update",
-            "groups": "core",
-            "resources": (
+from typing import Final
+
+from orchd.server.authz.bootstrap_rules import EVENTS, FULL, READ, WRITE, Rule
+
+CLUSTER_ROLES: Final[dict[str, tuple[Rule, ...]]] = {
+    "admin": (),
+    "cluster-admin": (Rule("*", "*", "*"), Rule("*", paths="*")),
+    "edit": (),
+    "system:aggregate-to-admin": (
+        Rule("create", "authorization.{abbr}.io", "localsubjectaccessreviews"),
+        Rule(FULL, "rbac.authorization.{abbr}.io", "rolebindings roles"),
+    ),
+    "system:aggregate-to-edit": (
+        Rule(READ, "core", "pods/attach pods/exec pods/portforward pods/proxy secrets services/proxy"),
+        Rule("impersonate", "core", "serviceaccounts"),
+        Rule(WRITE, "core", "pods pods/attach pods/exec pods/portforward pods/proxy"),
+        Rule(
+            WRITE,
+            "core",
+            (
                 "configmaps events persistentvolumeclaims replicationcontrollers replicationcontrollers/scale "
                 "secrets serviceaccounts services services/proxy"
             ),
-        },
-        {
-            "verbs": "create delete deletecollection patch update",
-            "groups": "apps",
-            "resources": (
+            until="1.35",
+        ),
+        Rule("create", "core", "pods/eviction", since="1.35"),
+        Rule(
+            WRITE,
+            "core",
+            (
+                "configmaps persistentvolumeclaims replicationcontrollers replicationcontrollers/scale secrets "
+                "serviceaccounts services services/proxy"
+            ),
+            since="1.35",
+        ),
+        Rule("create", "core", "serviceaccounts/token", since="1.35"),
+        Rule(WRITE, "core events.{abbr}.io", "events", since="1.35"),
+        Rule(
+            WRITE,
+            "apps",
+            (
                 "daemonsets deployments deployments/rollback deployments/scale replicasets replicasets/scale "
                 "statefulsets statefulsets/scale"
             ),
-        },
-        {
-            "verbs": "create delete deletecollection patch update",
-            "groups": "autoscaling",
-            "resources": "horizontalpodautoscalers",
-        },
-        {"verbs": "create delete deletecollection patch update", "groups": "batch", "resources": "cronjobs jobs"},
-        {
-            "verbs": "create delete deletecollection patch update",
-            "groups": "extensions",
-            "resources": (
+        ),
+        Rule(WRITE, "autoscaling", "horizontalpodautoscalers"),
+        Rule(WRITE, "batch", "cronjobs jobs"),
+        Rule(
+            WRITE,
+            "extensions",
+            (
                 "daemonsets deployments deployments/rollback deployments/scale ingresses networkpolicies "
                 "replicasets replicasets/scale replicationcontrollers/scale"
             ),
-        },
-        {
-            "verbs": "create delete deletecollection patch update",
-            "groups": "policy",
-            "resources": "poddisruptionbudgets",
-        },
-        {
-            "verbs": "create delete deletecollection patch update",
-            "groups": "networking.{abbr}.io",
-            "resources": "ingresses networkpolicies",
-        },
-    ],
-    "system:aggregate-to-view": [
-        {
-            "verbs": "get list watch",
-            "groups": "core",
-            "resources": (
+        ),
+        Rule(WRITE, "policy", "poddisruptionbudgets"),
+        Rule(WRITE, "networking.{abbr}.io", "ingresses networkpolicies"),
+        Rule(FULL, "coordination.{abbr}.io", "leases", since="1.35"),
+        Rule(WRITE, "resource.{abbr}.io", "resourceclaims resourceclaimtemplates", since="1.35"),
+    ),
+    "system:aggregate-to-view": (
+        Rule(
+            READ,
+            "core",
+            (
                 "configmaps endpoints persistentvolumeclaims persistentvolumeclaims/status pods "
                 "replicationcontrollers replicationcontrollers/scale serviceaccounts services services/status"
             ),
-        },
-        {
-            "verbs": "get list watch",
-            "groups": "core",
-            "resources": (
-                "bindings events limitranges namespaces/status pods/log pods/status "
-                "replicationcontrollers/status resourcequotas resourcequotas/status"
+        ),
+        Rule(
+            READ,
+            "core",
+            (
+                "bindings events limitranges namespaces/status pods/log pods/status replicationcontrollers/status "
+                "resourcequotas resourcequotas/status"
             ),
-        },
-        {"verbs": "get list watch", "groups": "core", "resources": "namespaces"},
-        {"verbs": "get list watch", "groups": "discovery.{abbr}.io", "resources": "endpointslices"},
-        {
-            "verbs": "get list watch",
-            "groups": "apps",
-            "resources": (
-                "controllerrevisions daemonsets daemonsets/status deployments deployments/scale "
-                "deployments/status replicasets replicasets/scale replicasets/status statefulsets "
-                "statefulsets/scale statefulsets/status"
+            until="1.35",
+        ),
+        Rule(
+            READ,
+            "core",
+            (
+                "bindings limitranges namespaces/status pods/log pods/status replicationcontrollers/status "
+                "resourcequotas resourcequotas/status"
             ),
-        },
-        {
-            "verbs": "get list watch",
-            "groups": "autoscaling",
-            "resources": "horizontalpodautoscalers horizontalpodautoscalers/status",
-        },
-        {"verbs": "get list watch", "groups": "batch", "resources": "cronjobs cronjobs/status jobs jobs/status"},
-        {
-            "verbs": "get list watch",
-            "groups": "extensions",
-            "resources": (
+            since="1.35",
+        ),
+        Rule(READ, "core", "namespaces"),
+        Rule(READ, "core events.{abbr}.io", "events", since="1.35"),
+        Rule(READ, "discovery.{abbr}.io", "endpointslices"),
+        Rule(
+            READ,
+            "apps",
+            (
+                "controllerrevisions daemonsets daemonsets/status deployments deployments/scale deployments/status "
+                "replicasets replicasets/scale replicasets/status statefulsets statefulsets/scale "
+                "statefulsets/status"
+            ),
+        ),
+        Rule(READ, "autoscaling", "horizontalpodautoscalers horizontalpodautoscalers/status"),
+        Rule(READ, "batch", "cronjobs cronjobs/status jobs jobs/status"),
+        Rule(
+            READ,
+            "extensions",
+            (
                 "daemonsets daemonsets/status deployments deployments/scale deployments/status ingresses "
                 "ingresses/status networkpolicies replicasets replicasets/scale replicasets/status "
                 "replicationcontrollers/scale"
             ),
-        },
-        {
-            "verbs": "get list watch",
-            "groups": "policy",
-            "resources": "poddisruptionbudgets poddisruptionbudgets/status",
-        },
-        {
-            "verbs": "get list watch",
-            "groups": "networking.{abbr}.io",
-            "resources": "ingresses ingresses/status networkpolicies",
-        },
-    ],
-    "system:auth-delegator": [
-        {"verbs": "create", "groups": "authentication.{abbr}.io", "resources": "tokenreviews"},
-        {"verbs": "create", "groups": "authorization.{abbr}.io", "resources": "subjectaccessreviews"},
-    ],
-    "system:basic-user": [
-        {
-            "verbs": "create",
-            "groups": "authorization.{abbr}.io",
-            "resources": "selfsubjectaccessreviews selfsubjectrulesreviews",
-        }
-    ],
-    "system:certificates.{abbr}.io:certificatesigningrequests:nodeclient": [
-        {"verbs": "create", "groups": "certificates.{abbr}.io", "resources": "certificatesigningrequests/nodeclient"}
-    ],
-    "system:certificates.{abbr}.io:certificatesigningrequests:selfnodeclient": [
-        {
-            "verbs": "create",
-            "groups": "certificates.{abbr}.io",
-            "resources": "certificatesigningrequests/selfnodeclient",
-        }
-    ],
-    "system:certificates.{abbr}.io:{short}-apiserver-client-approver": [
-        {
-            "verbs": "approve",
-            "groups": "certificates.{abbr}.io",
-            "resources": "signers",
-            "names": "{long}.io/{short}-apiserver-client",
-        }
-    ],
-    "system:certificates.{abbr}.io:{short}-apiserver-client-{short}let-approver": [
-        {
-            "verbs": "approve",
-            "groups": "certificates.{abbr}.io",
-            "resources": "signers",
-            "names": "{long}.io/{short}-apiserver-client-{short}let",
-        }
-    ],
-    "system:certificates.{abbr}.io:{short}let-serving-approver": [
-        {
-            "verbs": "approve",
-            "groups": "certificates.{abbr}.io",
-            "resources": "signers",
-            "names": "{long}.io/{short}let-serving",
-        }
-    ],
-    "system:certificates.{abbr}.io:legacy-unknown-approver": [
-        {
-            "verbs": "approve",
-            "groups": "certificates.{abbr}.io",
-            "resources": "signers",
-            "names": "{long}.io/legacy-unknown",
-        }
-    ],
-    "system:discovery": [
-        {
-            "verbs": "get",
-            "paths": "/api /api/* /apis /apis/* /healthz /livez /openapi /openapi/* /readyz /version /version/",
-        }
-    ],
-    "system:heapster": [
-        {"verbs": "get list watch", "groups": "core", "resources": "events namespaces nodes pods"},
-        {"verbs": "get list watch", "groups": "extensions", "resources": "deployments"},
-    ],
-    "system:{short}-aggregator": [{"verbs": "get list watch", "groups": "core", "resources": "endpoints services"}],
-    "system:{short}-controller-manager": [
-        {"verbs": "create patch update", "groups": "core events.{abbr}.io", "resources": "events"},
-        {"verbs": "create", "groups": "coordination.{abbr}.io", "resources": "leases"},
-        {
-            "verbs": "get update",
-            "groups": "coordination.{abbr}.io",
-            "resources": "leases",
-            "names": "{short}-controller-manager",
-        },
-        {"verbs": "create", "groups": "core", "resources": "endpoints"},
-        {"verbs": "get update", "groups": "core", "resources": "endpoints", "names": "{short}-controller-manager"},
-        {"verbs": "create", "groups": "core", "resources": "secrets serviceaccounts"},
-        {"verbs": "delete", "groups": "core", "resources": "secrets"},
-        {"verbs": "get", "groups": "core", "resources": "configmaps namespaces secrets serviceaccounts"},
-        {"verbs": "update", "groups": "core", "resources": "secrets serviceaccounts"},
-        {"verbs": "create", "groups": "authentication.{abbr}.io", "resources": "tokenreviews"},
-        {"verbs": "create", "groups": "authorization.{abbr}.io", "resources": "subjectaccessreviews"},
-        {"verbs": "list watch", "groups": "*", "resources": "*"},
-        {"verbs": "create", "groups": "core", "resources": "serviceaccounts/token"},
-    ],
-    "system:{short}-dns": [{"verbs": "list watch", "groups": "core", "resources": "endpoints services"}],
-    "system:{short}-scheduler": [
-        {"verbs": "create patch update", "groups": "core events.{abbr}.io", "resources": "events"},
-        {"verbs": "create", "groups": "coordination.{abbr}.io", "resources": "leases"},
-        {
-            "verbs": "get update",
-            "groups": "coordination.{abbr}.io",
-            "resources": "leases",
-            "names": "{short}-scheduler",
-        },
-        {"verbs": "create", "groups": "core", "resources": "endpoints"},
-        {"verbs": "get update", "groups": "core", "resources": "endpoints", "names": "{short}-scheduler"},
-        {"verbs": "get list watch", "groups": "core", "resources": "nodes"},
-        {"verbs": "delete get list watch", "groups": "core", "resources": "pods"},
-        {"verbs": "create", "groups": "core", "resources": "bindings pods/binding"},
-        {"verbs": "patch update", "groups": "core", "resources": "pods/status"},
-        {"verbs": "get list watch", "groups": "core", "resources": "replicationcontrollers services"},
-        {"verbs": "get list watch", "groups": "apps extensions", "resources": "replicasets"},
-        {"verbs": "get list watch", "groups": "apps", "resources": "statefulsets"},
-        {"verbs": "get list watch", "groups": "policy", "resources": "poddisruptionbudgets"},
-        {"verbs": "get list watch", "groups": "core", "resources": "persistentvolumeclaims persistentvolumes"},
-        {"verbs": "create", "groups": "authentication.{abbr}.io", "resources": "tokenreviews"},
-        {"verbs": "create", "groups": "authorization.{abbr}.io", "resources": "subjectaccessreviews"},
-        {"verbs": "get list watch", "groups": "storage.{abbr}.io", "resources": "csinodes"},
-        {"verbs": "get list watch", "groups": "core", "resources": "namespaces"},
-        {"verbs": "get list watch", "groups": "storage.{abbr}.io", "resources": "csidrivers"},
-        {"verbs": "get list watch", "groups": "storage.{abbr}.io", "resources": "csistoragecapacities"},
-    ],
-    "system:{short}let-api-admin": [
-        {"verbs": "get list watch", "groups": "core", "resources": "nodes"},
-        {"verbs": "proxy", "groups": "core", "resources": "nodes"},
-        {"verbs": "*", "groups": "core", "resources": "nodes/log nodes/metrics nodes/proxy nodes/spec nodes/stats"},
-    ],
-    "system:monitoring": [{"verbs": "get", "paths": "/healthz /healthz/* /livez /livez/* /metrics /readyz /readyz/*"}],
-    "system:node": [
-        {"verbs": "create", "groups": "authentication.{abbr}.io", "resources": "tokenreviews"},
-        {
-            "verbs": "create",
-            "groups": "authorization.{abbr}.io",
-            "resources": "localsubjectaccessreviews subjectaccessreviews",
-        },
-        {"verbs": "get list watch", "groups": "core", "resources": "services"},
-        {"verbs": "create get list watch", "groups": "core", "resources": "nodes"},
-        {"verbs": "patch update", "groups": "core", "resources": "nodes/status"},
-        {"verbs": "patch update", "groups": "core", "resources": "nodes"},
-        {"verbs": "create patch update", "groups": "core", "resources": "events"},
-        {"verbs": "get list watch", "groups": "core", "resources": "pods"},
-        {"verbs": "create delete", "groups": "core", "resources": "pods"},
-        {"verbs": "patch update", "groups": "core", "resources": "pods/status"},
-        {"verbs": "create", "groups": "core", "resources": "pods/eviction"},
-        {"verbs": "get list watch", "groups": "core", "resources": "configmaps secrets"},
-        {"verbs": "get", "groups": "core", "resources": "persistentvolumeclaims persistentvolumes"},
-        {"verbs": "get", "groups": "core", "resources": "endpoints"},
-        {
-            "verbs": "create get list watch",
-            "groups": "certificates.{abbr}.io",
-            "resources": "certificatesigningrequests",
-        },
-        {"verbs": "create delete get patch update", "groups": "coordination.{abbr}.io", "resources": "leases"},
-        {"verbs": "get", "groups": "storage.{abbr}.io", "resources": "volumeattachments"},
-        {"verbs": "create", "groups": "core", "resources": "serviceaccounts/token"},
-        {"verbs": "get patch update", "groups": "core", "resources": "persistentvolumeclaims/status"},
-        {"verbs": "get list watch", "groups": "storage.{abbr}.io", "resources": "csidrivers"},
-        {"verbs": "create delete get patch update", "groups": "storage.{abbr}.io", "resources": "csinodes"},
-        {"verbs": "get list watch", "groups": "node.{abbr}.io", "resources": "runtimeclasses"},
-    ],
-    "system:node-bootstrapper": [
-        {
-            "verbs": "create get list watch",
-            "groups": "certificates.{abbr}.io",
-            "resources": "certificatesigningrequests",
-        }
-    ],
-    "system:node-problem-detector": [
-        {"verbs": "get", "groups": "core", "resources": "nodes"},
-        {"verbs": "patch", "groups": "core", "resources": "nodes/status"},
-        {"verbs": "create patch update", "groups": "core events.{abbr}.io", "resources": "events"},
-    ],
-    "system:node-proxier": [
-        {"verbs": "list watch", "groups": "core", "resources": "endpoints services"},
-        {"verbs": "get list watch", "groups": "core", "resources": "nodes"},
-        {"verbs": "create patch update", "groups": "core events.{abbr}.io", "resources": "events"},
-        {"verbs": "list watch", "groups": "discovery.{abbr}.io", "resources": "endpointslices"},
-    ],
-    "system:persistent-volume-provisioner": [
-        {"verbs": "create delete get list watch", "groups": "core", "resources": "persistentvolumes"},
-        {"verbs": "get list update watch", "groups": "core", "resources": "persistentvolumeclaims"},
-        {"verbs": "get list watch", "groups": "storage.{abbr}.io", "resources": "storageclasses"},
-        {"verbs": "watch", "groups": "core", "resources": "events"},
-        {"verbs": "create patch update", "groups": "core events.{abbr}.io", "resources": "events"},
-    ],
-    "system:public-info-viewer": [{"verbs": "get", "paths": "/healthz /livez /readyz /version /version/"}],
-    "system:service-account-issuer-discovery": [
-        {"verbs": "get", "paths": "/.well-known/openid-configuration /openid/v1/jwks"}
-    ],
-    "system:volume-scheduler": [
-        {"verbs": "get list patch update watch", "groups": "core", "resources": "persistentvolumes"},
-        {"verbs": "get list watch", "groups": "storage.{abbr}.io", "resources": "storageclasses"},
-        {"verbs": "get list patch update watch", "groups": "core", "resources": "persistentvolumeclaims"},
-    ],
-    "view": [],
+        ),
+        Rule(READ, "policy", "poddisruptionbudgets poddisruptionbudgets/status"),
+        Rule(READ, "networking.{abbr}.io", "ingresses ingresses/status networkpolicies"),
+        Rule(READ, "resource.{abbr}.io", "resourceclaims resourceclaims/status resourceclaimtemplates", since="1.35"),
+    ),
+    "system:auth-delegator": (
+        Rule("create", "authentication.{abbr}.io", "tokenreviews"),
+        Rule("create", "authorization.{abbr}.io", "subjectaccessreviews"),
+    ),
+    "system:basic-user": (
+        Rule("create", "authorization.{abbr}.io", "selfsubjectaccessreviews selfsubjectrulesreviews"),
+        Rule("create", "authentication.{abbr}.io", "selfsubjectreviews", since="1.35"),
+    ),
+    "system:certificates.{abbr}.io:certificatesigningrequests:nodeclient": (
+        Rule("create", "certificates.{abbr}.io", "certificatesigningrequests/nodeclient"),
+    ),
+    "system:certificates.{abbr}.io:certificatesigningrequests:selfnodeclient": (
+        Rule("create", "certificates.{abbr}.io", "certificatesigningrequests/selfnodeclient"),
+    ),
+    "system:certificates.{abbr}.io:{short}-apiserver-client-approver": (
+        Rule("approve", "certificates.{abbr}.io", "signers", names="{long}.io/{short}-apiserver-client"),
+    ),
+    "system:certificates.{abbr}.io:{short}-apiserver-client-{short}let-approver": (
+        Rule("approve", "certificates.{abbr}.io", "signers", names="{long}.io/{short}-apiserver-client-{short}let"),
+    ),
+    "system:certificates.{abbr}.io:{short}let-serving-approver": (
+        Rule("approve", "certificates.{abbr}.io", "signers", names="{long}.io/{short}let-serving"),
+    ),
+    "system:certificates.{abbr}.io:legacy-unknown-approver": (
+        Rule("approve", "certificates.{abbr}.io", "signers", names="{long}.io/legacy-unknown"),
+    ),
+    "system:discovery": (
+        Rule("get", paths="/api /api/* /apis /apis/* /healthz /livez /openapi /openapi/* /readyz /version /version/"),
+    ),
+    "system:heapster": (Rule(READ, "core", "events namespaces nodes pods"), Rule(READ, "extensions", "deployments")),
+    "system:{short}-aggregator": (Rule(READ, "core", "endpoints services"),),
+    "system:{short}-controller-manager": (
+        EVENTS,
+        Rule("create", "coordination.{abbr}.io", "leases"),
+        Rule("get update", "coordination.{abbr}.io", "leases", names="{short}-controller-manager"),
+        Rule("create", "core", "endpoints", until="1.35"),
+        Rule("get update", "core", "endpoints", names="{short}-controller-manager", until="1.35"),
+        Rule("create", "core", "secrets serviceaccounts"),
+        Rule("delete", "core", "secrets"),
+        Rule("get", "core", "configmaps namespaces secrets serviceaccounts"),
+        Rule("update", "core", "secrets serviceaccounts"),
+        Rule("create", "authentication.{abbr}.io", "tokenreviews"),
+        Rule("create", "authorization.{abbr}.io", "subjectaccessreviews"),
+        Rule("list watch", "*", "*"),
+        Rule("create", "core", "serviceaccounts/token"),
+    ),
+    "system:{short}-dns": (Rule("list watch", "core", "endpoints services"),),
+    "system:{short}-scheduler": (
+        EVENTS,
+        Rule("create", "coordination.{abbr}.io", "leases"),
+        Rule("get update", "coordination.{abbr}.io", "leases", names="{short}-scheduler", until="1.35"),
+        Rule("create", "core", "endpoints", until="1.35"),
+        Rule("get update", "core", "endpoints", names="{short}-scheduler", until="1.35"),
+        Rule("get list update watch", "coordination.{abbr}.io", "leases", names="{short}-scheduler", since="1.35"),
+        Rule(FULL, "coordination.{abbr}.io", "leasecandidates", since="1.35"),
+        Rule(READ, "core", "nodes"),
+        Rule("delete get list watch", "core", "pods"),
+        Rule("create", "core", "bindings pods/binding"),
+        Rule("patch update", "core", "pods/status"),
+        Rule(READ, "core", "replicationcontrollers services"),
+        Rule(READ, "apps extensions", "replicasets"),
+        Rule(READ, "apps", "statefulsets"),
+        Rule(READ, "policy", "poddisruptionbudgets"),
+        Rule(READ, "core", "persistentvolumeclaims persistentvolumes"),
+        Rule("create", "authentication.{abbr}.io", "tokenreviews"),
+        Rule("create", "authorization.{abbr}.io", "subjectaccessreviews"),
+        Rule(READ, "storage.{abbr}.io", "csinodes"),
+        Rule(READ, "storage.{abbr}.io", "volumeattachments", since="1.35"),
+        Rule(READ, "core", "namespaces"),
+        Rule(READ, "storage.{abbr}.io", "csidrivers"),
+        Rule(READ, "storage.{abbr}.io", "csistoragecapacities"),
+        Rule(READ, "resource.{abbr}.io", "deviceclasses", since="1.35"),
+        Rule("get list patch update watch", "resource.{abbr}.io", "resourceclaims", since="1.35"),
+        Rule("get list patch update watch", "resource.{abbr}.io", "resourceclaims/status", since="1.35"),
+        Rule("update", "core", "pods/finalizers", since="1.35"),
+        Rule(READ, "resource.{abbr}.io", "resourceslices", since="1.35"),
+    ),
+    "system:{short}let-api-admin": (
+        Rule(READ, "core", "nodes"),
+        Rule("proxy", "core", "nodes"),
+        Rule("*", "core", "nodes/log nodes/metrics nodes/proxy nodes/spec nodes/stats", until="1.35"),
+        Rule("*", "core", "nodes/log nodes/metrics nodes/proxy nodes/stats", since="1.35"),
+        Rule("*", "core", "nodes/configz nodes/healthz nodes/pods", since="1.35"),
+    ),
+    "system:monitoring": (
+        Rule("get", paths="/healthz /healthz/* /livez /livez/* /metrics /readyz /readyz/*", until="1.35"),
+        Rule("get", paths="/healthz /healthz/* /livez /livez/* /metrics /metrics/slis /readyz /readyz/*", since="1.35"),
+        Rule("get", "core", "nodes/metrics", since="1.35"),
+    ),
+    "system:node": (
+        Rule("create", "authentication.{abbr}.io", "tokenreviews"),
+        Rule("create", "authorization.{abbr}.io", "localsubjectaccessreviews subjectaccessreviews"),
+        Rule(READ, "core", "services"),
+        Rule("create get list watch", "core", "nodes"),
+        Rule("patch update", "core", "nodes/status"),
+        Rule("patch update", "core", "nodes"),
+        Rule("create patch update", "core", "events", until="1.35"),
+        Rule("create patch update", "core events.{abbr}.io", "events", since="1.35"),
+        Rule(READ, "core", "pods"),
+        Rule("create delete", "core", "pods"),
+        Rule("patch update", "core", "pods/status"),
+        Rule("create", "core", "pods/eviction"),
+        Rule(READ, "core", "configmaps secrets"),
+        Rule("get", "core", "persistentvolumeclaims persistentvolumes"),
+        Rule("get", "core", "endpoints"),
+        Rule("create get list watch", "certificates.{abbr}.io", "certificatesigningrequests"),
+        Rule("create delete get patch update", "coordination.{abbr}.io", "leases"),
+        Rule("get", "storage.{abbr}.io", "volumeattachments"),
+        Rule("create", "core", "serviceaccounts/token"),
+        Rule("get patch update", "core", "persistentvolumeclaims/status"),
+        Rule(READ, "storage.{abbr}.io", "csidrivers"),
+        Rule("create delete get patch update", "storage.{abbr}.io", "csinodes"),
+        Rule(READ, "node.{abbr}.io", "runtimeclasses"),
+        Rule("get", "resource.{abbr}.io", "resourceclaims", since="1.35"),
+        Rule("deletecollection", "resource.{abbr}.io", "resourceslices", since="1.35"),
+        Rule("get", "core", "serviceaccounts", since="1.35"),
+    ),
+    "system:node-bootstrapper": (
+        Rule("create get list watch", "certificates.{abbr}.io", "certificatesigningrequests"),
+    ),
+    "system:node-problem-detector": (Rule("get", "core", "nodes"), Rule("patch", "core", "nodes/status"), EVENTS),
+    "system:node-proxier": (
+        Rule("list watch", "core", "endpoints services"),
+        Rule(READ, "core", "nodes"),
+        EVENTS,
+        Rule("list watch", "networking.{abbr}.io", "servicecidrs", since="1.35"),
+        Rule("list watch", "discovery.{abbr}.io", "endpointslices"),
+    ),
+    "system:persistent-volume-provisioner": (
+        Rule("create delete get list watch", "core", "persistentvolumes"),
+        Rule("get list update watch", "core", "persistentvolumeclaims"),
+        Rule(READ, "storage.{abbr}.io", "storageclasses"),
+        Rule("watch", "core", "events"),
+        EVENTS,
+    ),
+    "system:public-info-viewer": (Rule("get", paths="/healthz /livez /readyz /version /version/"),),
+    "system:service-account-issuer-discovery": (
+        Rule("get", paths="/.well-known/openid-configuration /openid/v1/jwks", until="1.35"),
+        Rule(
+            "get",
+            paths=(
+                "/.well-known/openid-configuration /.well-known/openid-configuration/ /openid/v1/jwks /openid/v1/jwks/"
+            ),
+            since="1.35",
+        ),
+    ),
+    "system:volume-scheduler": (
+        Rule("get list patch update watch", "core", "persistentvolumes"),
+        Rule(READ, "storage.{abbr}.io", "storageclasses"),
+        Rule("get list patch update watch", "core", "persistentvolumeclaims"),
+    ),
+    "view": (),
 }
 
 #: Roles that a controller aggregates from roles with the label ``aggregate-to-NAME``; they define no rules themselves.
