@@ -16,9 +16,11 @@ import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from orchd.kinds.release import Release
+
+T = TypeVar("T")
 
 ALL_VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 #: The error for a field that a kind with selectable fields of its own does not support.
@@ -343,3 +345,8 @@ def resolve(name: str) -> Any:
     """The function of a row by its name."""
     module, _, function = name.rpartition(".")
     return getattr(importlib.import_module(_FUNCTIONS + module), function)
+
+
+def same_types(types: Mapping[str, T], names: str) -> dict[str, T]:
+    """Those of another version's types that are the same in this one; `names` is a text of words."""
+    return {name: types[name] for name in names.split()}

@@ -5,7 +5,8 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import Row
+from orchd.kinds.builtin import authorization_v1
+from orchd.kinds.rows import Row, same_types
 
 GROUP: Final = "authorization.{abbr}.io"
 VERSION: Final = "v1beta1"
@@ -20,14 +21,10 @@ ATOMIC: Final[frozenset[str]] = frozenset()
 RESOURCES: Final[tuple[Row, ...]] = ()
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
-    "LocalSubjectAccessReview": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "SubjectAccessReviewSpec", "required"),
-        ("status", 3, "SubjectAccessReviewStatus", "omit"),
-    ),
-    "NonResourceAttributes": (
-        ("path", 1, "string", "omit"),
-        ("verb", 2, "string", "omit"),
+    **same_types(
+        authorization_v1.TYPES,
+        "LocalSubjectAccessReview NonResourceAttributes SelfSubjectAccessReview SelfSubjectAccessReviewSpec "
+        "SelfSubjectRulesReview SelfSubjectRulesReviewSpec SubjectAccessReview SubjectAccessReviewStatus",
     ),
     "NonResourceRule": (
         ("verbs", 1, "[]string", "required"),
@@ -48,28 +45,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("resources", 3, "[]string", "omit"),
         ("resourceNames", 4, "[]string", "omit"),
     ),
-    "SelfSubjectAccessReview": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "SelfSubjectAccessReviewSpec", "required"),
-        ("status", 3, "SubjectAccessReviewStatus", "omit"),
-    ),
-    "SelfSubjectAccessReviewSpec": (
-        ("resourceAttributes", 1, "ResourceAttributes", "omit ptr"),
-        ("nonResourceAttributes", 2, "NonResourceAttributes", "omit ptr"),
-    ),
-    "SelfSubjectRulesReview": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "SelfSubjectRulesReviewSpec", "required"),
-        ("status", 3, "SubjectRulesReviewStatus", "omit"),
-    ),
-    "SelfSubjectRulesReviewSpec": (
-        ("namespace", 1, "string", "omit"),
-    ),
-    "SubjectAccessReview": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "SubjectAccessReviewSpec", "required"),
-        ("status", 3, "SubjectAccessReviewStatus", "omit"),
-    ),
     "SubjectAccessReviewSpec": (
         ("resourceAttributes", 1, "ResourceAttributes", "omit ptr"),
         ("nonResourceAttributes", 2, "NonResourceAttributes", "omit ptr"),
@@ -77,12 +52,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("group", 4, "[]string", "omit"),
         ("extra", 5, "{}[]string", "omit pb=map<string,authorization/v1beta1.ExtraValue>"),
         ("uid", 6, "string", "omit"),
-    ),
-    "SubjectAccessReviewStatus": (
-        ("allowed", 1, "bool", "required"),
-        ("denied", 4, "bool", "omit"),
-        ("reason", 2, "string", "omit"),
-        ("evaluationError", 3, "string", "omit"),
     ),
     "SubjectRulesReviewStatus": (
         ("resourceRules", 1, "[]ResourceRule", "required"),

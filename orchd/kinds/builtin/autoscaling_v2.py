@@ -5,7 +5,8 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import Conversion, KindRow, Row, Subresource, Table, Validation
+from orchd.kinds.builtin import autoscaling_v1
+from orchd.kinds.rows import Conversion, KindRow, Row, Subresource, Table, Validation, same_types
 
 GROUP: Final = "autoscaling"
 VERSION: Final = "v2"
@@ -68,6 +69,11 @@ RESOURCES: Final[tuple[Row, ...]] = (
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+    **same_types(
+        autoscaling_v1.TYPES,
+        "CrossVersionObjectReference HorizontalPodAutoscaler HorizontalPodAutoscalerCondition "
+        "HorizontalPodAutoscalerList",
+    ),
     "ContainerResourceMetricSource": (
         ("name", 1, "string", "required"),
         ("target", 2, "MetricTarget", "required"),
@@ -77,11 +83,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("name", 1, "string", "required"),
         ("current", 2, "MetricValueStatus", "required"),
         ("container", 3, "string", "required"),
-    ),
-    "CrossVersionObjectReference": (
-        ("kind", 1, "string", "required"),
-        ("name", 2, "string", "required"),
-        ("apiVersion", 3, "string", "omit"),
     ),
     "ExternalMetricSource": (("metric", 1, "MetricIdentifier", "required"), ("target", 2, "MetricTarget", "required")),
     "ExternalMetricStatus": (
@@ -99,25 +100,9 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("policies", 2, "[]HPAScalingPolicy", "omit list=atomic"),
         ("tolerance", 4, "quantity", "omit ptr since=1.33"),
     ),
-    "HorizontalPodAutoscaler": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "HorizontalPodAutoscalerSpec", "omit"),
-        ("status", 3, "HorizontalPodAutoscalerStatus", "omit"),
-    ),
     "HorizontalPodAutoscalerBehavior": (
         ("scaleUp", 1, "HPAScalingRules", "omit ptr"),
         ("scaleDown", 2, "HPAScalingRules", "omit ptr"),
-    ),
-    "HorizontalPodAutoscalerCondition": (
-        ("type", 1, "string", "required"),
-        ("status", 2, "string", "required"),
-        ("lastTransitionTime", 3, "time", "omit"),
-        ("reason", 4, "string", "omit"),
-        ("message", 5, "string", "omit"),
-    ),
-    "HorizontalPodAutoscalerList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]HorizontalPodAutoscaler", "required"),
     ),
     "HorizontalPodAutoscalerSpec": (
         ("scaleTargetRef", 1, "CrossVersionObjectReference", "required"),

@@ -5,7 +5,8 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import Conversion, Deprecation, Row, VersionRow
+from orchd.kinds.builtin import autoscaling_v1
+from orchd.kinds.rows import Conversion, Deprecation, Row, VersionRow, same_types
 
 GROUP: Final = "autoscaling"
 VERSION: Final = "v2beta1"
@@ -27,50 +28,18 @@ RESOURCES: Final[tuple[Row, ...]] = (
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+    **same_types(
+        autoscaling_v1.TYPES,
+        "ContainerResourceMetricStatus CrossVersionObjectReference ExternalMetricSource ExternalMetricStatus "
+        "HorizontalPodAutoscaler HorizontalPodAutoscalerCondition HorizontalPodAutoscalerList "
+        "ObjectMetricSource ObjectMetricStatus PodsMetricSource PodsMetricStatus ResourceMetricSource "
+        "ResourceMetricStatus",
+    ),
     "ContainerResourceMetricSource": (
         ("name", 1, "string", "required"),
         ("targetAverageUtilization", 2, "int32", "omit ptr"),
         ("targetAverageValue", 3, "quantity", "omit ptr"),
         ("container", 4, "string", "required"),
-    ),
-    "ContainerResourceMetricStatus": (
-        ("name", 1, "string", "required"),
-        ("currentAverageUtilization", 2, "int32", "omit ptr"),
-        ("currentAverageValue", 3, "quantity", "required"),
-        ("container", 4, "string", "required"),
-    ),
-    "CrossVersionObjectReference": (
-        ("kind", 1, "string", "required"),
-        ("name", 2, "string", "required"),
-        ("apiVersion", 3, "string", "omit"),
-    ),
-    "ExternalMetricSource": (
-        ("metricName", 1, "string", "required"),
-        ("metricSelector", 2, "meta/v1.LabelSelector", "omit ptr"),
-        ("targetValue", 3, "quantity", "omit ptr"),
-        ("targetAverageValue", 4, "quantity", "omit ptr"),
-    ),
-    "ExternalMetricStatus": (
-        ("metricName", 1, "string", "required"),
-        ("metricSelector", 2, "meta/v1.LabelSelector", "omit ptr"),
-        ("currentValue", 3, "quantity", "required"),
-        ("currentAverageValue", 4, "quantity", "omit ptr"),
-    ),
-    "HorizontalPodAutoscaler": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "HorizontalPodAutoscalerSpec", "omit"),
-        ("status", 3, "HorizontalPodAutoscalerStatus", "omit"),
-    ),
-    "HorizontalPodAutoscalerCondition": (
-        ("type", 1, "string", "required"),
-        ("status", 2, "string", "required"),
-        ("lastTransitionTime", 3, "time", "omit"),
-        ("reason", 4, "string", "omit"),
-        ("message", 5, "string", "omit"),
-    ),
-    "HorizontalPodAutoscalerList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]HorizontalPodAutoscaler", "required"),
     ),
     "HorizontalPodAutoscalerSpec": (
         ("scaleTargetRef", 1, "CrossVersionObjectReference", "required"),
@@ -101,39 +70,5 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("resource", 4, "ResourceMetricStatus", "omit ptr"),
         ("containerResource", 7, "ContainerResourceMetricStatus", "omit ptr"),
         ("external", 5, "ExternalMetricStatus", "omit ptr"),
-    ),
-    "ObjectMetricSource": (
-        ("target", 1, "CrossVersionObjectReference", "required"),
-        ("metricName", 2, "string", "required"),
-        ("targetValue", 3, "quantity", "required"),
-        ("selector", 4, "meta/v1.LabelSelector", "omit ptr"),
-        ("averageValue", 5, "quantity", "omit ptr"),
-    ),
-    "ObjectMetricStatus": (
-        ("target", 1, "CrossVersionObjectReference", "required"),
-        ("metricName", 2, "string", "required"),
-        ("currentValue", 3, "quantity", "required"),
-        ("selector", 4, "meta/v1.LabelSelector", "omit ptr"),
-        ("averageValue", 5, "quantity", "omit ptr"),
-    ),
-    "PodsMetricSource": (
-        ("metricName", 1, "string", "required"),
-        ("targetAverageValue", 2, "quantity", "required"),
-        ("selector", 3, "meta/v1.LabelSelector", "omit ptr"),
-    ),
-    "PodsMetricStatus": (
-        ("metricName", 1, "string", "required"),
-        ("currentAverageValue", 2, "quantity", "required"),
-        ("selector", 3, "meta/v1.LabelSelector", "omit ptr"),
-    ),
-    "ResourceMetricSource": (
-        ("name", 1, "string", "required"),
-        ("targetAverageUtilization", 2, "int32", "omit ptr"),
-        ("targetAverageValue", 3, "quantity", "omit ptr"),
-    ),
-    "ResourceMetricStatus": (
-        ("name", 1, "string", "required"),
-        ("currentAverageUtilization", 2, "int32", "omit ptr"),
-        ("currentAverageValue", 3, "quantity", "required"),
     ),
 }

@@ -5,7 +5,8 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import Conversion, Deprecation, Row, VersionRow
+from orchd.kinds.builtin import autoscaling_v2
+from orchd.kinds.rows import Conversion, Deprecation, Row, VersionRow, same_types
 
 GROUP: Final = "autoscaling"
 VERSION: Final = "v2beta2"
@@ -27,58 +28,18 @@ RESOURCES: Final[tuple[Row, ...]] = (
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
-    "ContainerResourceMetricSource": (
-        ("name", 1, "string", "required"),
-        ("target", 2, "MetricTarget", "required"),
-        ("container", 3, "string", "required"),
-    ),
-    "ContainerResourceMetricStatus": (
-        ("name", 1, "string", "required"),
-        ("current", 2, "MetricValueStatus", "required"),
-        ("container", 3, "string", "required"),
-    ),
-    "CrossVersionObjectReference": (
-        ("kind", 1, "string", "required"),
-        ("name", 2, "string", "required"),
-        ("apiVersion", 3, "string", "omit"),
-    ),
-    "ExternalMetricSource": (
-        ("metric", 1, "MetricIdentifier", "required"),
-        ("target", 2, "MetricTarget", "required"),
-    ),
-    "ExternalMetricStatus": (
-        ("metric", 1, "MetricIdentifier", "required"),
-        ("current", 2, "MetricValueStatus", "required"),
-    ),
-    "HPAScalingPolicy": (
-        ("type", 1, "string", "required"),
-        ("value", 2, "int32", "required"),
-        ("periodSeconds", 3, "int32", "required"),
+    **same_types(
+        autoscaling_v2.TYPES,
+        "ContainerResourceMetricSource ContainerResourceMetricStatus CrossVersionObjectReference "
+        "ExternalMetricSource ExternalMetricStatus HPAScalingPolicy HorizontalPodAutoscaler "
+        "HorizontalPodAutoscalerBehavior HorizontalPodAutoscalerCondition HorizontalPodAutoscalerList "
+        "MetricIdentifier MetricSpec MetricStatus MetricTarget MetricValueStatus ObjectMetricSource "
+        "ObjectMetricStatus PodsMetricSource PodsMetricStatus ResourceMetricSource ResourceMetricStatus",
     ),
     "HPAScalingRules": (
         ("stabilizationWindowSeconds", 3, "int32", "omit ptr"),
         ("selectPolicy", 1, "string", "omit ptr"),
         ("policies", 2, "[]HPAScalingPolicy", "omit"),
-    ),
-    "HorizontalPodAutoscaler": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "HorizontalPodAutoscalerSpec", "omit"),
-        ("status", 3, "HorizontalPodAutoscalerStatus", "omit"),
-    ),
-    "HorizontalPodAutoscalerBehavior": (
-        ("scaleUp", 1, "HPAScalingRules", "omit ptr"),
-        ("scaleDown", 2, "HPAScalingRules", "omit ptr"),
-    ),
-    "HorizontalPodAutoscalerCondition": (
-        ("type", 1, "string", "required"),
-        ("status", 2, "string", "required"),
-        ("lastTransitionTime", 3, "time", "omit"),
-        ("reason", 4, "string", "omit"),
-        ("message", 5, "string", "omit"),
-    ),
-    "HorizontalPodAutoscalerList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]HorizontalPodAutoscaler", "required"),
     ),
     "HorizontalPodAutoscalerSpec": (
         ("scaleTargetRef", 1, "CrossVersionObjectReference", "required"),
@@ -94,62 +55,5 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("desiredReplicas", 4, "int32", "required"),
         ("currentMetrics", 5, "[]MetricStatus", ""),
         ("conditions", 6, "[]HorizontalPodAutoscalerCondition", ""),
-    ),
-    "MetricIdentifier": (
-        ("name", 1, "string", "required"),
-        ("selector", 2, "meta/v1.LabelSelector", "omit ptr"),
-    ),
-    "MetricSpec": (
-        ("type", 1, "string", "required"),
-        ("object", 2, "ObjectMetricSource", "omit ptr"),
-        ("pods", 3, "PodsMetricSource", "omit ptr"),
-        ("resource", 4, "ResourceMetricSource", "omit ptr"),
-        ("containerResource", 7, "ContainerResourceMetricSource", "omit ptr"),
-        ("external", 5, "ExternalMetricSource", "omit ptr"),
-    ),
-    "MetricStatus": (
-        ("type", 1, "string", "required"),
-        ("object", 2, "ObjectMetricStatus", "omit ptr"),
-        ("pods", 3, "PodsMetricStatus", "omit ptr"),
-        ("resource", 4, "ResourceMetricStatus", "omit ptr"),
-        ("containerResource", 7, "ContainerResourceMetricStatus", "omit ptr"),
-        ("external", 5, "ExternalMetricStatus", "omit ptr"),
-    ),
-    "MetricTarget": (
-        ("type", 1, "string", "required"),
-        ("value", 2, "quantity", "omit ptr"),
-        ("averageValue", 3, "quantity", "omit ptr"),
-        ("averageUtilization", 4, "int32", "omit ptr"),
-    ),
-    "MetricValueStatus": (
-        ("value", 1, "quantity", "omit ptr"),
-        ("averageValue", 2, "quantity", "omit ptr"),
-        ("averageUtilization", 3, "int32", "omit ptr"),
-    ),
-    "ObjectMetricSource": (
-        ("describedObject", 1, "CrossVersionObjectReference", "required"),
-        ("target", 2, "MetricTarget", "required"),
-        ("metric", 3, "MetricIdentifier", "required"),
-    ),
-    "ObjectMetricStatus": (
-        ("metric", 1, "MetricIdentifier", "required"),
-        ("current", 2, "MetricValueStatus", "required"),
-        ("describedObject", 3, "CrossVersionObjectReference", "required"),
-    ),
-    "PodsMetricSource": (
-        ("metric", 1, "MetricIdentifier", "required"),
-        ("target", 2, "MetricTarget", "required"),
-    ),
-    "PodsMetricStatus": (
-        ("metric", 1, "MetricIdentifier", "required"),
-        ("current", 2, "MetricValueStatus", "required"),
-    ),
-    "ResourceMetricSource": (
-        ("name", 1, "string", "required"),
-        ("target", 2, "MetricTarget", "required"),
-    ),
-    "ResourceMetricStatus": (
-        ("name", 1, "string", "required"),
-        ("current", 2, "MetricValueStatus", "required"),
     ),
 }

@@ -5,7 +5,8 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import Deprecation, FieldSelectors, Row, VersionRow
+from orchd.kinds.builtin import batch_v1
+from orchd.kinds.rows import Deprecation, FieldSelectors, Row, VersionRow, same_types
 
 GROUP: Final = "batch"
 VERSION: Final = "v1beta1"
@@ -31,15 +32,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
-    "CronJob": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "CronJobSpec", "omit"),
-        ("status", 3, "CronJobStatus", "omit"),
-    ),
-    "CronJobList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]CronJob", "required"),
-    ),
+    **same_types(batch_v1.TYPES, "CronJob CronJobList CronJobStatus"),
     "CronJobSpec": (
         ("schedule", 1, "string", "required"),
         ("startingDeadlineSeconds", 2, "int64", "omit ptr"),
@@ -48,11 +41,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("jobTemplate", 5, "JobTemplateSpec", "required"),
         ("successfulJobsHistoryLimit", 6, "int32", "omit ptr"),
         ("failedJobsHistoryLimit", 7, "int32", "omit ptr"),
-    ),
-    "CronJobStatus": (
-        ("active", 1, "[]core/v1.ObjectReference", "omit list=atomic"),
-        ("lastScheduleTime", 4, "time", "omit ptr"),
-        ("lastSuccessfulTime", 5, "time", "omit ptr"),
     ),
     "JobTemplate": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),

@@ -5,7 +5,8 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import Conversion, Deprecation, Row, VersionRow
+from orchd.kinds.builtin import discovery_v1
+from orchd.kinds.rows import Conversion, Deprecation, Row, VersionRow, same_types
 
 GROUP: Final = "discovery.{abbr}.io"
 VERSION: Final = "v1beta1"
@@ -27,6 +28,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+    **same_types(discovery_v1.TYPES, "EndpointConditions EndpointSliceList ForZone"),
     "Endpoint": (
         ("addresses", 1, "[]string", "required set"),
         ("conditions", 2, "EndpointConditions", "omit"),
@@ -35,11 +37,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("topology", 5, "{}string", "omit"),
         ("nodeName", 6, "string", "omit ptr"),
         ("hints", 7, "EndpointHints", "omit ptr"),
-    ),
-    "EndpointConditions": (
-        ("ready", 1, "bool", "omit ptr"),
-        ("serving", 2, "bool", "omit ptr"),
-        ("terminating", 3, "bool", "omit ptr"),
     ),
     "EndpointHints": (
         ("forZones", 1, "[]ForZone", "omit list=atomic"),
@@ -55,12 +52,5 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("addressType", 4, "string", "required"),
         ("endpoints", 2, "[]Endpoint", "required list=atomic"),
         ("ports", 3, "[]EndpointPort", "list=atomic"),
-    ),
-    "EndpointSliceList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]EndpointSlice", "required"),
-    ),
-    "ForZone": (
-        ("name", 1, "string", "required"),
     ),
 }

@@ -5,7 +5,8 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import Conversion, Row, VersionRow
+from orchd.kinds.builtin import node_v1beta1
+from orchd.kinds.rows import Conversion, Row, VersionRow, same_types
 
 GROUP: Final = "node.{abbr}.io"
 VERSION: Final = "v1alpha1"
@@ -26,24 +27,14 @@ RESOURCES: Final[tuple[Row, ...]] = (
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
-    "Overhead": (
-        ("podFixed", 1, "{}quantity", "omit"),
-    ),
+    **same_types(node_v1beta1.TYPES, "Overhead RuntimeClassList Scheduling"),
     "RuntimeClass": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
         ("spec", 2, "RuntimeClassSpec", "required"),
-    ),
-    "RuntimeClassList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]RuntimeClass", "required"),
     ),
     "RuntimeClassSpec": (
         ("runtimeHandler", 1, "string", "required"),
         ("overhead", 2, "Overhead", "omit ptr"),
         ("scheduling", 3, "Scheduling", "omit ptr"),
-    ),
-    "Scheduling": (
-        ("nodeSelector", 1, "{}string", "omit atomic"),
-        ("tolerations", 2, "[]core/v1.Toleration", "omit list=atomic"),
     ),
 }

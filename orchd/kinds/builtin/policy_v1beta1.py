@@ -5,7 +5,18 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.rows import Conversion, Deprecation, KindRow, Row, Subresource, Table, Validation, VersionRow
+from orchd.kinds.builtin import policy_v1
+from orchd.kinds.rows import (
+    Conversion,
+    Deprecation,
+    KindRow,
+    Row,
+    Subresource,
+    Table,
+    Validation,
+    VersionRow,
+    same_types,
+)
 
 GROUP: Final = "policy"
 VERSION: Final = "v1beta1"
@@ -42,6 +53,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+    **same_types(policy_v1.TYPES, "Eviction PodDisruptionBudget PodDisruptionBudgetList PodDisruptionBudgetStatus"),
     "AllowedCSIDriver": (
         ("name", 1, "string", "required"),
     ),
@@ -51,10 +63,6 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
     "AllowedHostPath": (
         ("pathPrefix", 1, "string", "omit"),
         ("readOnly", 2, "bool", "omit"),
-    ),
-    "Eviction": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("deleteOptions", 2, "meta/v1.DeleteOptions", "omit ptr"),
     ),
     "FSGroupStrategyOptions": (
         ("rule", 1, "string", "omit"),
@@ -68,28 +76,10 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("min", 1, "int64", "required"),
         ("max", 2, "int64", "required"),
     ),
-    "PodDisruptionBudget": (
-        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
-        ("spec", 2, "PodDisruptionBudgetSpec", "omit"),
-        ("status", 3, "PodDisruptionBudgetStatus", "omit"),
-    ),
-    "PodDisruptionBudgetList": (
-        ("metadata", 1, "meta/v1.ListMeta", "omit"),
-        ("items", 2, "[]PodDisruptionBudget", "required"),
-    ),
     "PodDisruptionBudgetSpec": (
         ("minAvailable", 1, "int-or-string", "omit ptr"),
         ("selector", 2, "meta/v1.LabelSelector", "omit ptr"),
         ("maxUnavailable", 3, "int-or-string", "omit ptr"),
-    ),
-    "PodDisruptionBudgetStatus": (
-        ("observedGeneration", 1, "int64", "omit"),
-        ("disruptedPods", 2, "{}time", "omit"),
-        ("disruptionsAllowed", 3, "int32", "required"),
-        ("currentHealthy", 4, "int32", "required"),
-        ("desiredHealthy", 5, "int32", "required"),
-        ("expectedPods", 6, "int32", "required"),
-        ("conditions", 7, "[]meta/v1.Condition", "omit merge=type keys=type"),
     ),
     "PodSecurityPolicy": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),

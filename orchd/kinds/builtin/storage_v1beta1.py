@@ -5,8 +5,8 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.builtin import storage_v1alpha1
-from orchd.kinds.rows import Row, VersionRow
+from orchd.kinds.builtin import storage_v1, storage_v1alpha1
+from orchd.kinds.rows import Row, VersionRow, same_types
 
 GROUP: Final = "storage.{abbr}.io"
 VERSION: Final = "v1beta1"
@@ -41,9 +41,11 @@ ATOMIC: Final[frozenset[str]] = frozenset()
 RESOURCES: Final[tuple[Row, ...]] = (VersionRow(kind="CSIStorageCapacity", of="storage/v1"),)
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
+    **same_types(
+        storage_v1.TYPES,
+        "CSIDriver CSIDriverList CSINode CSINodeList StorageClassList TokenRequest VolumeNodeResources",
+    ),
     **storage_v1alpha1.TYPES,
-    "CSIDriver": (("metadata", 1, "meta/v1.ObjectMeta", "omit"), ("spec", 2, "CSIDriverSpec", "required")),
-    "CSIDriverList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]CSIDriver", "required")),
     "CSIDriverSpec": (
         ("attachRequired", 1, "bool", "omit ptr"),
         ("podInfoOnMount", 2, "bool", "omit ptr"),
@@ -53,14 +55,12 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("tokenRequests", 6, "[]TokenRequest", "omit list=atomic"),
         ("requiresRepublish", 7, "bool", "omit ptr"),
     ),
-    "CSINode": (("metadata", 1, "meta/v1.ObjectMeta", "omit"), ("spec", 2, "CSINodeSpec", "required")),
     "CSINodeDriver": (
         ("name", 1, "string", "required"),
         ("nodeID", 2, "string", "required"),
         ("topologyKeys", 3, "[]string", ""),
         ("allocatable", 4, "VolumeNodeResources", "omit ptr"),
     ),
-    "CSINodeList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]CSINode", "required")),
     "CSINodeSpec": (("drivers", 1, "[]CSINodeDriver", "required merge=name"),),
     "StorageClass": (
         ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
@@ -72,7 +72,4 @@ TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
         ("volumeBindingMode", 7, "string", "omit ptr"),
         ("allowedTopologies", 8, "[]core/v1.TopologySelectorTerm", "omit list=atomic"),
     ),
-    "StorageClassList": (("metadata", 1, "meta/v1.ListMeta", "omit"), ("items", 2, "[]StorageClass", "required")),
-    "TokenRequest": (("audience", 1, "string", "required"), ("expirationSeconds", 2, "int64", "omit ptr")),
-    "VolumeNodeResources": (("count", 1, "int32", "omit ptr"),),
 }
