@@ -5,8 +5,7 @@ Facts of release 1.23; the line format is described in `orchd.kinds.ir`, rows in
 
 from typing import Final
 
-from orchd.kinds.builtin import storage_v1beta1
-from orchd.kinds.rows import Deprecation, Row, VersionRow, same_types
+from orchd.kinds.rows import Deprecation, Row, VersionRow
 
 GROUP: Final = "storage.{abbr}.io"
 VERSION: Final = "v1alpha1"
@@ -36,9 +35,40 @@ RESOURCES: Final[tuple[Row, ...]] = (
 )
 
 TYPES: Final[dict[str, tuple[tuple[str, int, str, str], ...]]] = {
-    **same_types(
-        storage_v1beta1.TYPES,
-        "CSIStorageCapacity CSIStorageCapacityList VolumeAttachment VolumeAttachmentList "
-        "VolumeAttachmentSource VolumeAttachmentSpec VolumeAttachmentStatus VolumeError",
+    "CSIStorageCapacity": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("nodeTopology", 2, "meta/v1.LabelSelector", "omit ptr"),
+        ("storageClassName", 3, "string", "required"),
+        ("capacity", 4, "quantity", "omit ptr"),
+        ("maximumVolumeSize", 5, "quantity", "omit ptr"),
     ),
+    "CSIStorageCapacityList": (
+        ("metadata", 1, "meta/v1.ListMeta", "omit"),
+        ("items", 2, "[]CSIStorageCapacity", "required keys=name"),
+    ),
+    "VolumeAttachment": (
+        ("metadata", 1, "meta/v1.ObjectMeta", "omit"),
+        ("spec", 2, "VolumeAttachmentSpec", "required"),
+        ("status", 3, "VolumeAttachmentStatus", "omit"),
+    ),
+    "VolumeAttachmentList": (
+        ("metadata", 1, "meta/v1.ListMeta", "omit"),
+        ("items", 2, "[]VolumeAttachment", "required"),
+    ),
+    "VolumeAttachmentSource": (
+        ("persistentVolumeName", 1, "string", "omit ptr"),
+        ("inlineVolumeSpec", 2, "core/v1.PersistentVolumeSpec", "omit ptr"),
+    ),
+    "VolumeAttachmentSpec": (
+        ("attacher", 1, "string", "required"),
+        ("source", 2, "VolumeAttachmentSource", "required"),
+        ("nodeName", 3, "string", "required"),
+    ),
+    "VolumeAttachmentStatus": (
+        ("attached", 1, "bool", "required"),
+        ("attachmentMetadata", 2, "{}string", "omit"),
+        ("attachError", 3, "VolumeError", "omit ptr"),
+        ("detachError", 4, "VolumeError", "omit ptr"),
+    ),
+    "VolumeError": (("time", 1, "time", "omit"), ("message", 2, "string", "omit")),
 }
