@@ -44,6 +44,7 @@ CONTROLLERS: Final = (
     "attachdetach", "bootstrapsigner", "cloud-node-lifecycle", "clusterrole-aggregation", "cronjob", "csrapproving",
     "csrcleaner", "csrsigning", "daemonset", "deployment", "disruption", "endpoint", "endpointslice",
     "endpointslicemirroring", "ephemeral-volume", "garbagecollector", "horizontalpodautoscaling", "job",
+    "legacy-service-account-token-cleaner",
     "namespace", "nodeipam", "nodelifecycle", "persistentvolume-binder", "persistentvolume-expander", "podgc",
     "pv-protection", "pvc-protection", "replicaset", "replicationcontroller", "resourceclaim-controller", "resourcequota",
     "root-ca-cert-publisher", "route", "service", "service-cidr-controller", "serviceaccount", "serviceaccount-token", "statefulset",
@@ -52,6 +53,7 @@ CONTROLLERS: Final = (
 
 #: Controllers of later releases, and the first release with each.
 LATER_CONTROLLERS: Final = {
+    "legacy-service-account-token-cleaner": "1.28",
     "resourceclaim-controller": "1.34",
     "taint-eviction-controller": "1.29",
     "validatingadmissionpolicy-status-controller": "1.30",
@@ -78,6 +80,7 @@ LATER_CONTROLLER_NAMES: Final = {
     "garbage-collector-controller": "garbagecollector",
     "horizontal-pod-autoscaler-controller": "horizontalpodautoscaling",
     "job-controller": "job",
+    "legacy-serviceaccount-token-cleaner-controller": "legacy-service-account-token-cleaner",
     "namespace-controller": "namespace",
     "node-ipam-controller": "nodeipam",
     "node-lifecycle-controller": "nodelifecycle",

@@ -29,6 +29,7 @@ class ControllerSettings:
     concurrent_gc_syncs: int = 20
     concurrent_serviceaccount_token_syncs: int = 5
     concurrent_ttl_after_finished_syncs: int = 5
+    legacy_service_account_token_clean_up_period: float = 8760 * 3600.0
     terminated_pod_gc_threshold: int = 12_500
     max_endpoints_per_slice: int = 100
     endpoint_updates_batch_period: float = 0.0

@@ -59,6 +59,8 @@ from orchd.controllers.resourcequota.controller import ResourceQuotaController
 from orchd.controllers.rootca import RootCaPublisher
 from orchd.controllers.service_ranges import ADDRESSES, RANGES, ServiceRangeController
 from orchd.controllers.serviceaccount import ServiceAccountController
+from orchd.controllers.serviceaccount_token_cleaner import SINCE as TOKENS_CLEANED_SINCE
+from orchd.controllers.serviceaccount_token_cleaner import LegacyTokenCleaner
 from orchd.controllers.serviceaccount_tokens import TokensController
 from orchd.controllers.statefulset.controller import StatefulSetController
 from orchd.controllers.ttl_after_finished import TtlAfterFinished
@@ -89,6 +91,12 @@ CONTROLLERS: Final[tuple[ControllerRow, ...]] = (
     ControllerRow("garbagecollector", GarbageCollector, (_DEFINITIONS,)),
     ControllerRow("namespace", NamespaceController, (NAMESPACES,)),
     ControllerRow("serviceaccount", ServiceAccountController, (NAMESPACES, SERVICE_ACCOUNTS)),
+    ControllerRow(
+        "legacy-service-account-token-cleaner",
+        LegacyTokenCleaner,
+        (SERVICE_ACCOUNTS, SECRETS, PODS),
+        since=TOKENS_CLEANED_SINCE,
+    ),
     ControllerRow("daemonset", DaemonSetController, (DAEMON_SETS, PODS, NODES, REVISIONS)),
     ControllerRow("job", JobController, (JOBS, PODS), until="1.31"),
     ControllerRow("job", StagedJobController, (JOBS, PODS), since="1.31"),

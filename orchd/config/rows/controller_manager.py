@@ -218,6 +218,6 @@ FLAGS: Final[tuple[Flag, ...]] = (
          "Keep volumes of unhealthy nodes attached when their unmounting takes too long.", void="volumes are detached as by default",
          since="1.30"),
     Flag("legacy-service-account-token-clean-up-period", DURATION, "8760h0m0s",
-         "Time for which a generated token secret must be unused before it is removed.", void="no controller removes them",
+         "Time for which a generated token secret must be unused before it is marked as invalid, and again before it is deleted.",
          since="1.28"),
 )

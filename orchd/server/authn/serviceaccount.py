@@ -52,7 +52,8 @@ class TokenRules:
     `tracked`: the use of legacy tokens is recorded in labels of their secrets, and those that a label marks are refused.
     `identified`: tokens have an ID (claim ``jti``), which is the credential ID of their users. `located`: tokens are bound to nodes, and
     those of pods name the pod's node. `perpetual`: a token without expiration does not expire; otherwise it is rejected. `expired`
-    and `early` are the errors for a token outside of its time."""
+    and `early` are the errors for a token outside of its time, `future` that for one that was issued later ("": it is accepted), and
+    `nameless` that for one without an account. `uid_first`: of a deleted object with another uid, the uid is the error."""
 
     lookup: bool = True
     identified: bool = False
@@ -61,6 +62,9 @@ class TokenRules:
     tracked: bool = False
     expired: str = "token has expired"
     early: str = "token is not valid yet"
+    future: str = ""
+    nameless: str = "service account claims are missing"
+    uid_first: bool = False
 
     @classmethod
     def of(cls, release: Release) -> TokenRules:
@@ -77,6 +81,9 @@ class TokenRules:
                         tracked=True,
                         expired="service account token has expired",
                         early="service account token is not valid yet",
+                        future="service account token is issued in the future",
+                        nameless="resource name may not be empty",
+                        uid_first=True,
                     ),
                 ),
             )
@@ -233,18 +240,16 @@ class ServiceAccountTokens:
         self._check_times(claims, now)
         private = claims.get(self._private)
         if not isinstance(private, dict) or not isinstance(private.get("serviceaccount"), dict):
-            raise AuthenticationError("service account claims are missing")
+            raise AuthenticationError(self._rules.nameless)
         namespace = str(private.get("namespace", ""))
         account = private["serviceaccount"]
         name, uid = str(account.get("name", "")), str(account.get("uid", ""))
         current = await self._objects.find(ACCOUNTS, namespace, name)
         if current is None:
             raise AuthenticationError(f'serviceaccounts "{name}" not found')
-        if _deleted_before(current, now - LEEWAY):
-            raise AuthenticationError(f"service account {namespace}/{name} has been deleted")
-        if current["metadata"].get("uid", "") != uid:
-            has = current["metadata"].get("uid", "")
-            raise AuthenticationError(f"service account UID ({has}) does not match claim ({uid})")
+        has = current["metadata"].get("uid", "")
+        deleted = f"service account {namespace}/{name} has been deleted"
+        self._check_named(current, uid, now, deleted, f"service account UID ({has}) does not match claim ({uid})")
         await self._check_bound(SECRETS, "secret", private.get("secret"), namespace, now)
         pod = private.get("pod")
         await self._check_bound(PODS, "pod", pod, namespace, now)
@@ -270,16 +275,28 @@ class ServiceAccountTokens:
         unlimited = self._rules.perpetual and claims.get("exp") is None
         if not unlimited and (expires is None or now - LEEWAY > expires):
             raise AuthenticationError(self._rules.expired)
+        issued = _number(claims.get("iat") or 0)
+        if self._rules.future and (issued is None or now + LEEWAY < issued):
+            raise AuthenticationError(self._rules.future)
 
     async def _check_bound(self, ref: ResourceRef, what: str, claim: Any, namespace: str, now: float) -> None:
         if not isinstance(claim, dict):
             return
         obj = await self._objects.find(ref, namespace, str(claim.get("name", "")))
-        if obj is None or _deleted_before(obj, now - LEEWAY):
+        if obj is None:
             raise AuthenticationError(_INVALIDATED)
         has, claimed = obj["metadata"].get("uid", ""), claim.get("uid", "")
-        if has != claimed:
-            raise AuthenticationError(f"{what} UID ({has}) does not match service account {what} ref claim ({claimed})")
+        mismatch = f"{what} UID ({has}) does not match service account {what} ref claim ({claimed})"
+        self._check_named(obj, claimed, now, _INVALIDATED, mismatch)
+
+    def _check_named(self, obj: Object, uid: Any, now: float, deleted: str, mismatch: str) -> None:
+        """Raises AuthenticationError with one of the two texts unless an object that a token names exists and has its uid."""
+        faults = [(deleted, _deleted_before(obj, now - LEEWAY)), (mismatch, obj["metadata"].get("uid", "") != uid)]
+        if self._rules.uid_first:
+            faults.reverse()
+        for why, wrong in faults:
+            if wrong:
+                raise AuthenticationError(why)
 
     async def _validate_legacy(self, token: str, claims: Mapping[str, Any]) -> Authenticated:
         subject = claims.get("sub")

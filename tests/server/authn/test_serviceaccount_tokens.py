@@ -292,3 +292,35 @@ def _compact(parts: Any) -> Any:
     return ".".join(
         base64.urlsafe_b64encode(part).rstrip(b"=").decode() for part in (parts["header"], parts["claims"], b"x")
     )
+
+
+@pytest.mark.parametrize(
+    ("changes", "before", "now"),
+    [
+        ({"iat": 1_000_100}, "", "service account token is issued in the future"),
+        ({"iat": "then"}, "", "service account token is issued in the future"),
+        ({"iat": 1_000_060}, "", ""),
+        ({ORCH("{long}.io"): None}, "service account claims are missing", "resource name may not be empty"),
+    ],
+)
+def test_claims_that_later_releases_refuse(changes: Any, before: str, now: str) -> None:
+    """Later releases refuse a token of the future; both refuse one that names no account."""
+    for release, why in ((SPECIFICATION, before), (NEWEST, now)):
+        world = World(release=release)
+        claims = {**unverified_claims(world.issuer.issue(ACCOUNT).token), **changes}
+        token = Signer(RSA).sign({name: value for name, value in claims.items() if value is not None})
+        if why:
+            assert world.problem(token) == why
+        else:
+            world.ask(token)
+
+
+def test_deleted_objects_of_another_uid() -> None:
+    """Of a deleted object that another one of the name has replaced, later releases report the uid."""
+    deleted = {"name": "p", "namespace": "ns", "uid": "p2", "deletionTimestamp": "1970-01-01T00:00:01Z"}
+    mismatch = "pod UID (p2) does not match service account pod ref claim (p1)"
+    for release, why in ((SPECIFICATION, "service account token has been invalidated"), (NEWEST, mismatch)):
+        world = World(release=release)
+        token = world.issuer.issue(ACCOUNT, pod=POD).token
+        world.informers.put(PODS, {"metadata": deleted})
+        assert world.problem(token) == why

@@ -1,0 +1,87 @@
+"""The cleaner of generated token secrets: what it marks as invalid, what it deletes, and what it leaves alone."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchd.controllers.objects import PODS, SECRETS, SERVICE_ACCOUNTS
+from orchd.dialect import ORCH
+from orchd.testing.doubles.server import NOW
+from tests.controllers.cluster_support import Cluster, template
+
+DAY = 24 * 3600.0
+INVALID, USED = ORCH("{long}.io/legacy-token-invalid-since"), ORCH("{long}.io/legacy-token-last-used")
+FLAGS = ["--emulated-version=1.35", "--legacy-service-account-token-clean-up-period=48h"]
+GENERATED = ("generated", "used", "mounted", "garbled")
+
+
+def day(number: int) -> str:
+    return datetime.fromtimestamp(NOW + number * DAY, UTC).date().isoformat()
+
+
+def secret(name: str, labels: dict[str, str] | None = None, **annotations: str) -> dict[str, Any]:
+    marks = {ORCH("{long}.io/service-account.name"): "sa", **annotations}
+    metadata = {"name": name, "annotations": marks, "labels": labels or {}}
+    return {"metadata": metadata, "type": ORCH("{long}.io/service-account-token")}
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Any:
+    made = Cluster(tmp_path, ["legacy-service-account-token-cleaner"], FLAGS)
+    made.namespace()
+    made.create(SERVICE_ACCOUNTS, {"metadata": {"name": "sa"}, "secrets": [{"name": name} for name in GENERATED]})
+    made.create(SECRETS, secret("generated"))
+    made.create(SECRETS, secret("manual"))
+    made.create(SECRETS, secret("used", {USED: day(4)}))
+    made.create(SECRETS, secret("garbled", {USED: "yesterday"}))
+    made.create(SECRETS, secret("mounted"))
+    made.create(SECRETS, {"metadata": {"name": "plain"}})
+    volumes = [{"name": "v", "secret": {"secretName": "mounted"}}]
+    made.create(PODS, {**template({}, volumes=volumes), "metadata": {"name": "p"}})
+    yield made
+    made.stop()
+
+
+def marked(cluster: Cluster) -> list[str]:
+    return [
+        each["metadata"]["name"] for each in cluster.items(SECRETS) if INVALID in each["metadata"].get("labels", {})
+    ]
+
+
+def test_nothing_happens_before_uses_are_known(cluster: Cluster) -> None:
+    """Until tracking has run for the whole period, nothing is marked: a token may have been used before."""
+    cluster.settle(2.5 * DAY)
+    assert marked(cluster) == []
+
+
+def test_unused_generated_tokens_are_marked_and_deleted(cluster: Cluster) -> None:
+    """A generated token without a use in the period is marked, and deleted after another period. Tokens that were used, that pods mount,
+    whose use is not readable or that were made by hand stay."""
+    cluster.settle(4.2 * DAY)
+    assert marked(cluster) == ["generated"]
+    cluster.settle(4 * DAY)
+    assert sorted(cluster.names(SECRETS)) == ["garbled", "manual", "mounted", "plain", "used"]
+    # The use of day 4 is now as old.
+    assert marked(cluster) == ["used"]
+
+
+def test_a_mark_can_be_withdrawn(cluster: Cluster) -> None:
+    """A token whose mark was removed is marked again, and not deleted on the day of its former mark."""
+    cluster.settle(4.2 * DAY)
+    cluster.patch(SECRETS, "generated", {"metadata": {"labels": {INVALID: None}}})
+    cluster.settle(DAY)
+    assert marked(cluster) == ["generated"]
+    found = cluster.get(SECRETS, "generated")
+    assert found is not None and found["metadata"]["labels"][INVALID] == day(5)
+
+
+def test_tokens_of_another_account_of_the_name(cluster: Cluster) -> None:
+    """A token that was made for a deleted account of the same name is not that of the account."""
+    other = {ORCH("{long}.io/service-account.uid"): "another"}
+    cluster.patch(SECRETS, "generated", {"metadata": {"annotations": other}})
+    cluster.settle(4.2 * DAY)
+    assert marked(cluster) == []
