@@ -17,12 +17,14 @@ if TYPE_CHECKING:
     from benchmarks.run import Bench
 
 _RUN = "from twisted.scripts.twistd import run; run()"
+#: Seconds within which a server must be ready, on a machine that does other things too.
+_PATIENCE = 300
 _TOKEN, _NODE_TOKEN, _NODE = "bench", "node", "n1"
 
 
 def wait_ready(process: subprocess.Popen[bytes], target: Target, began: float) -> float:
     """Wait until the server is ready; returns the seconds since `began`."""
-    while time.monotonic() - began < 60:
+    while time.monotonic() - began < _PATIENCE:
         if process.poll() is not None:
             raise SystemExit(f"the server ended with {process.returncode}")
         try:
@@ -35,7 +37,7 @@ def wait_ready(process: subprocess.Popen[bytes], target: Target, began: float) -
             return time.monotonic() - began
         time.sleep(0.01)
     process.kill()
-    raise SystemExit("the server was not ready within 60 s")
+    raise SystemExit(f"the server was not ready within {_PATIENCE} s")
 
 
 class Server:

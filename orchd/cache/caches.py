@@ -229,44 +229,56 @@ class Caches:
                 return
 
     async def _load_once(self, caches: list[ResourceCache], *, past: bool) -> None:
-        """Load the oldest useful state and the events since, or (not `past`) the current state. Raises StoreError."""
+        """Load the oldest useful state and the events since, or (not `past`) the current state. Raises StoreError.
+
+        The caches with few objects are loaded first, and each can be read as soon as it is."""
         prefix = caches[0].prefix if len(caches) == 1 else "/"
         page = await (self._oldest(prefix) if past else self._store.range(prefix))
+        begun = page.revision
         for cache in caches:
-            cache.begin_load(page.revision)
-        items = page.items
-        for first in range(0, len(items), _PORTION):
-            if first:
-                # Yield to the reactor between portions.
-                await deferLater(self._clock, 0)
-            for cache, portion in self._by_cache(items[first : first + _PORTION], caches):
-                cache.add_loaded(portion)
-        events: list[Event] = []
-        done: Deferred[None] = Deferred()
+            cache.begin_load(begun)
+        items = dict(self._by_cache(page.items, caches))
+        # The values of the objects that have been loaded need not be kept.
+        del page
+        events, reached = await self._events_since(prefix, begun)
+        parts = dict(self._by_cache(events, caches))
+        watching, room = self._watch, _PORTION
+        for cache in sorted(caches, key=lambda each: len(items.get(each, ()))):
+            rest = items.pop(cache, [])
+            rest.reverse()
+            while rest:
+                if not room:
+                    await deferLater(self._clock, 0)
+                    room = _PORTION
+                portion = rest[-room:]
+                del rest[-room:]
+                room -= len(portion)
+                cache.add_loaded(reversed(portion))
+            cache.finish_load(parts.get(cache, ()), reached)
+            if self._watch is not watching:
+                # Code that waited for the cache has resumed, and stopped or restarted all of them.
+                return
 
-        complete = False
+    async def _events_since(self, prefix: str, after: int) -> tuple[list[Event], int]:
+        """The events after a revision, and the revision up to which they are complete. Raises StoreError."""
+        events: list[Event] = []
+        done: Deferred[int] = Deferred()
+
+        def on_events(more: Sequence[Event]) -> None:
+            if not done.called:
+                events.extend(more)
 
         def on_progress(revision: int) -> None:
-            nonlocal complete
-            if complete or done.called:
-                return
-            # Code that waited for a cache resumes inside `finish_load`, and may stop all caches.
-            complete = True
-            parts = dict(self._by_cache(events, caches))
-            for cache in caches:
-                cache.finish_load(parts.get(cache, ()), revision)
             if not done.called:
-                done.callback(None)
+                done.callback(revision)
 
         def on_end(error: StoreError) -> None:
-            if not complete and not done.called:
+            if not done.called:
                 done.errback(error)
 
-        watch = self._store.watch(
-            prefix, after=page.revision, on_events=events.extend, on_end=on_end, on_progress=on_progress
-        )
+        watch = self._store.watch(prefix, after=after, on_events=on_events, on_end=on_end, on_progress=on_progress)
         try:
-            await done
+            return events, await done
         finally:
             watch.cancel()
 

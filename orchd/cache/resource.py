@@ -17,7 +17,7 @@ from orchd.cache.indexes import Indexes
 from orchd.cache.interfaces import ICache
 from orchd.cache.listing import NAME, NAMESPACE, Requirements, Snapshot, list_page
 from orchd.cache.progress import Progress
-from orchd.cache.stored_encoding import at_revision, with_revision
+from orchd.cache.stored_encoding import at_revision, with_origin
 from orchd.cache.subscriptions import Subscription, Subscriptions
 from orchd.cache.window import Window
 from orchd.cache.written_objects import Announced
@@ -26,7 +26,7 @@ from orchd.store.interfaces import DamagedValue, Event, EventType, IStore, KeyVa
 from orchd.txkit.log import Logger
 
 _EMPTY: Mapping[str, str] = {}
-#: Number of distinct label or field sets retained for sharing between entries.
+#: Number of distinct label sets retained for sharing between entries.
 _SHARED = 1000
 _log = Logger()
 
@@ -302,16 +302,21 @@ class ResourceCache:
         try:
             if value.__class__ is DamagedValue:
                 raise ValueError("its checksum differs")
-            json = with_revision(value, revision)
+            json, lent = with_origin(value, revision)
             announced = self._announced.find(self.prefix + path, value)
             labels, fields = self._index(value if announced is None else announced)
+            if before is None or labels != before.labels:
+                labels = self._share(labels)
+            else:
+                labels = before.labels
+            # Most objects differ in one field or another, but not in most of them.
+            fields = {name: intern(text) for name, text in fields.items()}
         except (ValueError, TypeError, AttributeError, KeyError) as error:
             return Damaged(self.prefix + path, revision, str(error))
-        if before is not None:
-            labels = before.labels if labels == before.labels else self._share(labels)
-            fields = before.fields if fields == before.fields else self._share(fields)
-        else:
-            labels, fields = self._share(labels), self._share(fields)
+        if before is not None and fields == before.fields:
+            fields = before.fields
+        if lent is not None:
+            self._store.lend(self.prefix + path, revision, lent)
         entry = Entry(path, revision, created, json, labels, fields, self._budget)
         if announced is not None:
             entry.own = True
@@ -463,7 +468,7 @@ class ListCounts:
 
 
 class _Shared:
-    """Shares equal label or field sets between entries, to save memory."""
+    """Shares equal label sets between entries, to save memory."""
 
     __slots__ = ("_known",)
 

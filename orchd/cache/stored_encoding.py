@@ -19,11 +19,13 @@ import orjson
 
 from orchd.kinds.codec import json_, sortedjson
 from orchd.kinds.verbatim import Verbatim
+from orchd.store.interfaces import Lent
 
 _EMPTY = b'"resourceVersion":""'
-_NAME = len(_EMPTY) - 1
+_OPEN = _EMPTY[:-1]
 #: The empty member of sorted objects.
 _MARKED = b'"resourceVersion": ""'
+_MARKED_OPEN = _MARKED[:-1]
 _MARK = orjson.Fragment(b' ""')
 #: Members of metadata that precede the resourceVersion in the API definition.
 _BEFORE = ("name", "generateName", "namespace", "selfLink", "uid")
@@ -70,6 +72,11 @@ def encode(obj: dict[str, Any], *, custom: bool = False) -> bytes:
 def with_revision(value: bytes, revision: int) -> bytes:
     """The JSON to serve: stored bytes with the revision, and escaped as the reference does. Raises ValueError for bytes that
     `encode` did not produce."""
+    return with_origin(value, revision)[0]
+
+
+def with_origin(value: bytes, revision: int) -> tuple[bytes, Lent | None]:
+    """As `with_revision`, and where the stored bytes are in it; None if it is escaped."""
     empty = _EMPTY if value.startswith(sortedjson.UNSORTED) else _MARKED
     at = value.find(empty)
     if at < 0:
@@ -77,7 +84,12 @@ def with_revision(value: bytes, revision: int) -> bytes:
         at = value.find(empty)
         if at < 0:
             raise ValueError("no place for the resourceVersion")
-    return json_.escape(b"%b%b%d%b" % (value[:at], _EMPTY[:_NAME], revision, value[at + len(empty) - 1 :]))
+    # Members up to the closing quotation mark.
+    former = _OPEN if empty is _EMPTY else _MARKED_OPEN
+    end = at + len(former)
+    json = b"%b%b%d%b" % (value[:at], _OPEN, revision, value[end:])
+    escaped = json_.escape(json)
+    return escaped, Lent(json, at, len(json) - len(value) + end, former) if escaped is json else None
 
 
 def without_revision(value: bytes) -> bytes:

@@ -20,6 +20,7 @@ from orchd.store.interfaces import (
     IStore,
     IWatch,
     KeyValue,
+    Lent,
     OnEnd,
     OnEvents,
     OnProgress,
@@ -298,6 +299,10 @@ class EncryptedStore:
     async def range(self, prefix: str, *, start: str = "", limit: int = 0, revision: int = 0) -> Range:
         page = await self.inner.range(prefix, start=start, limit=limit, revision=revision)
         return Range(tuple(map(self._item, page.items)), page.revision, page.remaining)
+
+    def lend(self, key: str, revision: int, lent: Lent) -> None:
+        if self._rule(key) is None:
+            self.inner.lend(key, revision, lent)
 
     async def current_revision(self) -> int:
         return await self.inner.current_revision()

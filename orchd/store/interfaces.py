@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from twisted.internet.defer import Deferred
 from zope.interface import Attribute, Interface
@@ -83,6 +84,16 @@ class KeyValue:
     value: bytes
     revision: int
     created: int
+
+
+class Lent(NamedTuple):
+    """Where the value of a key can be read besides the store: `text` with `former` in the place of its bytes from `start` to
+    `stop`."""
+
+    text: bytes
+    start: int
+    stop: int
+    former: bytes
 
 
 class EventType(Enum):
@@ -169,6 +180,10 @@ class IStore(Interface):
         """Keys that begin with `prefix`, from `start` on (a full key, inclusive), in key order, at one revision.
 
         `limit` 0 means all. Raises CompactedError, FutureRevisionError."""
+
+    def lend(key: str, revision: int, lent: Lent) -> None:
+        """Offer another place of the value of `key` at `revision`. A store that holds current values in memory keeps a reference to
+        it from then on, and no value of its own. Does nothing if the key is at another revision."""
 
     async def current_revision() -> int:
         """A revision at least as new as every write acknowledged anywhere before the call (a consistent read)."""

@@ -1,4 +1,5 @@
-"""Items and events of transactions: what the served store knows of a key besides its value (docs/decisions.md 13).
+"""Items and events of transactions: what the served store knows of a key besides its value (docs/decisions.md 13); and items
+whose value is kept elsewhere.
 
 A transaction with several writes has one revision, that of its last row; each write has a row of its own, and the
 revisions of the other rows are never used. Plain items and events are those of single writes without a lease.
@@ -7,8 +8,12 @@ revisions of the other rows are never used. Plain items and events are those of 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Final
 
-from orchd.store.interfaces import Event, EventType, KeyValue
+from orchd.store.interfaces import Event, EventType, KeyValue, Lent
+
+#: The slot of an item's value, which `_Borrowed.value` hides.
+_TEXT: Final[Any] = vars(KeyValue)["value"]
 
 
 class Record(KeyValue):
@@ -28,6 +33,57 @@ class Record(KeyValue):
     version: int
     lease: int
     row: int
+
+
+class _Borrowed:
+    """The `value` of an item that keeps none, copied at each access. The item's slot has the text that it is a part of."""
+
+    __slots__ = ()
+    _start: int
+    _stop: int
+    _former: bytes
+
+    @property
+    def value(self) -> bytes:
+        text: bytes = _TEXT.__get__(self)
+        return b"%b%b%b" % (text[: self._start], self._former, text[self._stop :])
+
+    @property
+    def size(self) -> int:
+        """Length of the value."""
+        return len(_TEXT.__get__(self)) - self._stop + self._start + len(self._former)
+
+
+class BorrowingItem(_Borrowed, KeyValue):  # type: ignore[misc]  # a property in the place of a member
+    """As `KeyValue`, with a value that is kept elsewhere (`IStore.lend`)."""
+
+    __slots__ = ("_former", "_start", "_stop")
+
+
+class BorrowingRecord(_Borrowed, Record):  # type: ignore[misc]  # as above
+    """As `Record`, with a value that is kept elsewhere."""
+
+    __slots__ = ("_former", "_start", "_stop")
+
+
+def borrowing(item: KeyValue, lent: Lent) -> KeyValue:
+    """`item` without a value of its own."""
+    put, is_record = object.__setattr__, isinstance(item, Record)
+    made: KeyValue = object.__new__(BorrowingRecord if is_record else BorrowingItem)
+    for name in (
+        ("key", "revision", "created", "version", "lease", "row") if is_record else ("key", "revision", "created")
+    ):
+        put(made, name, getattr(item, name))
+    _TEXT.__set__(made, lent.text)
+    put(made, "_start", lent.start)
+    put(made, "_stop", lent.stop)
+    put(made, "_former", lent.former)
+    return made
+
+
+def value_size(item: KeyValue) -> int:
+    """Length of the value of an item."""
+    return item.size if isinstance(item, _Borrowed) else len(item.value)
 
 
 class Recorded(Event):

@@ -1,6 +1,6 @@
 """Base of single-process stores: current values, guards, recent events, watches.
 
-All current values are held in memory, so that reads at the latest revision, guards, the `previous` of an event and the
+All current values are held in memory, here or by who has lent them (`lend`), so that reads at the latest revision, guards, the `previous` of an event and the
 conflicting value of an error cost no disk access and continue when the disk fails. Subclasses add durability (`_start_commit`)
 and history older than the recent events (`_older`, `_undone_since`).
 
@@ -28,6 +28,7 @@ from orchd.store.interfaces import (
     FutureRevisionError,
     KeyExistsError,
     KeyValue,
+    Lent,
     OnEnd,
     OnEvents,
     OnProgress,
@@ -39,7 +40,17 @@ from orchd.store.interfaces import (
 from orchd.store.keys import check_key, prefix_end, span
 from orchd.store.leases import Leases
 from orchd.store.metrics import revision_gauge, watchers_gauge
-from orchd.store.records import Change, Record, Recorded, event_row, item_of, lease_of, version_of
+from orchd.store.records import (
+    Change,
+    Record,
+    Recorded,
+    borrowing,
+    event_row,
+    item_of,
+    lease_of,
+    value_size,
+    version_of,
+)
 from orchd.store.watching import Watch, Watches
 from orchd.txkit.log import Logger
 from orchd.txkit.metrics.instruments import Instrument
@@ -189,7 +200,7 @@ class SingleProcessStore:
                 if event is None:
                     continue
                 key = event.key
-                if event.__class__ is Recorded or event.previous.__class__ is Record:
+                if event.__class__ is Recorded or isinstance(event.previous, Record):
                     self._note(event)
                 if pending.get(key) is write:
                     del pending[key]
@@ -398,6 +409,11 @@ class SingleProcessStore:
                 first.setdefault(event.key, event.previous)
         return [item for item in first.values() if item is not None]
 
+    def lend(self, key: str, revision: int, lent: Lent) -> None:
+        item = self._items.get(key)
+        if item is not None and item.revision == revision:
+            self._items[key] = borrowing(item, lent)
+
     async def current_revision(self) -> int:
         self._check(0)
         return self.revision
@@ -471,5 +487,5 @@ def _key(item: KeyValue) -> str:
 
 
 def _size(event: Event) -> int:
-    """Memory that an event holds: the replaced value (the new one is held anyway, or by the next event)."""
-    return 0 if event.previous is None else len(event.previous.value)
+    """Memory that an event holds: of the new value and the replaced one, the larger. The other one is held anyway."""
+    return max(len(event.value), 0 if event.previous is None else value_size(event.previous))

@@ -86,6 +86,63 @@ def test_loading_a_large_resource_yields_to_the_reactor() -> None:
     assert told.lines() == [("MODIFIED", "a/0000", 1202), ("ADDED", "b/new", 1203), ("DELETED", "a/0001", 1204)]
 
 
+def test_a_small_resource_can_be_read_while_a_large_one_is_loaded() -> None:
+    """Caches are loaded by size, with events of the meantime; reads of the others wait, and then have all objects."""
+    bench = Bench()
+    for i in range(1200):
+        bench.put(f"a/{i:04}")
+    bench.put("n1", key="nodes")
+    bench.compact()
+    large, small = bench.cache(), bench.caches.cache("nodes", index)
+    bench.caches.start()
+    now(small.ready())
+    reading: Deferred[None] = Deferred.fromCoroutine(large.fresh())
+    bench.put("n2", key="nodes")
+    bench.delete("a/0001")
+    assert paths(small.page()) == ["n1", "n2"]
+    assert not reading.called
+    bench.clock.pump([0, 0, 0])
+    assert reading.called
+    assert len(large.page().entries) == 1199
+    told = RecordingSubscriber()
+    told.subscribe(large, 1202)
+    assert told.lines() == [("DELETED", "a/0001", 1204)]
+
+
+def test_caches_may_stop_when_the_first_one_is_loaded() -> None:
+    """Who waited for a small resource stops the server: the load of the others ends."""
+    bench = Bench()
+    for i in range(1200):
+        bench.put(f"a/{i:04}")
+    bench.put("n1", key="nodes")
+    bench.compact()
+    large, small = bench.cache(), bench.caches.cache("nodes", index)
+    stopping = Deferred.fromCoroutine(small.ready())
+    stopping.addCallback(lambda _: bench.caches.stop())
+    waiting = Deferred.fromCoroutine(large.ready())
+    bench.caches.start()
+    assert stopping.called
+    assert waiting.called
+    waiting.addErrback(lambda failure: failure.trap(ApiError))
+    assert bench.clock.getDelayedCalls() == []
+
+
+@pytest.mark.parametrize("name", ["plain", "<escaped>"])
+def test_bytes_are_held_once(name: str) -> None:
+    """A memory store keeps no values that the cache has, loaded or written later; it returns them unchanged. What is served escaped is not
+    what is stored."""
+    bench = Bench()
+    bench.put("a/loaded", app=name)
+    bench.start()
+    bench.put("a/written", app=name)
+    for path in ("a/loaded", "a/written"):
+        item = now(bench.store.get(f"/pods/{path}"))
+        assert item.value == stored(path, app=name)
+        assert (item.value is item.value) == (name == "<escaped>")
+    bench.put("a/written", app="again")
+    assert now(bench.store.get("/pods/a/written")).value == stored("a/written", app="again")
+
+
 def test_every_cache_follows_the_stores_revision() -> None:
     """A cache advances to the store's revision with every write, also to other resources."""
     bench = Bench()

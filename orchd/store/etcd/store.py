@@ -33,6 +33,7 @@ from orchd.store.interfaces import (
     FutureRevisionError,
     ISharedStore,
     KeyValue,
+    Lent,
     OnEnd,
     OnEvents,
     OnProgress,
@@ -488,6 +489,9 @@ class EtcdStore:
                 raise FutureRevisionError(revision, await self.current_revision()) from error
             raise UnavailableError(f"etcd: {error}") from error
         return messages.RangeResponse.FromString(data)
+
+    def lend(self, key: str, revision: int, lent: Lent) -> None:
+        """Does nothing: this store holds no current values."""
 
     async def current_revision(self) -> int:
         if self._refusal:

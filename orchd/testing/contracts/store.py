@@ -21,6 +21,7 @@ from orchd.store.interfaces import (
     IStore,
     KeyExistsError,
     KeyValue,
+    Lent,
     RevisionConflictError,
     StoreError,
     UnavailableError,
@@ -507,6 +508,30 @@ async def check_failing_consumer(subject: Subject) -> None:
     assert await store.create("/a", b"") == 2
     assert seen.revisions() == [2]
     assert [type(each) for each in ends.ends] == [UnavailableError]
+
+
+async def check_lend(subject: Subject) -> None:
+    """A value that is kept elsewhere is read, replaced and deleted like others; an offer for another revision has no effect."""
+    store, seen = subject.store, Seen()
+    first = await store.create("/a", b"before<>after")
+    store.lend("/a", first, Lent(b"before<inserted>after", 7, 15, b""))
+    store.lend("/a", first + 1, Lent(b"of a later write", 0, 0, b""))
+    store.lend("/none", first, Lent(b"of no key", 0, 0, b""))
+    assert (await present(store, "/a")) == await present(store, "/a")
+    item = await present(store, "/a")
+    assert (item.key, item.value, item.revision, item.created) == ("/a", b"before<>after", first, first)
+    assert [each.value for each in (await store.range("/")).items] == [b"before<>after"]
+    conflict = await raises(RevisionConflictError, store.update("/a", b"2", expected=first + 1))
+    assert conflict.current.value == b"before<>after"
+    seen.watch(store, "/", 1)
+    second = await store.update("/a", b"[once]", expected=first)
+    store.lend("/a", second, Lent(b"[once more]", 5, 10, b""))
+    assert (await present(store, "/a")).value == b"[once]"
+    assert (await present(store, "/a", revision=first)).value == b"before<>after"
+    await store.delete("/a", expected=second)
+    await subject.until(lambda: len(seen.events) == 3)
+    assert [event.value for event in seen.events] == [b"before<>after", b"[once]", b""]
+    assert [each.previous and each.previous.value for each in seen.events] == [None, b"before<>after", b"[once]"]
 
 
 async def check_stop(subject: Subject) -> None:
