@@ -21,13 +21,18 @@ _POINTER: Final = "(0xc000000000)"
 class GoValue(GoText):
     """A value as ``%#v`` prints it; `as_json` is the same value as JSON."""
 
-    __slots__ = ("_type", "_value")
+    __slots__ = ("_as_json", "_type", "_value")
     _type: str
     _value: Any
+    #: Kept, as one large value may be shown in many messages. None before it was asked for.
+    _as_json: str | None
 
     @property
     def as_json(self) -> str:
-        return escape_json(json.dumps(_json(self._type, self._value), ensure_ascii=False, separators=(",", ":")))
+        if self._as_json is None:
+            data = _json(self._type, self._value)
+            self._as_json = escape_json(json.dumps(data, ensure_ascii=False, separators=(",", ":")))
+        return self._as_json
 
     @property
     def indented(self) -> str:
@@ -51,7 +56,7 @@ def dump(type_name: str, value: Any, printed: str = "") -> GoValue:
     """`value` as a Go value of a type of the table, or of a slice, map or pointer of one. `printed` is what ``%#v`` prints, if
     the fields do not tell it."""
     value_ = GoValue(printed or _dump(type_name, value))
-    value_._type, value_._value = type_name, value
+    value_._type, value_._value, value_._as_json = type_name, value, None
     return value_
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from orchd.dialect import KUBERNETES
 from orchd.kinds.catalog import builtin_catalog
+from orchd.kinds.gotext.structs import dump
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.validate import dispatch
 from orchd.kinds.objects.validate.repeats import repeats
@@ -104,3 +105,9 @@ def test_repeats_are_reported_where_they_were() -> None:
         "spec.schedulingGates[2]",
         "spec.topologySpreadConstraints[0].{topologyKey, whenUnsatisfiable}",
     ]
+
+
+def test_a_value_is_encoded_once_for_all_messages() -> None:
+    """A large value that many causes show is encoded for the first of them."""
+    shown = dump("[]core.ResourceQuotaScope", [f"n{i}" for i in range(COUNT)])
+    assert shown.as_json.startswith('["n0","n1"') and shown.as_json is shown.as_json
