@@ -67,9 +67,17 @@ class ICache(Interface):
         Raises ApiError 410 (expired) when `revision` is older than `oldest`."""
 
     def subscribe(
-        *, after: int, prefix: str, on_change: Callable[[Change], None], on_end: Callable[[Exception], None]
+        *,
+        after: int,
+        prefix: str,
+        on_change: Callable[[Change], None],
+        on_end: Callable[[Exception], None],
+        labels: Mapping[str, str] | None = None,
+        fields: Mapping[str, str] | None = None,
     ) -> ISubscription:
         """Call `on_change` for every change above revision `after` under `prefix` (as in `page`), in order.
+
+        With exact requirements, changes of objects that do not meet them, neither before nor after the change, may be omitted.
 
         Changes of the window are delivered before this returns, later ones in the reactor turn in which their write is
         acknowledged. `on_end` is called once if the cache has to start over (the watcher must list again). Raises ApiError

@@ -56,7 +56,7 @@ class Requirements:
         for entry in entries:
             if (
                 all(entry.labels.get(k) == v for k, v in labels)
-                and all(_field(entry, k) == v for k, v in fields)
+                and all(field_value(entry, k) == v for k, v in fields)
                 and (match is None or match(entry))
             ):
                 yield entry
@@ -171,7 +171,8 @@ def _end(prefix: str) -> str | None:
     return prefix[:-1] + "0" if prefix[-1] == "/" else prefix + "\0"
 
 
-def _field(entry: Entry, name: str) -> str:
+def field_value(entry: Entry, name: str) -> str:
+    """The value of a selectable field; "" for one that the object does not have."""
     if name == NAME:
         return entry.path.rpartition("/")[2]
     if name == NAMESPACE:

@@ -54,13 +54,13 @@ class _Borrowed:
         return len(_TEXT.__get__(self)) - self._stop + self._start + len(self._former)
 
 
-class BorrowingItem(_Borrowed, KeyValue):  # type: ignore[misc]  # a property in the place of a member
+class BorrowingItem(_Borrowed, KeyValue):
     """As `KeyValue`, with a value that is kept elsewhere (`IStore.lend`)."""
 
     __slots__ = ("_former", "_start", "_stop")
 
 
-class BorrowingRecord(_Borrowed, Record):  # type: ignore[misc]  # as above
+class BorrowingRecord(_Borrowed, Record):
     """As `Record`, with a value that is kept elsewhere."""
 
     __slots__ = ("_former", "_start", "_stop")
@@ -83,7 +83,7 @@ def borrowing(item: KeyValue, lent: Lent) -> KeyValue:
 
 def value_size(item: KeyValue) -> int:
     """Length of the value of an item."""
-    return item.size if isinstance(item, _Borrowed) else len(item.value)
+    return item.size if isinstance(item, BorrowingItem | BorrowingRecord) else len(item.value)
 
 
 class Recorded(Event):

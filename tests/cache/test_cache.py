@@ -143,6 +143,43 @@ def test_bytes_are_held_once(name: str) -> None:
     assert now(bench.store.get("/pods/a/written")).value == stored("a/written", app="again")
 
 
+def test_required_values_choose_the_subscribers_of_a_change() -> None:
+    """A subscriber with exact requirements hears of objects that meet one before or after a change, in its namespace, and of no others."""
+    bench = Bench()
+    cache = bench.start()
+    wanted: list[dict[str, Any]] = [
+        {"labels": {"app": "web"}},
+        {"labels": {"tier": "front", "app": "web"}},
+        {"fields": {"spec.nodeName": "n1"}},
+        {"fields": {"metadata.name": "x"}},
+        {"prefix": "b/", "labels": {"app": "web"}},
+        {"prefix": "a/x", "labels": {"app": "none"}},
+    ]
+    heard: list[list[int]] = [[] for _ in wanted]
+    running = []
+    for options, into in zip(wanted, heard, strict=True):
+        prefix = options.pop("prefix", "")
+        running.append(
+            cache.subscribe(
+                after=cache.revision,
+                prefix=prefix,
+                on_change=lambda change, into=into: into.append(change.revision),
+                on_end=print,
+                **options,
+            )
+        )
+    bench.put("a/x", "n1", app="web", tier="front")
+    bench.put("a/x", "n2", app="web", tier="back")
+    bench.put("a/x", "n2", app="db")
+    bench.put("b/y", "n2", app="web")
+    bench.delete("b/y")
+    assert heard == [[2, 3, 4, 5, 6], [2, 3], [2, 3], [2, 3, 4], [5, 6], []]
+    for subscription in running:
+        subscription.cancel()
+    bench.put("a/x", "n1", app="web", tier="front")
+    assert (cache.subscribers, [len(each) for each in heard]) == (0, [5, 2, 2, 3, 2, 0])
+
+
 def test_every_cache_follows_the_stores_revision() -> None:
     """A cache advances to the store's revision with every write, also to other resources."""
     bench = Bench()

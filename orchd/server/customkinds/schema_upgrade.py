@@ -113,13 +113,9 @@ class UpgradingCache:
         entry = self._reader.entry
         return Page([entry(each) for each in page.entries], page.revision, page.next_path, page.remaining)
 
-    def subscribe(
-        self, *, after: int, prefix: str, on_change: Callable[[Change], None], on_end: Callable[[Exception], None]
-    ) -> ISubscription:
+    def subscribe(self, *, on_change: Callable[[Change], None], **options: Any) -> ISubscription:
         change = self._reader.change
-        subscription: ISubscription = self._cache.subscribe(
-            after=after, prefix=prefix, on_change=lambda each: on_change(change(each)), on_end=on_end
-        )
+        subscription: ISubscription = self._cache.subscribe(on_change=lambda each: on_change(change(each)), **options)
         return subscription
 
     def past(self, *, after: int, most: int) -> Sequence[Change]:

@@ -9,14 +9,14 @@ from orchd.server.pipeline.representation import Presenter, Representation
 
 
 class EventEncoder:
-    """Frames of one watch. The frame of a change is encoded once for all watches with the same representation, unless they
-    select objects."""
+    """Frames of one watch. The frame of a change is encoded once for all watches with the same representation to which it is the same
+    event."""
 
     def __init__(self, presenter: Presenter, view: Representation, selection: Selection) -> None:
         self._present = presenter
         self._view = view
         self._selection = selection
-        self._key = ("watch", *view.key)
+        self._keys = {kind: ("watch", kind, *view.key) for kind in ChangeType}
         self._shared = view.chosen.as_ != "Table"
         #: Only the first event of a table has column definitions.
         self._first = True
@@ -28,27 +28,27 @@ class EventEncoder:
 
     def change(self, change: Change) -> bytes | None:
         """The event of a change; None if the object is not selected, neither before nor after it."""
-        if not self._selection.everything:
-            return self._encode_selected(change)
-        frame: bytes | None = change.frames.get(self._key)
+        kind = change.type if self._selection.everything else self._kind(change)
+        if kind is None:
+            return None
+        frame: bytes | None = change.frames.get(self._keys[kind])
         if frame is None:
-            frame = self.entry(change.type.value, change.entry)
+            entry, previous = change.entry, change.previous
+            if kind is ChangeType.DELETED and change.type is not kind:
+                assert previous is not None, "an object that left the selection was in it before"
+                entry = previous.at_revision(change.revision)
+            frame = self.entry(kind.value, entry)
             if self._shared:
-                change.keep(self._key, frame, len(frame))
+                change.keep(self._keys[kind], frame, len(frame))
         return frame
 
-    def _encode_selected(self, change: Change) -> bytes | None:
-        """Objects enter and leave the selection: that is ADDED and DELETED to this watch."""
+    def _kind(self, change: Change) -> ChangeType | None:
+        """Objects enter and leave the selection: that is ADDED and DELETED to this watch. None for objects that stay outside of it."""
         accepts, previous = self._selection.accepts, change.previous
         was = previous is not None and accepts(previous)
         if change.type is not ChangeType.DELETED and accepts(change.entry):
-            return self.entry("MODIFIED" if was else "ADDED", change.entry)
-        if not was:
-            return None
-        if change.type is ChangeType.DELETED:
-            return self.entry("DELETED", change.entry)
-        assert previous is not None
-        return self.entry("DELETED", previous.at_revision(change.revision))
+            return ChangeType.MODIFIED if was else ChangeType.ADDED
+        return ChangeType.DELETED if was else None
 
     def selects(self, change: Change) -> bool:
         """True if `change` has an event, for changes that are converted before they are encoded."""

@@ -16,7 +16,7 @@ from orchd.cache.entries import Change, under
 from orchd.cache.interfaces import ICache, ISubscription
 from orchd.errors import ApiError
 from orchd.kinds.objects.list_options import has_watch_cache, parse_version
-from orchd.kinds.objects.list_query import ListQuery
+from orchd.kinds.objects.list_query import EVERYTHING, ListQuery
 from orchd.server.authz.interfaces import Action
 from orchd.server.pipeline.interfaces import ISink, IStream, StreamEnded
 from orchd.server.pipeline.verbs.watch.conversion import BATCH, ConvertedFeed
@@ -220,10 +220,17 @@ class WatchStream:
         take: Callable[[Change], None] = self._changed
         if self._feed is not None:
             take = self._feed.follower(self._is_selected, self._changed, self._broken)
+        chosen = self._query.selection
         if not self._owner.resumes_efficiently:
-            take = self._noting(take)
+            # All changes are noted.
+            take, chosen = self._noting(take), EVERYTHING
         self._subscription = self._cache.subscribe(
-            after=self._after, prefix=self._query.scope, on_change=take, on_end=self._subscription_ended
+            after=self._after,
+            prefix=self._query.scope,
+            on_change=take,
+            on_end=self._subscription_ended,
+            labels=chosen.labels,
+            fields=chosen.fields,
         )
 
     def _noting(self, take: Callable[[Change], None]) -> Callable[[Change], None]:
