@@ -25,14 +25,17 @@ class _Whole(Protocol):
         self._done = done
         self._limit = limit
         self._size = 0
-        self._parts: list[bytes] = []
+        # Not a list of pieces: a server may send them byte by byte.
+        self._body = bytearray()
 
     def dataReceived(self, data: bytes) -> None:
+        if self._done.called:
+            return
         self._size += len(data)
         if self._size > self._limit:
             abort(self)
         else:
-            self._parts.append(data)
+            self._body += data
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         if self._done.called:
@@ -40,7 +43,7 @@ class _Whole(Protocol):
         if self._size > self._limit:
             self._done.errback(ApiError(500, "InternalError", f"the server's response exceeds {self._limit} bytes"))
         elif reason.check(ResponseDone, PotentialDataLoss):
-            self._done.callback(b"".join(self._parts))
+            self._done.callback(bytes(self._body))
         else:
             self._done.errback(reason)
 

@@ -53,7 +53,21 @@ class _Protocol(HTTP11ClientProtocol):
         finished = send(request)
         if self._state == "TRANSMITTING" and self._responseDeferred is not None:
             self._responseDeferred.addCallback(self._hand_on)
+        self._let_abort()
         return finished
+
+    def _let_abort(self) -> None:
+        """Give the transport of the response's body `abortConnection`. Twisted's has only `loseConnection`, after which a TLS
+        connection continues to receive until the server closes it too."""
+        proxy: Any = self._transportProxy
+
+        def abort() -> None:
+            # After the end of the response the connection may serve another request.
+            if proxy._producer is not None:
+                cast(ITCPTransport, self.transport).abortConnection()
+
+        if proxy is not None:
+            proxy.abortConnection = abort
 
     def _hand_on(self, response: IResponse) -> IResponse:
         waiting = self._finishedRequest
