@@ -45,6 +45,7 @@ CASES: list[tuple[Any, Any, str, int, list[str], list[str]]] = [
     ({"securityContext": {"seLinuxOptions": {"type": "container_engine_t"}}}, {}, BASELINE, ALL, ["seLinuxOptions"], []),
     ({"volumes": [{"name": "v", "hostPath": {"path": "/"}}]}, {"securityContext": GOOD}, RESTRICTED, ALL,
      ["hostPath volumes", "restricted volume types"], ["restricted volume types"]),
+    ({"volumes": [{"name": "v", "image": {"reference": "r"}}]}, {"securityContext": GOOD}, RESTRICTED, ALL, [], []),
 ]  # fmt: skip
 
 

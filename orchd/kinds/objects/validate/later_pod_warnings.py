@@ -10,6 +10,7 @@ from typing import Any, Final
 from orchd.kinds import fields
 from orchd.kinds.gotext.values import quote
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.apparmor import ANNOTATION, annotated_profile
 from orchd.kinds.objects.by_release import in_release
 from orchd.kinds.objects.validate.address_warnings import of_address
 from orchd.kinds.objects.validate.core.podfields import each_container
@@ -35,7 +36,6 @@ _SOURCES: Final = {
 }
 _NO_SELECTOR: Final = "a null labelSelector results in matching no pod"
 _NO_SECCOMP: Final = 'non-functional in v1.27+; use the "seccompProfile" field instead'
-_APPARMOR: Final = "container.apparmor.security.beta.{long}.io/"
 
 
 class LaterWarnings(Warnings):
@@ -132,10 +132,10 @@ class LaterWarnings(Warnings):
         key = self.dialect(SECCOMP[1]) + name
         if key in given and not context.get("seccompProfile"):
             self.warn(at[key], _NO_SECCOMP)
-        key = self.dialect(_APPARMOR) + name
+        key = self.dialect(ANNOTATION) + name
         if template and key in given and not context.get("appArmorProfile"):
             profile = (spec.get("securityContext") or {}).get("appArmorProfile")
-            if profile is None or profile != _apparmor_profile(given[key]):
+            if profile is None or profile != annotated_profile(given[key]):
                 self.warn(at[key], 'deprecated since v1.30; use the "appArmorProfile" field instead')
 
     def _amounts_and_variables(self, container: Object, at: Path) -> None:
@@ -196,16 +196,6 @@ def _port_dump(port: Object) -> str:
         "HostIP": port.get("hostIP") or "",
     }
     return "{" + " ".join(f"{name}:{value}" for name, value in values.items()) + "}"
-
-
-def _apparmor_profile(text: str) -> Object | None:
-    """The profile of an annotation; None if it names none."""
-    if text == "unconfined":
-        return {"type": "Unconfined"}
-    if text == "runtime/default":
-        return {"type": "RuntimeDefault"}
-    name = text.removeprefix("localhost/")
-    return {"type": "Localhost", "localhostProfile": name} if name and name != text else None
 
 
 def _overlaps(volumes: list[Object]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from orchd.kinds import fields
 from orchd.kinds.digits import integer
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.by_release import until
 from orchd.kinds.objects.validate.core import pods
 from orchd.kinds.objects.validate.names import percent
 from orchd.kinds.objects.validate.paths import Path
@@ -53,13 +54,16 @@ def template(
     restarts_always(value, kind, at, report)
 
 
-def read_only_disks(value: Object, at: Path, report: Report) -> None:
+def _read_only_disks(value: Object, at: Path, report: Report) -> None:
     """Reject disks that only one node may write to, for several replicas. `at` is the path of the template."""
     for i, volume in enumerate(fields.spec(value).get("volumes") or ()):
         disk = volume.get("gcePersistentDisk")
         if disk is not None and not disk.get("readOnly"):
             why = "must be true for replicated pods > 1; GCE PD can only be mounted on multiple machines if it is read-only"
             report.invalid((at / "spec" / "volumes")[i] / "gcePersistentDisk" / "readOnly", False, why)
+
+
+read_only_disks = until("1.29", _read_only_disks)
 
 
 def restarts_always(value: Object, kind: str, at: Path, report: Report) -> None:

@@ -352,7 +352,17 @@ def _host_process(pod: Pod, dialect: Dialect) -> Violation | None:
 
 _NO_CAPABILITY_BUT_BIND = frozenset(("NET_BIND_SERVICE",))
 _RESTRICTED_VOLUMES = frozenset(
-    ("configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret")
+    (
+        "configMap",
+        "csi",
+        "downwardAPI",
+        "emptyDir",
+        "ephemeral",
+        "image",
+        "persistentVolumeClaim",
+        "projected",
+        "secret",
+    )
 )
 
 

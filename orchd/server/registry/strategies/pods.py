@@ -7,11 +7,12 @@ from typing import Any, Final
 
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.apparmor import FIELDS_SINCE
 from orchd.kinds.objects.label_keys import merge_affinity_keys, merge_spread_keys
 from orchd.kinds.objects.quality_of_service import qos_class
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.server.registry.interfaces import Context
-from orchd.server.registry.strategies import seccomp
+from orchd.server.registry.strategies import apparmor, seccomp
 from orchd.server.registry.strategies.base import Strategy
 
 #: Members of metadata that a write through the subresource resize sets.
@@ -52,11 +53,13 @@ class PodStrategy(Strategy):
     def __init__(self, resource: Resource, catalog: Catalog, settings: ObjectSettings) -> None:
         super().__init__(resource, catalog, settings)
         self._with_profiles = settings.release.choose((("", seccomp.sync_profiles), ("1.27", seccomp.as_given)))
+        self._with_apparmor = settings.release.choose((("", apparmor.as_given), (FIELDS_SINCE, apparmor.with_profiles)))
         #: What adds label keys to selectors.
         self._merges = tuple(merge for gates, merge in _MERGES if all(map(settings.feature, gates)))
 
     def prepare_create(self, context: Context, obj: Object) -> Object:
         obj = self._with_profiles(super().prepare_create(context, obj), self.settings.dialect)
+        obj = self._with_apparmor(context, obj, self.settings.dialect)
         spec, labels = obj.get("spec") or {}, obj["metadata"].get("labels") or {}
         status: Object = {"phase": "Pending", "qosClass": qos_class(spec)}
         if spec.get("schedulingGates"):

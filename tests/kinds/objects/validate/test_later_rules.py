@@ -240,3 +240,13 @@ def test_a_removed_version_of_stored_objects(release: Release, message: str) -> 
         ObjectSettings(dialect=ORCH, release=release),
     )
     assert [(cause.field, cause.message) for cause in causes] == [("status.storedVersions[0]", message)]
+
+
+def test_disks_of_several_replicas_are_not_examined_since_1_29() -> None:
+    """A writable disk that only one node can mount is refused for daemons only in older releases."""
+    value = workload(volumes=[{"name": "v", "gcePersistentDisk": {"pdName": "d"}}])
+    at = "spec.template.spec.volumes[0].gcePersistentDisk.readOnly"
+    for release, wanted in zip(RELEASES, ([at], []), strict=True):
+        settings = ObjectSettings(dialect=ORCH, release=release)
+        causes = dispatch.validate_create(value, resource(release, "apps", "v1", "daemonsets"), settings)
+        assert [cause.field for cause in causes if "volumes" in cause.field] == wanted

@@ -8,6 +8,8 @@ from typing import Final
 from orchd.kinds.digits import integer
 from orchd.kinds.gotext.values import quote
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects import apparmor
+from orchd.kinds.objects.by_release import since
 from orchd.kinds.objects.validate.core.annotation_structs import TOLERATION, structs
 from orchd.kinds.objects.validate.core.field_rules import descending_path
 from orchd.kinds.objects.validate.core.placement import tolerations
@@ -19,7 +21,7 @@ TOLERATIONS: Final = "scheduler.alpha.{long}.io/tolerations"
 DELETION_COST: Final = "controller.{long}.io/pod-deletion-cost"
 SECCOMP_POD: Final = "seccomp.security.alpha.{long}.io/pod"
 SECCOMP_CONTAINER: Final = "container.seccomp.security.alpha.{long}.io/"
-APPARMOR: Final = "container.apparmor.security.beta.{long}.io/"
+APPARMOR: Final = apparmor.ANNOTATION
 _LISTS: Final = ("initContainers", "containers", "ephemeralContainers")
 _INTEGER_RE: Final = re.compile(r"0|[1-9][0-9]{0,19}|-[0-9]{1,19}").fullmatch
 
@@ -34,15 +36,15 @@ def annotation_rules(value: dict[str, str], spec: Object, at: Path, report: Repo
     cost = value.get(dialect(DELETION_COST))
     if cost is not None and not _int32(cost) and report.settings.feature("PodDeletionCost"):
         report.invalid(at[dialect(DELETION_COST)], cost, "must be a 32bit integer")
-    pod, container, apparmor = dialect(SECCOMP_POD), dialect(SECCOMP_CONTAINER), dialect(APPARMOR)
+    pod, container, profile = dialect(SECCOMP_POD), dialect(SECCOMP_CONTAINER), dialect(APPARMOR)
     if pod in value:
         _seccomp(value[pod], at / pod, report)
     for key, text in value.items():
         if key.startswith(container):
             _seccomp(text, at / key, report)
     for key, text in value.items():
-        if key.startswith(apparmor):
-            name = key.removeprefix(apparmor)
+        if key.startswith(profile):
+            name = key.removeprefix(profile)
             if not any(c.get("name") == name for listed in _LISTS for c in spec.get(listed) or ()):
                 report.invalid(at[key], name, "container not found")
             if text not in ("", "runtime/default", "unconfined") and not text.startswith("localhost/"):
@@ -100,3 +102,32 @@ def _agrees(annotation: str, profile: Object, at: Path, report: Report) -> None:
             report.forbidden(at / "type", "seccomp type in annotation and field must match")
         elif profile.get("localhostProfile") != annotation.removeprefix("localhost/"):
             report.forbidden(at / "localhostProfile", "seccomp profile in annotation and field must match")
+
+
+_APPARMOR_TEXTS: Final = {"Unconfined": "unconfined", "RuntimeDefault": "runtime/default"}
+
+
+def _apparmor_agrees(metadata: Object, spec: Object, at: Path, report: Report) -> None:
+    """An annotation and the profile of its container, which may be that of the pod, must be the same. Windows has none."""
+    annotations = metadata.get("annotations")
+    if not annotations or (spec.get("os") or {}).get("name") == "windows":
+        return
+    prefix, of_pod = report.dialect(APPARMOR), (spec.get("securityContext") or {}).get("appArmorProfile")
+    for listed in _LISTS:
+        for i, container in enumerate(spec.get(listed) or ()):
+            own = (container.get("securityContext") or {}).get("appArmorProfile")
+            annotation, profile = annotations.get(prefix + (container.get("name") or "")), own or of_pod
+            if profile is not None and annotation is not None:
+                _apparmor_same(annotation, profile, (at / listed)[i] / "securityContext" / "appArmorProfile", report)
+
+
+apparmor_agrees = since(apparmor.FIELDS_SINCE, _apparmor_agrees)
+
+
+def _apparmor_same(annotation: str, profile: Object, at: Path, report: Report) -> None:
+    kind, local = profile.get("type") or "", annotation.removeprefix("localhost/")
+    wrong = local == annotation if kind == "Localhost" else _APPARMOR_TEXTS.get(kind, annotation) != annotation
+    if wrong:
+        report.forbidden(at / "type", "apparmor type in annotation and field must match")
+    elif kind == "Localhost" and profile.get("localhostProfile") != local:
+        report.forbidden(at / "localhostProfile", "apparmor profile in annotation and field must match")

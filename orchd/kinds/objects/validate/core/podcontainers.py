@@ -128,8 +128,9 @@ def _common(container: Object, pod: Holder, at: Path, report: Report) -> None:
         )
     context = get("securityContext")
     if context:
-        security.container_context(context, at / "securityContext", report)
-        podfields.container_context(context, pod.spec, at / "securityContext", report)
+        own_users = pod.spec.get("hostUsers") is False
+        security.container_context(context, at / "securityContext", report, unmasks=own_users)
+        podfields.container_context(context, at / "securityContext", report)
 
 
 def _hooks_and_probes(container: Object, pod: Holder, at: Path, report: Report) -> None:

@@ -191,10 +191,8 @@ def apparmor(profile: Object, at: Path, report: Report) -> None:
             report.too_long(here, _MAX_PATH)
 
 
-def container_context(context: Object, pod: Object, at: Path, report: Report) -> None:
-    """Validate members of a container's security context that depend on the pod or are new."""
-    if context.get("procMount") == "Unmasked" and pod.get("hostUsers") is not False:
-        report.invalid(at / "procMount", "Unmasked", "`hostUsers` must be false to use `Unmasked`")
+def container_context(context: Object, at: Path, report: Report) -> None:
+    """Validate members of a container's security context that are new."""
     if context.get("appArmorProfile") is not None:
         apparmor(context["appArmorProfile"], at / "appArmorProfile", report)
 

@@ -16,7 +16,7 @@ from orchd.kinds.objects.validate.core.containers import (
     trimmed_image,
 )
 from orchd.kinds.objects.validate.core.field_rules import MAX_INT32, is_label, is_qualified, is_subdomain
-from orchd.kinds.objects.validate.core.podannotations import annotation_rules, seccomp_agrees
+from orchd.kinds.objects.validate.core.podannotations import annotation_rules, apparmor_agrees, seccomp_agrees
 from orchd.kinds.objects.validate.core.podos import operating_system
 from orchd.kinds.objects.validate.core.volumes import volumes
 from orchd.kinds.objects.validate.names import (
@@ -41,6 +41,7 @@ def create(pod: Object, report: Report) -> None:
     if body.get("ephemeralContainers"):
         report.forbidden(SPEC / "ephemeralContainers", "cannot be set on create")
     seccomp_agrees(fields.metadata(pod), body, SPEC, report)
+    apparmor_agrees(fields.metadata(pod), body, SPEC, report)
 
 
 def metadata_and_spec(pod: Object, report: Report) -> None:
@@ -87,6 +88,7 @@ def template(value: Object | None, at: Path, report: Report) -> None:
         annotation_rules(metadata["annotations"], body, at / "annotations", report)
     _spec(body, "", at / "spec", report)
     seccomp_agrees(metadata, body, at / "spec", report)
+    apparmor_agrees(metadata, body, at / "spec", report)
     if body.get("ephemeralContainers"):
         report.forbidden(at / "spec" / "ephemeralContainers", "ephemeral containers not allowed in pod template")
 

@@ -24,13 +24,16 @@ _DOMAIN_RE: Final = re.compile(rf"{_DOMAIN_PART}(?:\.{_DOMAIN_PART})*").fullmatc
 _NO_USER_RE: Final = re.compile(r'["/\\:;|=,+*?<>@\[\]]').search
 
 
-def container_context(context: Object, at: Path, report: Report) -> None:
+def container_context(context: Object, at: Path, report: Report, *, unmasks: bool = True) -> None:
+    """`unmasks`: the container may unmask the process file system."""
     if context.get("privileged") and not report.settings.allow_privileged:
         report.forbidden(at / "privileged", "disallowed by cluster policy")
     _ids(context, ("runAsUser", "runAsGroup"), at, report)
     proc_mount = context.get("procMount")
     if proc_mount is not None and proc_mount not in ("Default", "Unmasked"):
         report.unsupported(at / "procMount", proc_mount, ("Default", "Unmasked"))
+    if proc_mount == "Unmasked" and not unmasks:
+        report.invalid(at / "procMount", "Unmasked", "`hostUsers` must be false to use `Unmasked`")
     if context.get("seccompProfile") is not None:
         seccomp(context["seccompProfile"], at / "seccompProfile", report)
     if context.get("allowPrivilegeEscalation") is False:
