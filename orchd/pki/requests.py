@@ -163,8 +163,10 @@ def sign_request(
         .serial_number(x509.random_serial_number())
         .not_valid_before(begin)
         .not_valid_after(end)
-        .add_extension(_key_usage(listed), critical=True)
     )
+    used = _key_usage(listed)
+    if used is not None:
+        builder = builder.add_extension(used, critical=True)
     extended = list(dict.fromkeys(oid for usage, oid in _EXTENDED_USAGES.items() if usage in listed))
     if extended:
         builder = builder.add_extension(x509.ExtendedKeyUsage(extended), critical=False)
@@ -181,7 +183,8 @@ def sign_request(
     return builder.sign(authority.key, hashes.SHA256())
 
 
-def _key_usage(usages: Iterable[str]) -> x509.KeyUsage:
+def _key_usage(usages: Iterable[str]) -> x509.KeyUsage | None:
+    """The extension of these usages; None if it would allow nothing, which makes a certificate invalid."""
     fields = dict.fromkeys(_KEY_USAGES.values(), False)
     for usage in usages:
         if usage in _KEY_USAGES:
@@ -189,4 +192,4 @@ def _key_usage(usages: Iterable[str]) -> x509.KeyUsage:
     # The two refine key agreement (RFC 5280, 4.2.1.3) and mean nothing without it.
     if not fields["key_agreement"]:
         fields["encipher_only"] = fields["decipher_only"] = False
-    return x509.KeyUsage(**fields)
+    return x509.KeyUsage(**fields) if any(fields.values()) else None

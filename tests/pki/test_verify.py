@@ -22,6 +22,7 @@ from orchd.pki.certificates import (
     subject,
 )
 from orchd.pki.keys import load_public_keys, new_key, new_signing_key, private_pem, public_pem
+from orchd.pki.requests import sign_request
 from orchd.pki.verify import ClientVerifier, VerificationError
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -87,6 +88,18 @@ def test_invalid_chains_are_refused(chain: Callable[[], list[bytes]]) -> None:
     """Each defect of a chain is an error."""
     with pytest.raises(VerificationError):
         ClientVerifier(chain_pem(CA.certificate)).verify(chain(), now=NOW)
+
+
+@pytest.mark.parametrize(
+    "usages", [["client auth"], ["client auth", "encipher only"], ["client auth", "digital signature"]]
+)
+def test_signed_requests_of_clients_are_verified(usages: list[str]) -> None:
+    """A certificate of a request is valid also if no usage of its key is requested."""
+    key = new_key()
+    request = x509.CertificateSigningRequestBuilder().subject_name(subject("jane")).sign(key, hashes.SHA256())
+    signed = sign_request(CA, request, usages=usages, lifetime=timedelta(hours=1), now=NOW)
+    verifier = ClientVerifier(chain_pem(CA.certificate))
+    assert verifier.verify([signed.public_bytes(Encoding.DER)], now=NOW).identity.name == "jane"
 
 
 def test_key_files_hold_several() -> None:
