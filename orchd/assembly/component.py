@@ -76,7 +76,9 @@ class Connections:
         protobuf = settings.dialect.protobuf
         self._codec: BodyCodec = JSON
         if protobuf in (settings.client.content_type, settings.client.response_type):
-            self._codec = ProtobufBodies(settings.dialect, responses=settings.client.response_type == protobuf)
+            self._codec = ProtobufBodies(
+                settings.dialect, settings.release, responses=settings.client.response_type == protobuf
+            )
         self.config = self._own_config()
 
     def _own_config(self) -> ClientConfig:

@@ -148,7 +148,7 @@ class ControllerManager:
 
     def _term(self, may_write: Callable[[], bool]) -> ManagerTerm:
         runtime, dialect = self._runtime, self.settings.dialect
-        catalog = DiscoveredCatalog(self._root.document, dialect, runtime.reactor)
+        catalog = DiscoveredCatalog(self._root.document, dialect, self.settings.release, runtime.reactor)
         reader: IRawClient = self._connections.client("informers")
         informers = Informers(reader, runtime.reactor, runtime.random)
         env = Environment(

@@ -14,6 +14,7 @@ from orchd.dialect import Dialect
 from orchd.errors import ApiError
 from orchd.kinds.catalog import Catalog, Group, Resource, builtin_catalog
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.release import Release
 from orchd.kinds.rows import Subresource
 from orchd.txkit.background import Background
 from orchd.txkit.log import Logger
@@ -57,11 +58,11 @@ class DiscoveredCatalog:
 
     log = Logger()
 
-    def __init__(self, fetch: Fetch, dialect: Dialect, clock: IReactorTime) -> None:
+    def __init__(self, fetch: Fetch, dialect: Dialect, release: Release, clock: IReactorTime) -> None:
         self._fetch = fetch
         self._dialect = dialect
         self._clock = clock
-        self._builtin = builtin_catalog(dialect, enabled=lambda group, version, default: True)
+        self._builtin = builtin_catalog(dialect, release, enabled=lambda group, version, default: True)
         self._lines_by_version: dict[tuple[str, str], tuple[_Line, ...]] = {}
         self._discovered: _Discovered | None = None
         self._catalog = Catalog(dialect, self._builtin.types, (), ())

@@ -13,18 +13,19 @@ from orchd.kinds.codec import protobuf
 from orchd.kinds.ir import Type
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import shape
+from orchd.kinds.release import Release
 
 _JSON = "application/json"
 
 
 class ProtobufBodies(JsonBodies):
-    """Objects of built-in kinds as protobuf; patches, options, custom kinds and bodies without a kind as JSON. With
+    """Objects of the built-in kinds of a release as protobuf; patches, options, custom kinds and bodies without a kind as JSON. With
     `answers`, the server is asked for protobuf as well, which takes more time to decode in Python than JSON."""
 
-    def __init__(self, dialect: Dialect, *, responses: bool) -> None:
+    def __init__(self, dialect: Dialect, release: Release, *, responses: bool) -> None:
         self._media_type = dialect.protobuf
         self.accept = f"{dialect.protobuf}, {_JSON}" if responses else _JSON
-        catalog = self._catalog = builtin_catalog(dialect, enabled=lambda group, version, default: True)
+        catalog = self._catalog = builtin_catalog(dialect, release, enabled=lambda group, version, default: True)
         self._lists: dict[tuple[str, str, str], Resource] = {
             (r.group, r.version, r.list_kind): r for r in catalog.resources
         }

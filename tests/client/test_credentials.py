@@ -16,6 +16,7 @@ from orchd.client.protobuf_bodies import ProtobufBodies
 from orchd.client.requests import Call
 from orchd.client.throttle import Throttle
 from orchd.dialect import KUBERNETES
+from orchd.kinds.release import SPECIFICATION
 from orchd.pki.clientconfig import ClientConfig, Impersonation
 from orchd.txkit.coroutines import start
 
@@ -130,7 +131,7 @@ def test_metric_urls_have_no_object_names(path: str, expected: str) -> None:
 
 def test_built_in_kinds_are_sent_as_protobuf() -> None:
     """Objects of built-in kinds are sent as protobuf; objects without a protobuf form, or without a kind, as JSON."""
-    encode = ProtobufBodies(KUBERNETES, responses=False).encode
+    encode = ProtobufBodies(KUBERNETES, SPECIFICATION, responses=False).encode
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}
     data, content_type = encode(Call(method="POST", path="/", body=pod))
     assert content_type == "application/vnd.kubernetes.protobuf"

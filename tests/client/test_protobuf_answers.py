@@ -12,12 +12,14 @@ from orchd.client.bodies import BodyCodec, JsonBodies
 from orchd.client.event_cutters import FrameCutter, LineCutter
 from orchd.client.interfaces import WatchEvent
 from orchd.client.protobuf_bodies import ProtobufBodies
+from orchd.client.requests import Call
 from orchd.client.streams import EventStream
 from orchd.dialect import KUBERNETES, ORCH, Dialect
 from orchd.errors import ApiError
 from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.codec import protobuf
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.release import NEWEST, SPECIFICATION, Release
 from orchd.txkit.coroutines import start
 
 DIALECTS = pytest.mark.parametrize("dialect", [ORCH, KUBERNETES], ids=["orch", "kubernetes"])
@@ -37,7 +39,7 @@ def body(dialect: Dialect, kind: str, obj: Object, api_version: str = "v1", type
 
 
 def codec(dialect: Dialect) -> BodyCodec:
-    return ProtobufBodies(dialect, responses=True)
+    return ProtobufBodies(dialect, SPECIFICATION, responses=True)
 
 
 def selection(found: Object) -> tuple[Any, ...]:
@@ -98,7 +100,7 @@ def test_the_answer_decides_its_form() -> None:
     assert chosen.decode(b'{"kind": "Own"}', "application/json") == {"kind": "Own"}
     assert isinstance(chosen.cutter("application/json;stream=watch"), LineCutter)
     assert isinstance(chosen.cutter(f"{ORCH.protobuf};stream=watch"), FrameCutter)
-    assert ProtobufBodies(ORCH, responses=False).accept == JsonBodies().accept == "application/json"
+    assert ProtobufBodies(ORCH, SPECIFICATION, responses=False).accept == JsonBodies().accept == "application/json"
 
 
 class Response:
@@ -187,3 +189,19 @@ def test_the_size_of_events_is_bounded() -> None:
     error = watch.next()
     assert isinstance(error, ApiError) and "exceeds" in error.message
     assert watch.response.aborted
+
+
+@pytest.mark.parametrize(("release", "kept"), [(SPECIFICATION, False), (NEWEST, True)], ids=str)
+def test_bodies_have_the_fields_of_their_release(release: Release, kept: bool) -> None:
+    """Fields that the release does not have are neither sent nor read."""
+    bodies = ProtobufBodies(ORCH, release, responses=True)
+    job = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "j"},
+        "status": {"failedIndexes": "0", "failed": 1},
+    }
+    data, content_type = bodies.encode(Call(method="PUT", path="/", body=job))
+    status = bodies.decode(data, content_type)["status"]
+    assert status["failed"] == 1
+    assert status.get("failedIndexes") == ("0" if kept else None)

@@ -11,6 +11,7 @@ from orchd.client.account_tokens import AccountToken
 from orchd.client.discovery import DiscoveredCatalog
 from orchd.dialect import ORCH
 from orchd.errors import ApiError, not_found, unavailable
+from orchd.kinds.release import SPECIFICATION
 from orchd.testing.doubles.server import run
 
 
@@ -49,7 +50,7 @@ def line(name: str, kind: str, verbs: str = "get list delete", namespaced: bool 
 
 def test_discovered_catalog_has_built_in_and_custom_kinds() -> None:
     """Built-in resources have their types and the verbs of this server; other resources are custom kinds."""
-    catalog = DiscoveredCatalog(Server().fetch, ORCH, Clock())
+    catalog = DiscoveredCatalog(Server().fetch, ORCH, SPECIFICATION, Clock())
     run(catalog.load())
     found = catalog()
     pods = found.resource("", "v1", "pods")
@@ -70,7 +71,7 @@ def test_discovered_catalog_has_built_in_and_custom_kinds() -> None:
 def test_unchanged_discovery_keeps_the_catalog() -> None:
     """The catalog is replaced only if discovery changed; a group that does not answer keeps its last state."""
     server, clock = Server(), Clock()
-    catalog = DiscoveredCatalog(server.fetch, ORCH, clock)
+    catalog = DiscoveredCatalog(server.fetch, ORCH, SPECIFICATION, clock)
     run(catalog.load())
     catalog.start()
     first = catalog()
@@ -93,7 +94,7 @@ def test_unchanged_discovery_keeps_the_catalog() -> None:
 def test_notified_changes_are_discovered_once() -> None:
     """After notifications of changes, discovery runs once, a moment later."""
     server, clock = Server(), Clock()
-    catalog = DiscoveredCatalog(server.fetch, ORCH, clock)
+    catalog = DiscoveredCatalog(server.fetch, ORCH, SPECIFICATION, clock)
     run(catalog.load())
     catalog.start()
     for _ in range(3):

@@ -59,6 +59,10 @@ def _remote(server: ApiServer, codec: BodyCodec = JSON, **changes: Any) -> Remot
     return RemoteClient(config, reactor, ClientOptions(agent="contract/1", codec=codec), random=Random(1))
 
 
+def _protobuf(server: ApiServer, *, responses: bool) -> ProtobufBodies:
+    return ProtobufBodies(server.settings.dialect, server.settings.release, responses=responses)
+
+
 @pytest_twisted.async_yield_fixture(params=["local", "certificate", "token", "protobuf bodies", "protobuf"])
 async def subject(request: pytest.FixtureRequest, server: ApiServer) -> AsyncIterator[ClientSubject]:
     if request.param == "local":
@@ -68,7 +72,7 @@ async def subject(request: pytest.FixtureRequest, server: ApiServer) -> AsyncIte
     elif request.param == "token":
         client = _remote(server, certificate=b"", key=b"", token="a-token")
     else:
-        client = _remote(server, codec=ProtobufBodies(server.settings.dialect, responses=request.param == "protobuf"))
+        client = _remote(server, codec=_protobuf(server, responses=request.param == "protobuf"))
     verifyObject(IClient, client)
     namespace = f"contract-{next(_numbers)}"
     await client.create(NAMESPACES, "", {"metadata": {"name": namespace}})
@@ -113,7 +117,7 @@ async def test_protobuf_and_json_answers_are_equal(server: ApiServer, ref: Resou
     await server.client.create(NAMESPACES, "", {"metadata": {"name": namespace}})
     answers = []
     await server.client.create(ref, namespace, {"metadata": _METADATA, "spec": spec})
-    for codec in (JSON, ProtobufBodies(server.settings.dialect, responses=True)):
+    for codec in (JSON, _protobuf(server, responses=True)):
         client = _remote(server, codec=codec)
         listed = await client.list(ref, namespace)
         watch = await client.watch(ref, namespace, resource_version="0")

@@ -1,6 +1,6 @@
 """An API server and its controllers in two processes, for recorded exchanges.
 
-python tests/exchange/apart.py DIALECT STATE PORT [SERVER-FLAG...] --- [MANAGER-FLAG...] --- [SERVER-FLAG...]
+python tests/exchange/apart.py DIALECT RELEASE STATE PORT [SERVER-FLAG...] --- [MANAGER-FLAG...] --- [SERVER-FLAG...]
 
 Runs the server without controllers on the folder STATE and, once its kubeconfig exists, the controller manager as its
 client. Ends both on SIGTERM, and when one of them ends.
@@ -25,13 +25,13 @@ def split(arguments: list[str]) -> tuple[list[str], list[str]]:
     return arguments[:first] + arguments[second + 1 :], arguments[first + 1 : second]
 
 
-def main(name: str, state: str, port: str, *rest: str) -> None:
+def main(name: str, version: str, state: str, port: str, *rest: str) -> None:
     """Run both until one ends."""
     dialect, folder = DIALECTS[name], Path(state)
     server_flags, manager_flags = split(list(rest))
     keys = [flag.partition("=")[2] for flag in server_flags if flag.startswith("--service-account-signing-key-file=")]
     twistd = [sys.executable, "-c", _RUN, "-n", "--pidfile="]
-    release = "--emulated-version=1.23"
+    release = f"--emulated-version={version}"
     place = [f"--data-dir={folder}", "--bind-address=127.0.0.1", f"--secure-port={port}", f"--dialect={name}", release]
     server = subprocess.Popen([*twistd, "orchd", *place, "--controllers=-*", "--scheduler=false", *server_flags])
     processes = [server]

@@ -13,6 +13,7 @@ from orchd.errors import ApiError
 from orchd.kinds.catalog import builtin_catalog
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.patch import json_patch, merge_patch, strategic
+from orchd.kinds.release import NEWEST, SPECIFICATION
 
 
 def patched(obj: Object, patch: Any, type_: str) -> Object:
@@ -33,10 +34,11 @@ def patched(obj: Object, patch: Any, type_: str) -> Object:
 
 def _strategic(obj: Object, patch: Object) -> Object:
     for dialect in DIALECTS.values():
-        catalog = builtin_catalog(dialect, enabled=lambda group, version, default: True)
-        resource = catalog.kind(str(obj["apiVersion"]), str(obj["kind"]))
-        if resource is not None:
-            return strategic.apply(obj, patch, resource.type)
+        for release in (NEWEST, SPECIFICATION):
+            catalog = builtin_catalog(dialect, release, enabled=lambda group, version, default: True)
+            resource = catalog.kind(str(obj["apiVersion"]), str(obj["kind"]))
+            if resource is not None:
+                return strategic.apply(obj, patch, resource.type)
     raise CommandError(f"{obj['kind']} of {obj['apiVersion']} is no built-in kind: give --type=merge or --type=json")
 
 

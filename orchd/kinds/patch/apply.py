@@ -3,7 +3,7 @@ manager no longer applies. Pure."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from orchd.errors import bad_request
 from orchd.kinds.ir import Type
@@ -182,7 +182,7 @@ def _merge_and_prune(
         fields = recursive_difference(fields, target.reset)
     owners[key] = Owner(identity=key, version=target.api_version, fields=fields)
     if last is not None:
-        merged = _restore_empty(_prune(target, merged, owners, key, last), config)
+        merged = _prune(target, merged, owners, key, last)
     versions = VersionComparisons(target, live, merged)
     if versions.changes(target.api_version) == (NO_FIELDS, NO_FIELDS):
         # A different order of items, or changes of fields that the endpoint resets, do not count as changes.
@@ -201,26 +201,6 @@ def _merge_and_prune(
     else:
         after.pop(key, None)
     return merged, after, conflicts
-
-
-def _restore_empty(value: Any, said: Any) -> Any:
-    """Restore empty objects and lists of the configuration `said` that pruning reduced to null or removed.
-
-    The reference omits them here, and adds them when the same configuration is applied again.
-    """
-    if not isinstance(value, dict):
-        return value
-    out = value
-    for name, item in said.items():
-        before = value.get(name)
-        after = before
-        if item in ({}, []) and before is None:
-            after = item
-        elif isinstance(item, dict) and item and before:
-            after = _restore_empty(before, item)
-        if after is not before:
-            out = {**out, name: after}
-    return out
 
 
 def _prune(target: OwnershipTarget, merged: Object, owners: Owners, key: Identity, last: Owner) -> Object:
