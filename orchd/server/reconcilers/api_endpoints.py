@@ -10,10 +10,7 @@ from collections.abc import Callable
 from ipaddress import ip_address
 from typing import Final
 
-from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
-from twisted.internet.task import LoopingCall
-from twisted.python.failure import Failure
 
 from orchd.client.interfaces import IClient, ResourceRef
 from orchd.dialect import Dialect
@@ -21,8 +18,8 @@ from orchd.errors import ApiError
 from orchd.kinds.times import timestamp
 from orchd.server.bootstrap import ensure_objects, objects
 from orchd.store.interfaces import IStore, KeyExistsError, RevisionConflictError, StoreError
-from orchd.txkit.coroutines import start
 from orchd.txkit.log import Logger
+from orchd.txkit.periodic import Periodic
 
 _log = Logger()
 _PREFIX: Final = "/.servers/"
@@ -49,23 +46,25 @@ class EndpointReconciler:
         self._wall = wall
         self._at = at
         self._key = f"{_PREFIX}{at.ip}:{at.port}"
-        self._loop = LoopingCall(self._turn)
-        self._loop.clock = clock
-        self._running: Deferred[None] | None = None
+        self._loop = Periodic(
+            "reconcile the endpoints of this server's service",
+            self._reconcile_once,
+            _INTERVAL,
+            clock,
+            (StoreError, ApiError),
+        )
 
     async def start(self) -> None:
         if ip_address(self._at.ip).is_loopback:
             # Endpoints cannot have a loopback address, so there is nothing to publish.
             return
-        self._loop.start(_INTERVAL, now=True).addErrback(self._broken)
+        self._loop.start(now=True)
 
     async def stop(self) -> None:
         """Withdraw this server. The endpoints of the last server are preserved, since it may restart."""
         if not self._loop.running:
             return
         self._loop.stop()
-        if self._running is not None:
-            self._running.cancel()
         try:
             await self._withdraw()
             await self._tell()
@@ -78,16 +77,9 @@ class EndpointReconciler:
         if item is not None:
             await self._store.delete(self._key, expected=item.revision)
 
-    def _turn(self) -> Deferred[None]:
-        self._running = start(self._reconcile_once())
-        return self._running
-
     async def _reconcile_once(self) -> None:
-        try:
-            await self._renew()
-            await self._tell()
-        except (StoreError, ApiError) as error:
-            _log.warn("failed to reconcile the endpoints of this server's service: {why}", why=str(error))
+        await self._renew()
+        await self._tell()
 
     async def _renew(self) -> None:
         item = await self._store.get(self._key)
@@ -114,11 +106,6 @@ class EndpointReconciler:
         await ensure_objects.ensure(
             self._client, objects.own_endpoints(self._dialect, servers), now=timestamp(self._wall())
         )
-
-    def _broken(self, failure: Failure) -> None:
-        if failure.check(CancelledError) and not self._loop.running:
-            return
-        _log.failure("endpoint reconciler stopped with an error", failure)
 
 
 class CountedEndpointReconciler(EndpointReconciler):

@@ -11,9 +11,7 @@ from functools import partial
 from ipaddress import ip_address, ip_network
 from typing import Any, Final
 
-from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
-from twisted.internet.task import LoopingCall
 from zope.interface import implementer
 
 from orchd.client.interfaces import IClient, IEventRecorder, IInformers, ResourceRef
@@ -25,8 +23,8 @@ from orchd.kinds.objects.validate.names import parse_ip
 from orchd.kinds.times import seconds_of
 from orchd.server.registry.interfaces import IAddressRecords
 from orchd.store.interfaces import ClaimedError
-from orchd.txkit.coroutines import start
 from orchd.txkit.log import Logger
+from orchd.txkit.periodic import Periodic
 from orchd.txkit.queue_workers import QueueWorkers
 from orchd.txkit.turns import shared_budget
 
@@ -140,9 +138,7 @@ class AddressRepair:
             "service": QueueWorkers[Key]("service", partial(self._try, self._look_at_service), clock, at_once=5),
             "address": QueueWorkers[Key]("IPAddress", partial(self._try, self._look_at_address), clock, at_once=5),
         }
-        self._loop = LoopingCall(self._turn)
-        self._loop.clock = clock
-        self._running: Deferred[None] | None = None
+        self._loop = Periodic("repair the records of cluster IPs", self.run_once, _INTERVAL, clock, (ApiError,))
 
     async def run_once(self) -> None:
         """Look at every service, then at every IPAddress. Raises ApiError."""
@@ -156,31 +152,16 @@ class AddressRepair:
         self._addresses.add_listener(partial(self._changed, "address"))
         for work in self._work.values():
             work.start()
-        self._loop.start(_INTERVAL, now=False)
+        self._loop.start(now=False)
 
     async def stop(self) -> None:
-        if self._loop.running:
-            self._loop.stop()
-        if self._running is not None:
-            self._running.cancel()
+        self._loop.stop()
         for work in self._work.values():
             await work.stop()
 
     def _changed(self, what: str, event: str, old: Object | None, new: Object | None) -> None:
         if new is not None:
             self._work[what].add((fields.namespace(new), fields.name(new)))
-
-    def _turn(self) -> Deferred[None]:
-        self._running = start(self._repeat())
-        return self._running
-
-    async def _repeat(self) -> None:
-        try:
-            await self.run_once()
-        except CancelledError:
-            return
-        except ApiError as error:
-            self._log.warn("failed to repair the records of cluster IPs: {why}; retrying", why=error.message)
 
     async def _try(self, look: Callable[[Key], Any], key: Key) -> float | None:
         await self._turns.wait()

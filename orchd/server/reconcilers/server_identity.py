@@ -15,10 +15,7 @@ from functools import partial
 from random import Random
 from typing import Any, Final
 
-from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
-from twisted.internet.task import LoopingCall
-from twisted.python.failure import Failure
 
 from orchd.client.interfaces import IClient, ResourceRef
 from orchd.dialect import Dialect
@@ -28,8 +25,8 @@ from orchd.kinds.catalog import Catalog
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.naming import random_uuid
 from orchd.kinds.times import microtime, seconds_of, timestamp
-from orchd.txkit.coroutines import start
 from orchd.txkit.log import Logger
+from orchd.txkit.periodic import Periodic
 
 _log = Logger()
 _LEASES: Final = "coordination.{abbr}.io"
@@ -109,35 +106,25 @@ class ServerIdentity:
         self._versions = ResourceRef(dialect(_VERSIONS), "v1alpha1", "storageversions")
         self._recorded = not settings.records_versions
         self._cleaned = clock.seconds()
-        self._loop = LoopingCall(self._turn)
-        self._loop.clock = clock
-        self._running: Deferred[None] | None = None
+        self._loop = Periodic(
+            "maintain the identity of this server", self._reconcile_once, settings.interval, clock, (ApiError,)
+        )
 
     async def start(self) -> None:
-        self._loop.start(self._settings.interval, now=True).addErrback(self._broken)
+        self._loop.start(now=True)
 
     async def stop(self) -> None:
         """The lease stays until it expires: a server that restarts has another one."""
-        if self._loop.running:
-            self._loop.stop()
-        if self._running is not None:
-            self._running.cancel()
-
-    def _turn(self) -> Deferred[None]:
-        self._running = start(self._reconcile_once())
-        return self._running
+        self._loop.stop()
 
     async def _reconcile_once(self) -> None:
-        try:
-            await self._renew()
-            if not self._recorded:
-                await self._record_versions()
-                self._recorded = True
-            if self._clock.seconds() - self._cleaned >= self._settings.duration:
-                self._cleaned = self._clock.seconds()
-                await self._clean()
-        except ApiError as error:
-            _log.warn("failed to maintain the identity of this server: {why}; retrying", why=str(error))
+        await self._renew()
+        if not self._recorded:
+            await self._record_versions()
+            self._recorded = True
+        if self._clock.seconds() - self._cleaned >= self._settings.duration:
+            self._cleaned = self._clock.seconds()
+            await self._clean()
 
     async def _renew(self) -> None:
         own, namespace = self._settings.identity, self._dialect.system_namespace
@@ -234,11 +221,6 @@ class ServerIdentity:
         if renewed is None or spec.get("leaseDurationSeconds") is None:
             return True
         return (seconds_of(renewed) or 0.0) + int(spec["leaseDurationSeconds"]) < self._wall()
-
-    def _broken(self, failure: Failure) -> None:
-        if failure.check(CancelledError) and not self._loop.running:
-            return
-        _log.failure("the identity of this server is no longer maintained", failure)
 
 
 def storage_versions(catalog: Catalog, server: str) -> Iterable[tuple[str, Object]]:

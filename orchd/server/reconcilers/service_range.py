@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
-from twisted.internet.task import LoopingCall
 
 from orchd.client.interfaces import IClient, IEventRecorder, ResourceRef
 from orchd.dialect import Dialect
@@ -16,8 +14,7 @@ from orchd.kinds import fields
 from orchd.kinds.conditions import find_in
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.times import timestamp
-from orchd.txkit.coroutines import start
-from orchd.txkit.log import Logger
+from orchd.txkit.periodic import Periodic
 
 _INTERVAL: Final = 10.0
 CONTROLLER: Final = "{long}-service-cidr-controller"
@@ -25,8 +22,6 @@ CONTROLLER: Final = "{long}-service-cidr-controller"
 
 class DefaultRange:
     """Makes the ServiceCIDR of the flag and its condition Ready; adds a second family to it, and changes nothing else."""
-
-    _log = Logger()
 
     def __init__(
         self,
@@ -46,30 +41,13 @@ class DefaultRange:
         self._ref = ResourceRef(dialect("networking.{abbr}.io"), "v1", "servicecidrs")
         self._wall = wall
         self._told: set[str] = set()
-        self._loop = LoopingCall(self._turn)
-        self._loop.clock = clock
-        self._running: Deferred[None] | None = None
+        self._loop = Periodic("maintain the default ServiceCIDR", self.ensure, _INTERVAL, clock, (ApiError,))
 
     async def start(self) -> None:
-        self._loop.start(_INTERVAL, now=False)
+        self._loop.start(now=False)
 
     async def stop(self) -> None:
-        if self._loop.running:
-            self._loop.stop()
-        if self._running is not None:
-            self._running.cancel()
-
-    def _turn(self) -> Deferred[None]:
-        self._running = start(self._repeat())
-        return self._running
-
-    async def _repeat(self) -> None:
-        try:
-            await self.ensure()
-        except CancelledError:
-            return
-        except ApiError as error:
-            self._log.warn("failed to maintain the default ServiceCIDR: {why}; retrying", why=error.message)
+        self._loop.stop()
 
     async def ensure(self) -> None:
         """Bring the object up to date. Raises ApiError."""

@@ -6,15 +6,12 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime
 from typing import Final
 
-from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.interfaces import IReactorTime
-from twisted.internet.task import LoopingCall
 
 from orchd.client.interfaces import IClient, ResourceRef
 from orchd.dialect import Dialect
 from orchd.errors import ApiError
-from orchd.txkit.coroutines import start
-from orchd.txkit.log import Logger
+from orchd.txkit.periodic import Periodic
 
 _CONFIG_MAPS: Final = ResourceRef("", "v1", "configmaps")
 _NAME: Final = "{short}-apiserver-legacy-service-account-token-tracking"
@@ -25,42 +22,29 @@ _INTERVAL: Final = 1800.0
 
 
 class TokenTracking:
-    """Makes the ConfigMap, and corrects a date that is none."""
-
-    _log = Logger()
+    """Makes the ConfigMap, and replaces an invalid date."""
 
     def __init__(self, client: IClient, dialect: Dialect, clock: IReactorTime, wall: Callable[[], float]) -> None:
         self._client = client
         self._namespace, self._name = dialect.system_namespace, dialect(_NAME)
         self._wall = wall
-        self._loop = LoopingCall(self._turn)
-        self._loop.clock = clock
-        self._running: Deferred[None] | None = None
+        self._loop = Periodic("write the date of token tracking", self._ensure, _INTERVAL, clock, (ApiError,))
 
     async def start(self) -> None:
-        self._loop.start(_INTERVAL, now=True)
+        self._loop.start(now=True)
 
     async def stop(self) -> None:
-        if self._loop.running:
-            self._loop.stop()
-        if self._running is not None:
-            self._running.cancel()
+        self._loop.stop()
 
-    def _turn(self) -> Deferred[None]:
-        self._running = start(self._repeat())
-        return self._running
-
-    async def _repeat(self) -> None:
+    async def _ensure(self) -> None:
         try:
-            await self._ensure()
-        except CancelledError:
-            return
+            await self._write()
         except ApiError as error:
             # 409: another server was faster.
             if error.code != 409:
-                self._log.warn("failed to write the date of token tracking: {why}; retrying", why=error.message)
+                raise
 
-    async def _ensure(self) -> None:
+    async def _write(self) -> None:
         today = {"since": datetime.fromtimestamp(self._wall(), UTC).date().isoformat()}
         try:
             found = await self._client.get(_CONFIG_MAPS, self._namespace, self._name)
