@@ -59,6 +59,8 @@ class Drop:
     whole: bool = False
     #: Values that do not use the feature stay.
     partly: bool = False
+    #: A struct that is empty without the field is dropped.
+    with_owner: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,6 +183,8 @@ def _dropped(field: str) -> Drop:
 
 #: Fields of later gates that are dropped by a rule.
 _RULED: Final[Mapping[str, tuple[Drop, ...]]] = {
+    "NodeDeclaredFeatures": (Drop(field="core/v1.Node.status.declaredFeatures", whole=True),),
+    "ContainerStopSignals": (Drop(field="core/v1.Lifecycle.stopSignal", with_owner=True),),
     "CrossNamespaceVolumeDataSource": (
         Drop(field="core/v1.PersistentVolumeClaim.spec.dataSourceRef", rule="in_namespace", whole=True, partly=True),
     ),

@@ -95,7 +95,8 @@ class Type:
     "replace", "retainKeys") and `merge_key` are those of strategic merge patch and belong to the field's type.
     `enum` holds the allowed values. `constraints` holds the remaining JSON schema keywords of a custom kind's node by their
     JSON name; `nullable`, `preserve_unknown` and `embedded_resource` are likewise set only there.
-    `definition` is the name under which OpenAPI publishes the struct, "" if it is not published.
+    `definition` is the name under which OpenAPI publishes the struct, "" if it is not published. `release` is that of the tables
+    that a type comes from; for a custom kind, that of the server. None for types of algorithms.
     """
 
     __slots__ = (
@@ -117,6 +118,7 @@ class Type:
         "name",
         "nullable",
         "preserve_unknown",
+        "release",
     )
 
     def __init__(
@@ -138,6 +140,7 @@ class Type:
         preserve_unknown: bool = False,
         embedded_resource: bool = False,
         definition: str = "",
+        release: Release | None = None,
     ) -> None:
         self.kind = kind
         self.name = name
@@ -156,6 +159,7 @@ class Type:
         self.preserve_unknown = preserve_unknown
         self.embedded_resource = embedded_resource
         self.definition = definition
+        self.release = release
         #: Results that algorithms compiled from this node, by algorithm name. Derived data, not part of the schema.
         self.memo: dict[str, Any] = {}
 
@@ -201,6 +205,7 @@ class Type:
             "preserve_unknown": self.preserve_unknown,
             "embedded_resource": self.embedded_resource,
             "definition": self.definition,
+            "release": self.release,
         }
         keep.update(changes)
         return Type(self.kind, resolve=lambda: self.members, **keep)
@@ -229,7 +234,7 @@ class TypeTable:
         self.release = release
         self._modules = dict(modules)
         self._types: dict[str, Type] = {}
-        self._scalars = {k: Type(k) for k in (*SCALARS, *OPAQUE)}
+        self._scalars = {k: Type(k, release=release) for k in (*SCALARS, *OPAQUE)}
 
     def module(self, package: str) -> Any:
         """The builtin module of ``package/version``. Raises KeyError for an unknown one."""
@@ -257,6 +262,7 @@ class TypeTable:
             resolve=lambda: self._fields(package, lines),
             atomic=short in module.ATOMIC,
             definition=self._dialect(prefix) + short if published else "",
+            release=self.release,
         )
 
     def _fields(self, package: str, lines: tuple[Line, ...]) -> tuple[Field, ...]:
@@ -313,9 +319,9 @@ class TypeTable:
 
     def _resolve_name(self, package: str, spelled: str) -> Type:
         if spelled.startswith("[]"):
-            return Type("list", element=self._resolve_name(package, spelled[2:]))
+            return Type("list", element=self._resolve_name(package, spelled[2:]), release=self.release)
         if spelled.startswith("{}"):
-            return Type("map", element=self._resolve_name(package, spelled[2:]))
+            return Type("map", element=self._resolve_name(package, spelled[2:]), release=self.release)
         scalar = self._scalars.get(spelled)
         if scalar is not None:
             return scalar

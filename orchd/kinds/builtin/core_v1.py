@@ -531,7 +531,8 @@ RESOURCES: Final[tuple[Row, ...]] = (
         validation=Validation(
             create="validate.apps.create_replication_controller", update="validate.apps.update_replication_controller"
         ),
-        warnings="validate.warnings.workload",
+        warnings="validate.warnings.replication_controller",
+        changes=(("1.25", {"warnings": "validate.warnings.workload"}),),
         pod_template=("spec", "template"),
         generation=("spec",),
         orphans=True,

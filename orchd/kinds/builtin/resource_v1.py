@@ -30,7 +30,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
     KindRow(
         kind="ResourceClaim",
-        strategy="PolicyStrategy",
+        strategy="DeviceClaimStrategy",
         plural="resourceclaims",
         namespaced=True,
         key="resourceclaims",
@@ -47,7 +47,7 @@ RESOURCES: Final[tuple[Row, ...]] = (
     ),
     KindRow(
         kind="ResourceClaimTemplate",
-        strategy="PolicyStrategy",
+        strategy="DeviceClaimStrategy",
         plural="resourceclaimtemplates",
         namespaced=True,
         key="resourceclaimtemplates",

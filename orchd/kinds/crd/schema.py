@@ -67,7 +67,7 @@ class SchemaReader:
     def node(self, schema: Schema) -> Type:
         """The type of a schema below the root."""
         kind = self._kind_of(schema)
-        more: dict[str, Any] = {}
+        more: dict[str, Any] = {"release": self._object_meta.release}
         inner: Any = None
         if kind == "struct":
             more["resolve"] = lambda: self._members(schema)

@@ -1,7 +1,8 @@
-"""Names of the Go types of fields in decoding errors; facts of release 1.23 (named value types of the reference)."""
+"""Names of the Go types of fields in decoding errors; facts about the named value types of the reference."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
@@ -50,6 +51,7 @@ _NAMED: Final[dict[str, dict[str, str]]] = {
         "v1.CustomResourceDefinitionConditionType": "CustomResourceDefinitionCondition.type",
         "v1.JSONSchemaURL": "JSONSchemaProps.$schema",
         "v1.ResourceScope": "CustomResourceDefinitionSpec.scope",
+        "v1.FieldValueErrorReason": "ValidationRule.reason",
     },
     "apiextensions/v1beta1": {"types.UID": "ConversionRequest.uid ConversionResponse.uid"},
     "apiregistration/v1": {
@@ -130,8 +132,12 @@ _NAMED: Final[dict[str, dict[str, str]]] = {
         "*types.UID": "UncountedTerminatedPods.failed UncountedTerminatedPods.succeeded",
         "v1.CompletionMode": "JobSpec.completionMode",
         "v1.ConcurrencyPolicy": "CronJobSpec.concurrencyPolicy",
-        "v1.ConditionStatus": "JobCondition.status",
+        "v1.ConditionStatus": "JobCondition.status PodFailurePolicyOnPodConditionsPattern.status",
         "v1.JobConditionType": "JobCondition.type",
+        "v1.PodConditionType": "PodFailurePolicyOnPodConditionsPattern.type",
+        "v1.PodFailurePolicyAction": "PodFailurePolicyRule.action",
+        "v1.PodFailurePolicyOnExitCodesOperator": "PodFailurePolicyOnExitCodesRequirement.operator",
+        "v1.PodReplacementPolicy": "JobSpec.podReplacementPolicy",
     },
     "batch/v1beta1": {"v1beta1.ConcurrencyPolicy": "CronJobSpec.concurrencyPolicy"},
     "certificates/v1": {
@@ -140,6 +146,7 @@ _NAMED: Final[dict[str, dict[str, str]]] = {
         "v1.ConditionStatus": "CertificateSigningRequestCondition.status",
         "v1.RequestConditionType": "CertificateSigningRequestCondition.type",
     },
+    "coordination/v1": {"v1.CoordinatedLeaseStrategy": "LeaseSpec.strategy"},
     "core/v1": {
         "*v1.Capability": "Capabilities.add Capabilities.drop",
         "*v1.FinalizerName": "NamespaceSpec.finalizers",
@@ -183,7 +190,9 @@ _NAMED: Final[dict[str, dict[str, str]]] = {
         "v1.PreemptionPolicy": "PodSpec.preemptionPolicy",
         "v1.ProcMountType": "SecurityContext.procMount",
         "v1.Protocol": "ContainerPort.protocol EndpointPort.protocol PortStatus.protocol ServicePort.protocol",
-        "v1.PullPolicy": "Container.imagePullPolicy EphemeralContainerCommon.imagePullPolicy",
+        "v1.PullPolicy": (
+            "Container.imagePullPolicy EphemeralContainerCommon.imagePullPolicy ImageVolumeSource.pullPolicy"
+        ),
         "v1.ReplicationControllerConditionType": "ReplicationControllerCondition.type",
         "v1.ResourceList": (
             "LimitRangeItem.default LimitRangeItem.defaultRequest LimitRangeItem.max "
@@ -191,7 +200,9 @@ _NAMED: Final[dict[str, dict[str, str]]] = {
             "NodeStatus.allocatable NodeStatus.capacity PersistentVolumeClaimStatus.allocatedResources "
             "PersistentVolumeClaimStatus.capacity PersistentVolumeSpec.capacity PodSpec.overhead "
             "ResourceQuotaSpec.hard ResourceQuotaStatus.hard ResourceQuotaStatus.used "
-            "ResourceRequirements.limits ResourceRequirements.requests"
+            "ResourceRequirements.limits ResourceRequirements.requests VolumeResourceRequirements.limits "
+            "VolumeResourceRequirements.requests ContainerStatus.allocatedResources "
+            "PodStatus.allocatedResources"
         ),
         "v1.ResourceQuotaScope": "ScopedResourceSelectorRequirement.scopeName",
         "v1.RestartPolicy": "PodSpec.restartPolicy",
@@ -211,9 +222,37 @@ _NAMED: Final[dict[str, dict[str, str]]] = {
         "v1.URIScheme": "HTTPGetAction.scheme",
         "v1.UniqueVolumeName": "AttachedVolume.name",
         "v1.UnsatisfiableConstraintAction": "TopologySpreadConstraint.whenUnsatisfiable",
+        "map[v1.ResourceName]v1.ClaimResourceStatus": "PersistentVolumeClaimStatus.allocatedResourceStatuses",
+        "v1.AppArmorProfileType": "AppArmorProfile.type",
+        "v1.ContainerRestartPolicy": "Container.restartPolicy EphemeralContainerCommon.restartPolicy",
+        "v1.ContainerRestartRuleAction": "ContainerRestartRule.action",
+        "v1.ContainerRestartRuleOnExitCodesOperator": "ContainerRestartRuleOnExitCodes.operator",
+        "v1.LoadBalancerIPMode": "LoadBalancerIngress.ipMode",
+        "v1.NodeInclusionPolicy": (
+            "TopologySpreadConstraint.nodeAffinityPolicy TopologySpreadConstraint.nodeTaintsPolicy"
+        ),
+        "v1.PersistentVolumeClaimModifyVolumeStatus": "ModifyVolumeStatus.status",
+        "v1.PodResizeStatus": "PodStatus.resize",
+        "v1.PodSELinuxChangePolicy": "PodSecurityContext.seLinuxChangePolicy",
+        "v1.RecursiveReadOnlyMode": "VolumeMount.recursiveReadOnly VolumeMountStatus.recursiveReadOnly",
+        "v1.ResourceHealthStatus": "ResourceHealth.health",
+        "v1.ResourceID": "ResourceHealth.resourceID",
+        "v1.ResourceName": "ContainerResizePolicy.resourceName ResourceStatus.name",
+        "v1.ResourceResizeRestartPolicy": "ContainerResizePolicy.restartPolicy",
+        "v1.Signal": "Lifecycle.stopSignal ContainerStatus.stopSignal",
+        "v1.SupplementalGroupsPolicy": "PodSecurityContext.supplementalGroupsPolicy",
     },
     "discovery/v1": {"v1.AddressType": "EndpointSlice.addressType", "v1.Protocol": "EndpointPort.protocol"},
     "discovery/v1beta1": {"v1.Protocol": "EndpointPort.protocol", "v1beta1.AddressType": "EndpointSlice.addressType"},
+    "flowcontrol/v1": {
+        "v1.ConditionStatus": "FlowSchemaCondition.status PriorityLevelConfigurationCondition.status",
+        "v1.FlowDistinguisherMethodType": "FlowDistinguisherMethod.type",
+        "v1.FlowSchemaConditionType": "FlowSchemaCondition.type",
+        "v1.LimitResponseType": "LimitResponse.type",
+        "v1.PriorityLevelConfigurationConditionType": "PriorityLevelConfigurationCondition.type",
+        "v1.PriorityLevelEnablement": "PriorityLevelConfigurationSpec.type",
+        "v1.SubjectKind": "Subject.kind",
+    },
     "flowcontrol/v1beta1": {
         "v1beta1.ConditionStatus": "FlowSchemaCondition.status PriorityLevelConfigurationCondition.status",
         "v1beta1.FlowDistinguisherMethodType": "FlowDistinguisherMethod.type",
@@ -244,15 +283,17 @@ _NAMED: Final[dict[str, dict[str, str]]] = {
         "v1.RowConditionType": "TableRowCondition.type",
         "v1.StatusReason": "Status.reason",
         "v1.Verbs": "APIResource.verbs",
+        "v1.FieldSelectorOperator": "FieldSelectorRequirement.operator",
     },
     "networking/v1": {
         "*v1.PolicyType": "NetworkPolicySpec.policyTypes",
         "v1.PathType": "HTTPIngressPath.pathType",
-        "v1.Protocol": "NetworkPolicyPort.protocol",
+        "v1.Protocol": "NetworkPolicyPort.protocol IngressPortStatus.protocol",
     },
     "node/v1": {"v1.ResourceList": "Overhead.podFixed"},
     "node/v1alpha1": {"v1.ResourceList": "Overhead.podFixed"},
     "node/v1beta1": {"v1.ResourceList": "Overhead.podFixed"},
+    "policy/v1": {"v1.UnhealthyPodEvictionPolicyType": "PodDisruptionBudgetSpec.unhealthyPodEvictionPolicy"},
     "policy/v1beta1": {
         "*v1.Capability": (
             "PodSecurityPolicySpec.allowedCapabilities PodSecurityPolicySpec.defaultAddCapabilities "
@@ -265,6 +306,19 @@ _NAMED: Final[dict[str, dict[str, str]]] = {
         "v1beta1.RunAsUserStrategy": "RunAsUserStrategyOptions.rule",
         "v1beta1.SELinuxStrategy": "SELinuxStrategyOptions.rule",
         "v1beta1.SupplementalGroupsStrategyType": "SupplementalGroupsStrategyOptions.rule",
+    },
+    "resource/v1": {
+        "map[v1.QualifiedName]resource.Quantity": (
+            "CapacityRequirements.requests DeviceRequestAllocationResult.consumedCapacity"
+        ),
+        "map[v1.QualifiedName]v1.DeviceAttribute": "Device.attributes",
+        "map[v1.QualifiedName]v1.DeviceCapacity": "Device.capacity",
+        "types.UID": "ResourceClaimConsumerReference.uid DeviceRequestAllocationResult.shareID",
+        "v1.AllocationConfigSource": "DeviceAllocationConfiguration.source",
+        "v1.DeviceAllocationMode": "ExactDeviceRequest.allocationMode DeviceSubRequest.allocationMode",
+        "v1.DeviceTaintEffect": "DeviceTaint.effect DeviceToleration.effect",
+        "v1.DeviceTolerationOperator": "DeviceToleration.operator",
+        "v1.FullyQualifiedName": "DeviceConstraint.matchAttribute DeviceConstraint.distinctAttribute",
     },
     "scheduler/v1beta2": {
         "v1beta2.PodTopologySpreadConstraintsDefaulting": "PodTopologySpreadArgs.defaultingType",
@@ -288,6 +342,14 @@ _NAMED: Final[dict[str, dict[str, str]]] = {
         "v1beta1.VolumeBindingMode": "StorageClass.volumeBindingMode",
     },
 }
+#: Named types that fields have from a release on, in the place of those of `_NAMED`.
+_RENAMED: Final[dict[str, tuple[str, str]]] = {
+    "v1.IPFamilyPolicyType": ("1.26", "v1.IPFamilyPolicy"),
+    "v1.ServiceExternalTrafficPolicyType": ("1.26", "v1.ServiceExternalTrafficPolicy"),
+    "v1.ServiceInternalTrafficPolicyType": ("1.26", "v1.ServiceInternalTrafficPolicy"),
+}
+#: The release from which on the path of a field in errors has the names of inlined structs.
+_EMBEDDED_SINCE: Final = "1.35"
 _SCALARS: Final = {
     "bytes": "[]uint8",
     "number": "float64",
@@ -308,10 +370,24 @@ def _aliases(package: str) -> dict[str, str]:
     return {field: name for name, fields in _NAMED.get(package, {}).items() for field in fields.split()}
 
 
-def alias(struct: str, field: str) -> str:
-    """The named value type of a field of ``package/version.Struct``, "" if it has none."""
-    package, _, short = struct.rpartition(".")
-    return _aliases(package).get(f"{short}.{field}", "")
+def alias(type: Type, field: str) -> str:
+    """The named value type of a field of a built-in struct, "" if it has none."""
+    package, _, short = type.name.rpartition(".")
+    name = _aliases(package).get(f"{short}.{field}", "")
+    if not name:
+        return next((alias(each.type, field) for each in type.members if each.inline and field in each.type.fields), "")
+    since, later = _RENAMED.get(name, ("", name))
+    return later if type.release is not None and type.release.includes(since) else name
+
+
+def embedded(type: Type, field: str) -> Iterator[str]:
+    """The names of the inlined structs through which a built-in struct has `field`, as its path in errors has them, the inner first."""
+    if type.release is None or not type.release.includes(_EMBEDDED_SINCE):
+        return
+    for member in type.members:
+        if member.inline and field in member.type.fields:
+            yield from embedded(member.type, field)
+            yield member.type.name.rpartition(".")[2]
 
 
 def struct(type: Type) -> str:
@@ -330,6 +406,11 @@ def format_type(type: Type, alias: str = "") -> str:
     return struct(type) if type.kind == "struct" else _SCALARS.get(type.kind, type.kind)
 
 
+def elements(alias: str) -> str:
+    """The alias of the elements of a list or map by its own alias."""
+    return alias.rpartition("]")[2] if alias.startswith("map[") else alias[1:] if alias.startswith("*") else ""
+
+
 def split(type: Type, alias: str) -> tuple[str, str]:
     """The name of a list or map, and the alias of its elements."""
-    return format_type(type, alias), alias[1:] if alias.startswith("*") else ""
+    return format_type(type, alias), elements(alias)

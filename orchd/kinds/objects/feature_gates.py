@@ -228,7 +228,9 @@ def _without(value: Any, old: Any, node: _Node, used: frozenset[tuple[str, str]]
                     out[name] = left
             continue
         inner = every or node.below.get(name)
-        out[name] = item if inner is None or not item else _without(item, stored.get(name), inner, used, update=update)
+        new = item if inner is None or not item else _without(item, stored.get(name), inner, used, update=update)
+        if new or new is item or not inner or not any(each.drop.with_owner for each in inner.gated.values()):
+            out[name] = new
     for name, gated in node.gated.items():
         if gated.drop.update == STORED and update and gated.use not in used and stored.get(name) is not None:
             out[name] = stored[name]

@@ -248,7 +248,7 @@ def _member_plans(type: Type) -> tuple[dict[str, _MemberPlan], dict[str, Any]]:
         for name in ("kind", "apiVersion"):
             plans[name] = (None, False, _DROP, (), "string")
     for name, field in type.fields.items():
-        alias = typenames.alias(type.name, name)
+        alias = typenames.alias(type, name)
         kind = field.type.kind
         convert = None
         if kind == "struct":
@@ -321,6 +321,7 @@ def _named_struct(type: Type) -> Convert:
             if not error.path:
                 error.owner = owner
             error.path.append(key)
+            error.path.extend(typenames.embedded(type, key))
             raise
         for name, missing in always.items():
             if name not in out:

@@ -184,8 +184,7 @@ def _merge_and_prune(
     if last is not None:
         merged = _prune(target, merged, owners, key, last)
     versions = VersionComparisons(target, live, merged)
-    if versions.changes(target.api_version) == (NO_FIELDS, NO_FIELDS):
-        # A different order of items, or changes of fields that the endpoint resets, do not count as changes.
+    if target.release.choose(_NO_CHANGE)(versions, live, merged):
         merged = live
     conflicts: dict[Identity, FieldSet] = {}
     for other, owner in owners.items():
@@ -201,6 +200,19 @@ def _merge_and_prune(
     else:
         after.pop(key, None)
     return merged, after, conflicts
+
+
+def _no_fields(versions: VersionComparisons, live: Object, merged: Object) -> bool:
+    """Neither another order of items nor changes of fields that the endpoint resets count."""
+    return versions.changes(versions.api_version) == (NO_FIELDS, NO_FIELDS)
+
+
+def _no_values(versions: VersionComparisons, live: Object, merged: Object) -> bool:
+    return typed.same(live, merged)
+
+
+#: Whether the merged object is the live one, from a release on.
+_NO_CHANGE: Final = (("", _no_fields), ("1.29", _no_values))
 
 
 def _prune(target: OwnershipTarget, merged: Object, owners: Owners, key: Identity, last: Owner) -> Object:

@@ -19,6 +19,8 @@ from orchd.kinds.objects.scalars import ScalarError
 _INTEGERS: Final = {
     "int32": ("int32", 32), "int64": ("int64", 64), "int64ns": ("int64", 64), "uint32": ("uint32", 32), "uint64": ("uint64", 64),
 }  # fmt: skip
+_BAD_BYTES: Final = "illegal base64 data"
+_OF_BYTES: Final = (("", ""), ("1.35", "error decoding from json: "))
 _TIMES: Final = frozenset(("time", "microtime", "duration"))
 
 
@@ -42,19 +44,21 @@ def restore(value: Any, type: Type, alias: str = "") -> Any:
         for name, field in type.fields.items():
             old = value.get(name)
             if old is not None:
-                new = restore(old, field.type, typenames.alias(type.name, name))
+                new = restore(old, field.type, typenames.alias(type, name))
                 if new is not old:
                     out = {**out, name: new}
         return out
     if kind == "list":
         if not isinstance(value, list):
             raise RestoreError(f"cannot restore slice from {kind_name(value)}")
-        items = [restore(item, type.element, alias.removeprefix("*")) for item in value]
+        inner = typenames.elements(alias)
+        items = [restore(item, type.element, inner) for item in value]
         return value if all(a is b for a, b in zip(items, value, strict=True)) else items
     if kind == "map":
         if not isinstance(value, dict):
             raise RestoreError(f"cannot restore map from {kind_name(value)}")
-        entries = {key: restore(item, type.element, alias.removeprefix("*")) for key, item in value.items()}
+        inner = typenames.elements(alias)
+        entries = {key: restore(item, type.element, inner) for key, item in value.items()}
         return value if all(entries[key] is item for key, item in value.items()) else entries
     return _scalar(value, kind, alias)
 
@@ -63,11 +67,19 @@ def shape_applied(obj: Object, type: Type) -> Object:
     """The canonical shape of an applied object. Integers lose what exceeds their size. Raises ShapeError or RestoreError."""
     try:
         return shape.canonical(obj, type)
-    except shape.ShapeError:
+    except shape.ShapeError as error:
         restored: Object = restore(obj, type)
         if restored is obj:
-            raise
+            raise shape.ShapeError(explain(error, type)) from None
         return shape.canonical(restored, type)
+
+
+def explain(error: shape.ShapeError, type: Type) -> str:
+    """The text of an error of the bytes of a restored object."""
+    text = str(error)
+    if text.startswith(_BAD_BYTES) and type.release is not None:
+        return type.release.choose(_OF_BYTES) + text
+    return text
 
 
 def _scalar(value: Any, kind: str, alias: str) -> Any:

@@ -22,6 +22,11 @@ OPAQUE: Final = 4
 _NUMERIC: Final = frozenset(("int32", "int64", "uint32", "uint64", "int64ns", "number"))
 _TEXT: Final = frozenset(("string", "bytes", "duration"))
 
+#: Scalars whose text may have several JSON types.
+_UNTYPED: Final = frozenset(("quantity", "int-or-string", "time", "microtime"))
+#: The release from which on stored lists may be irregular, and every scalar is checked.
+_LENIENT_SINCE: Final = "1.29"
+
 #: Marks a list key without a default.
 NO_DEFAULT: Final = object()
 
@@ -31,11 +36,24 @@ class Node:
 
     `atomic` nodes are owned as a whole. `fields` maps the declared member names to their path element and node; `element`
     is the node of map values and list items (None: no undeclared members). `keys` are those of a keyed list ("" for a
-    set). `text` is "string", "numeric" or "boolean" where a scalar is checked. `exact`: Python's equality
+    set). `text` is "string", "numeric", "boolean" or "untyped" where a scalar is checked. `lenient` lists may have several items of
+    one identity, and items without some of the keys. `exact`: Python's equality
     suffices to compare values (it treats 1 and true as equal).
     """
 
-    __slots__ = ("_fields", "atomic", "defaults", "element", "exact", "keys", "kind", "preserve", "text", "type")
+    __slots__ = (
+        "_fields",
+        "atomic",
+        "defaults",
+        "element",
+        "exact",
+        "keys",
+        "kind",
+        "lenient",
+        "preserve",
+        "text",
+        "type",
+    )
 
     def __init__(self, kind: int, type: Type, *, atomic: bool = False, preserve: bool = False) -> None:
         self.kind = kind
@@ -46,6 +64,7 @@ class Node:
         self.keys: tuple[str, ...] = ()
         self.defaults: tuple[Any, ...] = ()
         self.text = ""
+        self.lenient = type.release is not None and type.release.includes(_LENIENT_SINCE)
         self.exact = kind == SCALAR or (bool(type.name) and type.constraints is None)
         self._fields: dict[str, tuple[str, Node]] | None = None
 
@@ -104,6 +123,8 @@ def _build(type: Type, preserve: bool) -> Node:
         built.text = "boolean"
     elif kind in _TEXT and not (type.constraints or {}).get("format"):
         built.text = "string"
+    elif built.lenient and kind in _UNTYPED:
+        built.text = "untyped"
     return built
 
 

@@ -95,6 +95,7 @@ class VersionComparisons:
     def __init__(self, target: OwnershipTarget, old: Object, new: Object) -> None:
         self._target, self._old, self._new = target, old, new
         self._cache: dict[str, tuple[FieldSet, FieldSet] | None] = {}
+        self.api_version = target.api_version
 
     def changes(self, version: str) -> tuple[FieldSet, FieldSet] | None:
         """Fields set and removed, in terms of `version`; None if that version is no longer served."""

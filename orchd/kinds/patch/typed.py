@@ -1,6 +1,6 @@
 """Typed values: validation, their fields, comparison and merging.
 
-The rules are those of structured-merge-diff 4.2, which release 1.23 uses. Functions do not modify values; results share
+The rules are those of structured-merge-diff 4.2, which release 1.23 uses, and of 6, where nodes are lenient. Functions do not modify values; results share
 unchanged parts.
 """
 
@@ -83,6 +83,8 @@ def _validate_scalar(node: Node, value: Any, path: str, errors: list[str]) -> No
         errors.append(_at(path, f"expected string, got &value.valueUnstructured{{Value:{_literal(value)}}}"))
     elif scalar == "numeric" and (isinstance(value, bool) or not isinstance(value, int | float)):
         errors.append(_at(path, f"expected numeric (int or float), got {type_name(value)}"))
+    elif scalar == "untyped" and isinstance(value, dict | list):
+        errors.append(_at(path, f"expected any scalar, got &{{{plain(value)}}}"))
     elif scalar == "boolean" and not isinstance(value, bool):
         errors.append(_at(path, f"expected boolean, got &{{{plain(value)}}}"))
 
@@ -146,25 +148,59 @@ def item_element(node: Node, item: Any) -> str:
     values = {}
     for key, default in zip(node.keys, node.defaults, strict=True):
         value = item.get(key, default)
-        if value is NO_DEFAULT:
+        if value is not NO_DEFAULT:
+            values[key] = value
+        elif not node.lenient:
             raise TypedError(
                 f"associative list with keys has an element that omits key field {quote(key)} (and doesn't have default value)"
             )
-        values[key] = value
+    if not values:
+        keys = " ".join(map(quote, node.type.list_keys or node.keys))
+        raise TypedError(
+            f"associative list with keys has an element that omits all key fields [{keys}] "
+            "(and doesn't have default values for any key fields)"
+        )
     return "k:" + json_text(values)
+
+
+def _elements(node: Node, items: list[Any] | None) -> list[str]:
+    """The path elements of the items of an associative list. Raises TypedError for an item without identity."""
+    out: list[str] = []
+    for position, item in enumerate(items or ()):
+        try:
+            out.append(item_element(node, item))
+        except TypedError as error:
+            raise TypedError(f"element {position}: {error}") from None
+    return out
 
 
 def index_items(node: Node, items: list[Any] | None) -> dict[str, Any]:
     """Index the items of an associative list by path element, in order. Raises TypedError for duplicates."""
     out: dict[str, Any] = {}
-    for position, item in enumerate(items or ()):
-        try:
-            element = item_element(node, item)
-        except TypedError as error:
-            raise TypedError(f"element {position}: {error}") from None
+    for element, item in zip(_elements(node, items), items or (), strict=True):
         if element in out:
             raise TypedError(f"duplicate entries for key {show_element(element)}")
         out[element] = item
+    return out
+
+
+class _Repeated(list[Any]):
+    """The items of one identity in a lenient list. They are owned and compared as one."""
+
+
+def _grouped_items(node: Node, items: list[Any] | None) -> dict[str, Any]:
+    """Index the items of a stored list; several of one identity are a `_Repeated`. Raises TypedError for them if the node is not
+    lenient."""
+    if not node.lenient:
+        return index_items(node, items)
+    out: dict[str, Any] = {}
+    for element, item in zip(_elements(node, items), items or (), strict=True):
+        if element not in out:
+            out[element] = item
+        elif isinstance(out[element], _Repeated):
+            out[element].append(item)
+        else:
+            out[element] = _Repeated((out[element], item))
     return out
 
 
@@ -194,7 +230,8 @@ def owned_fields(node: Node, value: Any) -> FieldSet | None:
         element = node.element
         assert element is not None
         return {
-            k: with_member(owned_fields(element, v)) for k, v in index_items(node, _as(list, value)).items()
+            k: LEAF if isinstance(v, _Repeated) else with_member(owned_fields(element, v))
+            for k, v in _grouped_items(node, _as(list, value)).items()
         } or None
     if kind == DEDUCED and not isinstance(value, dict):
         return None if value is None else LEAF
@@ -223,12 +260,10 @@ def all_fields(node: Node, value: Any) -> FieldSet:
         return LEAF
     kind = node.kind
     if kind == LIST:
-        items = index_items(node, _as(list, value))
+        items = _grouped_items(node, _as(list, value))
         if not items:
             return LEAF
-        element = node.element
-        assert element is not None
-        return {SELF: LEAF, **{k: all_fields(element, v) for k, v in items.items()}}
+        return {SELF: LEAF, **{k: _all_of_item(node, v) for k, v in items.items()}}
     if kind == DEDUCED and not isinstance(value, dict):
         return LEAF
     if not value:
@@ -243,6 +278,12 @@ def all_fields(node: Node, value: Any) -> FieldSet:
             child = field[1]
             out[field[0]] = LEAF if child.atomic else all_fields(child, item)
     return out
+
+
+def _all_of_item(node: Node, item: Any) -> FieldSet:
+    """`all_fields` of an item of a list."""
+    assert node.element is not None
+    return LEAF if isinstance(item, _Repeated) else all_fields(node.element, item)
 
 
 def _undeclared_member(node: Node, key: str) -> Node:
@@ -327,7 +368,7 @@ def _map_changes(node: Node, left: dict[str, Any] | None, right: dict[str, Any] 
 
 
 def _list_changes(node: Node, left: Any, right: Any) -> Changes:
-    before, after = index_items(node, _as(list, left)), index_items(node, _as(list, right))
+    before, after = _grouped_items(node, _as(list, left)), _grouped_items(node, _as(list, right))
     if not before and not after:
         return _MODIFIED
     element = node.element
@@ -337,12 +378,18 @@ def _list_changes(node: Node, left: Any, right: Any) -> Changes:
     removed: FieldSet = {}
     for key, item in after.items():
         if key not in before:
-            added[key] = all_fields(element, item)
-        else:
+            added[key] = _all_of_item(node, item)
+            continue
+        repeated = isinstance(before[key], _Repeated)
+        if repeated is not isinstance(item, _Repeated):
+            added[key], removed[key] = _all_of_item(node, item), _all_of_item(node, before[key])
+        elif not repeated:
             _add_changes(key, compare_nodes(element, before[key], item), added, modified, removed)
+        elif not same([*before[key]], [*item]):
+            modified[key] = LEAF
     for key, item in before.items():
         if key not in after:
-            removed[key] = all_fields(element, item)
+            removed[key] = _all_of_item(node, item)
     return added or None, modified or None, removed or None
 
 
@@ -404,18 +451,23 @@ def merge_nodes(node: Node, left: Any, right: Any) -> Any:
 
 def _merge_list(node: Node, mine: list[Any] | None, theirs: list[Any] | None, left: Any, right: Any) -> Any:
     """Merge two associative lists in the order of `theirs`. Items that only `mine` has keep their position before the items
-    that followed them."""
-    before, after = index_items(node, mine), index_items(node, theirs)
+    that followed them. Repeated items of `mine` are replaced."""
+    before, after = _grouped_items(node, mine), index_items(node, theirs)
     if not after:
         return left if before or same(left, right) else right
     if not before:
         return right
     element = node.element
     assert element is not None
-    both = {key: merge_nodes(element, before[key], item) if key in before else item for key, item in after.items()}
+    both = {
+        key: merge_nodes(element, before[key], item)
+        if key in before and not isinstance(before[key], _Repeated)
+        else item
+        for key, item in after.items()
+    }
     shared = [key for key in after if key in before]
     out: list[Any] = []
-    old, new = list(before), list(after)
+    old, new = _elements(node, mine), list(after)
     i = j = next_shared = 0
     while i < len(old) or j < len(new):
         if i < len(old) and j < len(new):
@@ -428,7 +480,7 @@ def _merge_list(node: Node, mine: list[Any] | None, theirs: list[Any] | None, le
                 i += 1
                 continue
         if i < len(old) and old[i] not in after:
-            out.append(before[old[i]])
+            out.append((mine or ())[i])
             i += 1
         elif j < len(new):
             key = new[j]

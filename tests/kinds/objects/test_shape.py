@@ -14,6 +14,7 @@ from orchd.kinds.ir import Field, Type
 from orchd.kinds.objects.empty_collections import as_stored
 from orchd.kinds.objects.shape import ShapeError, canonical
 from orchd.kinds.objects.shape_scalars import NumberText
+from orchd.kinds.release import NEWEST
 
 SOME_TIME = "2020-01-01T00:00:00Z"
 
@@ -74,6 +75,48 @@ def test_type_mismatches_name_struct_field_and_type(catalog: Catalog, obj: dict[
     with pytest.raises(ShapeError) as caught:
         shaped(catalog, obj)
     assert str(caught.value) == "json: cannot unmarshal " + message
+
+
+@pytest.mark.parametrize(
+    ("obj", "struct", "path", "type"),
+    [
+        (
+            pod(volumes=[{"secret": {"optional": 1}}]),
+            "SecretVolumeSource",
+            "spec.volumes.VolumeSource.secret.optional",
+            "bool",
+        ),
+        (
+            pod(containers=[{"livenessProbe": {"httpGet": {"path": 1}}}]),
+            "HTTPGetAction",
+            "spec.containers.livenessProbe.ProbeHandler.httpGet.path",
+            "string",
+        ),
+        (
+            pod(ephemeralContainers=[{"restartPolicy": 1}]),
+            "EphemeralContainer",
+            "spec.ephemeralContainers.EphemeralContainerCommon.restartPolicy",
+            "v1.ContainerRestartPolicy",
+        ),
+        (
+            {"apiVersion": "v1", "kind": "Service", "spec": {"ipFamilyPolicy": 1}},
+            "ServiceSpec",
+            "spec.ipFamilyPolicy",
+            "v1.IPFamilyPolicy",
+        ),
+        (
+            {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "status": {"allocatedResourceStatuses": 1}},
+            "PersistentVolumeClaimStatus",
+            "status.allocatedResourceStatuses",
+            "map[v1.ResourceName]v1.ClaimResourceStatus",
+        ),
+    ],
+)
+def test_later_releases_name_inlined_structs(obj: dict[str, Any], struct: str, path: str, type: str) -> None:
+    """The path of an error has the inlined structs through which a field is reached, and types have their later names."""
+    with pytest.raises(ShapeError) as caught:
+        shaped(builtin_catalog(ORCH, NEWEST), obj)
+    assert str(caught.value) == f"json: cannot unmarshal number into Go struct field {struct}.{path} of type {type}"
 
 
 def test_member_names_are_case_sensitive(catalog: Catalog) -> None:

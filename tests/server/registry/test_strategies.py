@@ -240,5 +240,5 @@ class TestKinds:
         resource = space.server.server.catalog.resource("", "v1", "configmaps")
         first = strategies(resource)
         assert strategies(resource) is first
-        count = len(strategies._made)
-        assert strategies(dataclasses.replace(resource)) is not first and len(strategies._made) == count
+        count = len(strategies._by_resource)
+        assert strategies(dataclasses.replace(resource)) is not first and len(strategies._by_resource) == count

@@ -10,7 +10,7 @@ from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.by_release import by_release
 from orchd.kinds.objects.defaults.images import pull_policy
-from orchd.kinds.objects.defaults.rules import Rule, fill_members, within
+from orchd.kinds.objects.defaults.rules import Rule, fill_members, fill_unset, within
 from orchd.kinds.objects.pod_amounts import aggregate
 from orchd.kinds.objects.scalars import Quantity
 from orchd.kinds.objects.settings import ObjectSettings
@@ -233,7 +233,7 @@ def _service_spec(value: Object, settings: ObjectSettings) -> Object:
     if value["type"] in ("NodePort", "LoadBalancer"):
         value = fill_members(value, externalTrafficPolicy="Cluster")
     if settings.feature("ServiceInternalTrafficPolicy"):
-        value = fill_members(value, internalTrafficPolicy="Cluster")
+        value = fill_unset(value, internalTrafficPolicy="Cluster")
     return _with_node_ports(value, settings)
 
 
@@ -255,7 +255,7 @@ def _service_spec_by_type(value: Object, settings: ObjectSettings) -> Object:
     if value["type"] in ("NodePort", "LoadBalancer") or (value["type"] == "ClusterIP" and value.get("externalIPs")):
         value = fill_members(value, externalTrafficPolicy="Cluster")
     if value["type"] in ("ClusterIP", "NodePort", "LoadBalancer"):
-        value = fill_members(value, internalTrafficPolicy="Cluster")
+        value = fill_unset(value, internalTrafficPolicy="Cluster")
     return _with_node_ports(value, settings)
 
 

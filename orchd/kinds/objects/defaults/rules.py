@@ -18,6 +18,12 @@ def fill_members(value: Object, **members: Any) -> Object:
     return {**value, **missing} if missing else value
 
 
+def fill_unset(value: Object, **members: Any) -> Object:
+    """`value` with the `members` that are absent or None in it: an empty text of an optional member is a value."""
+    missing = {name: item for name, item in members.items() if value.get(name) is None}
+    return {**value, **missing} if missing else value
+
+
 def within(value: Object, name: str, change: Callable[[Object], Object]) -> Object:
     """`value` with `change` applied to its struct member `name`, which is created if absent."""
     old = value.get(name)

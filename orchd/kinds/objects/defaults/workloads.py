@@ -9,7 +9,7 @@ from orchd.errors import quoted
 from orchd.kinds import fields
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.by_release import by_release
-from orchd.kinds.objects.defaults.rules import Rule, fill_members, within
+from orchd.kinds.objects.defaults.rules import Rule, fill_members, fill_unset, within
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.kinds.objects.shape import ShapeError
 
@@ -41,13 +41,13 @@ CONSTANTS: Final[dict[str, dict[str, Any]]] = {
 def _deployment_strategy(value: Object, settings: ObjectSettings) -> Object:
     if value.get("type", "RollingUpdate") != "RollingUpdate":
         return value
-    return within(value, "rollingUpdate", lambda rolling: fill_members(rolling, maxUnavailable="25%", maxSurge="25%"))
+    return within(value, "rollingUpdate", lambda rolling: fill_unset(rolling, maxUnavailable="25%", maxSurge="25%"))
 
 
 def _daemon_set_strategy(value: Object, settings: ObjectSettings) -> Object:
     if value.get("type", "RollingUpdate") != "RollingUpdate":
         return value
-    value = within(value, "rollingUpdate", lambda rolling: fill_members(rolling, maxUnavailable=1))
+    value = within(value, "rollingUpdate", lambda rolling: fill_unset(rolling, maxUnavailable=1))
     if settings.feature("DaemonSetUpdateSurge"):
         value = within(value, "rollingUpdate", lambda rolling: fill_members(rolling, maxSurge=0))
     return value
@@ -86,7 +86,7 @@ def _job(value: Object, settings: ObjectSettings) -> Object:
             filled_spec["completions"] = 1
     filled_spec = fill_members(filled_spec, backoffLimit=6)
     if settings.feature("IndexedJob"):
-        filled_spec = fill_members(filled_spec, completionMode="NonIndexed")
+        filled_spec = fill_unset(filled_spec, completionMode="NonIndexed")
     if settings.feature("SuspendJob"):
         filled_spec = fill_members(filled_spec, suspend=False)
     return _with_template_labels(value, spec, filled_spec)

@@ -44,6 +44,7 @@ def create_address(value: Object, report: Report) -> None:
 
 
 def update_address(value: Object, old: Object, report: Report) -> None:
+    create_address(value, report)
     meta.update(value, old, report)
     parent, before = fields.spec(value).get("parentRef"), fields.spec(old).get("parentRef")
     if parent != before:
@@ -96,7 +97,7 @@ def update_range(value: Object, old: Object, report: Report) -> None:
         if len(now) > len(was):
             _ranges(value, report)
     else:
-        report.invalid(_RANGES, now, "field is immutable")
+        report.invalid(_RANGES, fields.spec(value).get("cidrs"), "field is immutable")
 
 
 def update_range_status(value: Object, old: Object, report: Report) -> None:

@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.by_release import reworded
 from orchd.kinds.objects.validate.core.field_rules import is_qualified
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
@@ -20,6 +21,9 @@ _BAD_REASON: Final = (
     "'_,:', and must end with an alphanumeric character or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName',  or "
     f"'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for validation is '{_REASON}')"
 )
+
+
+_UNSET: Final = reworded("must be set", ("1.31", ""))
 
 
 def conditions(listed: list[Object], at: Path, report: Report) -> None:
@@ -42,9 +46,9 @@ def _condition(condition: Object, at: Path, report: Report) -> None:
         why = "must be greater than or equal to zero"
         report.invalid(at / "observedGeneration", condition["observedGeneration"], why)
     if not condition.get("lastTransitionTime"):
-        report.required(at / "lastTransitionTime", "must be set")
+        report.required(at / "lastTransitionTime", _UNSET)
     if not reason:
-        report.required(at / "reason", "must be set")
+        report.required(at / "reason", _UNSET)
     else:
         if not _REASON_RE(reason):
             report.invalid(at / "reason", reason, _BAD_REASON)

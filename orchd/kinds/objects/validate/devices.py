@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from ipaddress import ip_interface
 from typing import Any, Final
 
 from orchd.kinds import fields
 from orchd.kinds.expressions.devices import compile_device_selector
 from orchd.kinds.gotext.structs import dump
+from orchd.kinds.gotext.values import GoText, quote
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects.validate import meta
+from orchd.kinds.objects.validate.conditions import conditions
 from orchd.kinds.objects.validate.core.field_rules import csi_driver_name, is_label, is_subdomain
 from orchd.kinds.objects.validate.core.placement import node_selector
 from orchd.kinds.objects.validate.expressions import report_error
@@ -25,6 +28,10 @@ _MAX_DEVICES: Final = 128
 _MAX_PROPERTIES: Final = 32
 _MAX_EXPRESSION: Final = 10 * 1024
 _MAX_PARAMETERS: Final = 10 * 1024
+_MAX_CONDITIONS: Final = 8
+_MAX_INTERFACE: Final = 256
+_MAX_HARDWARE: Final = 128
+_MAX_ADDRESSES: Final = 16
 _MAX_VALUE: Final = 64
 _MAX_POOL: Final = 253
 _MAX_DOMAIN: Final = 63
@@ -74,13 +81,12 @@ def update_claim(value: Object, old: Object, report: Report) -> None:
 def create_template(value: Object, report: Report) -> None:
     meta.create(value, report, namespaced=True, name_rule=subdomain_name)
     spec = fields.spec(value)
-    for member in sorted(fields.metadata(spec)):
-        if member not in ("labels", "annotations"):
-            report.forbidden(SPEC / "metadata" / member, "cannot be set")
+    meta.template(fields.metadata(spec), SPEC / "metadata", report)
     _claim(fields.spec(spec), SPEC / "spec", report)
 
 
 def update_template(value: Object, old: Object, report: Report) -> None:
+    create_template(value, report)
     meta.update(value, old, report)
     if fields.spec(value) != fields.spec(old):
         report.invalid(SPEC, dump("resource.ResourceClaimTemplateSpec", fields.spec(value)), "field is immutable")
@@ -208,10 +214,16 @@ def _configuration(value: Object, at: Path, report: Report) -> None:
     parameters = opaque.get("parameters")
     if parameters is None:
         report.required(at / "parameters")
-    elif not isinstance(parameters, dict):
-        report.invalid(at / "parameters", "<value omitted>", "must be a valid JSON object")
-    elif len(dump("runtime.RawExtension", parameters).as_json.encode()) > _MAX_PARAMETERS:
-        report.too_long(at / "parameters", _MAX_PARAMETERS)
+    else:
+        _object(parameters, at / "parameters", report)
+
+
+def _object(value: Any, at: Path, report: Report) -> None:
+    """An object of the driver's own, of limited size."""
+    if not isinstance(value, dict):
+        report.invalid(at, "<value omitted>", "must be a valid JSON object")
+    elif len(dump("runtime.RawExtension", value).as_json.encode()) > _MAX_PARAMETERS:
+        report.too_long(at, _MAX_PARAMETERS)
 
 
 def update_claim_status(value: Object, old: Object, report: Report) -> None:
@@ -221,6 +233,7 @@ def update_claim_status(value: Object, old: Object, report: Report) -> None:
     consumers = status.get("reservedFor") or []
     _each(consumers, _MAX_CONSUMERS, _consumer, at, report)
     _unique([each.get("uid") or "" for each in consumers], at, report)
+    _statuses(status.get("devices") or [], allocation or {}, report)
     if consumers and allocation is None:
         report.forbidden(at, "may not be specified when `allocated` is not set")
     elif fields.metadata(value).get("deletionTimestamp") and any(
@@ -235,6 +248,66 @@ def update_claim_status(value: Object, old: Object, report: Report) -> None:
     elif allocation != before["allocation"]:
         rendered = dump("resource.AllocationResult", allocation)
         report.invalid(STATUS / "allocation", rendered, "field is immutable")
+
+
+def _identity(value: Object) -> tuple[str, ...]:
+    """The device that a result or a status is about."""
+    return tuple(value.get(member) or "" for member in ("driver", "pool", "device", "shareID"))
+
+
+def _statuses(listed: list[Object], allocation: Object, report: Report) -> None:
+    """Validate what drivers report about allocated devices."""
+    at, allocated = (
+        STATUS / "devices",
+        {_identity(each) for each in (allocation.get("devices") or {}).get("results") or ()},
+    )
+    seen: set[tuple[str, ...]] = set()
+    for i, value in enumerate(listed):
+        _status(value, allocated, at[i], report)
+        identity = _identity(value)
+        if identity in seen:
+            report.duplicate(at[i], _shown(identity))
+        seen.add(identity)
+
+
+def _shown(identity: tuple[str, ...]) -> GoText:
+    members = dict(zip(("Driver", "Pool", "Device", "ShareID"), identity, strict=True))
+    return dump("structured.SharedDeviceID", members)
+
+
+def _status(value: Object, allocated: set[tuple[str, ...]], at: Path, report: Report) -> None:
+    csi_driver_name(value.get("driver") or "", at / "driver", report)
+    _pool_name(value.get("pool") or "", at / "pool", report)
+    is_label(value.get("device") or "", at / "device", report)
+    if _identity(value) not in allocated:
+        report.invalid(at, _shown(_identity(value)), "must be an allocated device in the claim")
+    reported = value.get("conditions") or []
+    if len(reported) > _MAX_CONDITIONS:
+        report.too_many(at / "conditions", len(reported), _MAX_CONDITIONS)
+    conditions(reported, at / "conditions", report)
+    data = value.get("data")
+    if data is not None:
+        _object(data, at / "data", report)
+    network = value.get("networkData") or {}
+    for member, limit in (("interfaceName", _MAX_INTERFACE), ("hardwareAddress", _MAX_HARDWARE)):
+        if len((network.get(member) or "").encode()) > limit:
+            report.too_long(at / "networkData" / member, limit)
+    addresses = network.get("ips") or []
+    _each(addresses, _MAX_ADDRESSES, _interface_address, at / "networkData" / "ips", report)
+    _unique(addresses, at / "networkData" / "ips", report)
+
+
+def _interface_address(text: str, at: Path, report: Report) -> None:
+    """An address with the length of its network, in canonical form."""
+    try:
+        parsed = ip_interface(text) if "/" in text else None
+    except ValueError:
+        parsed = None
+    if parsed is None:
+        why = "must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)"
+        report.invalid(at, text, why)
+    elif str(parsed) != text:
+        report.invalid(at, text, f"must be in canonical form ({quote(str(parsed))})")
 
 
 def _consumer(value: Object, at: Path, report: Report) -> None:

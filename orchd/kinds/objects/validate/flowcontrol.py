@@ -8,6 +8,7 @@ from typing import Final
 from orchd.kinds import fields
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.jsonvalues import Object
+from orchd.kinds.objects.by_release import reworded
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.core.field_rules import is_subdomain
 from orchd.kinds.objects.validate.names import label, subdomain_name
@@ -279,6 +280,9 @@ def update_level(value: Object, old: Object, report: Report) -> None:
     create_level(value, report)
 
 
+_NO_TYPE: Final = reworded("must not be empty", ("1.31", ""))
+
+
 def update_status(value: Object, old: Object, report: Report) -> None:
     seen: set[str] = set()
     for i, condition in enumerate(fields.status(value).get("conditions") or ()):
@@ -287,7 +291,7 @@ def update_status(value: Object, old: Object, report: Report) -> None:
             report.duplicate(at / "type", kind)
         seen.add(kind)
         if not kind:
-            report.required(at / "type", "must not be empty")
+            report.required(at / "type", _NO_TYPE)
 
 
 def _limited(limited: Object, at: Path, report: Report) -> None:

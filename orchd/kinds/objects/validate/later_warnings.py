@@ -222,7 +222,8 @@ def runtime_class(obj: Object, old: Object | None, resource: Resource, settings:
 
 def driver(obj: Object, old: Object | None, resource: Resource, settings: ObjectSettings) -> list[str]:
     spec: Any = fields.spec(obj)
-    if spec.get("tokenRequests") and spec.get("serviceAccountTokenInSecrets") is None:
+    changed = old is None or fields.spec(old).get("tokenRequests") != spec.get("tokenRequests")
+    if changed and spec.get("tokenRequests") and spec.get("serviceAccountTokenInSecrets") is None:
         return [
             "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible "
             "logging of tokens in volume attributes"

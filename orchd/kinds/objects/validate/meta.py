@@ -116,6 +116,19 @@ def _instant(text: str) -> GoText:
     return dump("v1.Time", text, text.replace("T", " ").replace("Z", "") + " +0000 UTC")
 
 
+#: Members of the metadata of templates that may be set.
+_OF_TEMPLATES: Final = ("annotations", "labels")
+
+
+def template(meta: Object, at: Path, report: Report, unset: str = "cannot be set") -> None:
+    """Validate the metadata of a template of objects; `unset` is the error of members that it does not have."""
+    annotation_rules(meta.get("annotations") or {}, at / "annotations", report)
+    labels(meta.get("labels"), at / "labels", report)
+    for member, value in meta.items():
+        if value and member not in _OF_TEMPLATES:
+            report.forbidden(at / ("uID" if member == "uid" else member), unset)
+
+
 def annotation_rules(value: Object, at: Path, report: Report) -> None:
     size = 0
     for key, text in value.items():

@@ -188,7 +188,10 @@ def qualified_name(value: str) -> Sequence[str]:
         if not prefix:
             out.append("prefix part must be non-empty")
         else:
-            out.extend(f"prefix part {why}" for why in subdomain(prefix))
+            if len(prefix.encode()) > 253:
+                out.append(_longer_in_bytes(253, "prefix part "))
+            if not SUBDOMAIN_RE(prefix):
+                out.append(f"prefix part {SUBDOMAIN}")
     if not name:
         out.append("name part must be non-empty")
     elif len(name.encode()) > 63:

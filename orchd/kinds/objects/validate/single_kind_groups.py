@@ -61,12 +61,12 @@ def update_priority_class(value: Object, old: Object, report: Report) -> None:
 
 
 def create_lease(value: Object, report: Report) -> None:
-    meta.create(value, report, namespaced=True, name_rule=subdomain_name)
+    meta.create(value, report, namespaced=True, name_rule=subdomain_name, core=False)
     _lease(fields.spec(value), report)
 
 
 def update_lease(value: Object, old: Object, report: Report) -> None:
-    meta.update(value, old, report)
+    meta.update(value, old, report, core=False)
     _lease(fields.spec(value), report)
 
 
@@ -82,8 +82,15 @@ def _lease(spec: Object, report: Report) -> None:
         )
 
 
+#: The path of errors of tolerations in the scheduling of a runtime class; that of single ones repeats the name in early releases.
+_TOLERATED: Final[tuple[tuple[str, Callable[[Path], Path]], ...]] = (
+    ("", lambda at: at / "tolerations" / "tolerations"),
+    ("1.33", lambda at: at / "tolerations"),
+)
+
+
 def create_runtime_class(value: Object, report: Report) -> None:
-    meta.create(value, report, namespaced=False, name_rule=subdomain_name)
+    meta.create(value, report, namespaced=False, name_rule=subdomain_name, core=False)
     spec = value.get("spec") or value
     is_label(_handler(value), root("handler"), report)
     if spec.get("overhead") is not None:
@@ -92,7 +99,7 @@ def create_runtime_class(value: Object, report: Report) -> None:
     if scheduling is not None:
         labels(scheduling.get("nodeSelector"), at / "nodeSelector", report)
         listed = scheduling.get("tolerations") or []
-        tolerations(listed, at / "tolerations", report)
+        tolerations(listed, report.release.choose(_TOLERATED)(at), report)
         for i in sorted(repeats(listed)):
             report.duplicate((at / "tolerations")[i], dump("core.Toleration", listed[i]))
 
@@ -104,7 +111,7 @@ def _handler(value: Object) -> str:
 
 def update_runtime_class(value: Object, old: Object, report: Report) -> None:
     create_runtime_class(value, report)
-    meta.update(value, old, report)
+    meta.update(value, old, report, core=False)
     report.immutable(root("handler"), _handler(value), _handler(old))
 
 

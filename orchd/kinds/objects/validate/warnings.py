@@ -31,22 +31,38 @@ def pod(obj: Object, old: Object | None, resource: Resource, settings: ObjectSet
 
 def workload(obj: Object, old: Object | None, resource: Resource, settings: ObjectSettings) -> list[str]:
     """Warnings of the name of a new object, which is part of its pods' names, and of its template."""
+    return [*_name(obj, old, settings), *template(obj, old, resource, settings)]
+
+
+def _name(obj: Object, old: Object | None, settings: ObjectSettings) -> list[str]:
     out = _collector(settings)
     if old is None:
         out.name(obj, "Pod names and hostnames")
-    return [*out.texts, *template(obj, old, resource, settings)]
+    return out.texts
 
 
 def template(obj: Object, old: Object | None, resource: Resource, settings: ObjectSettings) -> list[str]:
     """Warnings of the pod template of an object that is new or has a new generation."""
+    return _template(obj, old, resource, settings, resource.row.pod_template or ())
+
+
+def _template(
+    obj: Object, old: Object | None, resource: Resource, settings: ObjectSettings, shown: tuple[str, ...]
+) -> list[str]:
+    """`template`, of which warnings show the path `shown`."""
     out = _collector(settings)
     path = resource.row.pod_template
     if path and (old is None or _generation(obj) != _generation(old)):
-        at = root(path[0])
-        for member in path[1:]:
+        at = root(shown[0])
+        for member in shown[1:]:
             at = at / member
         out.pod(_at(obj, path), at)
     return out.texts
+
+
+def replication_controller(obj: Object, old: Object | None, resource: Resource, settings: ObjectSettings) -> list[str]:
+    """As those of a workload, with the path of the template that early releases show."""
+    return [*_name(obj, old, settings), *_template(obj, old, resource, settings, ("template",))]
 
 
 def stateful_set(obj: Object, old: Object | None, resource: Resource, settings: ObjectSettings) -> list[str]:

@@ -199,10 +199,24 @@ def _policy(policy: str, why: str) -> Cause:
 # --- after the type has changed -----------------------------------------------------------------
 
 
-def without_foreign(spec: Spec, before: Mapping[str, Any]) -> Spec:
-    """`spec` without the fields of its previous type, unless the client changed them as well."""
+def _is_internal(spec: Mapping[str, Any]) -> bool:
+    """True for every type but ExternalName, unknown ones included."""
+    return spec.get("type") != "ExternalName"
+
+
+#: Whether a type has cluster IPs to lose, by release.
+INTERNAL: Final[tuple[tuple[str, Callable[[Mapping[str, Any]], bool]], ...]] = (
+    ("", needs_cluster_ip),
+    ("1.25", _is_internal),
+)
+
+
+def without_foreign(
+    spec: Spec, before: Mapping[str, Any], internal: Callable[[Mapping[str, Any]], bool] = needs_cluster_ip
+) -> Spec:
+    """`spec` without the fields of its previous type, unless the client changed them as well. `internal` is a rule of `INTERNAL`."""
     out = dict(spec)
-    if needs_cluster_ip(before) and not needs_cluster_ip(out):
+    if internal(before) and not internal(out):
         if same_addresses(out, before):
             out.pop("clusterIP", None)
             out.pop("clusterIPs", None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from random import Random
 from typing import Final, TypeVar
@@ -24,6 +24,7 @@ from orchd.server.registry.strategies.core_kinds import (
 )
 from orchd.server.registry.strategies.custom import CustomStrategy
 from orchd.server.registry.strategies.definitions import DefinitionStrategy
+from orchd.server.registry.strategies.device_claims import DeviceClaimStrategy
 from orchd.server.registry.strategies.namespaces import NamespaceStrategy
 from orchd.server.registry.strategies.pods import PodStrategy
 from orchd.server.registry.strategies.policies import PolicyStrategy
@@ -54,8 +55,8 @@ RANGES, ADDRESSES = "servicecidrs", "ipaddresses"
 STRATEGIES: Final[dict[str, type[Strategy]]] = {
     strategy.__name__: strategy
     for strategy in (
-        APIServiceStrategy, AutoscalerStrategy, ClaimStrategy, DaemonSetStrategy, DefinitionStrategy, DeploymentStrategy, EventStrategy,
-        JobStrategy, NamespaceStrategy, PodStrategy, PolicyStrategy, PriorityClassStrategy, RevisionStrategy,
+        APIServiceStrategy, AutoscalerStrategy, ClaimStrategy, DaemonSetStrategy, DefinitionStrategy, DeploymentStrategy,
+        DeviceClaimStrategy, EventStrategy, JobStrategy, NamespaceStrategy, PodStrategy, PolicyStrategy, PriorityClassStrategy, RevisionStrategy,
         ServiceAccountStrategy, ServiceStrategy, SigningRequestStrategy, SliceStrategy, StatefulSetStrategy, VolumeStrategy,
     )
 }  # fmt: skip
@@ -100,7 +101,15 @@ class Strategies:
         strategy = cls(resource, catalog, settings)
         if isinstance(strategy, EventStrategy):
             strategy.lifetime = self._event_ttl
+        elif isinstance(strategy, DeviceClaimStrategy):
+            strategy.namespace_labels = self._namespace_labels
         return strategy
+
+    def _namespace_labels(self, name: str) -> Mapping[str, str]:
+        """The labels of a namespace, none if it does not exist."""
+        namespaces = self._access.catalog().resource("", "v1", "namespaces")
+        entry = None if namespaces is None else self._access.cache(namespaces).get(name)
+        return {} if entry is None else entry.labels
 
     def _services(self, resource: Resource, catalog: Catalog, settings: ObjectSettings) -> ServiceStrategy:
         services = ServiceAllocations(partial(self._access.cache, resource))

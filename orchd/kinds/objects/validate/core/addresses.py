@@ -5,11 +5,13 @@ from __future__ import annotations
 from ipaddress import IPv4Address, IPv4Network
 from typing import Any, Final
 
-from orchd.kinds.objects.validate.names import parse_ip, subdomain
+from orchd.kinds.objects.by_release import reworded
+from orchd.kinds.objects.validate.names import IP, parse_ip, subdomain
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
 
 _INVALID: Final = "must be a valid IP address"
+_INVALID_BALANCED: Final = reworded(_INVALID, ("1.32", IP))
 _LOCAL_MULTICAST: Final = IPv4Network("224.0.0.0/24")
 
 
@@ -51,12 +53,12 @@ def load_balancer_status(status: dict[str, Any], at: Path, report: Report) -> No
         here = (at / "ingress")[i]
         address, name = ingress.get("ip") or "", ingress.get("hostname") or ""
         mode = ingress.get("ipMode")
+        if address and parse_ip(address) is None:
+            report.invalid(here / "ip", address, _INVALID_BALANCED)
         if mode is not None and not address:
             report.forbidden(here / "ipMode", "may not be specified when `ip` is not set")
         elif mode is not None and mode not in ("Proxy", "VIP"):
             report.unsupported(here / "ipMode", mode, ("Proxy", "VIP"))
-        if address and parse_ip(address) is None:
-            report.invalid(here / "ip", address, _INVALID)
         if name:
             report.invalids(here / "hostname", name, subdomain(name))
             if parse_ip(name) is not None:

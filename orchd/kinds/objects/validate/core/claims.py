@@ -44,12 +44,15 @@ _RESIZES: Final = (
     "NodeResizeInfeasible",
     "NodeResizePending",
 )
+_SOURCES: Final = ("dataSource", "dataSourceRef")
 CLASS_ANNOTATION: Final = "volume.beta.{long}.io/storage-class"
 
 
-def create(claim: Object, report: Report) -> None:
+def create(claim: Object, report: Report, old: Object | None = None) -> None:
     meta.create(claim, report, namespaced=True, name_rule=subdomain_name)
-    spec(fields.spec(claim), SPEC, report)
+    before: Object = fields.spec(old or {})
+    known = any((before.get(member) or {}).get("apiGroup") is not None for member in _SOURCES)
+    spec(fields.spec(claim), SPEC, report, any_group=known)
 
 
 def access_modes(modes: list[str], at: Path, report: Report) -> None:
@@ -62,7 +65,8 @@ def access_modes(modes: list[str], at: Path, report: Report) -> None:
         report.forbidden(at, "may not use ReadWriteOncePod with other access modes")
 
 
-def spec(value: Object, at: Path, report: Report) -> None:
+def spec(value: Object, at: Path, report: Report, *, any_group: bool = False) -> None:
+    """Validate a specification. `any_group`: groups of data sources are not checked, because the stored claim has one."""
     modes = value.get("accessModes") or []
     if not modes:
         report.required(at / "accessModes", "at least 1 access mode is required")
@@ -78,9 +82,9 @@ def spec(value: Object, at: Path, report: Report) -> None:
     mode = value.get("volumeMode")
     if mode is not None and mode not in VOLUME_MODES:
         report.unsupported(at / "volumeMode", mode, VOLUME_MODES)
-    for member in ("dataSource", "dataSourceRef"):
+    for member in _SOURCES:
         if value.get(member) is not None:
-            _data_source(value[member], at / member, report)
+            _data_source(value[member], at / member, report, any_group)
     source, reference = value.get("dataSource"), value.get("dataSourceRef")
     if source is not None and reference is not None and not differences.same(source, reference):
         _sources_differ(at, report)
@@ -88,14 +92,14 @@ def spec(value: Object, at: Path, report: Report) -> None:
         is_subdomain(value["volumeAttributesClassName"], at / "volumeAttributesClassName", report)
 
 
-def _data_source(source: Object, at: Path, report: Report) -> None:
+def _data_source(source: Object, at: Path, report: Report, any_group: bool) -> None:
     require_text(source, "name", at, report)
     kind = require_text(source, "kind", at, report)
     if not source.get("apiGroup"):
         if kind != "PersistentVolumeClaim":
             words = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
             report.invalid(at, kind, reworded("", ("1.24", words)))
-    else:
+    elif not any_group:
         _source_group(source["apiGroup"], at / "apiGroup", report)
 
 
@@ -118,7 +122,7 @@ _as_new = until("1.27", create)
 
 def update(claim: Object, old: Object, report: Report) -> None:
     """Validate a change: the size of a bound claim may grow, and the volume name may be set once."""
-    create(claim, report)
+    create(claim, report, old)
     meta.update(claim, old, report)
     _as_new(claim, report)
     new, before = dict(fields.spec(claim)), dict(fields.spec(old))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from orchd.kinds import fields
 from orchd.kinds.gotext.structs import dump
 from orchd.kinds.gotext.values import quote
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.by_release import by_release
+from orchd.kinds.objects.by_release import by_release, until
 from orchd.kinds.objects.validate import meta
 from orchd.kinds.objects.validate.core.annotation_structs import TAINT, avoided_controllers, structs
 from orchd.kinds.objects.validate.core.field_rules import is_qualified
@@ -30,6 +31,7 @@ def create(node: Object, report: Report) -> None:
         _annotations(metadata["annotations"], report)
     _taints(spec.get("taints") or [], METADATA / "taints", report)
     _resources(node, report)
+    _declared_features(node, report)
     _pod_ranges(spec.get("podCIDRs") or [], report)
 
 
@@ -68,7 +70,7 @@ def _taints(listed: list[Object], at: Path, report: Report) -> None:
         is_qualified(key, at[i] / "key", report)
         wrong = label_value(taint.get("value") or "")
         if wrong:
-            report.invalid(at[i] / "value", taint.get("value"), ";".join(wrong))
+            report.invalid(at[i] / "value", taint.get("value"), report.joined(wrong, ";"))
         if not effect:
             report.required(at[i] / "effect")
         elif effect not in EFFECTS:
@@ -86,6 +88,26 @@ def _resources(node: Object, report: Report) -> None:
             quantity_value(name, number, STATUS / member / name, report)
 
 
+_FEATURE_RE: Final = re.compile("[A-Z][a-zA-Z0-9]*(/[a-zA-Z][a-zA-Z0-9]*)*").fullmatch
+_BAD_FEATURE: Final = (
+    "must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or "
+    "MyFeature/mySubFeature), and contain only alphanumeric characters and slashes"
+)
+
+
+def _declared_features(node: Object, report: Report) -> None:
+    at, names = STATUS / "declaredFeatures", fields.status(node).get("declaredFeatures") or []
+    for i, name in enumerate(names):
+        if len(name.encode()) > 253:
+            report.invalid(at[i], name, f"invalid feature name {quote(name)}: must be no more than 253 characters")
+        elif not _FEATURE_RE(name):
+            report.invalid(at[i], name, f"invalid feature name {quote(name)}: {_BAD_FEATURE}")
+        if i + 1 < len(names) and name == names[i + 1]:
+            report.duplicate(at[i + 1], name)
+        elif i + 1 < len(names) and name > names[i + 1]:
+            report.invalid(at[i + 1], names[i + 1], "list must be sorted alphabetically")
+
+
 def _all_ranges_shown(ranges: list[str], i: int, at: Path, report: Report) -> None:
     report.invalid(at[i], ranges, "must be valid CIDR")
 
@@ -97,6 +119,18 @@ def _range_shown(ranges: list[str], i: int, at: Path, report: Report) -> None:
 _bad_range = by_release(_all_ranges_shown, ("1.32", _range_shown))
 
 
+def _duplicate_ranges(ranges: list[str], at: Path, report: Report) -> None:
+    for i in sorted(repeats(ranges)):
+        report.duplicate(at[i], ranges[i])
+
+
+_repeated_ranges = until("1.32", _duplicate_ranges)
+_UNREADABLE_RANGE: Final = (
+    ("", "failed to parse cidr value:{quoted} with error:invalid CIDR address: {text}"),
+    ("1.32", "invalid CIDR[{i}]: <nil> (invalid CIDR address: {text})"),
+)
+
+
 def _pod_ranges(ranges: list[str], report: Report) -> None:
     at = SPEC / "podCIDRs"
     families: list[int] = []
@@ -105,7 +139,7 @@ def _pod_ranges(ranges: list[str], report: Report) -> None:
         parsed = parse_cidr(text)
         if parsed is None:
             _bad_range(ranges, i, at, report)
-            bad = bad or f"failed to parse cidr value:{quote(text)} with error:invalid CIDR address: {text}"
+            bad = bad or report.release.choose(_UNREADABLE_RANGE).format(i=i, quoted=quote(text), text=text)
         else:
             families.append(parsed[0].version)
     if len(ranges) > 1:
@@ -113,8 +147,7 @@ def _pod_ranges(ranges: list[str], report: Report) -> None:
             report.internal(at, f"invalid PodCIDRs. failed to check with dual stack with error:{bad}")
         if bad or len(set(families)) != 2 or len(ranges) > 2:
             report.invalid(at, ranges, "may specify no more than one CIDR for each IP family")
-        for i in sorted(repeats(ranges)):
-            report.duplicate(at[i], ranges[i])
+        _repeated_ranges(ranges, at, report)
 
 
 def update(node: Object, old: Object, report: Report) -> None:
@@ -130,6 +163,7 @@ def update_status(node: Object, old: Object, report: Report) -> None:
     if annotations:
         _annotations(annotations, report)
     _resources(node, report)
+    _declared_features(node, report)
     seen: list[Object] = []
     for i, address in enumerate(fields.status(node).get("addresses") or ()):
         if address in seen:

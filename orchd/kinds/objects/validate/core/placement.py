@@ -139,7 +139,7 @@ def tolerations(listed: list[Object], at: Path, report: Report) -> None:
             if value:
                 _unused_value(toleration, at[i] / "operator", report)
         else:
-            report.unsupported(at[i] / "operator", operator, ("Equal", "Exists"))
+            _unknown_operator(operator, at[i] / "operator", report)
         if effect and effect not in EFFECTS:
             report.unsupported(at[i] / "effect", effect, EFFECTS)
 
@@ -152,6 +152,16 @@ def _value_shown(toleration: Object, at: Path, report: Report) -> None:
     report.invalid(at, toleration["value"], "value must be empty when `operator` is 'Exists'")
 
 
+def _operator_of_two(operator: str, at: Path, report: Report) -> None:
+    report.unsupported(at, operator, ("Equal", "Exists"))
+
+
+def _operator_of_four(operator: str, at: Path, report: Report) -> None:
+    compares = operator in ("Lt", "Gt")
+    report.unsupported(at, operator, ("Equal", "Exists", "Lt", "Gt") if compares else ("Equal", "Exists"))
+
+
+_unknown_operator = by_release(_operator_of_two, ("1.35", _operator_of_four))
 _unused_value = by_release(_toleration_shown, ("1.35", _value_shown))
 
 

@@ -16,7 +16,7 @@ from orchd.kinds.objects.validate.core.containers import (
     trimmed_image,
 )
 from orchd.kinds.objects.validate.core.field_rules import MAX_INT32, is_label, is_qualified, is_subdomain
-from orchd.kinds.objects.validate.core.podannotations import annotation_rules, apparmor_agrees, seccomp_agrees
+from orchd.kinds.objects.validate.core.podannotations import MIRROR, annotation_rules, apparmor_agrees, seccomp_agrees
 from orchd.kinds.objects.validate.core.podos import operating_system
 from orchd.kinds.objects.validate.core.volumes import volumes
 from orchd.kinds.objects.validate.names import (
@@ -27,7 +27,7 @@ from orchd.kinds.objects.validate.names import (
     subdomain_name,
     subdomain_with_underscores,
 )
-from orchd.kinds.objects.validate.paths import METADATA, SPEC, Path
+from orchd.kinds.objects.validate.paths import METADATA, SPEC, Path, root
 from orchd.kinds.objects.validate.report import Report
 from orchd.kinds.objects.validate.selectors import labels
 
@@ -50,6 +50,8 @@ def metadata_and_spec(pod: Object, report: Report) -> None:
     meta.create(pod, report, namespaced=True, name_rule=subdomain_name)
     if metadata.get("annotations"):
         annotation_rules(metadata["annotations"], body, METADATA / "annotations", report)
+    if report.dialect(MIRROR) in (metadata.get("annotations") or {}):
+        body = _without_claims(body, report)
     _spec(body, metadata.get("name") or "", SPEC, report)
     if body.get("volumes"):
         _image_references(body["volumes"], report)
@@ -60,6 +62,13 @@ def metadata_and_spec(pod: Object, report: Report) -> None:
     trimmed_image(body.get("containers") or [], SPEC / "containers", report)
     if body.get("initContainers"):
         trimmed_image(body["initContainers"], SPEC / "initContainers", report)
+
+
+def _without_claims(body: Object, report: Report) -> Object:
+    """The specification of a mirror pod without its claims of devices, which it must not have."""
+    for _ in body.get("resourceClaims") or ():
+        report.forbidden(root("[]"), "static pods do not support resource claims")
+    return {name: value for name, value in body.items() if name != "resourceClaims"}
 
 
 def _no_account_tokens(volumes: list[Object], report: Report) -> None:

@@ -401,18 +401,20 @@ def _families(values: list[str]) -> Any:
 def update_status(service: Object, old: Object, report: Report) -> None:
     meta.update(service, old, report)
     status = fields.status(service).get("loadBalancer") or {}
-    _ingress_by_type(service, status, report)
+    _balancer_status(service, status, report)
+
+
+def _any_balancer(service: Object, status: Object, report: Report) -> None:
+    """Services of all types may have addresses of a load balancer."""
     load_balancer_status(status, STATUS / "loadBalancer", report)
 
 
-def _any_ingress(service: Object, status: Object, report: Report) -> None:
-    """Services of all types may have addresses of a load balancer."""
-
-
-def _balanced_ingress(service: Object, status: Object, report: Report) -> None:
+def _own_balancer(service: Object, status: Object, report: Report) -> None:
     if status.get("ingress") and fields.spec(service).get("type") != "LoadBalancer":
         why = "may only be used when `spec.type` is 'LoadBalancer'"
         report.forbidden(STATUS / "loadBalancer" / "ingress", why)
+    else:
+        load_balancer_status(status, STATUS / "loadBalancer", report)
 
 
-_ingress_by_type = by_release(_any_ingress, ("1.29", _balanced_ingress))
+_balancer_status = by_release(_any_balancer, ("1.29", _own_balancer))

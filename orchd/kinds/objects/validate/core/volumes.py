@@ -6,7 +6,7 @@ from typing import Final
 
 from orchd.kinds.gotext.values import quote
 from orchd.kinds.jsonvalues import Object
-from orchd.kinds.objects.by_release import since
+from orchd.kinds.objects.by_release import reworded, since
 from orchd.kinds.objects.validate import meta as metadata_rules
 from orchd.kinds.objects.validate.core import claims, sources
 from orchd.kinds.objects.validate.core.field_rules import MODE, is_label, mode, plain_path, require_text, token_seconds
@@ -14,11 +14,9 @@ from orchd.kinds.objects.validate.core.fieldrefs import DOWNWARD_FIELDS, object_
 from orchd.kinds.objects.validate.names import subdomain
 from orchd.kinds.objects.validate.paths import Path
 from orchd.kinds.objects.validate.report import Report
-from orchd.kinds.objects.validate.selectors import labels
 
 _TWO_SOURCES: Final = "may not specify more than 1 volume type"
 #: Members of a claim template's metadata that may be set.
-_TEMPLATE_META: Final = ("annotations", "labels")
 
 
 def volumes(listed: list[Object], pod_name: str, at: Path, report: Report) -> dict[str, Object]:
@@ -146,16 +144,11 @@ def _ephemeral(source: Object, at: Path, report: Report) -> None:
     if template is None:
         report.required(at)
         return
-    meta = template.get("metadata") or {}
-    metadata_rules.annotation_rules(meta.get("annotations") or {}, at / "metadata" / "annotations", report)
-    labels(meta.get("labels"), at / "metadata" / "labels", report)
-    for member, value in meta.items():
-        if value and member not in _TEMPLATE_META:
-            shown = "uID" if member == "uid" else member
-            report.forbidden(at / "metadata" / shown, "cannot be set for an ephemeral volume")
+    metadata_rules.template(template.get("metadata") or {}, at / "metadata", report, _NOT_SET)
     claims.spec(template.get("spec") or {}, at / "spec", report)
 
 
+_NOT_SET: Final = reworded("cannot be set for an ephemeral volume", ("1.31", "cannot be set"))
 _ORDER: Final[dict[str, tuple[str, sources.Rule]]] = {
     "emptyDir": ("emptyDir", sources.empty_dir),
     "hostPath": sources.SHARED["hostPath"],
