@@ -8,6 +8,7 @@ from orchd.client.interfaces import IClient
 from orchd.server.outbound.egress import Egress, EgressSelector
 from orchd.server.outbound.webhooks import WebhookClient
 from orchd.server.pipeline.verbs.subresources.upstream import IUpstream, NodePolicy, Upstream, UpstreamLimits
+from orchd.txkit.compute_thread import ComputeThread
 from orchd.txkit.services import Member, as_member
 
 
@@ -20,7 +21,10 @@ class Outbound:
         """Raises ValueError naming the invalid flag and file."""
         reactor, dialect = runtime.reactor, runtime.dialect
         control_plane, cluster = egress.dial(Egress.CONTROL_PLANE), egress.dial(Egress.CLUSTER)
-        self.webhooks = WebhookClient(reactor, dialect, client, to_urls=control_plane, to_services=cluster)
+        compute = ComputeThread(runtime.in_thread)
+        self.webhooks = WebhookClient(
+            reactor, dialect, client, to_urls=control_plane, to_services=cluster, compute=compute
+        )
         self.images = WebhookClient(reactor, dialect, client)
         self.reviews, in_cluster, direct = (
             WebhookClient(reactor, dialect, client, agent="{short}-apiserver", to_urls=dial)

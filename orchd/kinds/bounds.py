@@ -85,6 +85,21 @@ def cost_of(value: Any) -> tuple[int, int]:
     return len(text), 1 + json_values(text)
 
 
+def exceeds(value: Any, size: int) -> bool:
+    """True if a JSON value has more than about `size` bytes; looks at no more of it than that."""
+    values = [value]
+    while values and size >= 0:
+        each = values.pop()
+        size -= 4
+        if isinstance(each, str):
+            size -= len(each)
+        elif isinstance(each, list | dict):
+            if 4 * len(each) > size:
+                return True
+            values += each if isinstance(each, list) else (*each, *each.values())
+    return size < 0
+
+
 def check_object(obj: Any) -> int:
     """Size in bytes of an object that defaults or admission have changed. Raises ApiError for too many values."""
     text = orjson.dumps(obj, default=str)

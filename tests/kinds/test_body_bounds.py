@@ -18,6 +18,7 @@ from orchd.kinds.bounds import (
     Growth,
     check_json,
     cost_of,
+    exceeds,
     is_too_large,
     json_values,
     too_large,
@@ -255,3 +256,19 @@ def test_refusals_of_large_objects(size: int, message: str) -> None:
     error = too_large(size)
     assert (error.code, error.message) == (500, message) and is_too_large(error)
     assert not is_too_large(ApiError(500, "InternalError", "Internal error occurred: etcd"))
+
+
+@pytest.mark.parametrize(
+    ("value", "more"),
+    [
+        ({}, False),
+        ({"a": "x" * 500}, False),
+        ({"a": "x" * 2000}, True),
+        ({"x" * 2000: 1}, True),
+        ([{"a": [1] * 100}], False),
+        ([[1, 2, 3] for _ in range(200)], True),
+        ({"a": {"b": [["x" * 400], {"c": "x" * 700}]}}, True),
+    ],
+)
+def test_size_of_a_value_is_estimated(value: object, more: bool) -> None:
+    assert exceeds(value, 1000) is more

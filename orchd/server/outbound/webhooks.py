@@ -10,7 +10,7 @@ import base64
 import binascii
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import orjson
@@ -29,6 +29,7 @@ from orchd.kinds.codec import yaml_
 from orchd.kinds.gotext import json_syntax
 from orchd.kinds.gotext.values import json_name
 from orchd.pki.clientconfig import ClientConfig
+from orchd.txkit.compute_thread import ComputeThread
 from orchd.txkit.failures import describe, was_cancelled, was_lost
 from orchd.txkit.lru_cache import LruCache
 from orchd.txkit.proxy_tunnel import Dial
@@ -42,6 +43,10 @@ _MOST_POOLS = 64
 #: Idle connections kept per host, and their idle timeout in seconds.
 _IDLE_PER_HOST, _IDLE_SECONDS = 8, 60
 _MOST_BODY = 64 * 1024 * 1024
+#: Maximum bytes of a YAML document, which takes some 300 times as long to parse as JSON.
+_MOST_YAML = 1024 * 1024
+
+T = TypeVar("T")
 
 #: HTTP status of a response -> error text, regardless of the body.
 _STATUS_TEXTS = {
@@ -187,7 +192,10 @@ class WebhookClient:
         agent: str = "{short}-apiserver-admission",
         to_urls: Dial | None = None,
         to_services: Dial | None = None,
+        compute: ComputeThread | None = None,
     ) -> None:
+        """`compute` parses large responses."""
+        self._compute = compute or ComputeThread()
         self._to_urls, self._to_services = to_urls, to_services
         self._reactor = reactor
         self._agent = dialect(agent)
@@ -216,8 +224,8 @@ class WebhookClient:
         user = credentials.of(f"{call.host}:{call.port}")
         response = await self._within(call, seconds, lambda: _pem(bundle), user, service)
         if not 200 <= response.code <= 206:
-            raise failed_response(response)
-        document_ = read_document(response.data, response.code)
+            raise await self.read(response, failed_response)
+        document_ = await self.read(response, successful_document)
         if (
             document_.get("kind") == "Status"
             and document_.get("apiVersion") == "v1"
@@ -242,6 +250,10 @@ class WebhookClient:
         credentials. A body longer than `limit` bytes is an error. Raises WebhookError without a response."""
         call = _Call.to(method, url, body, headers or {}, limit)
         return await self._within(call, seconds, lambda: authority, user, None)
+
+    async def read(self, response: WebhookResponse, parse: Callable[[WebhookResponse], T]) -> T:
+        """The result of `parse`, which is called in another thread if the response is large."""
+        return await self._compute(len(response.data), parse, response)
 
     async def _within(
         self,
@@ -394,9 +406,14 @@ def _by_code(code: int, text: str) -> WebhookError:
     return WebhookError(f"the server responded with the status code {code} but did not return more information", code)
 
 
+def successful_document(response: WebhookResponse) -> dict[str, Any]:
+    """The object in the body of a response with a success status. Raises WebhookError."""
+    return read_document(response.data, response.code)
+
+
 def read_document(data: bytes, code: int) -> dict[str, Any]:
-    """The object in a JSON body, or in a YAML body if it does not begin like a JSON object, as in the reference. Raises
-    WebhookError."""
+    """The object in a JSON body, or in a YAML body of at most `_MOST_YAML` bytes if it does not begin like a JSON object, as in the
+    reference. Raises WebhookError."""
     if not data:
         raise WebhookError(f"0-length response with status code: {code} and content type: application/json")
     try:
@@ -405,6 +422,8 @@ def read_document(data: bytes, code: int) -> dict[str, Any]:
         if data.lstrip()[:1] == b"{":
             why = json_syntax.syntax_error(data) or str(bad)
             raise WebhookError(f"couldn't get version/kind; json parse error: {why}") from None
+        if len(data) > _MOST_YAML:
+            raise WebhookError(f"the response exceeds {_MOST_YAML} bytes and is not a JSON object") from None
         try:
             document = yaml_.decode(data)
         except yaml_.YAMLError as error:

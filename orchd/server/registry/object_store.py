@@ -21,7 +21,7 @@ from orchd.kinds.objects.member_order import order_members
 from orchd.kinds.objects.settings import ObjectSettings
 from orchd.server.registry.claiming_writer import ClaimingWriter
 from orchd.server.registry.interfaces import IStrategy
-from orchd.server.registry.versions import Conversion, Versions
+from orchd.server.registry.versions import Conversion, Versions, size_of
 from orchd.store.interfaces import IStore
 from orchd.txkit.compute_thread import ComputeThread
 
@@ -53,7 +53,8 @@ class ObjectStore:
         self.store = store
         self.settings = settings
         self._caches = caches
-        self.versions = Versions(catalog, settings, conversion, compute or ComputeThread())
+        self._compute = compute or ComputeThread()
+        self.versions = Versions(catalog, settings, conversion, self._compute)
         self._opened: dict[str, tuple[ICache, Any]] = {}
         #: Resource key -> the selectable fields of the custom kind whose values the cache has.
         self._selectable: dict[str, tuple[str, ...]] = {}
@@ -140,17 +141,15 @@ class ObjectStore:
         others = [entry for entry in entries if not entry.json.startswith(head)]
         if not others:
             return entries
-        converted = iter(await self.versions.to_requested(resource, [self.decode(entry) for entry in others]))
+        objects = await self.versions.to_requested(resource, [self.decode(entry) for entry in others])
+        encoded = iter(await self._compute(size_of(objects), _encode_all, objects))
         return [
             entry
             if entry.json.startswith(head)
-            else Entry(
-                entry.path,
-                entry.revision,
-                entry.created,
-                sortedjson.encode_escaped(next(converted)),
-                entry.labels,
-                entry.fields,
-            )
+            else Entry(entry.path, entry.revision, entry.created, next(encoded), entry.labels, entry.fields)
             for entry in entries
         ]
+
+
+def _encode_all(objects: Sequence[Object]) -> list[bytes]:
+    return [sortedjson.encode_escaped(obj) for obj in objects]

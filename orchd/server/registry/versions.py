@@ -10,15 +10,26 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from orchd import errors
+from orchd.kinds.bounds import exceeds
 from orchd.kinds.catalog import Catalog, Resource
 from orchd.kinds.ir import Type
 from orchd.kinds.jsonvalues import Object
 from orchd.kinds.objects import convert, default, shape
 from orchd.kinds.objects.settings import ObjectSettings
-from orchd.txkit.compute_thread import ComputeThread
+from orchd.txkit.compute_thread import LARGE, ComputeThread
 
 #: `conversion(resource, objects, to)`: the objects in the version with apiVersion `to`.
 Conversion = Callable[[Resource, Sequence[Object], str], Awaitable[list[Object]]]
+
+
+def size_of(objects: Sequence[Object]) -> int:
+    """The size of objects for `ComputeThread`: whatever a webhook has made of smaller ones, more than `LARGE` if they are."""
+    return LARGE + 1 if exceeds(objects, LARGE) else 0
+
+
+def _shaped(objects: Sequence[Object], converted: Sequence[Object], type_: Type) -> list[Object]:
+    """The converted objects in canonical shape. Raises ShapeError."""
+    return [new if new is old else shape.canonical(new, type_) for old, new in zip(objects, converted, strict=True)]
 
 
 class Versions:
@@ -78,9 +89,7 @@ class Versions:
         converted = await self._conversion(resource, objects, to)
         assert type_ is not None
         try:
-            return [
-                new if new is old else shape.canonical(new, type_) for old, new in zip(objects, converted, strict=True)
-            ]
+            return await self._compute(size_of(converted), _shaped, objects, converted, type_)
         except shape.ShapeError as error:
             raise errors.internal(f"conversion made an object that is no {resource.kind}: {error}") from None
 

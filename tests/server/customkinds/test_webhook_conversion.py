@@ -10,6 +10,7 @@ from orchd.client.interfaces import ResourceRef
 from orchd.dialect import ORCH
 from orchd.errors import ApiError
 from orchd.testing.doubles.server import InProcessServer, run
+from orchd.txkit.compute_thread import LARGE, ComputeThread
 
 DEFINITIONS = ResourceRef(ORCH("apiextensions.{abbr}.io"), "v1", "customresourcedefinitions")
 V1 = ResourceRef("example.com", "v1", "things")
@@ -244,3 +245,25 @@ def test_ownership_is_dropped_when_the_webhook_fails(server: InProcessServer, we
     assert made.code == 200
     assert (made.json["spec"], owners(made.json)) == ({"old": "y"}, {})
     assert patched(server, "v2", "two", "apply-patch+yaml", new="x").code == 500
+
+
+def test_large_results_of_a_conversion_use_another_thread(
+    server: InProcessServer, webhook: Webhook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a webhook makes of small objects may be large: its shape is checked, and it is encoded, in another thread."""
+    client = server.client()
+    metadata = run(client.create(V1, "default", thing("v1", old="a")))["metadata"]
+    others: list[str] = []
+
+    async def call(self: ComputeThread, size: int, function: Any, *arguments: Any) -> Any:
+        if size > LARGE:
+            others.append(function.__name__)
+        return function(*arguments)
+
+    monkeypatch.setattr(ComputeThread, "__call__", call)
+    run(client.get(V2, "default", "a"))
+    assert others == []
+    labels = {f"k{number}": "v" for number in range(5000)}
+    webhook.spoil = {"convertedObjects": [{**thing("v2", new="a"), "metadata": {**metadata, "labels": labels}}]}
+    found = run(client.get(V2, "default", "a"))
+    assert found["metadata"]["labels"] == labels and others[:2] == ["_shaped", "_encode_all"]

@@ -187,7 +187,8 @@ def denial(name: str, status: Mapping[str, Any]) -> ApiError:
     said = f": {message or reason}" if message or reason else " without explanation"
     code = status.get("code")
     error = ApiError(
-        code if isinstance(code, int) and code >= 400 else 400,
+        # HTTP has no code of more than three digits.
+        code if isinstance(code, int) and 400 <= code <= 999 else 400,
         reason if isinstance(reason, str) else "",
         f"admission webhook {quoted(name)} denied the request{said}",
     )

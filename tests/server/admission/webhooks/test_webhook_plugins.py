@@ -19,6 +19,7 @@ from orchd.kinds.jsonvalues import Object
 from orchd.server.admission.builtin import NAMES, make_chain
 from orchd.server.admission.interfaces import WebhookServices
 from orchd.server.admission.webhooks.identity import same_kind
+from orchd.server.admission.webhooks.reviews import denial
 from orchd.server.outbound.webhooks import WebhookError
 from orchd.testing.doubles.results import result_of
 from tests.server.admission.conftest import World
@@ -147,6 +148,12 @@ def test_all_validating_webhooks_are_called(play: Play) -> None:
     assert (error.code, error.message) == (418, 'admission webhook "b.example.com" denied the request: no way')
     assert [url for url, _ in play.webhooks.asked] == ["a", "b", "c"]
     assert ("b.example.com", "validating", "CREATE", True, "no_error", 418) in play.counted
+
+
+@pytest.mark.parametrize(("code", "answered"), [(399, 400), (999, 999), (1000, 400), (2**40, 400), ("x", 400)])
+def test_denial_has_a_code_of_http(code: Any, answered: int) -> None:
+    """The code of a denial is used if HTTP has one like it."""
+    assert denial("a.example.com", {"message": "no", "code": code}).code == answered
 
 
 def test_failure_policy_decides_about_failed_calls(play: Play) -> None:
